@@ -1,0 +1,39 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// Every warning of our own sources is an error; the language mode is Swift 6 by the tools version.
+let strict: [SwiftSetting] = [.unsafeFlags(["-warnings-as-errors"])]
+
+/// Debian's C libraries, each behind its own module map and each imported by one Swift file.
+let systemModules: [Target] = [
+  .systemLibrary(name: "CSystemdEvent", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+  .systemLibrary(name: "CSystemdDaemon", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+  .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+  .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+  .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+  .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+]
+
+let package = Package(
+  name: "gatewayd",
+  products: [
+    .executable(name: "gatewayd", targets: ["gatewayd"]),
+    .executable(name: "gatewayctl", targets: ["gatewayctl"]),
+  ],
+  targets: systemModules + [
+    .target(name: "CLinux"),
+    .target(name: "CToml", cxxSettings: [.unsafeFlags(["-std=c++17"])]),
+    .target(name: "GatewayCore", swiftSettings: strict),
+    .executableTarget(
+      name: "gatewayd",
+      dependencies: [
+        "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
+        "CCrypto",
+      ],
+      swiftSettings: strict),
+    .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),
+    .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
+    .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),
+    .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,74 @@
+/// The whole configuration as one immutable value. Made only by `ConfigurationBuilder`, which refuses half-made ones;
+/// `Configuration()` is the documented defaults.
+public struct Configuration: Equatable, Sendable {
+  public var socket = SocketSettings()
+  public var log = LogSettings()
+  public var limits = Limits()
+  /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
+  public var adhoc = true
+  /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.
+  public var defaults = UpstreamSettings()
+  /// By name.
+  public var upstreams: [String: ConfiguredUpstream] = [:]
+  public var access: [AccessRule] = []
+
+  public init() {}
+}
+
+/// `[socket]`.
+public struct SocketSettings: Equatable, Sendable {
+  /// Nil: the built-in default of the way the daemon was started.
+  public var path: String?
+  /// Permission bits of the socket file.
+  public var mode: UInt32 = 0o660
+  /// Group of the socket file, by name or number; nil leaves the daemon's own.
+  public var group: String?
+  public init() {}
+}
+
+/// `[log]`.
+public struct LogSettings: Equatable, Sendable {
+  public var level: LogLevel = .info
+  public init() {}
+}
+
+/// From the most severe to the chattiest.
+public enum LogLevel: String, CaseIterable, Comparable, Sendable {
+  case error, warning, notice, info, debug
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+}
+
+/// `[upstream.NAME]`.
+public struct ConfiguredUpstream: Equatable, Sendable {
+  public var url: UpstreamURL
+  public var settings: UpstreamSettings
+  public init(url: UpstreamURL, settings: UpstreamSettings) {
+    self.url = url
+    self.settings = settings
+  }
+}
+
+/// `[[access]]`: who may do what with which upstream.
+public struct AccessRule: Equatable, Sendable {
+  /// Either a user id or a group id, resolved from a name or a number when the configuration is read.
+  public var subject: AccessSubject
+  /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
+  public var upstreams: [String]
+  public var allow: Set<AccessVerb>
+  public init(subject: AccessSubject, upstreams: [String], allow: Set<AccessVerb>) {
+    self.subject = subject
+    self.upstreams = upstreams
+    self.allow = allow
+  }
+}
+
+public enum AccessSubject: Hashable, Sendable {
+  case user(UInt32)
+  case group(UInt32)
+}
+
+/// The verbs of the local protocol's rights.
+public enum AccessVerb: String, CaseIterable, Sendable {
+  case status, subscribe, send, admin
+}

@@ -1,0 +1,26 @@
+/// `[limits]`: every bound of the daemon that is not an upstream's own. Zero is refused for each of them.
+public struct Limits: Equatable, Sendable {
+  /// Longest line of the local protocol in either direction, in bytes.
+  public var line = 1 << 20
+  /// Local clients in all; the next one is turned away.
+  public var clients = 16_384
+  /// Local clients of one uid.
+  public var clientsPerUser = 4_096
+  /// Subscriptions of one local client.
+  public var subscriptions = 128
+  /// Calls of one local client that are not answered yet.
+  public var inflight = 256
+  /// Events queued for one subscription that does not read: count and bytes.
+  public var subscriptionQueue = 10_000
+  public var subscriptionQueueBytes = 16 << 20
+  /// Bytes queued for one local client over all its subscriptions and replies.
+  public var clientQueueBytes = 64 << 20
+  /// Sends queued on one connection that is not connected: count and bytes.
+  public var sendQueue = 10_000
+  public var sendQueueBytes = 64 << 20
+  /// Connections in the pool.
+  public var connections = 4_096
+  /// Time that queued sends and unread replies get when the daemon stops.
+  public var stop: Duration = .seconds(5)
+  public init() {}
+}

@@ -1,0 +1,72 @@
+/// What a transport is asked to do and what it reports: plain values that cross the `TransportDialer` seam.
+
+/// One header line of an HTTP request.
+public struct HTTPHeader: Hashable, Sendable {
+  public var name: String
+  public var value: String
+  public init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// How a transport to a server is to be made. All of it takes part in the identity of a link.
+public struct DialRequest: Hashable, Sendable {
+  /// `true` for TLS.
+  public var secure: Bool
+  /// Host name or address; an IPv6 address without brackets.
+  public var host: String
+  public var port: UInt16
+  /// Path and query of the HTTP request, percent-encoded, such as `/socket.io/?EIO=4&transport=websocket`.
+  public var target: String
+  /// Headers beyond those that the WebSocket handshake itself needs.
+  public var headers: [HTTPHeader]
+  public var tls: TLSSettings
+  /// Limit for name + TCP + TLS + proxy, and again for the HTTP upgrade.
+  public var phaseLimit: Duration
+  /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
+  public var messageLimit: Int
+
+  public init(
+    secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
+    phaseLimit: Duration, messageLimit: Int
+  ) {
+    self.secure = secure
+    self.host = host
+    self.port = port
+    self.target = target
+    self.headers = headers
+    self.tls = tls
+    self.phaseLimit = phaseLimit
+    self.messageLimit = messageLimit
+  }
+}
+
+/// What is known of an open transport, for `status`.
+public struct TransportFacts: Equatable, Sendable {
+  /// `websocket`.
+  public var name: String
+  /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
+  public var tlsVersion: String?
+  /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
+  public var verified: Bool
+
+  public init(name: String, tlsVersion: String?, verified: Bool) {
+    self.name = name
+    self.tlsVersion = tlsVersion
+    self.verified = verified
+  }
+}
+
+/// Why a transport could not be opened, or ended.
+public struct TransportFailure: Error, Equatable, Sendable {
+  public var failure: UpstreamFailure
+  /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
+  /// recognises a version mismatch in it. Empty otherwise.
+  public var httpBody: [UInt8]
+
+  public init(_ failure: UpstreamFailure, httpBody: [UInt8] = []) {
+    self.failure = failure
+    self.httpBody = httpBody
+  }
+}

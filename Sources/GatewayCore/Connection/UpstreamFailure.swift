@@ -1,0 +1,57 @@
+/// Why a connection is not connected. The raw values are the `reason` of the local protocol and never change.
+public enum DownReason: String, Equatable, Sendable, CaseIterable {
+  /// Nobody uses it.
+  case idle
+  /// By an administrator's `disconnect`.
+  case requested
+  /// No network.
+  case offline
+  /// Name, route or port; the detail says which.
+  case unreachable
+  case tls
+  /// An HTTP status or body that is no handshake.
+  case http
+  /// The server speaks none of our protocol revisions.
+  case incompatible
+  /// The namespace was refused.
+  case refused
+  /// The server disconnected the namespace.
+  case kicked
+  /// The server closed the link.
+  case closed
+  /// The server fell silent.
+  case heartbeat
+  /// A phase of the handshake took too long.
+  case timeout
+  /// The server broke the protocol.
+  case protocolError = "protocol"
+  /// A message beyond a limit.
+  case tooLarge = "too_large"
+  /// Credentials could not be obtained.
+  case auth
+  case draining
+}
+
+/// One failure of an upstream: a reason for programs, a sentence for people, and what the server itself said.
+public struct UpstreamFailure: Error, Equatable, Sendable {
+  public var reason: DownReason
+  /// One sentence, without payloads and secrets.
+  public var detail: String
+  /// HTTP status or WebSocket close code, where there is one.
+  public var status: Int?
+  /// The server's own message, for `refused`.
+  public var serverMessage: String?
+  /// The server's own data as raw JSON text, for `refused`; nil when it sent none.
+  public var serverData: [UInt8]?
+
+  public init(
+    _ reason: DownReason, _ detail: String, status: Int? = nil, serverMessage: String? = nil,
+    serverData: [UInt8]? = nil
+  ) {
+    self.reason = reason
+    self.detail = detail
+    self.status = status
+    self.serverMessage = serverMessage
+    self.serverData = serverData
+  }
+}

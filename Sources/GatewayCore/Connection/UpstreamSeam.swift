@@ -1,0 +1,144 @@
+/// What one kind of upstream (Socket.IO today) offers to the generic connection. A further kind is one more
+/// implementation of these protocols and one registration in `ConnectionFactory`; nothing else changes.
+
+/// Everything that a kind must know to reach one upstream connection. Never mutated: a changed configuration makes a
+/// new value.
+public struct UpstreamSpecification: Hashable, Sendable {
+  /// The configured name; nil for an ad-hoc URL.
+  public var name: String?
+  public var url: UpstreamURL
+  /// For Socket.IO the namespace, beginning with `/`.
+  public var namespace: String
+  public var settings: UpstreamSettings
+  /// For an ad-hoc connection the owner's uid, which keeps users apart; nil for a configured upstream.
+  public var owner: UInt32?
+
+  public init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
+    self.name = name
+    self.url = url
+    self.namespace = namespace
+    self.settings = settings
+    self.owner = owner
+  }
+}
+
+/// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
+public protocol UpstreamConnector: AnyObject {
+  /// `socketio`; shown as `kind` in `status`.
+  var kind: String { get }
+
+  /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
+  /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).
+  /// The limit of the last known handshake applies even while not connected.
+  func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage
+
+  /// Prepares the answer to an acknowledgement that the server asked for.
+  func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage
+
+  /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
+  func check(_ message: PreparedMessage) -> MessageProblem?
+
+  /// Starts one attempt. The owner hears about it later, never before this method has returned.
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
+}
+
+/// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
+public struct PreparedMessage: Equatable, Sendable {
+  /// The event's name; empty for an answer.
+  public var event: String
+  /// For Socket.IO the JSON array text with placeholders instead of binary.
+  public var body: [UInt8]
+  /// Binary parts, in the order of their placeholders.
+  public var attachments: [[UInt8]]
+
+  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
+    self.event = event
+    self.body = body
+    self.attachments = attachments
+  }
+
+  /// What it costs in memory and counts in queues.
+  public var byteCount: Int { attachments.reduce(body.count + event.utf8.count) { $0 + $1.count } }
+}
+
+/// Why a message must not be written.
+public enum MessageProblem: Error, Equatable, Sendable {
+  /// InvalidParams: a reserved name, too many attachments, malformed `$bin`. The sentence is for a person.
+  case invalid(String)
+  /// PayloadTooLarge, in bytes.
+  case tooLarge(limit: Int, size: Int)
+}
+
+/// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
+public protocol UpstreamChannel: AnyObject {
+  /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.
+  /// Only to be called between `channelOpened` and `channelEnded`.
+  func write(_ message: PreparedMessage, ack: UInt64?)
+  /// Answers an acknowledgement that the server asked for.
+  func answer(_ id: UInt64, _ message: PreparedMessage)
+  /// Gives up waiting for an acknowledgement; a late one is ignored.
+  func forget(ack: UInt64)
+  /// Leaves politely. The owner hears nothing more.
+  func close()
+  /// Bytes accepted but not yet taken by the kernel.
+  var unsentBytes: Int { get }
+  /// What is known now, for `status`.
+  var facts: ChannelFacts { get }
+}
+
+/// Who is told what happens on a channel. Spans are valid only during the call.
+public protocol UpstreamChannelOwner: AnyObject {
+  /// The conversation may begin. At most once.
+  func channelOpened(_ channel: any UpstreamChannel)
+  /// An event. `name` is the raw JSON text of its name (a string with its quotes); `arguments` is the raw text of
+  /// its arguments in the local form, separated by commas, without the array's brackets, possibly empty, without
+  /// line breaks. `ack` is set when the server wants an answer.
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?)
+  /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
+  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
+  /// The acknowledgement of `write(_:ack:)`; `arguments` as for an event.
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan)
+  /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
+}
+
+/// What is known of a channel, for `status`.
+public struct ChannelFacts: Equatable, Sendable {
+  /// Identifies the link that the channel shares.
+  public var link: String
+  public var transport: TransportFacts?
+  /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
+  public var protocols: [(name: String, revision: Int)]
+  /// The server's id of this connection; shown only to those who may see the connection.
+  public var sid: String?
+  /// The last heartbeat's round trip in milliseconds, where our side measures one.
+  public var roundTrip: Double?
+  public var heartbeat: (interval: Duration, timeout: Duration)?
+
+  public init(
+    link: String, transport: TransportFacts? = nil, protocols: [(name: String, revision: Int)] = [],
+    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil
+  ) {
+    self.link = link
+    self.transport = transport
+    self.protocols = protocols
+    self.sid = sid
+    self.roundTrip = roundTrip
+    self.heartbeat = heartbeat
+  }
+
+  public static func == (a: Self, b: Self) -> Bool {
+    a.link == b.link && a.transport == b.transport && a.sid == b.sid && a.roundTrip == b.roundTrip
+      && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
+      && a.heartbeat?.timeout == b.heartbeat?.timeout
+  }
+}
+
+/// Why events are missing. The raw values are the `reason` of a `gap` notification.
+public enum GapReason: String, Equatable, Sendable {
+  case slowConsumer = "slow_consumer"
+  case upstream
+  case tooLarge = "too_large"
+  case undecodable
+  case expired
+}

@@ -1,0 +1,151 @@
+/// A call of the local protocol after it was checked against the table of methods: what a local client asked for.
+/// Byte arrays hold raw JSON text, exactly as the client wrote it.
+public enum LocalCall: Equatable, Sendable {
+  case hello(client: String?, version: Int?)
+  case subscribe(SubscribeCall)
+  case unsubscribe(subscription: String)
+  case credit(subscription: String, count: Int)
+  case send(SendCall)
+  /// `request`: a `send` with `delivery: acked`.
+  case request(SendCall)
+  case respond(RespondCall)
+  case wait(target: CallTarget, state: ConnectionState, timeout: Duration?)
+  case status(target: CallTarget?)
+  case clientsList
+  case clientsKick(client: String)
+  case reconnect(CallTarget)
+  case disconnect(CallTarget)
+  case release(CallTarget)
+  case reload
+  case ping
+  case cancel(id: RequestID)
+  case discover
+}
+
+/// Which upstream a call is about.
+public struct CallTarget: Equatable, Sendable {
+  public enum Name: Equatable, Sendable {
+    case upstream(String)
+    case url(String)
+  }
+  public var name: Name
+  public var namespace: String?
+  /// Raw JSON object text; only with `url`. Secret.
+  public var auth: [UInt8]?
+
+  public init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil) {
+    self.name = name
+    self.namespace = namespace
+    self.auth = auth
+  }
+}
+
+/// Parameters of `subscribe`.
+public struct SubscribeCall: Equatable, Sendable {
+  public var target: CallTarget
+  /// Names or globs; nil means every event.
+  public var events: [String]?
+  public var resume: Resume?
+  public var strict = false
+  /// Deliver every state transition too.
+  public var state = false
+  /// Receive `ack` tokens and answer them.
+  public var answer = false
+  /// Queue limit in events; nil means the configured one.
+  public var queue: Int?
+  public var onSlow: SlowPolicy = .dropOldest
+  /// Deliver only so many events until `credit` adds more; nil means no such limit.
+  public var credit: Int?
+  /// The client's own id; nil lets the daemon choose.
+  public var subscription: String?
+
+  public init(target: CallTarget) { self.target = target }
+
+  /// Where a subscriber left off.
+  public enum Resume: Equatable, Sendable {
+    case since(epoch: String, sequence: UInt64)
+    case last(Int)
+  }
+}
+
+/// What happens to a subscription whose client does not read. `on_slow`.
+public enum SlowPolicy: String, CaseIterable, Sendable {
+  /// The oldest queued events make room; a gap stands in their place.
+  case dropOldest = "drop_oldest"
+  /// The client is disconnected.
+  case disconnect
+  /// What is queued stays; newer events are not taken until the client has read, then a gap names them.
+  case pause
+}
+
+/// Parameters of `send` and `request`.
+public struct SendCall: Equatable, Sendable {
+  public var target: CallTarget
+  public var event: String
+  /// Raw JSON array text; `[]` when absent.
+  public var args: [UInt8]
+  public var delivery: DeliveryLevel
+  public var ttl: Duration?
+  public var timeout: Duration?
+  public var noQueue = false
+  public var volatile = false
+  public var key: String?
+
+  public init(target: CallTarget, event: String, args: [UInt8], delivery: DeliveryLevel) {
+    self.target = target
+    self.event = event
+    self.args = args
+    self.delivery = delivery
+  }
+}
+
+/// When a send is answered.
+public enum DeliveryLevel: String, CaseIterable, Sendable {
+  /// In the daemon's memory.
+  case accepted
+  /// Written to the upstream's transport.
+  case sent
+  /// Acknowledged by the server.
+  case acked
+}
+
+/// Parameters of `respond`.
+public struct RespondCall: Equatable, Sendable {
+  public var ack: String
+  /// Raw JSON array text; `[]` when absent.
+  public var args: [UInt8]
+  public init(ack: String, args: [UInt8]) {
+    self.ack = ack
+    self.args = args
+  }
+}
+
+/// The id of a call, echoed as it was written.
+public struct RequestID: Hashable, Sendable {
+  public enum Value: Hashable, Sendable {
+    case integer(Int64)
+    case string(String)
+  }
+  /// What makes two ids the same.
+  public let value: Value
+  /// The JSON text to echo.
+  public let text: [UInt8]
+
+  public init(value: Value, text: [UInt8]) {
+    self.value = value
+    self.text = text
+  }
+  public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
+  public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+/// One line of a local client, understood.
+public struct LocalRequest: Equatable, Sendable {
+  /// Nil for a notification, which is never answered.
+  public var id: RequestID?
+  public var call: LocalCall
+  public init(id: RequestID?, call: LocalCall) {
+    self.id = id
+    self.call = call
+  }
+}

@@ -1,0 +1,97 @@
+/// An error of the local protocol: a code and type for programs, a sentence for people, and typed facts.
+public struct LocalError: Error, Equatable, Sendable {
+  public var kind: Kind
+  /// One sentence for a person: what happened, and what to do.
+  public var message: String
+  /// Further members of `data`, in order.
+  public var facts: [Fact]
+
+  public init(_ kind: Kind, _ message: String, _ facts: [Fact] = []) {
+    self.kind = kind
+    self.message = message
+    self.facts = facts
+  }
+
+  /// One member of `data`.
+  public struct Fact: Equatable, Sendable {
+    public enum Value: Equatable, Sendable {
+      case string(String)
+      case integer(Int)
+      case raw([UInt8])
+      case null
+    }
+    public var name: String
+    public var value: Value
+    public init(_ name: String, _ value: Value) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// `data.type`, which never changes once released.
+  public enum Kind: String, CaseIterable, Sendable {
+    case parseError = "ParseError"
+    case invalidRequest = "InvalidRequest"
+    case methodNotFound = "MethodNotFound"
+    case invalidParams = "InvalidParams"
+    case internalError = "InternalError"
+    case cancelled = "Cancelled"
+    case permissionDenied = "PermissionDenied"
+    case upstreamUnknown = "UpstreamUnknown"
+    case upstreamDown = "UpstreamDown"
+    case queueFull = "QueueFull"
+    case expired = "Expired"
+    case ackTimeout = "AckTimeout"
+    case ackLost = "AckLost"
+    case quotaExceeded = "QuotaExceeded"
+    case unrecoverable = "Unrecoverable"
+    case draining = "Draining"
+    case conflict = "Conflict"
+    case payloadTooLarge = "PayloadTooLarge"
+    case upstreamRefused = "UpstreamRefused"
+    case illegalState = "IllegalState"
+    case ackGone = "AckGone"
+    case requestFailed = "RequestFailed"
+  }
+}
+
+extension LocalError.Kind {
+  /// The JSON-RPC error code.
+  public var code: Int {
+    switch self {
+    case .parseError: -32700
+    case .invalidRequest: -32600
+    case .methodNotFound: -32601
+    case .invalidParams: -32602
+    case .internalError: -32603
+    case .cancelled: -32800
+    case .permissionDenied: -32001
+    case .upstreamUnknown: -32002
+    case .upstreamDown: -32003
+    case .queueFull: -32004
+    case .expired: -32005
+    case .ackTimeout: -32006
+    case .ackLost: -32007
+    case .quotaExceeded: -32008
+    case .unrecoverable: -32009
+    case .draining: -32010
+    case .conflict: -32011
+    case .payloadTooLarge: -32012
+    case .upstreamRefused: -32013
+    case .illegalState: -32014
+    case .ackGone: -32015
+    case .requestFailed: -32016
+    }
+  }
+
+  /// Whether trying the same again later may succeed; nil where only the caller can judge.
+  public var retry: Bool? {
+    switch self {
+    case .internalError, .upstreamDown, .queueFull, .quotaExceeded, .draining: true
+    case .cancelled, .ackTimeout, .ackLost: nil
+    case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .permissionDenied, .upstreamUnknown, .expired,
+      .unrecoverable, .conflict, .payloadTooLarge, .upstreamRefused, .illegalState, .ackGone, .requestFailed:
+      false
+    }
+  }
+}

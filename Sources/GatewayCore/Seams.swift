@@ -1,0 +1,117 @@
+/// The few places where the core meets the world. `gatewayd` implements them with Linux calls, the tests with fakes;
+/// nothing else in the core does input or output, reads a clock or draws a random number.
+
+/// A point on a clock that never runs backwards and goes on while the machine sleeps (`CLOCK_BOOTTIME`).
+public struct MonotonicInstant: Comparable, Hashable, Sendable {
+  /// Nanoseconds since an arbitrary origin.
+  public var nanoseconds: Int64
+
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+  public static func + (a: Self, b: Duration) -> Self { Self(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+  public static func - (a: Self, b: Self) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+}
+
+extension Duration {
+  /// The whole duration in nanoseconds; durations beyond 292 years are clamped.
+  public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflow else { return seconds < 0 ? .min : .max }
+    let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return carried ? (seconds < 0 ? .min : .max) : sum
+  }
+
+  /// The whole duration in milliseconds, rounded towards zero: the unit of the local protocol.
+  public var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}
+
+/// The clocks. In tests a clock that stands still until it is moved.
+public protocol TimeSource: AnyObject {
+  /// For deadlines and intervals.
+  var now: MonotonicInstant { get }
+  /// Milliseconds since 1970, for what people and programs read.
+  var wallMilliseconds: Int64 { get }
+}
+
+/// Random numbers for back-off jitter and identifiers.
+public protocol RandomSource: AnyObject {
+  /// Sixty-four random bits.
+  func bits() -> UInt64
+}
+
+extension RandomSource {
+  /// Evenly distributed in 0 ..< 1.
+  public func fraction() -> Double { Double(bits() >> 11) * 0x1p-53 }
+
+  /// A random (version 4) UUID in lower case, RFC 9562 section 5.4.
+  public func uuid() -> String {
+    let high = bits() & 0xffff_ffff_ffff_0fff | 0x0000_0000_0000_4000
+    let low = bits() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for (index, shift) in stride(from: 60, through: 0, by: -4).enumerated() {
+      if index == 8 || index == 12 { text.append(UInt8(ascii: "-")) }
+      text.append(digits[Int(high >> UInt64(shift) & 15)])
+    }
+    for (index, shift) in stride(from: 60, through: 0, by: -4).enumerated() {
+      if index == 0 || index == 4 { text.append(UInt8(ascii: "-")) }
+      text.append(digits[Int(low >> UInt64(shift) & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// Turns the text of a URL into a value. The daemon uses libcurl's URL interface.
+public protocol URLReader: AnyObject {
+  /// Throws `URLProblem` with a sentence that says what is wrong.
+  func read(_ text: String) throws(URLProblem) -> UpstreamURL
+}
+
+/// A URL that cannot be used, and why, in one sentence for a person.
+public struct URLProblem: Error, Equatable, Sendable {
+  public var message: String
+  public init(_ message: String) { self.message = message }
+}
+
+/// Reads secrets that live outside the configuration: today a file, read at each connect.
+public protocol CredentialReader: AnyObject {
+  /// Calls back exactly once, possibly before returning, with the bytes or with a sentence that says what is wrong
+  /// and never contains the secret.
+  func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+}
+
+/// Credentials that could not be obtained, and why, in one sentence for a person.
+public struct CredentialProblem: Error, Equatable, Sendable {
+  public var message: String
+  public init(_ message: String) { self.message = message }
+}
+
+/// Dials transports to servers.
+public protocol TransportDialer: AnyObject {
+  /// Starts one attempt. `receiver` hears `transportOpened` at most once and `transportClosed` exactly once, never
+  /// before this method has returned, and nothing after `transportClosed` or after `Transport.close()`.
+  func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport
+}
+
+/// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.
+public protocol Transport: AnyObject {
+  /// Queues one text message. Never blocks; bytes that the socket does not take now are kept.
+  func send(text: RawSpan)
+  /// Queues one binary message.
+  func send(binary: RawSpan)
+  /// Bytes accepted by `send` that the kernel has not taken yet.
+  var unsentBytes: Int { get }
+  /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
+  func close()
+}
+
+/// Who is told what happens on a transport. Spans are valid only during the call.
+public protocol TransportReceiver: AnyObject {
+  func transportOpened(_ facts: TransportFacts)
+  func transportReceived(text: RawSpan)
+  func transportReceived(binary: RawSpan)
+  /// The end, by the peer or by a failure. Nothing follows.
+  func transportClosed(_ failure: TransportFailure)
+}
