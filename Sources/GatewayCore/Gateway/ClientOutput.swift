@@ -1,0 +1,127 @@
+/// What one local client still has to be sent. Lives in manually allocated memory so that the fan-out to many clients
+/// touches plain bytes: no object, no retain or release per delivery. Owned by `ClientOutputs`.
+public struct ClientOutput {
+  private var base: UnsafeMutableRawPointer?
+  private var start = 0
+  private var end = 0
+  private var capacity = 0
+  fileprivate var isDirty = false
+  /// Whatever the I/O side needs to find its socket again without a lookup.
+  public var tag = 0
+  /// Close the socket as soon as everything pending is written. Nothing is appended afterwards.
+  public internal(set) var closesWhenFlushed = false
+
+  fileprivate init() {}
+
+  fileprivate func free() { base?.deallocate() }
+
+  /// Bytes not yet taken by the kernel.
+  @inline(__always)
+  public var count: Int { end &- start }
+
+  /// The bytes to write now. Valid until the next mutation.
+  public var pending: UnsafeRawBufferPointer {
+    guard let base, count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return UnsafeRawBufferPointer(start: base + start, count: count)
+  }
+
+  /// Takes the first `written` bytes off. A buffer that grew large is given back once it is empty.
+  public mutating func consume(_ written: Int) {
+    start += written
+    guard start == end else { return }
+    start = 0
+    end = 0
+    if capacity > Self.keptCapacity {
+      base?.deallocate()
+      base = nil
+      capacity = 0
+    }
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    if end &+ bytes.count > capacity { makeRoom(bytes.count) }
+    (base.unsafelyUnwrapped + end).copyMemory(from: source, byteCount: bytes.count)
+    end &+= bytes.count
+  }
+
+  /// An empty buffer up to this size is kept for the next batch: an idle client costs nothing beyond it.
+  private static let keptCapacity = 4_096
+
+  @inline(never)
+  private mutating func makeRoom(_ wanted: Int) {
+    if let base, start > 0, count + wanted <= capacity {
+      base.copyMemory(from: base + start, byteCount: count)
+    } else {
+      let grown = max((count + wanted) * 2, 512)
+      let fresh = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
+      if let base {
+        fresh.copyMemory(from: base + start, byteCount: count)
+        base.deallocate()
+      }
+      base = fresh
+      capacity = grown
+    }
+    end = count
+    start = 0
+  }
+}
+
+/// Every local client's output, and the list of those that have something to be written. The I/O side takes the list
+/// after each batch and writes each client once.
+public final class ClientOutputs {
+  public typealias Pointer = UnsafeMutablePointer<ClientOutput>
+  private var dirty: ContiguousArray<Pointer> = []
+  private var flushing: ContiguousArray<Pointer> = []
+  /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
+  public var onDirty: (() -> Void)?
+
+  public init() {}
+
+  /// A fresh output. Must be given back by `remove`.
+  public func add(tag: Int) -> Pointer {
+    let pointer = Pointer.allocate(capacity: 1)
+    pointer.initialize(to: ClientOutput())
+    pointer.pointee.tag = tag
+    return pointer
+  }
+
+  /// Frees an output. The pointer is dead afterwards.
+  public func remove(_ pointer: Pointer) {
+    if pointer.pointee.isDirty {
+      dirty.removeAll { $0 == pointer }
+      // A client may vanish while the list is being flushed.
+      if let index = flushing.firstIndex(of: pointer) { flushing.remove(at: index) }
+    }
+    pointer.pointee.free()
+    pointer.deinitialize(count: 1)
+    pointer.deallocate()
+  }
+
+  /// Appends and remembers that there is something to write.
+  @inline(__always)
+  func append(_ bytes: UnsafeRawBufferPointer, to pointer: Pointer) {
+    pointer.pointee.append(bytes)
+    if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  /// Asks for a flush even when nothing was appended, such as for a close.
+  func markDirty(_ pointer: Pointer) {
+    guard !pointer.pointee.isDirty else { return }
+    pointer.pointee.isDirty = true
+    dirty.append(pointer)
+    if dirty.count == 1 { onDirty?() }
+  }
+
+  public var hasDirty: Bool { !dirty.isEmpty }
+
+  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call.
+  public func drain(_ flush: (Pointer) -> Void) {
+    swap(&dirty, &flushing)
+    while let pointer = flushing.popLast() {
+      pointer.pointee.isDirty = false
+      flush(pointer)
+    }
+  }
+}
