@@ -19,3 +19,8 @@ final class FakeTime: TimeSource {
     wallMilliseconds += duration.milliseconds
   }
 }
+
+extension MonotonicInstant {
+  /// For "so long ago".
+  static func - (instant: Self, duration: Duration) -> Self { instant + (.zero - duration) }
+}
