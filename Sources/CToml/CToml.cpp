@@ -125,10 +125,12 @@ private:
   }
 
   void decimal(double number) {
-    char digits[64];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    char buffer[64];
+    const std::string_view digits{buffer, size_t(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)};
     text += '"';
-    text.append(digits, end);
+    text += digits;
+    // A whole number keeps its point, so that it stays a floating-point number for whoever reads it next.
+    if (digits.find_first_not_of("-0123456789") == digits.npos) text += ".0";
     text += '"';
   }
 
