@@ -19,6 +19,9 @@ static inline CURLcode gw_easy_set_pointer(CURL *easy, CURLoption option, void *
 static inline CURLcode gw_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
   return curl_easy_setopt(easy, option, value);
 }
+static inline CURLcode gw_easy_set_debug_function(CURL *easy, curl_debug_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, value);
+}
 static inline void *gw_easy_private(CURL *easy) {
   char *value = NULL;
   return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value) == CURLE_OK ? value : NULL;

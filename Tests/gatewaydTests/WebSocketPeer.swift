@@ -1,6 +1,5 @@
 import CCurl
 import Glibc
-import Synchronization
 
 @testable import gatewayd
 
@@ -11,10 +10,11 @@ final class WebSocketPeer: Sendable {
 
   let port: UInt16
   /// What scripts have noted, in order.
-  let notes = Mutex<[String]>([])
+  private let notes: Notes
   private let listener: Int32
 
   init(tls: WebSocketPeerTLS? = nil, _ script: @escaping @Sendable (WebSocketPeer, Connection) throws -> Void) throws {
+    notes = try Notes()
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -47,8 +47,21 @@ final class WebSocketPeer: Sendable {
     Glibc.close(listener)
   }
 
-  func note(_ text: String) { notes.withLock { $0.append(text) } }
-  var noted: [String] { notes.withLock { $0 } }
+  func note(_ text: String) { notes.box.post(text) }
+  /// To be asked for by one thread only.
+  var noted: [String] { notes.all() }
+
+  private final class Notes: @unchecked Sendable {
+    let box: Mailbox<String>
+    private var collected: [String] = []
+
+    init() throws { box = try Mailbox() }
+
+    func all() -> [String] {
+      collected += box.collect()
+      return collected
+    }
+  }
 
   /// One connection, as a script sees it.
   final class Connection {

@@ -101,7 +101,7 @@ final class CurlMulti {
   final class Connection {
     private let multi: CurlMulti
     private let easy: UnsafeMutableRawPointer
-    /// libcurl writes its sentences here.
+    /// What libcurl said last: the first error while it connects, the last remark of a read or a write.
     private let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var route: UnsafeMutablePointer<curl_slist>?
     private var onMade: ((CurlProblem?) -> Void)?
@@ -171,9 +171,23 @@ final class CurlMulti {
     fileprivate func finish(_ result: CURLcode) { finish(result == CURLE_OK ? nil : problem(result)) }
 
     fileprivate func finish(_ problem: CurlProblem?) {
+      listen()
       let onMade = onMade
       self.onMade = nil
       onMade?(problem)
+    }
+
+    /// libcurl fills its error buffer once. What goes wrong on the open connection it only says to a debug function.
+    private func listen() {
+      gw_easy_set_debug_function(easy) { _, kind, line, length, text in
+        guard kind == CURLINFO_TEXT, let line, let text else { return 0 }
+        let length = min(length, Int(CURL_ERROR_SIZE) - 1)
+        memcpy(text, line, length)
+        text.storeBytes(of: 0, toByteOffset: length, as: CChar.self)
+        return 0
+      }
+      gw_easy_set_pointer(easy, CURLOPT_DEBUGDATA, text)
+      gw_easy_set_long(easy, CURLOPT_VERBOSE, 1)
     }
 
     // MARK: - Settings
@@ -234,7 +248,8 @@ final class CurlMulti {
 
     private func problem(_ code: CURLcode) -> CurlProblem {
       let sentence = text.pointee == 0 ? curl_easy_strerror(code).map { String(cString: $0) } : String(cString: text)
-      return CurlProblem(kind: kind(of: code), text: sentence ?? "libcurl's error \(code.rawValue)")
+      let line = sentence?.split(separator: "\n").first.map(String.init)
+      return CurlProblem(kind: kind(of: code), text: line ?? "libcurl's error \(code.rawValue)")
     }
 
     private func kind(of code: CURLcode) -> CurlProblem.Kind {
