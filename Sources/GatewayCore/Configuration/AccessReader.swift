@@ -63,7 +63,7 @@ struct AccessReader {
 
   private func id(of account: AccessDraft.Account, _ look: (String) -> UInt32?) -> UInt32? {
     switch account {
-    case .name(let name): look(name)
+    case .name(let name): look(name) ?? UInt32(name).flatMap { $0 < .max ? $0 : nil }
     case .number(let id): id
     }
   }

@@ -20,7 +20,7 @@ struct ConfigurationFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       if errno == ENOENT { throw .missing }
-      throw .unreadable("cannot be opened: \(String(cString: strerror(errno)))")
+      throw .unreadable("cannot be opened: \(SystemError.text(of: errno))")
     }
     defer { close(descriptor) }
     var facts = stat()
@@ -39,7 +39,7 @@ struct ConfigurationFile {
         if read > 0 { count += read }
         if read == 0 { break }
         if read < 0, errno != EINTR {
-          failure = .unreadable("cannot be read: \(String(cString: strerror(errno)))")
+          failure = .unreadable("cannot be read: \(SystemError.text(of: errno))")
           break
         }
       }

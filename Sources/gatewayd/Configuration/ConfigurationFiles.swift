@@ -42,7 +42,7 @@ struct ConfigurationFiles: Equatable {
       return code == ENOENT
         ? .success([])
         : .failure(
-          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(String(cString: strerror(code)))"))
+          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(SystemError.text(of: code))"))
     }
     defer { closedir(stream) }
     var names: [String] = []

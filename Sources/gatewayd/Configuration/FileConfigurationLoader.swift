@@ -38,11 +38,13 @@ final class FileConfigurationLoader: ConfigurationLoader {
         builder.add(tree)
       case .failure(let problem): builder.add(problem)
       }
-    } catch .missing {
-      if isRequired { builder.add(ConfigurationProblem(file: path, line: 0, message: "does not exist")) }
-    } catch .unreadable(let predicate) {
-      builder.add(ConfigurationProblem(file: path, line: 0, message: predicate))
-    } catch {}
+    } catch {
+      switch error {
+      case .missing where !isRequired: break
+      case .missing: builder.add(ConfigurationProblem(file: path, line: 0, message: "does not exist"))
+      case .unreadable(let predicate): builder.add(ConfigurationProblem(file: path, line: 0, message: predicate))
+      }
+    }
   }
 
   private func warnAboutSecrets(_ tree: ConfigurationTree, mode: UInt32) {

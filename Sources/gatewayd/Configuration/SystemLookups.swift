@@ -8,38 +8,39 @@ final class SystemLookups: ConfigurationLookups {
   private static let entryLimit = 1 << 20
 
   func userID(named name: String) -> UInt32? {
-    var entry = passwd()
-    return Self.find { buffer, size in
+    Self.find { buffer in
+      var entry = passwd()
       var found: UnsafeMutablePointer<passwd>?
-      let code = getpwnam_r(name, &entry, buffer, size, &found)
-      return (code, found?.pointee.pw_uid)
+      guard let room = buffer.baseAddress else { return (ERANGE, nil) }
+      let code = getpwnam_r(name, &entry, room, buffer.count, &found)
+      return (code, found == nil ? nil : entry.pw_uid)
     }
   }
 
   func groupID(named name: String) -> UInt32? {
-    var entry = group()
-    return Self.find { buffer, size in
+    Self.find { buffer in
+      var entry = group()
       var found: UnsafeMutablePointer<group>?
-      let code = getgrnam_r(name, &entry, buffer, size, &found)
-      return (code, found?.pointee.gr_gid)
+      guard let room = buffer.baseAddress else { return (ERANGE, nil) }
+      let code = getgrnam_r(name, &entry, room, buffer.count, &found)
+      return (code, found == nil ? nil : entry.gr_gid)
     }
   }
 
   func obstacle(toReading path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { return errno == ENOENT ? nil : String(cString: strerror(errno)) }
+    guard descriptor >= 0 else { return errno == ENOENT ? nil : SystemError.text(of: errno) }
     defer { close(descriptor) }
     var facts = stat()
-    guard fstat(descriptor, &facts) == 0 else { return String(cString: strerror(errno)) }
-    return facts.st_mode & S_IFMT == S_IFDIR ? String(cString: strerror(EISDIR)) : nil
+    guard fstat(descriptor, &facts) == 0 else { return SystemError.text(of: errno) }
+    return facts.st_mode & S_IFMT == S_IFDIR ? SystemError.text(of: EISDIR) : nil
   }
 
   /// Repeats a lookup with more room until its entry fits.
-  private static func find(_ look: (UnsafeMutablePointer<CChar>?, Int) -> (code: Int32, id: UInt32?)) -> UInt32? {
+  private static func find(_ look: (UnsafeMutableBufferPointer<CChar>) -> (code: Int32, id: UInt32?)) -> UInt32? {
     var size = 1 << 12
     while size <= entryLimit {
-      var buffer = [CChar](repeating: 0, count: size)
-      let (code, id) = buffer.withUnsafeMutableBufferPointer { look($0.baseAddress, $0.count) }
+      let (code, id) = withUnsafeTemporaryAllocation(of: CChar.self, capacity: size, look)
       guard code == ERANGE else { return id }
       size *= 4
     }
