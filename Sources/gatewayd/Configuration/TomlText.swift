@@ -13,9 +13,10 @@ enum TomlText {
     }
     defer { gw_toml_free(&result) }
     if let message = result.message {
+      let column = result.line > 0 ? Int(result.column) : nil
       return .failure(
         ConfigurationProblem(
-          file: file, line: Int(result.line), column: Int(result.column), message: sentence(String(cString: message))))
+          file: file, line: Int(result.line), column: column, message: sentence(String(cString: message))))
     }
     guard let json = result.json else { return .failure(unusable(file, "there is not enough memory")) }
     let answer = UnsafeRawBufferPointer(start: json, count: result.json_length).bytes
@@ -29,11 +30,23 @@ enum TomlText {
     ConfigurationProblem(file: file, line: 0, message: "cannot be read: \(reason)")
   }
 
-  /// The parser says "Error while parsing string: …", or "Encountered …".
+  /// The parser says `Error while parsing PART: …`, or `Encountered …`. Forgotten quotes are the commonest slip, and what
+  /// it says then needs a word of explanation.
   private static func sentence(_ message: String) -> String {
     let prefix = "Error while parsing "
-    if message.hasPrefix(prefix) { return "syntax error in \(message.dropFirst(prefix.count))" }
-    return "syntax error: \(message.prefix(1).lowercased())\(message.dropFirst())"
+    guard message.hasPrefix(prefix) else {
+      return "syntax error: \(message.prefix(1).lowercased())\(message.dropFirst())"
+    }
+    let parts = message.dropFirst(prefix.count).split(separator: ": ", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { return "syntax error in \(parts.joined())" }
+    let (part, reason) = (parts[0], parts[1])
+    if part.hasSuffix("string"), reason.contains("control characters other than TAB") {
+      return "syntax error in \(part): it is not closed on its line, or holds a control character"
+    }
+    let mayBeText =
+      reason.hasPrefix("could not determine")
+      || reason.hasPrefix("expected") && ["boolean", "floating-point", "decimal integer"].contains(part)
+    return "syntax error in \(part): \(reason)" + (mayBeText ? "; text needs quotes" : "")
   }
 }
 
