@@ -38,7 +38,7 @@ extension SettingType<Int> {
   /// `"64KiB"`, or a plain number of bytes.
   static func size(_ bounds: ClosedRange<Int>) -> Self {
     Self(
-      "size",
+      "size, \(Quantity.text(bounds.lowerBound, in: sizeUnits)) to \(Quantity.text(bounds.upperBound, in: sizeUnits))",
       read: { (node) throws(SettingFindings) in
         let expectation = #"a size in B, KiB, MiB or GiB such as "64KiB", or a number of bytes"#
         if case .integer(let bytes) = node.value {
@@ -56,7 +56,7 @@ extension SettingType<Int> {
   /// A plain number.
   static func count(_ bounds: ClosedRange<Int>) -> Self {
     Self(
-      "count",
+      "count, \(bounds.lowerBound) to \(bounds.upperBound)",
       read: { (node) throws(SettingFindings) in
         guard case .integer(let number) = node.value else {
           throw SettingFindings(expected: "a whole number", found: node)
@@ -75,7 +75,7 @@ extension SettingType<Duration> {
   /// `"500ms"`, `"10s"`, `"5m"`, `"2h"`; the bounds count milliseconds.
   static func duration(milliseconds bounds: ClosedRange<Int>) -> Self {
     Self(
-      "duration",
+      "duration, \(Quantity.text(bounds.lowerBound, in: units)) to \(Quantity.text(bounds.upperBound, in: units))",
       read: { (node) throws(SettingFindings) in
         let expectation = #"a duration in ms, s, m or h such as "30s""#
         let text = try node.text(expected: expectation)
