@@ -23,6 +23,7 @@ enum ConfigurationSchema {
 
   /// The tables that have a setting of this name, for somebody who wrote it elsewhere.
   static func homes(of name: String) -> [String] {
+    guard !name.contains(".") else { return [] }
     var homes = tables.settings.filter { $0.name.hasSuffix("." + name) && $0.name.split(separator: ".").count == 2 }
       .map { String($0.name.prefix { $0 != "." }) }
     if upstream.settings.contains(where: { $0.name == name }) { homes.append("upstream.NAME") }

@@ -9,6 +9,15 @@ public struct ConfigurationTree: Equatable, Sendable {
     self.file = file
     self.root = root
   }
+
+  /// The first secret that is written into the file itself, by the name of its setting: an upstream's `auth`.
+  public var firstSecret: (name: String, position: TextPosition)? {
+    for upstream in root.entries?.first(where: { $0.key == "upstream" })?.node.entries ?? [] {
+      guard let auth = upstream.node.entries?.first(where: { $0.key == "auth" }) else { continue }
+      return ("upstream.\(upstream.key).auth", auth.keyPosition)
+    }
+    return nil
+  }
 }
 
 /// A place in a text. Both count from 1, columns in characters.
