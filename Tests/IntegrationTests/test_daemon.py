@@ -30,6 +30,13 @@ async def run(*arguments, env=None):
         await processes.kill(process)
 
 
+def empty(folder):
+    """A configuration file that says nothing."""
+    path = folder / "empty.toml"
+    path.write_text("")
+    return path
+
+
 async def test_version_and_help():
     code, out = await run("--version")
     assert code == 0 and out.startswith("gatewayd ")
@@ -88,13 +95,13 @@ async def test_a_second_daemon_on_the_same_socket_is_refused_and_harms_nobody(da
 async def test_a_file_that_is_no_socket_is_left_alone(folder):
     path = folder / "precious"
     path.write_text("data")
-    code, out = await run("--config", os.devnull, "--socket", path)
+    code, out = await run("--config", empty(folder), "--socket", path)
     assert code != 0 and str(path) in out
     assert path.read_text() == "data"
 
 
 async def test_a_socket_path_that_is_too_long_is_refused_with_a_reason(folder):
-    code, out = await run("--config", os.devnull, "--socket", folder / ("x" * 200))
+    code, out = await run("--config", empty(folder), "--socket", folder / ("x" * 200))
     assert code != 0 and out
 
 
@@ -107,12 +114,11 @@ async def test_the_command_line_wins_over_the_environment_and_that_over_the_conf
 
 
 async def test_a_users_daemon_listens_in_the_runtime_folder(folder):
-    (folder / "empty.toml").write_text("")
     receiver = folder / "notify"
     notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     notify.bind(str(receiver))
     process = await processes.spawn(
-        GATEWAYD, "--user", "--config", folder / "empty.toml", env={
+        GATEWAYD, "--user", "--config", empty(folder), env={
             "XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder), "NOTIFY_SOCKET": str(receiver)})
     try:
         await within(asyncio.get_running_loop().sock_recv(notify, 4096), "the user's daemon")

@@ -30,8 +30,12 @@ def acting_as(uid, gid, groups=()):
 async def client_as(daemon, uid, gid=None, groups=()):
     """A client of the daemon that belongs to this user."""
     one = socket.socket(socket.AF_UNIX)
-    with acting_as(uid, uid if gid is None else gid, groups):
-        one.connect(daemon.socket)
+    try:
+        with acting_as(uid, uid if gid is None else gid, groups):
+            one.connect(daemon.socket)
+    except OSError:
+        one.close()
+        raise
     one.setblocking(False)
     client = LocalClient(*await asyncio.open_unix_connection(sock=one, limit=1 << 26))
     daemon.clients.append(client)
