@@ -31,7 +31,7 @@ struct ConfigurationChangeTests {
     #expect(change.added == ["c", "d"])
     #expect(change.removed == ["a"])
     #expect(change.changed == ["b"])
-    #expect(change.names == ["upstream.a", "upstream.b", "upstream.c", "upstream.d"])
+    #expect(change.names == ["a", "b", "c", "d"])
   }
 
   @Test func otherAddressIsAChange() {
@@ -52,7 +52,7 @@ struct ConfigurationChangeTests {
   func changedTableIsNamed(_ table: String, _ edit: @Sendable (inout Configuration) -> Void) {
     let change = change(edit)
     #expect(change.tables == [table])
-    #expect(change.names == [table])
+    #expect(change.names == ["[\(table)]"])
     #expect(change.needsRestart == (["socket", "state"].contains(table) ? [table] : []))
   }
 }

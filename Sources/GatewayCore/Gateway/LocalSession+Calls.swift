@@ -31,7 +31,9 @@ extension LocalSession {
     case .reload: try reload(id)
     case .ping: reply(id)
     case .cancel(let other): cancel(other, id)
-    case .discover: reply(id)
+    case .discover:
+      let version = gateway.identity.version
+      reply(id) { Discovery.write(version: version, into: &$0) }
     }
   }
 
