@@ -85,5 +85,7 @@ import Testing
     #expect(backoff.failed(.unreachable, lasted: nil, fraction: 0.5) == .milliseconds(500))
     #expect(backoff.failed(.refused, lasted: nil, fraction: 0.5) == .seconds(30))
     #expect((backoff.losses, backoff.refusals, backoff.attempts) == (1, 2, 3))
+    #expect(backoff.failed(.refused, lasted: .seconds(60), fraction: 0.5) == .seconds(15))
+    #expect((backoff.losses, backoff.refusals, backoff.attempts) == (0, 1, 1))
   }
 }

@@ -180,6 +180,11 @@ import Testing
     #expect(verdict(.reconnecting, held) == .act(.disconnect(.requested)))
     #expect(keeper.judge(health(.disconnected, ago: .seconds(9_999), held)).rule == "hold")
     #expect(verdict(.disconnected, ago: .seconds(9_999), held) == .wait(until: nil))
+    let offline = health(.disconnected) {
+      held(&$0)
+      $0.networkIsUp = false
+    }
+    #expect(keeper.judge(offline).rule == "hold", "the network's return would not help")
   }
 
   @Test func theHoldOfAConfiguredUpstreamOutlivesItsUsers() {

@@ -12,7 +12,7 @@ public struct ConfigurationChange: Equatable, Sendable {
   public let tables: [String]
 
   /// Tables that are read only when the daemon starts.
-  private static let readAtStart = ["socket", "state"]
+  public static let readAtStart = ["socket", "state"]
 
   public init(from old: Configuration, to new: Configuration) {
     added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()
@@ -28,8 +28,8 @@ public struct ConfigurationChange: Equatable, Sendable {
 
   public var isEmpty: Bool { names.isEmpty }
 
-  /// What `reload` answers: the tables, then `upstream.NAME` for every upstream added, removed or changed.
-  public var names: [String] { tables + (added + removed + changed).sorted().map { "upstream.\($0)" } }
+  /// What `reload` answers: the name of every upstream added, removed or changed, then the other tables in brackets.
+  public var names: [String] { (added + removed + changed).sorted() + tables.map { "[\($0)]" } }
 
   /// The changed tables that take effect only when the daemon is started again.
   public var needsRestart: [String] { tables.filter(Self.readAtStart.contains) }

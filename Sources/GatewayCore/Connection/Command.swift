@@ -9,6 +9,11 @@ public struct Command: Equatable, Sendable {
   /// Wall clock, in milliseconds since 1970.
   public var acceptedAt: Int64
   public var owner: CommandOwner
+  /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
+  /// any more. Nil when nobody waits.
+  public var deadline: MonotonicInstant?
+  /// May wait for a connection's first attempt, but for nothing else.
+  public var noQueue = false
 
   public init(
     id: String, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?, acceptedAt: Int64,

@@ -1,12 +1,9 @@
-/// One kind of upstream, such as Socket.IO: chosen by the URL's scheme, it makes the connectors of all its connections
-/// and owns what they share.
+/// One kind of upstream. A further kind is one more implementation, registered with the `ConnectionFactory`.
 public protocol UpstreamKind: AnyObject {
-  /// The URL schemes that it serves, in lower case.
+  /// The URL schemes that mean this kind, in lower case.
   var schemes: [String] { get }
-
-  /// What a connection uses to prepare messages and to dial. The specification has passed `problem(with:)`.
-  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector
-
-  /// Why such an upstream cannot be used; nil when it can.
+  /// What makes an upstream impossible whatever the server says, such as a malformed namespace; nil if nothing does.
   func problem(with specification: UpstreamSpecification) -> MessageProblem?
+  /// A connector for one connection.
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector
 }

@@ -55,8 +55,9 @@ extension JSONScanner {
     return Unicode.Scalar(0x10000 + (UInt32(first & 0x3ff) << 10 | UInt32(second & 0x3ff)))
   }
 
-  /// Whether a scanned string means this text, however it is escaped.
+  /// Whether a scanned value is a string that means this text, however it is escaped.
   public static func stringEquals(_ text: RawSpan, _ range: Range<Int>, _ expected: StaticString) -> Bool {
+    guard byte(text, range.lowerBound) == UInt8(ascii: "\"") else { return false }
     let inside = inside(text, range)
     guard hasEscape(text, inside) else {
       return inside.count == expected.utf8CodeUnitCount && bytesEqual(text, inside.lowerBound, expected)
