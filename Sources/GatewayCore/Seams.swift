@@ -9,7 +9,12 @@ public struct MonotonicInstant: Comparable, Hashable, Sendable {
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
-  public static func + (a: Self, b: Duration) -> Self { Self(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+  /// A sum beyond the range stays at its end: a deadline of "never" is never in the past.
+  public static func + (a: Self, b: Duration) -> Self {
+    let (sum, overflow) = a.nanoseconds.addingReportingOverflow(b.nanoseconds)
+    guard overflow else { return Self(nanoseconds: sum) }
+    return Self(nanoseconds: a.nanoseconds < 0 ? .min : .max)
+  }
   public static func - (a: Self, b: Self) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
 }
 

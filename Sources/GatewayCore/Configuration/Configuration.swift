@@ -4,6 +4,7 @@ public struct Configuration: Equatable, Sendable {
   public var socket = SocketSettings()
   public var log = LogSettings()
   public var limits = Limits()
+  public var state = StateSettings()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
   public var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.
@@ -37,6 +38,13 @@ public enum LogLevel: String, CaseIterable, Comparable, Sendable {
   case error, warning, notice, info, debug
   private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+}
+
+/// `[state]`.
+public struct StateSettings: Equatable, Sendable {
+  /// Folder of what has to survive a restart, used when the service manager names none; nil leaves the built-in default.
+  public var path: String?
+  public init() {}
 }
 
 /// `[upstream.NAME]`.

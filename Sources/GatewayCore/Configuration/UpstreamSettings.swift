@@ -24,8 +24,8 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var messageLimit = 16 << 20
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
-  /// In the order of preference.
-  public var transports: [TransportName] = [.websocket]
+  /// In the order of preference. A transport that the daemon does not have is passed over.
+  public var transports: [TransportName] = [.websocket, .polling]
   public init() {}
 }
 

@@ -46,6 +46,10 @@ public struct ClientOutput {
     end &+= bytes.count
   }
 
+  /// Beyond this many unwritten bytes events wait in their subscription's queue instead, and no more input is read
+  /// from the client.
+  public static let directLimit = 256 << 10
+
   /// An empty buffer up to this size is kept for the next batch: an idle client costs nothing beyond it.
   private static let keptCapacity = 4_096
 

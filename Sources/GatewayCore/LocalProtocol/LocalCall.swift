@@ -9,7 +9,7 @@ public enum LocalCall: Equatable, Sendable {
   /// `request`: a `send` with `delivery: acked`.
   case request(SendCall)
   case respond(RespondCall)
-  case wait(target: CallTarget, state: ConnectionState, timeout: Duration?)
+  case wait(target: CallTarget, state: ConnectionState, timeout: Duration)
   case status(target: CallTarget?)
   case clientsList
   case clientsKick(client: String)

@@ -1,0 +1,69 @@
+/// An access rule while it is being read: nobody has looked up its account or its upstreams.
+struct AccessDraft {
+  /// An account as it is written: by name or by number. Digits in a string are a number if nobody has them as a name.
+  enum Account: Equatable, Sendable {
+    case name(String)
+    case number(UInt32)
+  }
+
+  /// An upstream's name or a glob, and where it stands.
+  struct UpstreamPattern: Sendable {
+    var text: String
+    var position: TextPosition
+  }
+
+  var user: Account?
+  var uid: Account?
+  var group: Account?
+  var gid: Account?
+  var upstreams: [UpstreamPattern]?
+  var allow: [AccessVerb]?
+  /// Never set: rights per event have their name only.
+  var events: [String]?
+}
+
+extension SettingType<AccessDraft.Account> {
+  /// A name, or an id below 2^32 - 1, which Linux keeps for "no id".
+  static func account(_ what: String) -> Self {
+    Self(
+      "name or number",
+      read: { (node) throws(SettingFindings) in
+        let expectation = "the name or number of \(what)"
+        if case .integer(let number) = node.value {
+          guard let id = UInt32(exactly: number), id < .max else {
+            throw SettingFindings("must be \(expectation), not \(number)", at: node)
+          }
+          return .number(id)
+        }
+        let text = try node.text(expected: expectation)
+        guard !text.isEmpty, text.isPrintable else {
+          throw SettingFindings("must be \(expectation), not \(text.tomlString)", at: node)
+        }
+        return .name(text)
+      },
+      write: { account in
+        switch account {
+        case .name(let name): name.tomlString
+        case .number(let id): "\(id)"
+        }
+      })
+  }
+}
+
+extension SettingType<[AccessDraft.UpstreamPattern]> {
+  /// Names and globs.
+  static var upstreams: Self {
+    Self(
+      "list of names",
+      read: { (node) throws(SettingFindings) in
+        let pattern = SettingType<AccessDraft.UpstreamPattern>(
+          "name",
+          read: { (node) throws(SettingFindings) in
+            .init(text: try node.text(expected: "a list of strings"), position: node.position)
+          },
+          write: { $0.text.tomlString })
+        return try node.elements(of: pattern, expected: "a list of names of upstreams")
+      },
+      write: { patterns in "[" + patterns.map(\.text.tomlString).joined(separator: ", ") + "]" })
+  }
+}

@@ -1,0 +1,36 @@
+/// What distinguishes a new configuration from the one in force. Made at a reload, so that it touches only what changed.
+public struct ConfigurationChange: Equatable, Sendable {
+  /// Names of upstreams that are new, sorted.
+  public let added: [String]
+  /// Names of upstreams that are gone, sorted.
+  public let removed: [String]
+  /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a change
+  /// of `[defaults]`.
+  public let changed: [String]
+  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `defaults` and `access`, in this order.
+  /// `defaults` applies to upstreams used by URL; what it changes for configured ones is in `changed`.
+  public let tables: [String]
+
+  /// Tables that are read only when the daemon starts.
+  public static let readAtStart = ["socket", "state"]
+
+  public init(from old: Configuration, to new: Configuration) {
+    added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()
+    removed = old.upstreams.keys.filter { new.upstreams[$0] == nil }.sorted()
+    changed = new.upstreams.keys.filter { old.upstreams[$0] != nil && old.upstreams[$0] != new.upstreams[$0] }.sorted()
+    let differences = [
+      ("socket", old.socket != new.socket), ("log", old.log != new.log), ("limits", old.limits != new.limits),
+      ("state", old.state != new.state), ("defaults", old.defaults != new.defaults || old.adhoc != new.adhoc),
+      ("access", old.access != new.access),
+    ]
+    tables = differences.filter(\.1).map(\.0)
+  }
+
+  public var isEmpty: Bool { names.isEmpty }
+
+  /// What `reload` answers: the name of every upstream added, removed or changed, then the other tables in brackets.
+  public var names: [String] { (added + removed + changed).sorted() + tables.map { "[\($0)]" } }
+
+  /// The changed tables that take effect only when the daemon is started again.
+  public var needsRestart: [String] { tables.filter(Self.readAtStart.contains) }
+}

@@ -1,0 +1,33 @@
+/// All settings, each declared once. Adding one means: a property with its default, a line here, a line in
+/// `config/gatewayd.toml`, and a row in the test that sets every setting.
+enum ConfigurationSchema {
+  /// The tables that exist once.
+  static let tables = SettingList<Configuration>(
+    Setting<SocketSettings>.declared.map { $0.within(\.socket, prefix: "socket.") }
+      + Setting<LogSettings>.declared.map { $0.within(\.log, prefix: "log.") }
+      + Setting<Limits>.declared.map { $0.within(\.limits, prefix: "limits.") }
+      + Setting<StateSettings>.declared.map { $0.within(\.state, prefix: "state.") }
+      + [adhoc] + Setting<UpstreamSettings>.declared.map { $0.within(\.defaults, prefix: "defaults.") },
+    others: ["upstream", "access"])
+
+  /// `[upstream.NAME]`.
+  static let upstream = SettingList<UpstreamDraft>(
+    Setting<UpstreamDraft>.declared + Setting<UpstreamSettings>.declared.map { $0.within(\.settings) })
+
+  /// `[[access]]`.
+  static let access = SettingList<AccessDraft>(Setting<AccessDraft>.declared)
+
+  private static let adhoc = Setting<Configuration>(
+    "defaults.adhoc", \.adhoc, .flag,
+    "May upstreams that are not configured be used by URL? With `false` such a call fails with UpstreamUnknown.")
+
+  /// The tables that have a setting of this name, for somebody who wrote it elsewhere.
+  static func homes(of name: String) -> [String] {
+    guard !name.contains(".") else { return [] }
+    var homes = tables.settings.filter { $0.name.hasSuffix("." + name) && $0.name.split(separator: ".").count == 2 }
+      .map { String($0.name.prefix { $0 != "." }) }
+    if upstream.settings.contains(where: { $0.name == name }) { homes.append("upstream.NAME") }
+    if access.settings.contains(where: { $0.name == name }) { homes.append("[access]") }
+    return homes
+  }
+}

@@ -1,0 +1,94 @@
+extension Setting<SocketSettings> {
+  /// `[socket]`. The path's limit is that of a Unix-domain address without its NUL, unix(7).
+  static var declared: [Self] {
+    [
+      Setting(
+        "path", \.path, SettingType<String>.path(limit: 107).optional,
+        "Path of the local socket. Not used when the service manager passes the socket, with `--socket` or with `$GATEWAYD_SOCKET`."
+      ),
+      Setting("mode", \.mode, .mode, "Permission bits of the socket file: whoever can write to it can connect."),
+      Setting(
+        "group", \.group, SettingType<String>.groupName.optional,
+        "Group of the socket file. Without it the file has the daemon's own group."),
+    ]
+  }
+}
+
+extension Setting<LogSettings> {
+  /// `[log]`.
+  static var declared: [Self] {
+    [Setting("level", \.level, .choice, "The chattiest messages that are still logged.")]
+  }
+}
+
+extension Setting<StateSettings> {
+  /// `[state]`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "path", \.path, SettingType<String>.path().optional,
+        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. This version keeps nothing on disk."
+      )
+    ]
+  }
+}
+
+extension Setting<Limits> {
+  private static var many: ClosedRange<Int> { 1...1_000_000 }
+  private static var bytes: ClosedRange<Int> { (4 << 10)...(64 << 30) }
+
+  /// `[limits]`.
+  static var declared: [Self] { clientLimits + queueLimits + daemonLimits }
+
+  private static var clientLimits: [Self] {
+    [
+      Setting(
+        "line", \.line, .size((1 << 10)...(1 << 30)),
+        "Longest line of the local protocol, both ways. A longer one from a client is answered with an error and ends its connection; an event that would need a longer one is announced as a gap."
+      ),
+      Setting(
+        "clients", \.clients, .count(many), "Local clients in all. The next one is turned away with QuotaExceeded."),
+      Setting(
+        "clients_per_user", \.clientsPerUser, .count(many),
+        "Local clients of one user. The next one is turned away with QuotaExceeded."),
+      Setting(
+        "subscriptions", \.subscriptions, .count(many),
+        "Subscriptions of one local client. The next one fails with QuotaExceeded."),
+      Setting(
+        "inflight", \.inflight, .count(many),
+        "Calls of one local client that are not answered yet. The next one fails with QuotaExceeded."),
+    ]
+  }
+
+  private static var queueLimits: [Self] {
+    [
+      Setting(
+        "subscription_queue", \.subscriptionQueue, .count(1...10_000_000),
+        "Events that wait for a subscriber that does not read. Beyond it events are dropped and announced as a gap."),
+      Setting(
+        "subscription_queue_bytes", \.subscriptionQueueBytes, .size(bytes),
+        "The same in bytes; the limit that is reached first counts."),
+      Setting(
+        "client_queue_bytes", \.clientQueueBytes, .size(bytes),
+        "Bytes that wait for one local client over all its subscriptions and replies. Beyond it events are dropped and announced as gaps."
+      ),
+      Setting(
+        "send_queue", \.sendQueue, .count(1...10_000_000),
+        "Sends that wait on one connection. The next one fails with QueueFull."),
+      Setting(
+        "send_queue_bytes", \.sendQueueBytes, .size(bytes),
+        "The same in bytes; the limit that is reached first counts."),
+    ]
+  }
+
+  private static var daemonLimits: [Self] {
+    [
+      Setting(
+        "connections", \.connections, .count(many),
+        "Connections to upstreams. A call that would need one more fails with QuotaExceeded."),
+      Setting(
+        "stop", \.stop, .duration(milliseconds: 1...3_600_000),
+        "Time that queued sends and unread replies get when the daemon stops. What is left then is reported as lost."),
+    ]
+  }
+}

@@ -1,0 +1,95 @@
+extension SettingType<[HTTPHeader]> {
+  /// Headers that the handshake itself writes, or that belong to one hop only (RFC 9110 section 7.6.1, RFC 6455
+  /// section 4.1), in lower case.
+  private static var reserved: Set<String> {
+    [
+      "host", "connection", "upgrade", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+      "content-length", "expect",
+    ]
+  }
+
+  /// A table of header names and values. Values may be secrets and are in no message.
+  static var headers: Self {
+    Self(
+      "table",
+      read: { (node) throws(SettingFindings) in
+        var headers: [HTTPHeader] = []
+        try node.members(expected: "a table of headers") { (name, value) throws(SettingFindings) in
+          try check(name, value, against: headers)
+          let text = try value.text(member: name)
+          guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f || $0 == "\t" }) else {
+            throw SettingFindings("must not hold a line break or another control character", at: value, member: name)
+          }
+          headers.append(HTTPHeader(name: name, value: text))
+        }
+        return headers
+      },
+      write: { headers in inlineTable(headers.map { ($0.name, $0.value) }) })
+  }
+
+  private static func check(_ name: String, _ value: ConfigurationNode, against others: [HTTPHeader])
+    throws(SettingFindings)
+  {
+    let folded = name.lowercased()
+    guard !name.isEmpty, name.utf8.allSatisfy(\.isHTTPTokenCharacter) else {
+      throw SettingFindings("is not the name of a header", at: value, member: name)
+    }
+    guard !reserved.contains(folded), !folded.hasPrefix("sec-websocket-") else {
+      throw SettingFindings("is a header that the connection itself sets", at: value, member: name)
+    }
+    guard !others.contains(where: { $0.name.lowercased() == folded }) else {
+      throw SettingFindings("is a header that stands here already in other letters", at: value, member: name)
+    }
+  }
+}
+
+extension SettingType<[QueryItem]> {
+  /// A table of query names and values, sorted by name. Values may be secrets and are in no message.
+  static var query: Self {
+    Self(
+      "table",
+      read: { (node) throws(SettingFindings) in
+        var items: [QueryItem] = []
+        try node.members(expected: "a table of query parameters") { (name, value) throws(SettingFindings) in
+          guard !name.isEmpty else { throw SettingFindings("must not have a parameter without a name", at: value) }
+          guard !QueryItem.reservedNames.contains(name) else {
+            throw SettingFindings("is a parameter that the connection itself sets", at: value, member: name)
+          }
+          items.append(QueryItem(name: name, value: try value.text(member: name)))
+        }
+        return items.sorted { $0.name < $1.name }
+      },
+      write: { items in inlineTable(items.map { ($0.name, $0.value) }) })
+  }
+}
+
+extension QueryItem {
+  /// Parameters that belong to the handshake of Engine.IO: protocol revision, transport, session, cache buster, JSONP
+  /// index and base64 mode.
+  static var reservedNames: Set<String> { ["EIO", "transport", "sid", "t", "j", "b64"] }
+}
+
+/// TOML text of a table in one line.
+private func inlineTable(_ members: [(String, String)]) -> String {
+  guard !members.isEmpty else { return "{}" }
+  return "{ " + members.map { "\($0.0.tomlString) = \($0.1.tomlString)" }.joined(separator: ", ") + " }"
+}
+
+extension ConfigurationNode {
+  /// Hands out the members of a table and gathers the findings about them.
+  fileprivate func members(
+    expected expectation: String, _ body: (String, ConfigurationNode) throws(SettingFindings) -> Void
+  ) throws(SettingFindings) {
+    guard let entries else { throw SettingFindings(expected: expectation, found: self) }
+    var findings: [SettingFindings.Finding] = []
+    for entry in entries {
+      do throws(SettingFindings) { try body(entry.key, entry.node) } catch { findings += error.all }
+    }
+    guard findings.isEmpty else { throw SettingFindings(findings) }
+  }
+}
+
+extension UInt8 {
+  /// `tchar` of RFC 9110 section 5.6.2.
+  fileprivate var isHTTPTokenCharacter: Bool { isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+}

@@ -1,0 +1,40 @@
+/// Judges settings of an upstream that can only be judged together. Only what was set at this place is blamed, so that a
+/// mistake in `[defaults]` is not repeated for every upstream.
+struct UpstreamSettingsCheck {
+  /// Name of the table in messages.
+  let title: String
+  let origins: SettingOrigins
+  let lookups: any ConfigurationLookups
+  let notes: ProblemNotes
+
+  func check(_ settings: UpstreamSettings) {
+    checkCertificate(settings.tls)
+    checkFile("tls.ca", settings.tls.ca)
+    checkFile("tls.cert", settings.tls.certificate)
+    checkFile("tls.key", settings.tls.key)
+    checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
+    checkOrder(
+      "reconnect.refused_base", settings.reconnect.refusedBase, "reconnect.refused_cap", settings.reconnect.refusedCap)
+  }
+
+  private func checkCertificate(_ tls: TLSSettings) {
+    if tls.certificate != nil, tls.key == nil, let place = origins["tls.cert"] {
+      notes.note("\(title).tls.cert needs \(title).tls.key, the key of the certificate", at: place)
+    }
+    if tls.key != nil, tls.certificate == nil, let place = origins["tls.key"] {
+      notes.note("\(title).tls.key needs \(title).tls.cert, the certificate of the key", at: place)
+    }
+  }
+
+  private func checkFile(_ name: String, _ path: String?) {
+    guard let path, let place = origins[name], let obstacle = lookups.obstacle(toReading: path) else { return }
+    notes.note("\(title).\(name) names \(path.tomlString), which cannot be read: \(obstacle)", at: place)
+  }
+
+  private func checkOrder(_ lower: String, _ least: Duration, _ upper: String, _ most: Duration) {
+    guard least > most, let place = origins[lower] ?? origins[upper] else { return }
+    let type = SettingType<Duration>.duration(milliseconds: 0...0)
+    let texts = (type.write(least) ?? "", type.write(most) ?? "")
+    notes.note("\(title).\(lower) is \(texts.0) and must not exceed \(title).\(upper), which is \(texts.1)", at: place)
+  }
+}

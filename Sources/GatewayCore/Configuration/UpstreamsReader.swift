@@ -1,0 +1,108 @@
+/// Reads `[upstream.NAME]` of all files. The same upstream in several files is merged member by member.
+struct UpstreamsReader {
+  /// An upstream as far as it has been read.
+  private struct Entry {
+    let name: String
+    /// Where it was mentioned first.
+    let place: Place
+    var draft: UpstreamDraft
+    var origins = SettingOrigins()
+  }
+
+  private static let schemes = ["http", "https", "ws", "wss"]
+  private static let nameLimit = 64
+
+  let defaults: UpstreamSettings
+  let lookups: any ConfigurationLookups
+  let urls: any URLReader
+  let notes: ProblemNotes
+
+  /// Stores the upstreams that are complete. Returns the names of all that are mentioned, sorted.
+  func read(_ roots: [(file: Int, entries: [ConfigurationEntry])], into configuration: inout Configuration) -> [String]
+  {
+    var upstreams: [String: Entry] = [:]
+    for (file, entries) in roots {
+      guard let table = entries.first(where: { $0.key == "upstream" }) else { continue }
+      guard let members = table.node.entries else {
+        notes.note(SettingFindings(expected: "a table", found: table.node), about: "upstream", file: file)
+        continue
+      }
+      for member in members { read(member, file: file, into: &upstreams) }
+    }
+    for upstream in upstreams.values {
+      if let complete = finish(upstream) { configuration.upstreams[upstream.name] = complete }
+    }
+    return upstreams.keys.sorted()
+  }
+
+  private func read(_ member: ConfigurationEntry, file: Int, into upstreams: inout [String: Entry]) {
+    let place = Place(file: file, position: member.keyPosition)
+    let title = "upstream.\(member.key)"
+    guard let entries = member.node.entries else {
+      return notes.note(
+        "\(title) must be a table, [upstream.NAME], not \(member.node.kind)",
+        at: Place(file: file, position: member.node.position))
+    }
+    if !Self.isName(member.key) {
+      notes.note(
+        "the name \(member.key.tomlString) of an upstream must be 1 to \(Self.nameLimit) letters of A-Z a-z 0-9 . _ -",
+        at: place)
+    }
+    var upstream =
+      upstreams[member.key]
+      ?? Entry(name: member.key, place: place, draft: UpstreamDraft(url: nil, settings: defaults))
+    let origins = ConfigurationSchema.upstream.read(
+      entries, title: title, file: file, into: &upstream.draft, noting: notes)
+    if let payload = origins["auth"], let credentials = origins["auth_file"] {
+      let later = max(payload.position, credentials.position)
+      notes.note(
+        "\(title) has both auth and auth_file, but only one of them can be used", at: Place(file: file, position: later)
+      )
+    }
+    upstream.origins.merge(origins)
+    upstreams[member.key] = upstream
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    (1...nameLimit).contains(name.utf8.count)
+      && name.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
+  }
+
+  /// Nil, with the reason noted, when the URL is missing or cannot be used.
+  private func finish(_ upstream: Entry) -> ConfiguredUpstream? {
+    let title = "upstream.\(upstream.name)"
+    UpstreamSettingsCheck(title: title, origins: upstream.origins, lookups: lookups, notes: notes)
+      .check(upstream.draft.settings)
+    guard let place = upstream.origins["url"] else {
+      notes.note("\(title) has no url", at: upstream.place)
+      return nil
+    }
+    guard let text = upstream.draft.url else { return nil }
+    do throws(URLProblem) {
+      let url = try urls.read(text)
+      guard let predicate = Self.problem(with: url) else {
+        return ConfiguredUpstream(url: url, settings: upstream.draft.settings)
+      }
+      notes.note("\(title).url \(predicate)", at: place)
+    } catch {
+      notes.note("\(title).url cannot be used: \(error.message)", at: place)
+    }
+    return nil
+  }
+
+  /// What forbids a well-formed URL, as the predicate of a sentence; nil when nothing does.
+  private static func problem(with url: UpstreamURL) -> String? {
+    guard schemes.contains(url.scheme) else {
+      return "has the scheme \(url.scheme.tomlString), but must have one of \(schemes.joined(separator: ", "))"
+    }
+    if url.fragment != nil { return "must not have a fragment, the part behind #" }
+    if url.path.contains(",") { return "must not have a comma in its path, which is the namespace" }
+    for item in (url.query ?? "").split(separator: "&") {
+      let name = String(item.prefix { $0 != "=" })
+      if QueryItem.reservedNames.contains(name) {
+        return "must not have the query parameter \(name.tomlString), which the connection itself sets"
+      }
+    }
+    return nil
+  }
+}

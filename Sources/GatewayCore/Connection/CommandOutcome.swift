@@ -1,0 +1,35 @@
+/// What became of a command. Every accepted command has exactly one.
+public enum CommandOutcome: Equatable, Sendable {
+  /// Written to the upstream's transport; no acknowledgement was wanted.
+  case written
+  /// The server acknowledged; the raw text of its arguments, comma-separated, without brackets.
+  case acknowledged([UInt8])
+  /// Certainly not sent: why there was no connection in time.
+  case down(UpstreamFailure)
+  /// Certainly not sent: the server refuses the connection.
+  case refused(UpstreamFailure)
+  /// Certainly not sent: what is known now of the server makes it impossible.
+  case impossible(MessageProblem)
+  /// Certainly not sent: its time-to-live ended in the queue.
+  case expired
+  /// Written, but the acknowledgement did not come in time: delivered or not is unknown.
+  case acknowledgementTimeout
+  /// Written, but the link broke before the acknowledgement: delivered or not is unknown.
+  case acknowledgementLost(UpstreamFailure)
+}
+
+/// What became of a command at the moment it was handed over.
+enum Submission: Equatable {
+  case queued
+  case written
+  /// A volatile command that could not be written at once.
+  case dropped
+}
+
+/// Why a command was not taken.
+enum SubmissionProblem: Error, Equatable {
+  case queueFull(limit: Int, unit: String, retryAfter: Duration)
+  case down(UpstreamFailure)
+  case impossible(MessageProblem)
+  case released
+}

@@ -1,0 +1,137 @@
+/// The commands that wait for their connection: first in, first out, bounded by count and by bytes. Taking one out of the
+/// middle costs no more than taking the first: order and deadlines are kept as lists of numbers in which the number of a
+/// command that is gone stays until it surfaces or until the gone ones are the majority.
+public struct CommandQueue: Sendable {
+  /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
+  public static let overhead = 256
+
+  private struct Entry: Sendable {
+    var command: Command
+    var cost: Int
+  }
+
+  /// Most commands.
+  public let countLimit: Int
+  /// Most bytes, each command counted with `overhead`.
+  public let byteLimit: Int
+  /// What the queued commands count together.
+  public private(set) var byteCount = 0
+
+  private var entries: [UInt64: Entry] = [:]
+  private var numbers: [String: UInt64] = [:]
+  private var waiting: [UInt64: Set<UInt64>] = [:]
+  private var order: ContiguousArray<UInt64> = []
+  /// Where the first number of `order` that was not taken yet stands.
+  private var head = 0
+  private var deadlines = ExpiryHeap()
+  private var nextNumber: UInt64
+
+  public init(countLimit: Int, byteLimit: Int) {
+    self.init(countLimit: countLimit, byteLimit: byteLimit, nextNumber: 0)
+  }
+
+  private init(countLimit: Int, byteLimit: Int, nextNumber: UInt64) {
+    self.countLimit = countLimit
+    self.byteLimit = byteLimit
+    self.nextNumber = nextNumber
+  }
+
+  public var count: Int { entries.count }
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// What one command counts in `byteCount`.
+  public static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
+
+  /// Puts a command at the end. Beyond a limit the queue stays as it is.
+  public mutating func append(_ command: Command) throws(QueueFull) {
+    let cost = Self.cost(of: command)
+    guard count < countLimit else { throw .count(limit: countLimit) }
+    guard cost <= byteLimit - byteCount else { throw .bytes(limit: byteLimit) }
+    let number = nextNumber
+    nextNumber += 1
+    entries[number] = Entry(command: command, cost: cost)
+    numbers[command.id] = number
+    if let client = command.owner.client { waiting[client, default: []].insert(number) }
+    if let expires = command.expires { deadlines.push(expires, number) }
+    order.append(number)
+    byteCount += cost
+  }
+
+  /// The next command to write; it stays in the queue.
+  public var first: Command? { head < order.count ? entries[order[head]]?.command : nil }
+
+  /// Takes the next command out. Call `expire(now:)` before, so that none is written too late.
+  public mutating func popFirst() -> Command? { head < order.count ? take(order[head]) : nil }
+
+  /// Takes one command out, wherever it stands; nil when it is not queued.
+  public mutating func remove(id: String) -> Command? {
+    numbers[id].flatMap { take($0) }
+  }
+
+  /// Takes out what the calls of a local session that left were waiting for, in order. What was answered as accepted
+  /// stays.
+  public mutating func removeAll(client: UInt64) -> [Command] {
+    guard let gone = waiting[client] else { return [] }
+    return gone.sorted().compactMap { take($0) }
+  }
+
+  /// Takes everything out, in order.
+  public mutating func removeAll() -> [Command] {
+    let all = commands
+    self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit)
+    return all
+  }
+
+  /// Takes out what must not be written any more, the earliest deadline first.
+  public mutating func expire(now: MonotonicInstant) -> [Command] {
+    var expired: [Command] = []
+    while let (deadline, number) = deadlines.first, deadline <= now, let command = take(number) {
+      expired.append(command)
+    }
+    return expired
+  }
+
+  /// When `expire(now:)` has something to do next; nil when nothing queued ever expires.
+  public var nextExpiry: MonotonicInstant? { deadlines.first?.deadline }
+
+  /// When the first command was accepted, in milliseconds since 1970.
+  public var oldest: Int64? { first?.acceptedAt }
+
+  /// All of them, in order.
+  public var commands: [Command] { order[head...].compactMap { entries[$0]?.command } }
+
+  private mutating func take(_ number: UInt64) -> Command? {
+    guard let entry = entries.removeValue(forKey: number) else { return nil }
+    let command = entry.command
+    byteCount -= entry.cost
+    if numbers[command.id] == number { numbers[command.id] = nil }
+    if let client = command.owner.client {
+      waiting[client]?.remove(number)
+      if waiting[client]?.isEmpty == true { waiting[client] = nil }
+    }
+    dropGone()
+    return command
+  }
+
+  /// Restores what the public properties rely on: the first number of each list is that of a queued command.
+  private mutating func dropGone() {
+    while head < order.count, entries[order[head]] == nil { head += 1 }
+    while let (_, number) = deadlines.first, entries[number] == nil { deadlines.removeFirst() }
+    compact()
+  }
+
+  /// Short lists are not worth the trouble; long ones are copied at most once per as many removals.
+  private mutating func compact() {
+    if entries.isEmpty, entries.capacity > 128 {
+      // A queue that was long once gives its memory back.
+      self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
+    }
+    if order.count > 64, entries.count < order.count / 2 {
+      order.removeAll { entries[$0] == nil }
+      head = 0
+    }
+    if deadlines.count > 64, entries.count < deadlines.count / 2 {
+      deadlines.keep { entries[$0] != nil }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/// The way of a command through a connection: written at once, or queued until it can be, and settled exactly once.
+extension Connection {
+  /// Takes a command. With `now: true` it is written now or not at all (`volatile`).
+  func submit(_ command: Command, now: Bool = false) throws(SubmissionProblem) -> Submission {
+    switch ConnectionStateMachine.admits(.send, in: state) {
+    case .illegal: throw .released
+    case .keep, .write: return try write(command, now: now)
+    case .queue: return now ? .dropped : try enqueue(command)
+    }
+  }
+
+  private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
+    guard let channel else { throw .released }
+    if now, channel.unsentBytes > 0 { return .dropped }
+    if let problem = connector.check(command.message) { throw .impossible(problem) }
+    let limit = context.limits.sendQueueBytes
+    guard channel.unsentBytes + command.message.byteCount <= limit else {
+      throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
+    }
+    writeOut(command, to: channel)
+    return .written
+  }
+
+  private func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
+    if command.noQueue, state != .created {
+      throw .down(lastFailure ?? UpstreamFailure(.idle, "it is not connected"))
+    }
+    do { try commands.append(command) } catch {
+      switch error {
+      case .count(let limit): throw .queueFull(limit: limit, unit: "sends", retryAfter: retryAfter)
+      case .bytes(let limit): throw .queueFull(limit: limit, unit: "bytes", retryAfter: retryAfter)
+      }
+    }
+    armDeadline(command)
+    armExpiry()
+    hurry(command.owner == .none ? .lease : .request)
+    return .queued
+  }
+
+  private var retryAfter: Duration { retryIn.map { .milliseconds($0 + 100) } ?? .seconds(1) }
+
+  /// Takes a command back before it is written. Returns whether it was still there.
+  @discardableResult
+  func takeBack(_ id: String) -> Bool {
+    guard commands.takeBack(id) != nil else { return false }
+    context.timers.cancel(commands.removeDeadline(of: id))
+    review()
+    return true
+  }
+
+  /// The caller left: its acknowledgement is not awaited any more.
+  func forget(_ id: String) {
+    guard let (_, ack) = commands.forget(id) else { return }
+    context.timers.cancel(commands.removeDeadline(of: id))
+    channel?.forget(ack: ack)
+    review()
+  }
+
+  /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
+  func answer(_ token: String, args: RawSpan) throws(MessageProblem) -> Bool {
+    guard let channel, answers.isPending(token) else { return false }
+    let message = try connector.prepareAnswer(args: args)
+    if let problem = connector.check(message) { throw problem }
+    guard let id = answers.take(token) else { return false }
+    channel.answer(id, message)
+    commands.noteOutgoing(message)
+    return true
+  }
+
+  /// Writes what queued up, in the order it was accepted.
+  func drainQueue() {
+    while let channel, let command = commands.popFirst() {
+      if let expires = command.expires, expires <= context.time.now {
+        settle(command, .expired)
+      } else if let problem = connector.check(command.message) {
+        settle(command, .impossible(problem))
+      } else {
+        writeOut(command, to: channel)
+      }
+    }
+  }
+
+  private func writeOut(_ command: Command, to channel: any UpstreamChannel) {
+    commands.noteOutgoing(command.message)
+    noteUse()
+    guard command.delivery == .acked else {
+      channel.write(command.message, ack: nil)
+      return settle(command, .written)
+    }
+    armDeadline(command)
+    channel.write(command.message, ack: commands.written(command))
+  }
+
+  /// The one place where a command ends.
+  func settle(_ command: Command, _ outcome: CommandOutcome) {
+    context.timers.cancel(commands.removeDeadline(of: command.id))
+    report?(self, .settled(command, outcome))
+  }
+
+  // MARK: - Deadlines
+
+  private func armDeadline(_ command: Command) {
+    guard let deadline = command.deadline, !commands.hasDeadline(command.id) else { return }
+    let id = command.id
+    commands.setDeadline(of: id, context.timers.at(deadline) { [weak self] in self?.deadlinePassed(id) })
+  }
+
+  private func deadlinePassed(_ id: String) {
+    if let command = commands.takeBack(id) {
+      settle(command, .down(lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time")))
+    } else if let (command, ack) = commands.forget(id) {
+      channel?.forget(ack: ack)
+      settle(command, .acknowledgementTimeout)
+    }
+    review()
+  }
+
+  private func armExpiry() {
+    guard commands.expiryTimer == nil, let next = commands.queue.nextExpiry else { return }
+    commands.expiryTimer = context.timers.at(next) { [weak self] in self?.expire() }
+  }
+
+  private func expire() {
+    commands.expiryTimer = nil
+    for command in commands.expire(at: context.time.now) { settle(command, .expired) }
+    armExpiry()
+    review()
+  }
+}

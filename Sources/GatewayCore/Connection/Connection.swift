@@ -1,0 +1,411 @@
+/// One upstream connection, shared by every local program that has the right to use it. Everything that survives a
+/// reconnect lives here: leases, subscriptions, queued commands, the numbering of events. What dies with the link lives
+/// in the channel, which is never used twice.
+public final class Connection {
+  public let id: String
+  public let key: ConnectionKey
+  public private(set) var specification: UpstreamSpecification
+  private(set) var connector: any UpstreamConnector
+  let context: ConnectionContext
+  let stream: EventStream
+
+  private var machine = ConnectionStateMachine()
+  private(set) var channel: (any UpstreamChannel)?
+  private var leases: Set<Lease> = []
+  private var nextLease: UInt64 = 1
+  var commands: CommandLedger
+  var answers = AnswerTable()
+
+  private(set) var lastFailure: UpstreamFailure?
+  private(set) var backoff: Backoff
+  /// When the back-off allows the next attempt; nil before the first failure and after going down on purpose.
+  private var nextAttempt: MonotonicInstant?
+  private var urgency = Urgency.none
+  private(set) var since: MonotonicInstant
+  private(set) var sinceWall: Int64
+  private var unleasedSince: MonotonicInstant?
+  private var lastAttempt: MonotonicInstant?
+  /// When the current channel opened; nil while there is none.
+  private var openedAt: MonotonicInstant?
+  /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
+  private var hold: Hold?
+  private var isDraining = false
+  private(set) var hasBeenConnected = false
+  private(set) var reconnects = 0
+  private(set) var judgement: Judgement?
+  private var reviewTimer: Timers.ID?
+  private var isReviewing = false
+
+  /// Who is told what happens. Set by the pool's owner, once.
+  var report: ((Connection, ConnectionReport) -> Void)?
+
+  private enum Hold { case requested, withdrawn }
+
+  init(
+    key: ConnectionKey, specification: UpstreamSpecification, connector: any UpstreamConnector,
+    context: ConnectionContext
+  ) {
+    self.key = key
+    self.specification = specification
+    self.connector = connector
+    self.context = context
+    id = context.random.uuid()
+    stream = EventStream(
+      outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line)
+    commands = CommandLedger(limits: context.limits)
+    backoff = Backoff(settings: specification.settings.reconnect)
+    since = context.time.now
+    sinceWall = context.time.wallMilliseconds
+  }
+
+  public var state: ConnectionState { machine.state }
+  /// Its upstream is not in the configuration any more.
+  var isWithdrawn: Bool { hold == .withdrawn }
+  public var leaseCount: Int { leases.count }
+
+  /// Whether anybody wants the connection: a lease, a command without an outcome, or the configuration.
+  var isOccupied: Bool {
+    !leases.isEmpty || !commands.isIdle || specification.settings.keep == .always
+  }
+
+  /// A command was written: an unused connection lingers from now on.
+  func noteUse() { unleasedSince = context.time.now }
+
+  /// For the log.
+  var fact: ConnectionFact {
+    let down = state == .connected ? nil : lastFailure
+    return ConnectionFact(
+      connection: id, upstream: specification.name, url: specification.url.redacted,
+      namespace: specification.namespace, reason: down?.reason, detail: down?.detail, attempt: backoff.attempts,
+      retryIn: retryIn)
+  }
+
+  /// Nothing is queued, awaited or still to be taken by the kernel.
+  var isFlushed: Bool { commands.isIdle && (channel?.unsentBytes ?? 0) == 0 }
+
+  // MARK: - Leases
+
+  /// Takes a hold. A connection that is waiting for its next attempt starts one at once, at most once a second, unless
+  /// the server refused the last one.
+  func lease(_ purpose: Lease.Purpose) -> Lease {
+    let lease = Lease(number: nextLease, purpose: purpose)
+    nextLease += 1
+    leases.insert(lease)
+    hurry(.lease)
+    return lease
+  }
+
+  /// Gives a hold back; one that was given back before is ignored.
+  func giveBack(_ lease: Lease) {
+    guard leases.remove(lease) != nil else { return }
+    review()
+  }
+
+  /// Somebody does not want to wait for the back-off.
+  func hurry(_ urgency: Urgency) {
+    self.urgency = max(self.urgency, urgency)
+    review()
+  }
+
+  // MARK: - Orders by an administrator
+
+  /// Lifts a hold and starts an attempt at once.
+  func reconnect() throws(IllegalTransition) {
+    guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
+    hold = nil
+    try apply(.connect)
+    review()
+  }
+
+  /// Closes and stays down until `reconnect`.
+  func disconnect() throws(IllegalTransition) {
+    try close(Self.failure(for: .requested), hold: .requested)
+  }
+
+  /// Leaves the pool, if nobody uses it.
+  func release() throws(IllegalTransition) {
+    guard !isOccupied else { throw IllegalTransition(state: state, asked: .release) }
+    try apply(.release)
+  }
+
+  private func close(_ failure: UpstreamFailure, hold newHold: Hold?) throws(IllegalTransition) {
+    let before = lastFailure
+    lastFailure = failure
+    do { try apply(.disconnect) } catch {
+      lastFailure = before
+      throw error
+    }
+    hold = newHold ?? hold
+    noteEnd()
+    nextAttempt = nil
+    review()
+  }
+
+  // MARK: - Configuration and stop
+
+  /// New settings for the same upstream: what is up is closed and comes back with them at once.
+  func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
+    self.specification = specification
+    self.connector = connector
+    backoff = Backoff(settings: specification.settings.reconnect)
+    if hold == .withdrawn { hold = nil }
+    restart(.init(.idle, "its settings changed"))
+  }
+
+  /// The upstream left the configuration: down until it comes back.
+  func withdraw() {
+    let failure = UpstreamFailure(.requested, "the upstream is no longer in the configuration")
+    hold = hold ?? .withdrawn
+    restart(failure)
+  }
+
+  /// Closes for the daemon's end; nothing is tried any more.
+  func shutDown() {
+    isDraining = true
+    restart(Self.failure(for: .draining))
+    context.timers.cancel(reviewTimer)
+  }
+
+  /// Gives what is queued a last chance before the daemon stops.
+  func flushForStop() {
+    if !commands.isIdle { hurry(.order) }
+  }
+
+  /// Down, for a reason of ours, and up again at once if the keeper thinks so.
+  private func restart(_ failure: UpstreamFailure) {
+    if state == .created {
+      abandon(failure)
+    } else if (try? close(failure, hold: hold)) == nil {
+      lastFailure = failure
+    }
+    hurry(.order)
+  }
+
+  /// The first attempt cannot be taken back by an order, but it can be lost.
+  private func abandon(_ failure: UpstreamFailure) {
+    channel?.close()
+    lost(failure)
+  }
+
+  // MARK: - The keeper
+
+  /// Lets the keeper look at the connection and does what it says, until it has nothing more to say.
+  func review() {
+    guard !isReviewing else { return }
+    isReviewing = true
+    defer { isReviewing = false }
+    noteOccupation()
+    context.timers.cancel(reviewTimer)
+    reviewTimer = nil
+    // Three acts in a row are already more than the five states allow.
+    for _ in 0..<4 {
+      let judgement = context.keeper.judge(health)
+      self.judgement = judgement
+      switch judgement.verdict {
+      case .act(let action): perform(action)
+      case .wait(let until):
+        guard let until, state != .released else { return }
+        reviewTimer = context.timers.at(until) { [weak self] in self?.review() }
+        return
+      }
+    }
+  }
+
+  private func noteOccupation() {
+    if isOccupied {
+      unleasedSince = nil
+    } else if unleasedSince == nil {
+      unleasedSince = context.time.now
+    }
+  }
+
+  /// What the keeper looks at.
+  private var health: Health {
+    var health = Health(state: state, since: since, now: context.time.now, settings: specification.settings)
+    health.attemptIsUnderWay = machine.attemptIsUnderWay
+    health.hasLeases = !leases.isEmpty || !commands.isIdle
+    health.unleasedSince = unleasedSince
+    health.isConfigured = specification.name != nil
+    health.lastReason = lastFailure?.reason
+    health.attempts = backoff.attempts
+    health.lastAttemptAt = lastAttempt
+    health.nextAttemptAt = nextAttempt
+    health.urgency = urgency
+    health.isHeld = hold != nil
+    health.isDraining = isDraining
+    return health
+  }
+
+  private func perform(_ action: KeeperAction) {
+    do {
+      switch action {
+      case .connect: try apply(.connect)
+      case .disconnect(let reason): try close(Self.failure(for: reason), hold: nil)
+      case .abandon(let reason): abandon(Self.failure(for: reason))
+      case .release: try apply(.release)
+      }
+    } catch {
+      report?(self, .illegal(error))
+    }
+  }
+
+  /// The sentence for going down on purpose.
+  private static func failure(for reason: DownReason) -> UpstreamFailure {
+    let detail =
+      switch reason {
+      case .idle: "nobody uses it"
+      case .requested: "an administrator disconnected it; `reconnect` takes that back"
+      case .draining: "the gateway is stopping"
+      case .offline: "there is no network"
+      case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
+        .tooLarge, .auth:
+        "it was closed"
+      }
+    return UpstreamFailure(reason, detail)
+  }
+
+  // MARK: - The state machine
+
+  private func apply(_ event: ConnectionStateMachine.Event) throws(IllegalTransition) {
+    for action in try machine.handle(event) { perform(action) }
+  }
+
+  private func perform(_ action: ConnectionStateMachine.Action) {
+    switch action {
+    case .startAttempt:
+      lastAttempt = context.time.now
+      nextAttempt = nil
+      urgency = .none
+      channel = connector.dial(owner: self)
+    case .closeChannel:
+      channel?.close()
+      forgetChannel()
+    case .discardChannel: forgetChannel()
+    case .drainQueue: drainQueue()
+    case .announce(let from, let to): announce(from: from, to: to)
+    case .removeFromPool:
+      context.timers.cancel(reviewTimer)
+      report?(self, .released)
+    }
+  }
+
+  private func forgetChannel() {
+    channel = nil
+    answers.endOfLink()
+    let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
+    for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
+  }
+
+  private func announce(from: ConnectionState, to: ConnectionState) {
+    since = context.time.now
+    sinceWall = context.time.wallMilliseconds
+    if to == .released { return }
+    for subscription in stream.subscriptions where subscription.wantsState {
+      subscription.notify(stateNotification(for: subscription))
+    }
+    report?(self, .moved(from: from, to: to))
+  }
+
+  private func stateNotification(for subscription: Subscription) -> [UInt8] {
+    let down = state == .disconnected ? lastFailure : nil
+    return LocalNotification.state(
+      subscription: subscription.id, state: state, epoch: stream.epoch,
+      attempt: state == .connected ? nil : backoff.attempts, retryIn: state == .disconnected ? retryIn : nil,
+      reason: down?.reason, detail: down?.detail, status: down?.status)
+  }
+
+  /// Milliseconds until the next attempt; nil when none is planned.
+  var retryIn: Int64? {
+    guard state == .disconnected, isOccupied else { return nil }
+    switch context.keeper.judge(health).verdict {
+    case .act(.connect): return 0
+    case .wait(let until?): return max(0, (until - context.time.now).milliseconds)
+    case .act, .wait: return nil
+    }
+  }
+
+  // MARK: - The channel's facts
+
+  private func opened(_ channel: any UpstreamChannel) {
+    if hasBeenConnected {
+      reconnects += 1
+      stream.beginEpoch()
+    }
+    hasBeenConnected = true
+    lastFailure = nil
+    openedAt = context.time.now
+    transition(.opened)
+  }
+
+  private func lost(_ failure: UpstreamFailure) {
+    lastFailure = failure
+    scheduleNextAttempt(after: failure.reason)
+    transition(.lost)
+    for command in commands.failed(refused: failure.reason == .refused) {
+      settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
+    }
+    review()
+  }
+
+  private func scheduleNextAttempt(after reason: DownReason) {
+    switch reason {
+    case .idle, .requested, .draining, .offline:
+      noteEnd()
+      nextAttempt = nil
+    case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
+      .tooLarge, .auth:
+      let lasted = openedAt.map { context.time.now - $0 }
+      openedAt = nil
+      nextAttempt = context.time.now + backoff.failed(reason, lasted: lasted, fraction: context.random.fraction())
+    }
+  }
+
+  /// The channel ends on purpose: a stable one forgets the failures before it.
+  private func noteEnd() {
+    backoff.ended(lasted: openedAt.map { context.time.now - $0 })
+    openedAt = nil
+  }
+
+  private func transition(_ event: ConnectionStateMachine.Event) {
+    do { try apply(event) } catch { report?(self, .illegal(error)) }
+    review()
+  }
+}
+
+extension Connection: UpstreamChannelOwner {
+  public func channelOpened(_ channel: any UpstreamChannel) {
+    guard channel === self.channel else { return }
+    opened(channel)
+  }
+
+  public func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?
+  ) {
+    guard channel === self.channel else { return }
+    var token: String?
+    stream.deliver(rawName: name, arguments: arguments, wantsAnswer: ack != nil) {
+      guard let ack else { return nil }
+      let fresh = context.tokens.next()
+      answers.add(ack, as: fresh)
+      token = fresh
+      return fresh
+    }
+    if ack != nil, token == nil { answers.noteUnanswered() }
+  }
+
+  public func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
+    guard channel === self.channel else { return }
+    stream.lose(reason)
+  }
+
+  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    guard channel === self.channel, let command = commands.acknowledged(id) else { return }
+    settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
+    if !isOccupied { review() }
+  }
+
+  public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+    guard channel === self.channel else { return }
+    lost(failure)
+  }
+}

@@ -1,0 +1,32 @@
+/// What every connection needs of its surroundings.
+struct ConnectionContext {
+  let time: any TimeSource
+  let timers: Timers
+  let random: any RandomSource
+  let outputs: ClientOutputs
+  /// One for all connections: the tokens of `respond` are unique in the daemon.
+  let tokens: TokenCounter
+  let keeper = Keeper()
+  var limits: Limits
+}
+
+/// Numbers the acknowledgement tokens.
+final class TokenCounter {
+  private var last: UInt64 = 0
+
+  func next() -> String {
+    last += 1
+    return "a\(last)"
+  }
+}
+
+/// What a connection tells the gateway.
+enum ConnectionReport {
+  case moved(from: ConnectionState, to: ConnectionState)
+  /// It left the pool for good.
+  case released
+  /// A command has its outcome.
+  case settled(Command, CommandOutcome)
+  /// An order contradicted the table of states: a mistake of ours, to be logged.
+  case illegal(IllegalTransition)
+}

@@ -1,0 +1,31 @@
+/// Makes what a connection needs to speak to its server; the URL's scheme chooses the kind.
+public final class ConnectionFactory {
+  private var kinds: [String: any UpstreamKind] = [:]
+
+  /// A scheme that two kinds claim belongs to the later one.
+  public init(kinds: [any UpstreamKind]) {
+    for kind in kinds {
+      for scheme in kind.schemes { self.kinds[scheme] = kind }
+    }
+  }
+
+  /// Every scheme that can be used, sorted.
+  public var schemes: [String] { kinds.keys.sorted() }
+
+  /// Why an upstream cannot be used, as a sentence; nil if it can.
+  func problem(with specification: UpstreamSpecification) -> String? {
+    guard let kind = kinds[specification.url.scheme] else {
+      return "the scheme '\(specification.url.scheme)' is unknown; use one of \(schemes.joined(separator: ", "))"
+    }
+    switch kind.problem(with: specification) {
+    case .invalid(let sentence): return sentence
+    case .tooLarge(let limit, let size): return "it is \(size) bytes long, more than the limit of \(limit)"
+    case nil: return nil
+    }
+  }
+
+  /// Nil for a scheme that no kind claims; `problem(with:)` says so beforehand.
+  func connector(for specification: UpstreamSpecification) -> (any UpstreamConnector)? {
+    kinds[specification.url.scheme]?.connector(for: specification)
+  }
+}

@@ -1,0 +1,58 @@
+/// What makes two connections one and the same: the pool hands out the same object for equal keys. Secrets take part in
+/// it and are never shown.
+public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  private enum Identity: Hashable {
+    /// A configured upstream is itself by name, whatever its settings are.
+    case configured(name: String, namespace: String)
+    /// An ad-hoc one by everything that the server sees, and by its owner. The path of the URL is in the namespace.
+    case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?)
+  }
+
+  private let identity: Identity
+
+  public init(_ specification: UpstreamSpecification) {
+    if let name = specification.name {
+      identity = .configured(name: name, namespace: specification.namespace)
+      return
+    }
+    var origin = specification.url.canonical
+    origin.path = ""
+    // Written differently, the same JSON is a different identity: the bytes decide, nothing is parsed.
+    identity = .adhoc(
+      origin: origin, namespace: specification.namespace.isEmpty ? "/" : specification.namespace,
+      auth: specification.settings.auth, owner: specification.owner)
+  }
+
+  /// Without secrets, for the log.
+  public var description: String {
+    switch identity {
+    case .configured(let name, let namespace): "\(name) \(namespace)"
+    case .adhoc(let origin, let namespace, _, let owner):
+      "\(origin.redacted) \(namespace)" + (owner.map { " of uid \($0)" } ?? "")
+    }
+  }
+
+  /// Keeps secrets out of dumps too.
+  public var customMirror: Mirror { Mirror(reflecting: description) }
+}
+
+extension UpstreamURL {
+  /// The one spelling of all URLs that mean the same: `ws` is `http`, `wss` is `https`, the port is always there, the
+  /// host is in lower case, an empty path is `/`, an empty query is none, and a fragment, which is never sent, is gone.
+  /// User info stays, because it is a part of what the server sees.
+  public var canonical: UpstreamURL {
+    var url = self
+    url.scheme = scheme.lowercased()
+    if url.scheme == "ws" { url.scheme = "http" }
+    if url.scheme == "wss" { url.scheme = "https" }
+    url.host = host.lowercased()
+    url.port = url.effectivePort
+    if path.isEmpty { url.path = "/" }
+    if query?.isEmpty == true { url.query = nil }
+    url.fragment = nil
+    return url
+  }
+
+  /// Whether both mean the same upstream, namespace included: how a URL finds a configured upstream.
+  public func isSameUpstream(as other: UpstreamURL) -> Bool { canonical == other.canonical }
+}

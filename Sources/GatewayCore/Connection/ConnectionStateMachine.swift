@@ -1,0 +1,107 @@
+/// The life of one connection as a pure value: facts and orders go in, the actions to perform come out. What a handshake
+/// is doing is no part of it; that lives in the channel.
+public struct ConnectionStateMachine: Equatable, Sendable {
+  /// What is asked of a connection, and what happened to its link.
+  public enum Event: String, CaseIterable, Sendable {
+    /// Start an attempt.
+    case connect
+    /// Close the link, or give up the attempt that is under way.
+    case disconnect
+    /// Leave the pool for good.
+    case release
+    /// The attempt succeeded: the namespace is accepted.
+    case opened
+    /// The link broke, or the attempt failed.
+    case lost
+  }
+
+  /// What the owner has to do, in the order of the list.
+  public enum Action: Equatable, Sendable {
+    /// Dial a fresh channel.
+    case startAttempt
+    /// Close the channel and forget it.
+    case closeChannel
+    /// Forget the channel, which has ended by itself.
+    case discardChannel
+    /// Write what queued up, first in, first out.
+    case drainQueue
+    /// Tell everybody who asked for transitions. Never merged with another one.
+    case announce(from: ConnectionState, to: ConnectionState)
+    case removeFromPool
+  }
+
+  /// The five states, with `created` told apart by whether its only attempt has been started.
+  private enum Phase {
+    /// No attempt so far. May become `attempting`, `connected` or `disconnected`.
+    case fresh
+    /// The first attempt is under way. May become `connected` or `disconnected`.
+    case attempting
+    /// May become `disconnected`.
+    case connected
+    /// May become `reconnecting` or `released`.
+    case disconnected
+    /// May become `connected` or `disconnected`.
+    case reconnecting
+    /// Terminal.
+    case released
+
+    var state: ConnectionState {
+      switch self {
+      case .fresh, .attempting: .created
+      case .connected: .connected
+      case .disconnected: .disconnected
+      case .reconnecting: .reconnecting
+      case .released: .released
+      }
+    }
+  }
+
+  private var phase = Phase.fresh
+
+  public init() {}
+
+  public var state: ConnectionState { phase.state }
+
+  /// Whether an attempt runs now: in `reconnecting` always, in `created` once `connect` was asked.
+  public var attemptIsUnderWay: Bool { phase == .attempting || phase == .reconnecting }
+
+  /// Stores the next state and returns what to do about it; an empty list means that there is nothing to do. A pair that
+  /// no transition exists for changes nothing and throws.
+  public mutating func handle(_ event: Event) throws(IllegalTransition) -> [Action] {
+    switch (phase, event) {
+    case (.fresh, .connect):
+      phase = .attempting
+      return [.startAttempt]
+    case (.disconnected, .connect):
+      return [move(to: .reconnecting), .startAttempt]
+
+    case (.fresh, .opened), (.attempting, .opened), (.reconnecting, .opened):
+      return [move(to: .connected), .drainQueue]
+
+    case (.connected, .disconnect), (.reconnecting, .disconnect):
+      return [.closeChannel, move(to: .disconnected)]
+
+    case (.fresh, .lost), (.attempting, .lost), (.connected, .lost), (.reconnecting, .lost):
+      return [.discardChannel, move(to: .disconnected)]
+
+    case (.disconnected, .release):
+      return [move(to: .released), .removeFromPool]
+
+    case (.connected, .opened), (.disconnected, .disconnect), (.disconnected, .lost):
+      return []
+
+    case (.attempting, .connect), (.connected, .connect), (.reconnecting, .connect), (.released, .connect),
+      (.fresh, .disconnect), (.attempting, .disconnect), (.released, .disconnect),
+      (.fresh, .release), (.attempting, .release), (.connected, .release), (.reconnecting, .release),
+      (.released, .release),
+      (.disconnected, .opened), (.released, .opened), (.released, .lost):
+      throw IllegalTransition(state: state, asked: event)
+    }
+  }
+
+  private mutating func move(to next: Phase) -> Action {
+    let previous = state
+    phase = next
+    return .announce(from: previous, to: state)
+  }
+}

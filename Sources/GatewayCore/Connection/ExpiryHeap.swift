@@ -1,0 +1,56 @@
+/// Numbers ordered by deadline, the earliest first; equal deadlines in the order of the numbers. A binary heap: pushing
+/// deadlines that do not decrease, which is what one default time-to-live does, costs one comparison each.
+struct ExpiryHeap: Sendable {
+  private struct Entry {
+    var deadline: MonotonicInstant
+    var number: UInt64
+
+    func isBefore(_ other: Entry) -> Bool {
+      deadline != other.deadline ? deadline < other.deadline : number < other.number
+    }
+  }
+
+  private var heap: ContiguousArray<Entry> = []
+
+  var count: Int { heap.count }
+
+  var first: (deadline: MonotonicInstant, number: UInt64)? { heap.first.map { ($0.deadline, $0.number) } }
+
+  mutating func push(_ deadline: MonotonicInstant, _ number: UInt64) {
+    heap.append(Entry(deadline: deadline, number: number))
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard heap[child].isBefore(heap[parent]) else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  /// Takes the number with the earliest deadline out, if there is one.
+  mutating func removeFirst() {
+    guard !heap.isEmpty else { return }
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    sink(0)
+  }
+
+  /// Forgets every number that does not satisfy the condition.
+  mutating func keep(_ condition: (UInt64) -> Bool) {
+    heap.removeAll { !condition($0.number) }
+    for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sink(index) }
+  }
+
+  private mutating func sink(_ start: Int) {
+    var parent = start
+    while true {
+      var least = parent
+      let left = 2 * parent + 1
+      if left < heap.count, heap[left].isBefore(heap[least]) { least = left }
+      if left + 1 < heap.count, heap[left + 1].isBefore(heap[least]) { least = left + 1 }
+      guard least != parent else { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+}

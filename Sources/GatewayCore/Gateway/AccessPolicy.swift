@@ -1,0 +1,76 @@
+/// Who may do what with which upstream, from `[[access]]` of the configuration.
+///
+/// - root and the daemon's own uid have every right on everything, whatever the rules say.
+/// - A rule *covers* the upstreams whose name is, or fits, one of its `upstream` entries. A rule without `upstream`
+///   covers every configured upstream and the ad-hoc ones.
+/// - An upstream that no rule covers is open to whoever can open the socket: `status`, `subscribe` and `send`.
+/// - As soon as one rule covers an upstream, only the covering rules decide: a peer has the verbs that those which name
+///   its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
+/// - `admin` in a rule is for the upstreams that the rule covers; a rule without `upstream` makes a full administrator,
+///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`).
+public struct AccessPolicy: Equatable, Sendable {
+  /// What everybody may do where no rule says otherwise.
+  public static let open: Set<AccessVerb> = [.status, .subscribe, .send]
+
+  private let daemonUser: UInt32
+  private let rules: [AccessRule]
+  /// The rules without `upstream`: those that decide about ad-hoc upstreams.
+  private let unboundRules: [AccessRule]
+  /// The covering rules of every configured upstream, so that a call does not have to match globs.
+  private let covering: [String: [AccessRule]]
+  private let adhoc: Bool
+
+  /// `daemonUser` is the uid that the daemon runs as.
+  public init(_ configuration: Configuration, daemonUser: UInt32) {
+    let rules = configuration.access
+    self.rules = rules
+    self.daemonUser = daemonUser
+    adhoc = configuration.adhoc
+    unboundRules = rules.filter(\.upstreams.isEmpty)
+    let names = configuration.upstreams.keys
+    covering = Dictionary(uniqueKeysWithValues: names.map { name in (name, rules.filter { $0.covers(name) }) })
+  }
+
+  /// Whether the peer may do that with an upstream; nil stands for an ad-hoc one. Whether there may be ad-hoc upstreams
+  /// at all, and that they belong to one uid each, is decided elsewhere.
+  public func allows(_ verb: AccessVerb, upstream: String?, peer: PeerCredentials) -> Bool {
+    verbs(upstream: upstream, peer: peer).contains(verb)
+  }
+
+  /// Everything that the peer may do with an upstream; nil stands for an ad-hoc one.
+  public func verbs(upstream: String?, peer: PeerCredentials) -> Set<AccessVerb> {
+    if isOwner(peer) { return Set(AccessVerb.allCases) }
+    let deciding = decidingRules(upstream)
+    guard !deciding.isEmpty else { return Self.open }
+    return deciding.reduce(into: []) { verbs, rule in
+      if peer.matches(rule.subject) { verbs.formUnion(rule.allow) }
+    }
+  }
+
+  /// Whether the peer may ask what concerns the whole daemon.
+  public func isAdministrator(_ peer: PeerCredentials) -> Bool {
+    isOwner(peer) || unboundRules.contains { $0.allow.contains(.admin) && peer.matches($0.subject) }
+  }
+
+  /// What the peer may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
+  /// configured; `admin` only for a full administrator. In the order status, subscribe, send, admin: `you.rights` of `hello`.
+  public func generalRights(_ peer: PeerCredentials) -> [AccessVerb] {
+    var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, peer: peer) : []
+    for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, peer: peer)) }
+    verbs.remove(.admin)
+    if isAdministrator(peer) { verbs.insert(.admin) }
+    return AccessVerb.allCases.filter(verbs.contains)
+  }
+
+  private func isOwner(_ peer: PeerCredentials) -> Bool { peer.uid == 0 || peer.uid == daemonUser }
+
+  private func decidingRules(_ upstream: String?) -> [AccessRule] {
+    guard let upstream else { return unboundRules }
+    return covering[upstream] ?? rules.filter { $0.covers(upstream) }
+  }
+}
+
+extension AccessRule {
+  /// Whether the rule is about the configured upstream of that name.
+  func covers(_ name: String) -> Bool { upstreams.isEmpty || upstreams.contains { Glob.matches($0, name) } }
+}

@@ -1,0 +1,236 @@
+/// The one door to everything: one per daemon. Owns the pool of connections and the local sessions, and knows the
+/// configuration in force.
+public final class Gateway {
+  /// What all local clients still have to be sent; the I/O side writes it.
+  public let outputs = ClientOutputs()
+  let identity: GatewayIdentity
+  let seams: GatewaySeams
+  /// Random per start: a client that sees another one knows that memory was lost.
+  public let instance: String
+  let started: MonotonicInstant
+
+  /// What is in force.
+  public private(set) var configuration: Configuration
+  private(set) var access: AccessPolicy
+  private(set) var sessions: [UInt64: LocalSession] = [:]
+  private var sessionsPerUser: [UInt32: Int] = [:]
+  private var nextSession: UInt64 = 1
+  private var nextCommand: UInt64 = 1
+  private var nextSerial: UInt64 = 1
+  private let tokens = TokenCounter()
+  /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
+  private(set) var generation: UInt64 = 0
+  var keys = IdempotencyTable()
+  /// Clients that have a `wait` pending.
+  var waiting: Set<UInt64> = []
+  private let factory: ConnectionFactory
+  private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
+  private(set) var isDraining = false
+
+  /// Told what happened, for the log.
+  public var onFact: ((GatewayFact) -> Void)?
+  /// Told to close a client's socket at once; the I/O side then calls `detach`.
+  public var onClose: ((LocalSession) -> Void)?
+
+  public init(configuration: Configuration, identity: GatewayIdentity, seams: GatewaySeams) {
+    self.configuration = configuration
+    self.identity = identity
+    self.seams = seams
+    instance = seams.random.uuid()
+    started = seams.time.now
+    access = AccessPolicy(configuration, daemonUser: identity.uid)
+    factory = ConnectionFactory(kinds: seams.kinds)
+  }
+
+  /// Makes the connections that the configuration keeps up. Call once, when the loop is about to run.
+  public func start() {
+    for name in configuration.upstreams.keys.sorted() {
+      guard let specification = resolver.configured(name), specification.settings.keep == .always else { continue }
+      connection(for: specification)?.review()
+    }
+  }
+
+  var resolver: TargetResolver {
+    TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
+  }
+
+  var context: ConnectionContext {
+    ConnectionContext(
+      time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
+      limits: configuration.limits)
+  }
+
+  func connection(for specification: UpstreamSpecification) -> Connection? {
+    pool.connection(for: specification, context: context)
+  }
+
+  /// A globally unique id for a send.
+  func makeCommandID() -> String {
+    defer { nextCommand += 1 }
+    return "\(instance.prefix(13))-\(String(nextCommand, radix: 36))"
+  }
+
+  /// Orders subscriptions by age.
+  func makeSerial() -> UInt64 {
+    defer { nextSerial += 1 }
+    return nextSerial
+  }
+
+  func note(_ fact: GatewayFact) { onFact?(fact) }
+
+  // MARK: - Local clients
+
+  /// What became of a newcomer.
+  public enum Admission {
+    case admitted(LocalSession)
+    /// Write this line, then close.
+    case refused([UInt8])
+  }
+
+  /// A program connected. `tag` is handed back in `ClientOutput.tag`.
+  public func attach(_ peer: PeerCredentials, tag: Int) -> Admission {
+    let limits = configuration.limits
+    if sessions.count >= limits.clients { return refuse(peer, quota: "clients", limit: limits.clients) }
+    if sessionsPerUser[peer.uid, default: 0] >= limits.clientsPerUser {
+      return refuse(peer, quota: "clients_per_user", limit: limits.clientsPerUser)
+    }
+    if isDraining { return .refused(LocalReply.error(nil, .draining)) }
+    let session = LocalSession(number: nextSession, peer: peer, gateway: self, output: outputs.add(tag: tag))
+    nextSession += 1
+    sessions[session.number] = session
+    sessionsPerUser[peer.uid, default: 0] += 1
+    note(.clientAttached(session.fact))
+    return .admitted(session)
+  }
+
+  private func refuse(_ peer: PeerCredentials, quota: String, limit: Int) -> Admission {
+    note(.quotaExceeded(uid: peer.uid, quota: quota))
+    let error = LocalError(
+      .quotaExceeded, "The gateway has as many local clients as `limits.\(quota)` allows (\(limit)); try again later.",
+      [.init("quota", .string(quota)), .init("limit", .integer(limit))])
+    return .refused(LocalReply.error(nil, error))
+  }
+
+  /// The program's socket is fully closed: everything it held is given back.
+  public func detach(_ session: LocalSession) {
+    guard sessions.removeValue(forKey: session.number) != nil else { return }
+    waiting.remove(session.number)
+    sessionsPerUser[session.peer.uid, default: 1] -= 1
+    if sessionsPerUser[session.peer.uid] == 0 { sessionsPerUser[session.peer.uid] = nil }
+    session.leave()
+    outputs.remove(session.output)
+    note(.clientDetached(session.fact))
+  }
+
+  // MARK: - What connections report
+
+  private func heard(_ report: ConnectionReport, of connection: Connection) {
+    switch report {
+    case .moved(let from, let to):
+      note(.connectionMoved(connection.fact, from: from, to: to))
+      for number in waiting { sessions[number]?.connectionMoved(connection) }
+    case .released:
+      generation += 1
+      note(.connectionReleased(connection.fact))
+    case .settled(let command, let outcome): settled(command, outcome, on: connection)
+    case .illegal(let transition): note(.internalError(transition.description))
+    }
+  }
+
+  private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
+    keys.note(command.id, state: outcome.idempotencyState)
+    if case .call(let client, let request) = command.owner {
+      sessions[client]?.settled(request, command, outcome)
+    } else if let failure = outcome.logText {
+      note(.sendFailed(connection.fact, command: command.id, outcome: failure))
+    }
+  }
+
+  // MARK: - Configuration
+
+  /// Reads the configuration again: all or nothing. Returns the names of the upstreams and sections that changed.
+  public func reload() -> Result<[String], ConfigurationProblems> {
+    switch seams.loader.load() {
+    case .failure(let problems):
+      note(.reloadRefused(problems.all))
+      return .failure(problems)
+    case .success(let fresh):
+      let change = ConfigurationChange(from: configuration, to: fresh)
+      apply(fresh)
+      note(.reloaded(changed: change.names))
+      return .success(change.names)
+    }
+  }
+
+  private func apply(_ fresh: Configuration) {
+    configuration = fresh
+    generation += 1
+    access = AccessPolicy(fresh, daemonUser: identity.uid)
+    for connection in pool.all {
+      guard let specification = current(connection.specification) else {
+        connection.withdraw()
+        continue
+      }
+      if specification != connection.specification || connection.isWithdrawn {
+        pool.adopt(specification, for: connection)
+      }
+    }
+    for session in sessions.values { session.checkRights() }
+    start()
+  }
+
+  /// What an existing connection's specification is under the configuration in force; nil if it has none.
+  private func current(_ old: UpstreamSpecification) -> UpstreamSpecification? {
+    guard let name = old.name else {
+      var settings = configuration.defaults
+      settings.auth = old.settings.auth
+      var fresh = old
+      fresh.settings = settings
+      return fresh
+    }
+    guard var fresh = resolver.configured(name) else { return nil }
+    if old.namespace != fresh.namespace, fresh.url.path.isEmpty || fresh.url.path == "/" {
+      fresh.namespace = old.namespace
+    }
+    return fresh
+  }
+
+  // MARK: - Stop
+
+  /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every client is
+  /// told goodbye and every link is closed. `finished` is called once, when only unread output may be left.
+  public func stop(reason: String, finished: @escaping () -> Void) {
+    guard !isDraining else { return }
+    isDraining = true
+    note(.stopping(reason: reason))
+    for connection in pool.all { connection.flushForStop() }
+    let deadline = seams.time.now + configuration.limits.stop
+    awaitIdle(until: deadline) { [weak self] in
+      guard let self else { return }
+      for session in sessions.values {
+        session.say(LocalNotification.goodbye(reason: reason, reconnectIn: self.reconnectDelay))
+        session.closeWhenFlushed()
+      }
+      for connection in pool.all { connection.shutDown() }
+      finished()
+    }
+  }
+
+  /// Spreads the return of all clients after a restart.
+  private var reconnectDelay: Duration { .milliseconds(100 + Int64(seams.random.fraction() * 900)) }
+
+  private func awaitIdle(until deadline: MonotonicInstant, _ done: @escaping () -> Void) {
+    let isIdle = pool.all.allSatisfy(\.isFlushed)
+    guard !isIdle, seams.time.now < deadline else { return done() }
+    seams.timers.after(.milliseconds(20)) { [weak self] in self?.awaitIdle(until: deadline, done) }
+  }
+
+  /// One line for `STATUS=`.
+  public var summary: String {
+    let states = pool.all.map(\.state)
+    let up = states.count { $0 == .connected }
+    let queued = pool.all.reduce(0) { $0 + $1.commands.queue.count }
+    if isDraining { return "stopping; \(queued) queued sends left" }
+    return "\(states.count) upstreams: \(up) up; \(sessions.count) clients; \(queued) queued sends"
+  }
+}

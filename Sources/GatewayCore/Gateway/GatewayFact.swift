@@ -1,0 +1,39 @@
+/// What happened, for the log. The core reports; the daemon decides what is written where. No payloads, no secrets.
+public enum GatewayFact: Equatable, Sendable {
+  case clientAttached(ClientFact)
+  case clientDetached(ClientFact)
+  /// A newcomer was turned away, or a call was refused, because a quota is used up.
+  case quotaExceeded(uid: UInt32, quota: String)
+  case clientDropped(ClientFact, reason: String)
+  case connectionMoved(ConnectionFact, from: ConnectionState, to: ConnectionState)
+  case connectionReleased(ConnectionFact)
+  /// An accepted send ended without having been written or acknowledged.
+  case sendFailed(ConnectionFact, command: String, outcome: String)
+  case reloaded(changed: [String])
+  case reloadRefused([ConfigurationProblem])
+  case stopping(reason: String)
+  /// A contradiction inside the gateway that harmed nobody but should not have happened.
+  case internalError(String)
+}
+
+/// A local client in a log record.
+public struct ClientFact: Equatable, Sendable {
+  public var client: String
+  public var name: String?
+  public var uid: UInt32
+  public var pid: Int32
+}
+
+/// A connection in a log record.
+public struct ConnectionFact: Equatable, Sendable {
+  public var connection: String
+  public var upstream: String?
+  /// Without user info and query values.
+  public var url: String
+  public var namespace: String
+  public var reason: DownReason?
+  public var detail: String?
+  public var attempt: Int
+  /// Milliseconds until the next attempt.
+  public var retryIn: Int64?
+}

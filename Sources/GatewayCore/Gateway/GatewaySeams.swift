@@ -1,0 +1,37 @@
+/// Everything that the gateway needs of the outside.
+public struct GatewaySeams {
+  public var time: any TimeSource
+  public var timers: Timers
+  public var random: any RandomSource
+  public var urls: any URLReader
+  public var kinds: [any UpstreamKind]
+  public var loader: any ConfigurationLoader
+  /// The daemon's resident memory in bytes, for `status`.
+  public var residentBytes: () -> Int
+
+  public init(
+    time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
+    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int
+  ) {
+    self.time = time
+    self.timers = timers
+    self.random = random
+    self.urls = urls
+    self.kinds = kinds
+    self.loader = loader
+    self.residentBytes = residentBytes
+  }
+}
+
+/// Which daemon this is.
+public struct GatewayIdentity: Equatable, Sendable {
+  public var version: String
+  public var pid: Int32
+  public var uid: UInt32
+
+  public init(version: String, pid: Int32, uid: UInt32) {
+    self.version = version
+    self.pid = pid
+    self.uid = uid
+  }
+}

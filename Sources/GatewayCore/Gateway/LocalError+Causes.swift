@@ -1,0 +1,120 @@
+/// The local error for each cause inside the gateway: the one place that decides which cause is which error.
+extension LocalError {
+  static var draining: LocalError {
+    LocalError(.draining, "The gateway is stopping and takes nothing new; connect again in a moment.")
+  }
+
+  static func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {
+    let place = upstream.map { " on '\($0)'" } ?? ""
+    return LocalError(
+      .permissionDenied,
+      "This needs the right '\(verb.rawValue)'\(place), which an administrator can give in [[access]].",
+      [.init("need", .string(verb.rawValue))])
+  }
+
+  static func noSubscription(_ id: String) -> LocalError {
+    LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
+  }
+
+  init(_ problem: MessageProblem) {
+    switch problem {
+    case .invalid(let sentence): self.init(.invalidParams, sentence)
+    case .tooLarge(let limit, let size):
+      self.init(
+        .payloadTooLarge, "The message has \(size) bytes, but the server takes at most \(limit).",
+        [.init("limit", .integer(limit)), .init("size", .integer(size))])
+    }
+  }
+
+  init(_ problem: SubmissionProblem) {
+    switch problem {
+    case .queueFull(let limit, let unit, let retryAfter):
+      self.init(
+        .queueFull,
+        "The queue of sends is full (\(limit) \(unit)); wait until the upstream takes some, or raise the limit.",
+        [
+          .init("limit", .integer(limit)), .init("unit", .string(unit)),
+          .init("retry_after", .integer(Int(retryAfter.milliseconds))),
+        ])
+    case .down(let failure): self.init(down: failure)
+    case .impossible(let problem): self.init(problem)
+    case .released:
+      self.init(
+        .illegalState, "The connection has just been released; try again.",
+        [.init("state", .string(ConnectionState.released.rawValue)), .init("asked", .string("send"))])
+    }
+  }
+
+  init(_ outcome: CommandOutcome, on connection: Connection) {
+    switch outcome {
+    case .down(let failure): self.init(down: failure)
+    case .refused(let failure): self.init(refused: failure)
+    case .impossible(let problem): self.init(problem)
+    case .expired: self.init(.expired, "The send's time-to-live ended before it could be written; it was not sent.")
+    case .acknowledgementTimeout:
+      self.init(
+        .ackTimeout, "It was written, but the server did not acknowledge in time; whether it arrived is unknown.")
+    case .acknowledgementLost(let failure):
+      self.init(
+        .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
+        [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
+    case .written, .acknowledged:
+      self.init(.internalError, "A success was taken for an error on \(connection.id).")
+    }
+  }
+
+  private init(down failure: UpstreamFailure) {
+    var facts: [Fact] = [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))]
+    if let status = failure.status { facts.append(.init("status", .integer(status))) }
+    self.init(.upstreamDown, "The upstream is not connected, and nothing was sent: \(failure.detail).", facts)
+  }
+
+  private init(refused failure: UpstreamFailure) {
+    let message = failure.serverMessage ?? failure.detail
+    self.init(
+      .upstreamRefused, "The server refuses the connection: \(message)",
+      [.init("message", .string(message)), .init("data", failure.serverData.map { .raw($0) } ?? .null)])
+  }
+
+  init(_ problems: ConfigurationProblems) {
+    var list = JSONWriter()
+    list.beginArray()
+    for problem in problems.all {
+      list.object {
+        $0.member("file", problem.file)
+        $0.member("line", problem.line)
+        $0.member("message", problem.message)
+      }
+    }
+    list.endArray()
+    let first = problems.all.first.map { " First: \($0)" } ?? ""
+    self.init(
+      .invalidParams,
+      "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
+      [.init("problems", .raw(list.bytes))])
+  }
+}
+
+extension CommandOutcome {
+  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key.
+  var idempotencyState: String? {
+    switch self {
+    case .written: "sent"
+    case .acknowledged: "acked"
+    case .acknowledgementTimeout, .acknowledgementLost: "lost"
+    case .down, .refused, .impossible, .expired: nil
+    }
+  }
+
+  /// For the log, when nobody waits for the answer; nil for a success.
+  var logText: String? {
+    switch self {
+    case .written, .acknowledged: nil
+    case .down(let failure): "down: \(failure.detail)"
+    case .refused: "refused"
+    case .impossible: "refused by the server's limits"
+    case .expired: "expired"
+    case .acknowledgementTimeout, .acknowledgementLost: "lost"
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// `status`, `clients.*`, `reconnect`, `disconnect`, `release` and `reload`.
+extension LocalSession {
+  func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
+    var shown = gateway.pool.all.filter { maySee($0) }
+    if let target {
+      let wanted = ConnectionKey(try self.target(target, need: .status))
+      shown = shown.filter { $0.key == wanted }
+    }
+    let clients = visibleClients
+    reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, into: &$0) }
+  }
+
+  /// An administrator sees everything, others their own ad-hoc connections and the upstreams that they may use.
+  private func maySee(_ connection: Connection) -> Bool {
+    if gateway.access.isAdministrator(peer) { return true }
+    if let owner = connection.specification.owner, owner != peer.uid { return false }
+    return gateway.access.allows(.status, upstream: connection.specification.name, peer: peer)
+  }
+
+  private var visibleClients: [LocalSession] {
+    let all = gateway.sessions.values.sorted { $0.number < $1.number }
+    return gateway.access.isAdministrator(peer) ? all : all.filter { $0.peer.uid == peer.uid }
+  }
+
+  func listClients(_ id: RequestID?) throws(LocalError) {
+    let clients = visibleClients
+    reply(id) { out in
+      out.key("clients")
+      StatusDocument.write(clients, into: &out)
+    }
+  }
+
+  func kick(_ client: String, _ id: RequestID?) throws(LocalError) {
+    try demandAdministrator()
+    guard let other = gateway.sessions.values.first(where: { $0.label == client }) else {
+      throw LocalError(.invalidParams, "No client is called '\(client)'; `clients.list` names them.")
+    }
+    reply(id)
+    other.drop(reason: "kicked")
+  }
+
+  /// `reconnect`, `disconnect` and `release`.
+  func order(
+    _ target: CallTarget, _ id: RequestID?, _ perform: (Connection) throws(IllegalTransition) -> Void
+  ) throws(LocalError) {
+    let specification = try self.target(target, need: .admin)
+    guard let connection = gateway.pool.existing(specification) else {
+      throw LocalError(
+        .illegalState, "Nobody uses that upstream: there is no connection.",
+        [.init("state", .string(ConnectionState.released.rawValue))])
+    }
+    do { try perform(connection) } catch {
+      throw LocalError(
+        .illegalState, "The connection does not allow that now: \(error).",
+        [.init("state", .string(error.state.rawValue)), .init("asked", .string(error.asked.rawValue))])
+    }
+    reply(id) { $0.member("state", connection.state.rawValue) }
+  }
+
+  func reload(_ id: RequestID?) throws(LocalError) {
+    try demandAdministrator()
+    switch gateway.reload() {
+    case .success(let changed):
+      reply(id) { out in
+        out.key("changed")
+        out.beginArray()
+        changed.forEach { out.string($0) }
+        out.endArray()
+      }
+    case .failure(let problems): throw LocalError(problems)
+    }
+  }
+}

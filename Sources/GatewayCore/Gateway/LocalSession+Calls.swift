@@ -1,0 +1,154 @@
+/// The table of methods: every call of the local protocol and what answers it.
+extension LocalSession {
+  func perform(_ request: LocalRequest) {
+    do throws(LocalError) {
+      try checkRoom(for: request.call)
+      try answer(request.call, id: request.id)
+    } catch {
+      reply(request.id, error)
+    }
+  }
+
+  private func answer(_ call: LocalCall, id: RequestID?) throws(LocalError) {
+    switch call {
+    case .hello(let client, let version): try hello(client: client, version: version, id)
+    case .subscribe(let call): try subscribe(call, id)
+    case .unsubscribe(let subscription): try unsubscribe(subscription, id)
+    case .credit(let subscription, let count): try credit(subscription, count, id)
+    case .send(let call): try send(call, form: .send(call.delivery), id)
+    case .request(let call): try send(call, form: .request, id)
+    case .respond(let call): try respond(call, id)
+    case .wait(let target, let state, let timeout): try wait(target, state, timeout, id)
+    case .status(let target): try status(target, id)
+    case .clientsList: try listClients(id)
+    case .clientsKick(let client): try kick(client, id)
+    case .reconnect(let target):
+      try order(target, id) { connection throws(IllegalTransition) in try connection.reconnect() }
+    case .disconnect(let target):
+      try order(target, id) { connection throws(IllegalTransition) in try connection.disconnect() }
+    case .release(let target):
+      try order(target, id) { connection throws(IllegalTransition) in try connection.release() }
+    case .reload: try reload(id)
+    case .ping: reply(id)
+    case .cancel(let other): cancel(other, id)
+    case .discover:
+      let version = gateway.identity.version
+      reply(id) { Discovery.write(version: version, into: &$0) }
+    }
+  }
+
+  /// Whether a call may be begun now.
+  private func checkRoom(for call: LocalCall) throws(LocalError) {
+    guard call.startsWork else { return }
+    if gateway.isDraining { throw .draining }
+    let limit = gateway.configuration.limits.inflight
+    guard openCallCount < limit else {
+      throw LocalError(
+        .quotaExceeded, "\(limit) calls of this client are not answered yet; wait for some of them.",
+        [.init("quota", .string("inflight")), .init("limit", .integer(limit))])
+    }
+  }
+
+  // MARK: - Who and what
+
+  private func hello(client: String?, version: Int?, _ id: RequestID?) throws(LocalError) {
+    if let version, version != 1 {
+      throw LocalError(
+        .invalidParams, "Protocol version \(version) is not spoken here; this gateway speaks version 1.",
+        [.init("min", .integer(1)), .init("max", .integer(1))])
+    }
+    name = client ?? name
+    let gateway = gateway
+    let peer = peer
+    reply(id) { out in
+      out.key("server")
+      out.string("gatewayd/\(gateway.identity.version)")
+      out.key("protocol")
+      out.object {
+        $0.member("min", 1); $0.member("max", 1)
+      }
+      out.key("instance")
+      out.string(gateway.instance)
+      let limits = gateway.configuration.limits
+      out.key("limits")
+      out.object {
+        $0.member("line", limits.line)
+        $0.member("subscriptions", limits.subscriptions)
+        $0.member("inflight", limits.inflight)
+        $0.member("queue", limits.subscriptionQueue)
+      }
+      out.key("features")
+      out.beginArray()
+      out.endArray()
+      out.key("you")
+      out.object {
+        $0.member("uid", Int(peer.uid))
+        $0.member("gid", Int(peer.gid))
+        $0.key("rights")
+        $0.beginArray()
+        for verb in gateway.access.generalRights(peer) { $0.string(verb.rawValue) }
+        $0.endArray()
+      }
+    }
+  }
+
+  /// Finds the upstream a call is about and checks the caller's right to use it so.
+  func target(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> UpstreamSpecification {
+    let specification = try gateway.resolver.resolve(target, uid: peer.uid)
+    try demand(verb, on: specification)
+    return specification
+  }
+
+  func demand(_ verb: AccessVerb, on specification: UpstreamSpecification) throws(LocalError) {
+    guard gateway.access.allows(verb, upstream: specification.name, peer: peer) else {
+      throw .denied(verb, on: specification.name ?? specification.url.redacted)
+    }
+  }
+
+  func demandAdministrator() throws(LocalError) {
+    guard gateway.access.isAdministrator(peer) else { throw .denied(.admin, on: nil) }
+  }
+
+  /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs
+  /// name the same target again and again, so the last one is remembered.
+  func connection(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Connection {
+    if let lastUsed, lastUsed.target == target, lastUsed.isCurrent(in: gateway) {
+      try demand(verb, on: lastUsed.connection.specification)
+      return lastUsed.connection
+    }
+    let specification = try self.target(target, need: verb)
+    let limit = gateway.configuration.limits.connections
+    if gateway.pool.existing(specification) == nil, gateway.pool.count >= limit {
+      throw LocalError(
+        .quotaExceeded, "The gateway holds \(limit) connections, which is `limits.connections`; release unused ones.",
+        [.init("quota", .string("connections")), .init("limit", .integer(limit))])
+    }
+    guard let connection = gateway.connection(for: specification) else {
+      throw LocalError(.internalError, "No kind of upstream takes this URL.")
+    }
+    lastUsed = LastUsed(target: target, connection: connection, generation: gateway.generation)
+    return connection
+  }
+
+  // MARK: - Cancelling
+
+  private func cancel(_ other: RequestID, _ id: RequestID?) {
+    if let number = openCall(with: other), let call = close(number) {
+      abandon(call.work)
+      reply(call.id, LocalError(.cancelled, "The call was cancelled by `rpc.cancel`."))
+    }
+    reply(id)
+  }
+}
+
+extension LocalCall {
+  /// Whether the call begins something that may last, and is therefore counted and refused while the gateway stops.
+  fileprivate var startsWork: Bool {
+    switch self {
+    case .subscribe, .send, .request, .wait: true
+    case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
+      .release, .reload, .ping, .cancel, .discover:
+      false
+    }
+  }
+}

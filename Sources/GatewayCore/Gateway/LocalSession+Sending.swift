@@ -1,0 +1,137 @@
+/// `send`, `request` and `respond`, and the answers that come later.
+extension LocalSession {
+  /// How a command's outcome is told to its caller.
+  enum ReplyForm: Equatable {
+    case request
+    case send(DeliveryLevel)
+  }
+
+  func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
+    let connection = try connection(call.target, need: .send)
+    let message: PreparedMessage
+    do { message = try connection.connector.prepare(event: call.event, args: call.args.span.bytes) } catch {
+      throw LocalError(error)
+    }
+    if let key = call.key, let known = try findKey(key, message, connection) {
+      return reply(id) { out in
+        out.member("id", known.id)
+        out.member("state", known.state)
+        out.key("duplicate")
+        out.bool(true)
+      }
+    }
+    let number = makeCallNumber()
+    let command = command(call, message, connection, number: number, answered: id != nil)
+    if let key = call.key { remember(key, command, connection) }
+    if command.owner != .none { open(id, number: number, .command(connection, id: command.id, form: form)) }
+    do throws(SubmissionProblem) {
+      let submission = try connection.submit(command, now: call.volatile)
+      if submission == .dropped { return dropped(command, number, id) }
+      guard command.owner == .none else { return }
+      reply(id) { out in
+        out.member("id", command.id)
+        out.member("state", "accepted")
+      }
+    } catch {
+      _ = close(number)
+      gateway.keys.note(command.id, state: nil)
+      throw LocalError(error)
+    }
+  }
+
+  private func command(
+    _ call: SendCall, _ message: PreparedMessage, _ connection: Connection, number: UInt64, answered: Bool
+  ) -> Command {
+    let now = gateway.seams.time.now
+    // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
+    let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
+    let ttl = call.ttl ?? (call.delivery == .accepted ? connection.specification.settings.ttl : nil)
+    var command = Command(
+      id: gateway.makeCommandID(), message: message, delivery: call.delivery, expires: ttl.map { now + $0 },
+      acceptedAt: gateway.seams.time.wallMilliseconds,
+      owner: waits && answered ? .call(client: self.number, request: number) : .none)
+    command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
+    command.noQueue = call.noQueue
+    return command
+  }
+
+  /// A volatile send that could not be written at once.
+  private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?) {
+    _ = close(number)
+    gateway.keys.note(command.id, state: nil)
+    reply(id) { out in
+      out.member("id", command.id)
+      out.member("state", "dropped")
+      out.member("reason", "volatile")
+    }
+  }
+
+  /// A command that this client waits for has its outcome.
+  func settled(_ number: UInt64, _ command: Command, _ outcome: CommandOutcome) {
+    guard let call = close(number), case .command(let connection, _, let form) = call.work else { return }
+    switch outcome {
+    case .written:
+      reply(call.id) { out in
+        out.member("id", command.id)
+        out.member("state", form == .send(.accepted) ? "accepted" : "sent")
+      }
+    case .acknowledged(let arguments):
+      reply(call.id) { out in
+        if form != .request {
+          out.member("id", command.id)
+          out.member("state", "acked")
+        }
+        out.key("args")
+        out.raw([UInt8(ascii: "[")] + arguments + [UInt8(ascii: "]")])
+      }
+    case .down, .refused, .impossible, .expired, .acknowledgementTimeout, .acknowledgementLost:
+      reply(call.id, LocalError(outcome, on: connection))
+    }
+  }
+
+  func respond(_ call: RespondCall, _ id: RequestID?) throws(LocalError) {
+    // A token names its connection: only those that this client subscribes to are searched.
+    for subscription in subscriptions.values where subscription.feed.pointee.answers {
+      let connection = subscription.connection
+      guard connection.answers.isPending(call.ack) else { continue }
+      try demand(.send, on: connection.specification)
+      let answered: Bool
+      do { answered = try connection.answer(call.ack, args: call.args.span.bytes) } catch { throw LocalError(error) }
+      if answered { return reply(id) }
+    }
+    throw LocalError(
+      .ackGone, "Nobody waits for '\(call.ack)': it was answered already, its link is gone, or it never existed.")
+  }
+
+  // MARK: - Idempotency keys
+
+  private func scope(_ key: String, _ connection: Connection) -> IdempotencyTable.Scope {
+    .init(uid: peer.uid, connection: connection.key, key: key)
+  }
+
+  private func findKey(
+    _ key: String, _ message: PreparedMessage, _ connection: Connection
+  ) throws(LocalError) -> IdempotencyTable.Entry? {
+    let print = IdempotencyTable.fingerprint(of: message)
+    switch gateway.keys.find(scope(key, connection), fingerprint: print, now: gateway.seams.time.now) {
+    case .duplicate(let entry): return entry
+    case .conflict(let entry):
+      throw LocalError(
+        .conflict, "The key '\(key)' was used within the last 24 hours for another event or other arguments.",
+        [.init("id", .string(entry.id))])
+    case .fresh:
+      guard !gateway.keys.isFull else {
+        throw LocalError(
+          .quotaExceeded, "\(IdempotencyTable.limit) keys of the last 24 hours are remembered; send without one.",
+          [.init("quota", .string("keys")), .init("limit", .integer(IdempotencyTable.limit))])
+      }
+      return nil
+    }
+  }
+
+  private func remember(_ key: String, _ command: Command, _ connection: Connection) {
+    gateway.keys.add(
+      scope(key, connection), id: command.id, fingerprint: IdempotencyTable.fingerprint(of: command.message),
+      now: gateway.seams.time.now)
+  }
+}

@@ -1,0 +1,122 @@
+/// `subscribe`, `unsubscribe`, `credit` and `wait`.
+extension LocalSession {
+  func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
+    let filter: EventFilter
+    do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
+    let replaced = call.subscription.flatMap { subscriptions[$0] }
+    let limits = gateway.configuration.limits
+    guard subscriptions.count < limits.subscriptions || replaced != nil else {
+      throw LocalError(
+        .quotaExceeded, "This client has \(limits.subscriptions) subscriptions; give some back with `unsubscribe`.",
+        [.init("quota", .string("subscriptions")), .init("limit", .integer(limits.subscriptions))])
+    }
+    let connection = try connection(call.target, need: .subscribe)
+    if call.answer { try demand(.send, on: connection.specification) }
+    let recovery = Recovery(of: call.resume, in: connection.stream)
+    if call.strict, !recovery.isComplete {
+      throw LocalError(
+        .unrecoverable, "The events since then are not kept, and `strict` asks for all of them.",
+        [.init("oldest", .null), .init("epoch", .string(connection.stream.epoch))])
+    }
+    // The new hold is taken before the old one is given back: the connection never looks unused in between.
+    let lease = connection.lease(.subscription)
+    if let replaced { removeSubscription(replaced.id) }
+    let subscription = Subscription(
+      id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
+      filter: filter, connection: connection, lease: lease, output: output,
+      outputs: gateway.outputs, limits: limits)
+    add(subscription)
+    reply(id) { out in
+      out.member("subscription", subscription.id)
+      out.member("connection", connection.id)
+      out.member("state", connection.state.rawValue)
+      out.member("epoch", connection.stream.epoch)
+      out.member("seq", Int(connection.stream.sequence))
+      out.key("recovered")
+      out.bool(recovery.isComplete)
+    }
+    if let gap = recovery.gap { subscription.tell(gap) }
+  }
+
+  func unsubscribe(_ subscription: String, _ id: RequestID?) throws(LocalError) {
+    guard removeSubscription(subscription) else { throw .noSubscription(subscription) }
+    reply(id)
+  }
+
+  func credit(_ subscription: String, _ count: Int, _ id: RequestID?) throws(LocalError) {
+    guard let known = subscriptions[subscription] else { throw .noSubscription(subscription) }
+    // The reply comes first, so that a client sees the credit before what it brought.
+    let total = known.creditAfterAdding(count)
+    reply(id) { $0.member("credit", total) }
+    known.addCredit(count)
+  }
+
+  func wait(_ target: CallTarget, _ state: ConnectionState, _ timeout: Duration?, _ id: RequestID?) throws(LocalError) {
+    let connection = try connection(target, need: .subscribe)
+    let lease = connection.lease(.call)
+    if connection.state == state {
+      connection.giveBack(lease)
+      return reply(id) { $0.member("state", state.rawValue) }
+    }
+    let number = makeCallNumber()
+    let deadline = gateway.seams.timers.after(timeout ?? .seconds(10)) { [weak self] in
+      self?.waitExpired(number, for: state)
+    }
+    open(id, number: number, .wait(connection, lease, until: state, deadline: deadline))
+    gateway.waiting.insert(self.number)
+  }
+
+  /// A connection took another state: answers those who waited for it.
+  func connectionMoved(_ connection: Connection) {
+    for (number, call) in waits {
+      guard case .wait(connection, _, connection.state, _) = call.work else { continue }
+      guard let call = close(number) else { continue }
+      finishWait(call.work)
+      reply(call.id) { $0.member("state", connection.state.rawValue) }
+    }
+  }
+
+  private func waitExpired(_ number: UInt64, for state: ConnectionState) {
+    guard let call = close(number), case .wait(let connection, _, _, _) = call.work else { return }
+    finishWait(call.work)
+    let detail = connection.lastFailure.map { "; last: \($0.detail)" } ?? ""
+    reply(
+      call.id,
+      LocalError(
+        .expired,
+        "The connection did not become \(state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
+        [.init("state", .string(connection.state.rawValue))]))
+  }
+
+  private func finishWait(_ work: OpenCall.Work) {
+    abandon(work)
+    if waits.isEmpty { gateway.waiting.remove(number) }
+  }
+}
+
+private func ~= (pattern: Connection, value: Connection) -> Bool { pattern === value }
+
+/// What a returning subscriber can still get. Without a history that is all or nothing: nothing happened meanwhile, or
+/// what happened is a gap.
+private struct Recovery {
+  var isComplete = true
+  var gap: Backlog.Gap?
+
+  init(of resume: SubscribeCall.Resume?, in stream: EventStream) {
+    switch resume {
+    case nil: break
+    case .last:
+      isComplete = stream.sequence == 0
+    case .since(let epoch, let sequence):
+      if epoch != stream.epoch || sequence > stream.sequence {
+        isComplete = false
+        gap = Backlog.Gap(epoch: stream.epoch, range: nil, count: nil, reason: .upstream)
+      } else if sequence < stream.sequence {
+        isComplete = false
+        gap = Backlog.Gap(
+          epoch: stream.epoch, range: sequence + 1...stream.sequence, count: stream.sequence - sequence,
+          reason: .expired)
+      }
+    }
+  }
+}

@@ -1,0 +1,264 @@
+/// One local program's conversation with the gateway: who it is, what it may do, what it subscribed to, and which of
+/// its calls are not answered yet.
+public final class LocalSession {
+  /// Unique within the daemon's life; shown as `c<number>`.
+  let number: UInt64
+  public let peer: PeerCredentials
+  /// What is still to be written to its socket.
+  public let output: ClientOutputs.Pointer
+  unowned let gateway: Gateway
+  let since: Int64
+  var name: String?
+
+  /// What the last call was about.
+  var lastUsed: LastUsed?
+  var subscriptions: [String: Subscription] = [:]
+  private var calls: [UInt64: OpenCall] = [:]
+  private var callNumbers: [RequestID: UInt64] = [:]
+  private var nextCall: UInt64 = 1
+  private var nextSubscription: UInt64 = 1
+  /// Bytes in the backlogs of all subscriptions.
+  private var queuedBytes = 0
+  /// Events dropped for subscriptions that are gone by now.
+  private var droppedBefore: UInt64 = 0
+  private var inputEnded = false
+  private(set) var isClosing = false
+
+  /// A call that is not answered yet.
+  struct OpenCall {
+    let id: RequestID?
+    let work: Work
+
+    enum Work {
+      case command(Connection, id: String, form: ReplyForm)
+      case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
+    }
+  }
+
+  /// A target that was resolved before.
+  struct LastUsed {
+    let target: CallTarget
+    unowned let connection: Connection
+    let generation: UInt64
+
+    /// Neither the configuration nor the pool has changed since.
+    func isCurrent(in gateway: Gateway) -> Bool { generation == gateway.generation }
+  }
+
+  init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
+    self.number = number
+    self.peer = peer
+    self.gateway = gateway
+    self.output = output
+    since = gateway.seams.time.wallMilliseconds
+  }
+
+  /// As `clients.list` names it.
+  var label: String { "c\(number)" }
+
+  var fact: ClientFact { ClientFact(client: label, name: name, uid: peer.uid, pid: peer.pid) }
+
+  // MARK: - Input
+
+  /// One line without its line end. Valid only during the call.
+  public func receive(line: RawSpan) {
+    guard !isClosing else { return }
+    do throws(LocalRequestFailure) {
+      let request = try LocalRequest.parse(line)
+      if let id = request.id, callNumbers[id] != nil {
+        throw LocalRequestFailure(
+          id: nil,
+          error: LocalError(
+            .invalidRequest, "The id is that of a call which is still being answered; use another one."),
+          answered: true)
+      }
+      perform(request)
+    } catch {
+      if error.answered { say(LocalReply.error(error.id, error.error)) }
+    }
+  }
+
+  /// The client sent more than `limits.line` bytes without a line end: it is told so and closed.
+  public func receiveOversizedLine() {
+    guard !isClosing else { return }
+    let limit = gateway.configuration.limits.line
+    let error = LocalError(
+      .payloadTooLarge, "A line may have \(limit) bytes; this one is longer, so the connection is closed.",
+      [.init("limit", .integer(limit))])
+    say(LocalReply.error(nil, error))
+    closeWhenFlushed()
+  }
+
+  /// The client will send nothing more, but may still read.
+  public func endOfInput() {
+    inputEnded = true
+    closeIfDone()
+  }
+
+  private func closeIfDone() {
+    if inputEnded, calls.isEmpty, subscriptions.isEmpty { closeWhenFlushed() }
+  }
+
+  /// Whether the I/O side should read on: not while the client does not take what it is sent.
+  public var wantsInput: Bool { !isClosing && output.pointee.count < ClientOutput.directLimit }
+
+  // MARK: - Output
+
+  /// Queues one line.
+  func say(_ line: [UInt8]) {
+    guard !isClosing else { return }
+    line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
+  }
+
+  /// The I/O side has made room: what waited in the subscriptions' queues moves up.
+  public func outputDrained() {
+    guard queuedBytes > 0 || subscriptions.values.contains(where: \.hasBacklog) else { return }
+    for subscription in subscriptions.values { subscription.pump() }
+  }
+
+  /// Nothing more is said or heard; the socket closes when what was said is written.
+  func closeWhenFlushed() {
+    guard !isClosing else { return }
+    isClosing = true
+    subscriptions.values.forEach { $0.mute() }
+    // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
+    gateway.seams.timers.after(.zero) { [weak self] in self?.endSubscriptions() }
+    output.pointee.closesWhenFlushed = true
+    gateway.outputs.markDirty(output)
+  }
+
+  /// Ends the conversation against the client's will: a goodbye with the reason, as far as its socket takes it, and the
+  /// end.
+  func drop(reason: String) {
+    guard !isClosing else { return }
+    gateway.note(.clientDropped(fact, reason: reason))
+    say(LocalNotification.goodbye(reason: reason, reconnectIn: nil))
+    closeWhenFlushed()
+    // The client may never read: the end must not depend on it.
+    gateway.seams.timers.after(.seconds(1)) { [weak self] in
+      guard let self, gateway.sessions[number] === self else { return }
+      gateway.onClose?(self)
+    }
+  }
+
+  // MARK: - Open calls
+
+  var openCallCount: Int { calls.count }
+
+  /// Registers a call that will be answered later.
+  func open(_ id: RequestID?, number: UInt64, _ work: OpenCall.Work) {
+    calls[number] = OpenCall(id: id, work: work)
+    if let id { callNumbers[id] = number }
+  }
+
+  /// A number for a call that may stay open.
+  func makeCallNumber() -> UInt64 {
+    defer { nextCall += 1 }
+    return nextCall
+  }
+
+  /// Takes an open call out, to be answered by the caller of this method. Nil if it is not open any more.
+  func close(_ number: UInt64) -> OpenCall? {
+    guard let call = calls.removeValue(forKey: number) else { return nil }
+    if let id = call.id { callNumbers[id] = nil }
+    return call
+  }
+
+  func openCall(with id: RequestID) -> UInt64? { callNumbers[id] }
+
+  /// Every open `wait`.
+  var waits: [(number: UInt64, call: OpenCall)] {
+    calls.compactMap { number, call in
+      if case .wait = call.work { (number, call) } else { nil }
+    }
+  }
+
+  /// Answers with a result; a notification is not answered.
+  func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
+    if let id { say(LocalReply.result(id, body)) }
+    closeIfDone()
+  }
+
+  /// Answers with an error; a notification is not answered.
+  func reply(_ id: RequestID?, _ error: LocalError) {
+    if let id { say(LocalReply.error(id, error)) }
+    closeIfDone()
+  }
+
+  // MARK: - Subscriptions
+
+  func makeSubscriptionID() -> String {
+    repeat {
+      let id = "s\(nextSubscription)"
+      nextSubscription += 1
+      if subscriptions[id] == nil { return id }
+    } while true
+  }
+
+  func add(_ subscription: Subscription) {
+    subscriptions[subscription.id] = subscription
+    subscription.onQueued = { [unowned self] in queuedBytes += $0 }
+    subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
+    subscription.clientHasRoom = { [unowned self] in
+      queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
+    }
+    subscription.connection.stream.add(subscription)
+  }
+
+  /// Ends a subscription; false if there is none of that id.
+  @discardableResult
+  func removeSubscription(_ id: String) -> Bool {
+    guard let subscription = subscriptions.removeValue(forKey: id) else { return false }
+    subscription.connection.stream.remove(subscription)
+    queuedBytes -= subscription.queued.bytes
+    droppedBefore += subscription.dropped
+    subscription.connection.giveBack(subscription.lease)
+    return true
+  }
+
+  var dropped: UInt64 { subscriptions.values.reduce(droppedBefore) { $0 + $1.dropped } }
+
+  /// Events and bytes that wait for this client to read.
+  var queued: (count: Int, bytes: Int) {
+    (subscriptions.values.reduce(0) { $0 + $1.queued.count }, queuedBytes + output.pointee.count)
+  }
+
+  // MARK: - The end
+
+  /// Gives back everything that the client held. Sends that were answered as accepted stay.
+  func leave() {
+    isClosing = true
+    endSubscriptions()
+    for (_, call) in calls { abandon(call.work) }
+    calls.removeAll()
+    callNumbers.removeAll()
+  }
+
+  private func endSubscriptions() {
+    for id in subscriptions.keys.sorted() { removeSubscription(id) }
+  }
+
+  /// Takes back what a call has not done yet.
+  func abandon(_ work: OpenCall.Work) {
+    switch work {
+    case .command(let connection, let id, _):
+      if connection.takeBack(id) {
+        gateway.keys.note(id, state: nil)
+      } else {
+        connection.forget(id)
+        gateway.keys.note(id, state: "lost")
+      }
+    case .wait(let connection, let lease, _, let deadline):
+      gateway.seams.timers.cancel(deadline)
+      connection.giveBack(lease)
+    }
+  }
+
+  /// The configuration changed: a program that lost the right to what it subscribes to is let go.
+  func checkRights() {
+    for subscription in subscriptions.values {
+      let name = subscription.connection.specification.name
+      guard gateway.access.allows(.subscribe, upstream: name, peer: peer) else { return drop(reason: "permission") }
+    }
+  }
+}

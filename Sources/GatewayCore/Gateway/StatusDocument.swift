@@ -1,0 +1,133 @@
+/// Writes the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
+/// time, never changed.
+enum StatusDocument {
+  static func write(
+    _ gateway: Gateway, connections: [Connection], clients: [LocalSession], into out: inout JSONWriter
+  ) {
+    out.key("daemon")
+    out.object {
+      $0.member("version", gateway.identity.version)
+      $0.member("instance", gateway.instance)
+      $0.member("uptime", (gateway.seams.time.now - gateway.started).milliseconds)
+      $0.member("pid", Int(gateway.identity.pid))
+      $0.member("rss", gateway.seams.residentBytes())
+      $0.member("state", gateway.isDraining ? "draining" : "running")
+    }
+    out.key("connections")
+    out.beginArray()
+    for connection in connections { write(connection, into: &out) }
+    out.endArray()
+    out.key("clients")
+    write(clients, into: &out)
+  }
+
+  static func write(_ clients: [LocalSession], into out: inout JSONWriter) {
+    out.beginArray()
+    for client in clients {
+      out.object {
+        $0.member("client", client.label)
+        $0.member("name", client.name)
+        $0.member("uid", Int(client.peer.uid))
+        $0.member("gid", Int(client.peer.gid))
+        $0.member("pid", Int(client.peer.pid))
+        $0.member("since", client.since)
+        $0.member("subscriptions", client.subscriptions.count)
+        $0.member("requests", client.openCallCount)
+        let queued = client.queued
+        $0.key("queue")
+        $0.object {
+          $0.member("count", queued.count)
+          $0.member("bytes", queued.bytes)
+        }
+        $0.member("dropped", Int(clamping: client.dropped))
+      }
+    }
+    out.endArray()
+  }
+
+  private static func write(_ connection: Connection, into out: inout JSONWriter) {
+    let specification = connection.specification
+    let facts = connection.channel?.facts
+    out.beginObject()
+    out.member("connection", connection.id)
+    out.member("link", facts?.link)
+    out.member("upstream", specification.name)
+    out.member("url", specification.url.redacted)
+    out.member("namespace", specification.namespace)
+    out.member("kind", connection.connector.kind)
+    out.member("state", connection.state.rawValue)
+    out.member("since", connection.sinceWall)
+    writeReason(connection, into: &out)
+    out.member("leases", connection.leaseCount)
+    out.member("subscriptions", connection.stream.subscriptionCount)
+    writeQueue(connection, into: &out)
+    writeLink(facts, specification, into: &out)
+    writeTraffic(connection, into: &out)
+    out.endObject()
+  }
+
+  private static func writeReason(_ connection: Connection, into out: inout JSONWriter) {
+    let failure = connection.state == .connected ? nil : connection.lastFailure
+    out.member("reason", failure?.reason.rawValue)
+    out.member("detail", failure?.detail)
+    if let status = failure?.status { out.member("status", status) }
+    out.member("rule", connection.judgement?.rule)
+    out.member("why", connection.judgement?.why)
+    out.member("attempt", connection.state == .connected ? 0 : connection.backoff.attempts)
+    out.member("next", connection.retryIn)
+  }
+
+  private static func writeQueue(_ connection: Connection, into out: inout JSONWriter) {
+    let queue = connection.commands.queue
+    out.key("queue")
+    out.object {
+      $0.member("count", queue.count)
+      $0.member("bytes", queue.byteCount)
+      $0.member("oldest", queue.oldest)
+    }
+  }
+
+  private static func writeLink(
+    _ facts: ChannelFacts?, _ specification: UpstreamSpecification, into out: inout JSONWriter
+  ) {
+    out.member("transport", facts?.transport?.name)
+    out.key("protocol")
+    if let protocols = facts?.protocols, !protocols.isEmpty {
+      out.object { for (name, revision) in protocols { $0.member(name, revision) } }
+    } else {
+      out.null()
+    }
+    out.member("tls", facts?.transport?.tlsVersion)
+    out.key("verified")
+    out.bool(facts?.transport?.verified ?? specification.settings.tls.verify)
+    out.member("sid", facts?.sid)
+    out.key("rtt")
+    if let roundTrip = facts?.roundTrip { out.number(roundTrip) } else { out.null() }
+    out.key("heartbeat")
+    if let heartbeat = facts?.heartbeat {
+      out.object {
+        $0.member("interval", heartbeat.interval.milliseconds)
+        $0.member("timeout", heartbeat.timeout.milliseconds)
+      }
+    } else {
+      out.null()
+    }
+  }
+
+  private static func writeTraffic(_ connection: Connection, into out: inout JSONWriter) {
+    out.member("epoch", connection.stream.epoch)
+    out.member("seq", connection.stream.sequence)
+    out.key("in")
+    out.object {
+      $0.member("events", connection.stream.sequence)
+      $0.member("bytes", connection.stream.byteCount)
+    }
+    out.key("out")
+    out.object {
+      $0.member("events", connection.commands.sentEvents)
+      $0.member("bytes", connection.commands.sentBytes)
+    }
+    out.member("reconnects", connection.reconnects)
+    out.member("unanswered", connection.answers.unanswered)
+  }
+}

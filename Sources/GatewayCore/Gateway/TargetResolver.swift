@@ -1,0 +1,75 @@
+/// Finds out which upstream a call means, by the rules of "Target" in the protocol's reference.
+struct TargetResolver {
+  let configuration: Configuration
+  let urls: any URLReader
+  let factory: ConnectionFactory
+
+  /// The upstream that `target` means for a program of `uid`.
+  func resolve(_ target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
+    let specification =
+      switch target.name {
+      case .upstream(let name): try configured(name, namespace: target.namespace)
+      case .url(let text): try byURL(text, target: target, uid: uid)
+      }
+    if let problem = factory.problem(with: specification) {
+      throw LocalError(.invalidParams, "The upstream cannot be used: \(problem).")
+    }
+    return specification
+  }
+
+  /// A configured upstream with its own namespace.
+  func configured(_ name: String) -> UpstreamSpecification? {
+    try? configured(name, namespace: nil)
+  }
+
+  private func configured(_ name: String, namespace: String?) throws(LocalError) -> UpstreamSpecification {
+    guard let upstream = configuration.upstreams[name] else {
+      throw LocalError(
+        .upstreamUnknown, "No upstream is called '\(name)'; give a configured name, or a URL with `url`.",
+        [.init("upstream", .string(name))])
+    }
+    return UpstreamSpecification(
+      name: name, url: upstream.url, namespace: try Self.namespace(of: upstream.url, asked: namespace),
+      settings: upstream.settings, owner: nil)
+  }
+
+  private func byURL(_ text: String, target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
+    let url: UpstreamURL
+    do { url = try urls.read(text) } catch {
+      throw LocalError(.invalidParams, "`url` cannot be used: \(error.message).")
+    }
+    let same = configuration.upstreams.filter { $0.value.url.isSameUpstream(as: url) }.keys.sorted()
+    if same.count > 1 {
+      throw LocalError(
+        .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); name one with `upstream`.")
+    }
+    if let name = same.first {
+      guard target.auth == nil else {
+        throw LocalError(
+          .invalidParams, "`auth` is not allowed here: the URL is that of the configured upstream '\(name)'.")
+      }
+      return try configured(name, namespace: target.namespace)
+    }
+    guard configuration.adhoc else {
+      throw LocalError(
+        .upstreamUnknown, "The URL belongs to no configured upstream, and the configuration allows no others.",
+        [.init("url", .string(url.redacted))])
+    }
+    var settings = configuration.defaults
+    if let auth = target.auth { settings.auth = .inline(auth) }
+    return UpstreamSpecification(
+      name: nil, url: url, namespace: try Self.namespace(of: url, asked: target.namespace), settings: settings,
+      owner: uid)
+  }
+
+  /// A URL without a path, or with `/` alone, leaves the choice to the `namespace` parameter.
+  private static func namespace(of url: UpstreamURL, asked: String?) throws(LocalError) -> String {
+    let path = url.path == "/" ? "" : url.path
+    guard let asked else { return path.isEmpty ? "/" : path }
+    guard path.isEmpty || path == asked else {
+      throw LocalError(
+        .invalidParams, "`namespace` is '\(asked)', but the URL's path already says '\(path)'; leave one of them out.")
+    }
+    return asked.isEmpty ? "/" : asked
+  }
+}

@@ -1,0 +1,73 @@
+/// Base64 with the standard alphabet and padding (RFC 4648 section 4).
+public enum Base64 {
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  /// The six bits of each letter; 0xff for bytes that are none.
+  private static let letters: [UInt8] = {
+    var table = [UInt8](repeating: 0xff, count: 256)
+    for (value, letter) in alphabet.enumerated() { table[Int(letter)] = UInt8(value) }
+    return table
+  }()
+  private static let padding = UInt8(ascii: "=")
+
+  /// Appends the encoded form of `data`.
+  public static func encode(_ data: RawSpan, into output: inout [UInt8]) {
+    let start = output.count
+    output.append(contentsOf: repeatElement(padding, count: (data.byteCount &+ 2) / 3 * 4))
+    var letters = output.mutableSpan
+    let alphabet = alphabet.span
+    var to = start
+    for at in stride(from: 0, to: data.byteCount, by: 3) {
+      let left = data.byteCount &- at
+      let group =
+        UInt32(data.unsafeLoad(fromUncheckedByteOffset: at, as: UInt8.self)) << 16
+        | UInt32(JSONScanner.byte(data, at &+ 1)) << 8 | UInt32(JSONScanner.byte(data, at &+ 2))
+      letters[to] = alphabet[Int(group >> 18)]
+      letters[to &+ 1] = alphabet[Int(group >> 12 & 63)]
+      if left > 1 { letters[to &+ 2] = alphabet[Int(group >> 6 & 63)] }
+      if left > 2 { letters[to &+ 3] = alphabet[Int(group & 63)] }
+      to &+= 4
+    }
+  }
+
+  /// The data of an encoded text, or nil: exactly the standard alphabet, complete padding, and no bit set that carries
+  /// no data, so that two different texts never mean the same.
+  public static func decode(_ text: RawSpan) -> [UInt8]? {
+    guard text.byteCount % 4 == 0 else { return nil }
+    guard text.byteCount > 0 else { return [] }
+    let last = text.byteCount - 4
+    var output: [UInt8] = []
+    output.reserveCapacity(text.byteCount / 4 * 3)
+    let letters = letters.span
+    for at in stride(from: 0, to: last, by: 4) {
+      guard let group = group(text, at, letters: 4, letters) else { return nil }
+      output.append(UInt8(truncatingIfNeeded: group >> 16))
+      output.append(UInt8(truncatingIfNeeded: group >> 8))
+      output.append(UInt8(truncatingIfNeeded: group))
+    }
+    return appendLast(text, last, letters, to: &output) ? output : nil
+  }
+
+  /// The last four letters, which may be padded.
+  private static func appendLast(_ text: RawSpan, _ at: Int, _ letters: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+    var count = 4
+    if JSONScanner.byte(text, at &+ 3) == padding { count = JSONScanner.byte(text, at &+ 2) == padding ? 2 : 3 }
+    guard let group = group(text, at, letters: count, letters) else { return false }
+    let unused: UInt32 = count == 2 ? 0xffff : count == 3 ? 0xff : 0
+    guard group & unused == 0 else { return false }
+    for shift in [16, 8, 0].prefix(count - 1) { output.append(UInt8(truncatingIfNeeded: group >> UInt32(shift))) }
+    return true
+  }
+
+  /// Twenty-four bits from the first `letters` of four letters, the missing ones zero.
+  @inline(__always)
+  private static func group(_ text: RawSpan, _ at: Int, letters count: Int, _ letters: Span<UInt8>) -> UInt32? {
+    var group: UInt32 = 0
+    var seen: UInt8 = 0
+    for offset in 0..<count {
+      let value = letters[Int(JSONScanner.byte(text, at &+ offset))]
+      seen |= value
+      group |= UInt32(value & 63) << UInt32(18 - 6 * offset)
+    }
+    return seen & 0xc0 == 0 ? group : nil
+  }
+}

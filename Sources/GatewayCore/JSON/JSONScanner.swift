@@ -1,0 +1,152 @@
+/// Walks over JSON text without building anything: it checks the grammar of RFC 8259 strictly, the UTF-8 strictly and
+/// the depth of nesting, and answers with ranges of bytes. Payloads are thus judged once and carried verbatim.
+///
+/// Every function takes the whole text and a position in it. A position behind the end reads as a NUL byte, which the
+/// grammar allows nowhere, so that a text which ends too early is a syntax error and never an access out of bounds.
+public enum JSONScanner {
+  /// How many levels of arrays and objects a text may have unless the caller says otherwise. Also the largest number
+  /// that a caller may ask for; more counts as this one.
+  public static let depthLimit = 64
+
+  /// Steps over spaces, tabs and line ends (RFC 8259 section 2).
+  @inline(__always)
+  public static func skipWhitespace(_ text: RawSpan, _ at: inout Int) {
+    while true {
+      let byte = byte(text, at)
+      guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
+      at &+= 1
+    }
+  }
+
+  /// The whole text is exactly one value, with white space around it allowed. Returns the value's range.
+  public static func validate(_ text: RawSpan, depth: Int = depthLimit) throws(JSONError) -> Range<Int> {
+    var at = 0
+    skipWhitespace(text, &at)
+    let value = try scanValue(text, &at, depth: depth)
+    skipWhitespace(text, &at)
+    guard at == text.byteCount else { throw .syntax(at: at) }
+    return value
+  }
+
+  /// Scans one value. `at` stands on its first byte and is left behind its last; `depth` is the number of levels that
+  /// the value may still have.
+  public static func scanValue(
+    _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit
+  ) throws(JSONError) -> Range<Int> {
+    let start = at
+    let allowed = min(depth, depthLimit)
+    var level = 0
+    // One bit for each open container, the innermost lowest: set for an object.
+    var objects: UInt64 = 0
+    repeat {
+      switch byte(text, at) {
+      case UInt8(ascii: "{"):
+        guard level < allowed else { throw .depth(at: at) }
+        guard openContainer(text, &at, end: UInt8(ascii: "}")) else { break }
+        level &+= 1
+        objects = objects &<< 1 | 1
+        _ = try scanKey(text, &at)
+        continue
+      case UInt8(ascii: "["):
+        guard level < allowed else { throw .depth(at: at) }
+        guard openContainer(text, &at, end: UInt8(ascii: "]")) else { break }
+        level &+= 1
+        objects = objects &<< 1
+        continue
+      case UInt8(ascii: "\""): try stepOverString(text, &at)
+      default: try stepOverScalar(text, &at)
+      }
+      try closeContainers(text, &at, &level, &objects)
+    } while level > 0
+    return start..<at
+  }
+
+  /// Behind a value: closes every container that ends here, and steps to the next value of the innermost open one.
+  @inline(__always)
+  private static func closeContainers(
+    _ text: RawSpan, _ at: inout Int, _ level: inout Int, _ objects: inout UInt64
+  ) throws(JSONError) {
+    while level > 0 {
+      let inObject = objects & 1 == 1
+      if try stepToNext(text, &at, end: inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+        if inObject { _ = try scanKey(text, &at) }
+        return
+      }
+      level &-= 1
+      objects &>>= 1
+    }
+  }
+
+  /// Scans the object whose `{` stands at `at`. `body` gets the range of each key, quotes included, and of its value.
+  /// `depth` counts the object itself. Keys are compared as the texts they mean, so `"\u0061"` and `"a"` are the same.
+  public static func scanObject(
+    _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit, refuseDuplicates: Bool = false,
+    _ body: (_ key: Range<Int>, _ value: Range<Int>) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard byte(text, at) == UInt8(ascii: "{") else { throw .syntax(at: at) }
+    guard depth > 0 else { throw .depth(at: at) }
+    var keys = JSONKeySet()
+    guard openContainer(text, &at, end: UInt8(ascii: "}")) else { return }
+    repeat {
+      let key = try scanKey(text, &at)
+      if refuseDuplicates, !keys.insert(text, key) { throw .duplicateKey(at: key.lowerBound) }
+      let value = try scanValue(text, &at, depth: depth &- 1)
+      try body(key, value)
+    } while try stepToNext(text, &at, end: UInt8(ascii: "}"))
+  }
+
+  /// Scans the array whose `[` stands at `at`. `body` gets the range of each element. `depth` counts the array itself.
+  public static func scanArray(
+    _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit,
+    _ body: (_ element: Range<Int>) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard byte(text, at) == UInt8(ascii: "[") else { throw .syntax(at: at) }
+    guard depth > 0 else { throw .depth(at: at) }
+    guard openContainer(text, &at, end: UInt8(ascii: "]")) else { return }
+    repeat {
+      try body(scanValue(text, &at, depth: depth &- 1))
+    } while try stepToNext(text, &at, end: UInt8(ascii: "]"))
+  }
+}
+
+/// Steps of the grammar, for those who walk over an object or an array themselves.
+extension JSONScanner {
+  /// The byte at a position, or NUL behind the end.
+  @inline(__always)
+  static func byte(_ text: RawSpan, _ at: Int) -> UInt8 {
+    at < text.byteCount ? text.unsafeLoad(fromUncheckedByteOffset: at, as: UInt8.self) : 0
+  }
+
+  /// `at` stands on `{` or `[`. Steps to the first item and returns true, or steps behind `end` and returns false.
+  @inline(__always)
+  static func openContainer(_ text: RawSpan, _ at: inout Int, end: UInt8) -> Bool {
+    at &+= 1
+    skipWhitespace(text, &at)
+    guard byte(text, at) == end else { return true }
+    at &+= 1
+    return false
+  }
+
+  /// Scans a key, its colon and the space behind it; `at` is left on the first byte of the member's value.
+  @inline(__always)
+  static func scanKey(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+    let key = try scanString(text, &at)
+    skipWhitespace(text, &at)
+    guard byte(text, at) == UInt8(ascii: ":") else { throw .syntax(at: at) }
+    at &+= 1
+    skipWhitespace(text, &at)
+    return key
+  }
+
+  /// Behind an item: steps behind the comma to the next one and returns true, or behind `end` and returns false.
+  @inline(__always)
+  static func stepToNext(_ text: RawSpan, _ at: inout Int, end: UInt8) throws(JSONError) -> Bool {
+    skipWhitespace(text, &at)
+    let found = byte(text, at)
+    guard found == UInt8(ascii: ",") || found == end else { throw .syntax(at: at) }
+    at &+= 1
+    guard found != end else { return false }
+    skipWhitespace(text, &at)
+    return true
+  }
+}

@@ -1,0 +1,138 @@
+/// Writes compact JSON text. Commas and colons are placed automatically; that the calls make up one well-formed value
+/// is the caller's business.
+public struct JSONWriter {
+  /// What was written so far.
+  public var bytes: [UInt8] = []
+  /// Whether a comma has to stand before the next key or value.
+  private var needsComma = false
+
+  public init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+  public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  public mutating func endObject() { close(UInt8(ascii: "}")) }
+  public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+  /// The key of a member; its value has to follow.
+  public mutating func key(_ name: String) {
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func string(_ value: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    var value = value
+    value.withUTF8 { appendEscaped($0) }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  public mutating func integer(_ value: some BinaryInteger) {
+    separate()
+    bytes.append(decimal: value)
+  }
+
+  /// The shortest text that reads back as the same number. JSON has no infinity and no NaN: they become `null`.
+  public mutating func number(_ value: Double) {
+    guard value.isFinite else { return null() }
+    separate()
+    bytes.append(contentsOf: value.description.utf8)
+  }
+
+  public mutating func bool(_ value: Bool) {
+    separate()
+    bytes.append(value ? "true" : "false" as StaticString)
+  }
+
+  public mutating func null() {
+    separate()
+    bytes.append("null")
+  }
+
+  /// One value that is JSON text already.
+  public mutating func raw(_ value: RawSpan) {
+    separate()
+    bytes.append(value)
+  }
+
+  /// One value that is JSON text already.
+  public mutating func raw(_ value: [UInt8]) {
+    separate()
+    bytes.append(contentsOf: value)
+  }
+
+  private mutating func open(_ bracket: UInt8) {
+    separate()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func close(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  @inline(__always)
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  /// Quotes, backslashes and control characters are escaped (RFC 8259 section 7); everything else stays as it is.
+  private mutating func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>) {
+    var plain = 0
+    for index in 0..<utf8.count {
+      let byte = utf8[index]
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+      bytes.append(contentsOf: utf8[plain..<index])
+      plain = index + 1
+      appendEscape(of: byte)
+    }
+    bytes.append(contentsOf: utf8[plain...])
+  }
+
+  private mutating func appendEscape(of byte: UInt8) {
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
+    case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
+    case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
+    case ..<0x20:
+      bytes.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
+      bytes.append(contentsOf: String(byte & 15, radix: 16).utf8)
+    default: bytes.append(byte)
+    }
+  }
+}
+
+extension [UInt8] {
+  @inline(__always)
+  mutating func append(_ span: RawSpan) {
+    span.withUnsafeBytes { append(contentsOf: $0) }
+  }
+
+  /// A text that is known when the program is built.
+  @inline(__always)
+  mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { append(contentsOf: $0) }
+  }
+
+  /// An integer in decimal digits, without an intermediate text.
+  mutating func append(decimal value: some BinaryInteger) {
+    guard var rest = UInt64(exactly: value.magnitude) else {
+      append(contentsOf: String(value).utf8)
+      return
+    }
+    if value < 0 { append(UInt8(ascii: "-")) }
+    // Twenty digits are the most that 64 bits can have.
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var first = digits.count
+    repeat {
+      first &-= 1
+      digits[first] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest != 0
+    append(digits.span.bytes.extracting(first..<digits.count))
+  }
+}

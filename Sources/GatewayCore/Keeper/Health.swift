@@ -1,0 +1,79 @@
+/// Everything the keeper may know about one connection, at one instant. Taken by the connection's owner whenever a
+/// relevant fact changed, and on a slow tick.
+public struct Health: Equatable, Sendable {
+  public var now: MonotonicInstant
+  public var state: ConnectionState
+  /// When `state` was entered.
+  public var since: MonotonicInstant
+  /// In `created`: whether the first attempt has been started. No other state needs it.
+  public var attemptIsUnderWay = false
+
+  /// At least one lease: a subscription, a waiting request, or a queued command.
+  public var hasLeases = false
+  /// When the last lease was returned; nil when there never was one, or while there is one.
+  public var unleasedSince: MonotonicInstant?
+  /// `keep = "always"`.
+  public var isKeptAlways = false
+  /// Of a configured upstream; otherwise made from a URL.
+  public var isConfigured = false
+
+  /// Why the connection is not connected, or why it last was not; nil when nothing has failed yet.
+  public var lastReason: DownReason?
+  /// Failed attempts and lost links in a row.
+  public var attempts = 0
+  /// When the last attempt was started.
+  public var lastAttemptAt: MonotonicInstant?
+  /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when it
+  /// went down on purpose (`idle`, `requested`, `offline`, `draining`).
+  public var nextAttemptAt: MonotonicInstant?
+  public var urgency = Urgency.none
+
+  /// An administrator asked for `disconnect` and nobody for `reconnect` since.
+  public var isHeld = false
+  /// Whether a route to the upstream may exist. Always true for one on this machine.
+  public var networkIsUp = true
+  /// The daemon stops, and the time to flush is over or not needed.
+  public var isDraining = false
+
+  /// How long an unused connection stays connected.
+  public var linger: Duration
+  /// How long an unused, closed connection stays listed.
+  public var retain: Duration
+  /// Reconnect after the server disconnected the namespace?
+  public var reconnectsAfterKick: Bool
+
+  /// A snapshot of a connection of which nothing but this is known.
+  public init(
+    state: ConnectionState, since: MonotonicInstant, now: MonotonicInstant, settings: UpstreamSettings
+  ) {
+    self.state = state
+    self.since = since
+    self.now = now
+    isKeptAlways = settings.keep == .always
+    linger = settings.linger
+    retain = settings.retain
+    reconnectsAfterKick = settings.reconnectAfterKick
+  }
+
+  /// Whether the connection is wanted.
+  public var isOccupied: Bool { hasLeases || isKeptAlways }
+
+  /// Since when the connection has been unused *and* in its present state.
+  public var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }
+}
+
+/// Who does not want to wait for the back-off, from the weakest to the strongest. The owner remembers the strongest one
+/// until the next attempt starts.
+public enum Urgency: Int, Comparable, CaseIterable, Sendable {
+  case none
+  /// The network came back.
+  case network
+  /// A new lease.
+  case lease
+  /// A new request or `no_queue` send, whose caller waits for an answer.
+  case request
+  /// An administrator's `reconnect`, or new credentials.
+  case order
+
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}

@@ -1,0 +1,17 @@
+/// What the protocol names but this version does not offer: it is refused like any unknown name, with a sentence that
+/// says so. A name leaves this list when it enters the method table.
+enum LaterVersions {
+  static let methods: Set<String> = [
+    "history", "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge", "trace", "drain", "metrics",
+  ]
+
+  /// By method.
+  static let parameters: [String: Set<String>] = [
+    "send": ["kwargs", "coalesce", "retries", "ack_timeout", "compress"],
+    "request": ["kwargs", "coalesce", "retries", "ack_timeout", "compress"],
+    "respond": ["kwargs", "error"],
+  ]
+
+  /// By param.
+  static let choices: [String: Set<String>] = ["delivery": ["durable"]]
+}

@@ -1,0 +1,78 @@
+/// A line went on beyond the limit; what follows on this stream cannot be told apart any more.
+public struct LineTooLong: Error, Equatable, Sendable {
+  /// The limit in bytes.
+  public var limit: Int
+}
+
+/// Cuts a stream of bytes into lines, the same lines for every way in which the stream arrives. A line ends with `\n`;
+/// a `\r` right before it belongs to the line end. Empty lines are left out.
+public struct LineBuffer {
+  private let limit: Int
+  /// The beginning of a line whose end has not arrived. Given back with the line, so that an idle client costs nothing.
+  private var pending: [UInt8] = []
+
+  /// `limit` is the longest line in bytes, without its line end.
+  public init(limit: Int) { self.limit = limit }
+
+  /// Nothing is waiting for its line end.
+  public var isEmpty: Bool { pending.isEmpty }
+
+  /// Hands every line that ends in `chunk` to `line`, without its line end. A line that lies inside the chunk is handed
+  /// out as a part of it, without a copy. The span is valid only during the call, and the body must not touch this
+  /// buffer. Throws as soon as a line exceeds the limit, after the lines before it were handed out; the buffer is of no
+  /// use afterwards.
+  public mutating func append(_ chunk: RawSpan, _ line: (RawSpan) -> Void) throws(LineTooLong) {
+    var start = 0
+    while let end = Self.newline(in: chunk, from: start) {
+      try take(chunk.extracting(start..<end), line)
+      start = end &+ 1
+    }
+    guard start < chunk.byteCount else { return }
+    try keep(chunk.extracting(start..<chunk.byteCount))
+  }
+
+  /// The rest of a line, whose end was found.
+  private mutating func take(_ rest: RawSpan, _ line: (RawSpan) -> Void) throws(LineTooLong) {
+    if pending.isEmpty {
+      try hand(rest, to: line)
+    } else {
+      try keep(rest)
+      let whole = pending
+      pending = []
+      try hand(whole.span.bytes, to: line)
+    }
+  }
+
+  private func hand(_ whole: RawSpan, to line: (RawSpan) -> Void) throws(LineTooLong) {
+    var length = whole.byteCount
+    if length > 0, JSONScanner.byte(whole, length &- 1) == UInt8(ascii: "\r") { length &-= 1 }
+    guard length <= limit else { throw LineTooLong(limit: limit) }
+    if length > 0 { line(whole.extracting(0..<length)) }
+  }
+
+  /// A piece of a line whose end is not known yet. One byte beyond the limit may still be the `\r` of the line end.
+  private mutating func keep(_ piece: RawSpan) throws(LineTooLong) {
+    let excess = pending.count &+ piece.byteCount &- limit
+    guard excess <= 1 else { throw LineTooLong(limit: limit) }
+    pending.append(piece)
+    guard excess < 1 || pending.last == UInt8(ascii: "\r") else { throw LineTooLong(limit: limit) }
+  }
+
+  /// The place of the next `\n`, looked for eight bytes at a time.
+  private static func newline(in chunk: RawSpan, from start: Int) -> Int? {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var at = start
+    while at &+ 8 <= chunk.byteCount {
+      let word = chunk.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian
+      let difference = word ^ (ones &* 0x0a)
+      let marked = (difference &- ones) & ~difference & (ones &* 0x80)
+      if marked != 0 { return at &+ marked.trailingZeroBitCount &>> 3 }
+      at &+= 8
+    }
+    while at < chunk.byteCount {
+      if JSONScanner.byte(chunk, at) == UInt8(ascii: "\n") { return at }
+      at &+= 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,47 @@
+/// One method of the local protocol: a row of the method table. Everything that is said about the method, in a check,
+/// in an error or by `rpc.discover`, is said from here.
+final class LocalMethod: Sendable {
+  typealias Reader = @Sendable (borrowing ParameterReader, RawSpan) throws(LocalError) -> LocalCall
+
+  let name: String
+  /// One sentence for a person.
+  let summary: String
+  /// The verb that the caller must have been granted; nil for what everybody may do who can open the socket.
+  let right: AccessVerb?
+  let parameters: [LocalParameter]
+  let result: JSONSchema
+  /// Makes the call from params that are known, complete and given once each; checks their values.
+  let read: Reader
+
+  /// What each param may be, by the number of its name.
+  private let kinds: [ParameterKind?]
+  /// One bit for each param, by the number of its name.
+  let knownParameters: UInt64
+  let requiredParameters: UInt64
+
+  init(
+    _ name: String, _ summary: String, right: AccessVerb?, parameters: [LocalParameter] = [],
+    result: JSONSchema = .object([]), read: @escaping Reader
+  ) {
+    self.name = name
+    self.summary = summary
+    self.right = right
+    self.parameters = parameters
+    self.result = result
+    self.read = read
+    var kinds = [ParameterKind?](repeating: nil, count: ParameterName.allCases.count)
+    for parameter in parameters { kinds[parameter.name.rawValue] = parameter.kind }
+    self.kinds = kinds
+    knownParameters = parameters.reduce(0) { $0 | $1.name.bit }
+    requiredParameters = parameters.reduce(0) { $1.isRequired ? $0 | $1.name.bit : $0 }
+  }
+
+  /// What a param may be; nil if the method does not have it.
+  @inline(__always)
+  func kind(_ name: ParameterName) -> ParameterKind? { kinds[name.rawValue] }
+}
+
+extension ParameterName {
+  @inline(__always)
+  var bit: UInt64 { 1 &<< UInt64(truncatingIfNeeded: rawValue) }
+}

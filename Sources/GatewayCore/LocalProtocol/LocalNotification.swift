@@ -1,0 +1,92 @@
+/// What the daemon tells a local client unasked, each a whole line.
+public enum LocalNotification {
+  /// The beginning of an `event` line, which differs from subscription to subscription.
+  public static func eventHead(subscription: String) -> [UInt8] {
+    var writer = JSONWriter(reserving: 96)
+    writer.bytes.append(#"{"jsonrpc":"2.0","method":"event","params":{"subscription":"#)
+    writer.string(subscription)
+    writer.bytes.append(UInt8(ascii: ","))
+    return writer.bytes
+  }
+
+  /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
+  /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
+  /// commas, without brackets. Both must be valid JSON without line breaks between tokens, or one line became several.
+  /// `time` is in milliseconds since 1970.
+  public static func eventTail(
+    seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, ack: String?, into line: inout [UInt8]
+  ) {
+    let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
+    line.append(#""seq":"#)
+    line.append(decimal: seq)
+    line.append(#","time":"#)
+    line.append(decimal: time)
+    line.append(#","event":"#)
+    if !isString { line.append(UInt8(ascii: "\"")) }
+    line.append(name)
+    if !isString { line.append(UInt8(ascii: "\"")) }
+    line.append(#","args":["#)
+    line.append(arguments)
+    line.append(UInt8(ascii: "]"))
+    if let ack {
+      var token = JSONWriter(reserving: 16)
+      token.string(ack)
+      line.append(#","ack":"#)
+      line.append(contentsOf: token.bytes)
+    }
+    line.append("}}\n")
+  }
+
+  /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.
+  public static func state(
+    subscription: String, state: ConnectionState, epoch: String, attempt: Int?, retryIn: Int64?, reason: DownReason?,
+    detail: String?, status: Int?
+  ) -> [UInt8] {
+    line("state") { writer in
+      writer.member("subscription", subscription)
+      writer.member("state", state.rawValue)
+      writer.member("epoch", epoch)
+      if let attempt { writer.member("attempt", attempt) }
+      if let retryIn { writer.member("in", retryIn) }
+      if let reason { writer.member("reason", reason.rawValue) }
+      if let detail { writer.member("detail", detail) }
+      if let status { writer.member("status", status) }
+    }
+  }
+
+  /// Events are missing here. Without a range it is not known which.
+  public static func gap(
+    subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason
+  ) -> [UInt8] {
+    line("gap") { writer in
+      writer.member("subscription", subscription)
+      writer.member("epoch", epoch)
+      if let range {
+        writer.member("from", range.lowerBound)
+        writer.member("to", range.upperBound)
+      }
+      if let count { writer.member("count", count) }
+      writer.member("reason", reason.rawValue)
+    }
+  }
+
+  /// The daemon is about to close the socket. `reconnectIn` is when to come back, where that makes sense.
+  public static func goodbye(reason: String, reconnectIn: Duration?) -> [UInt8] {
+    line("goodbye") { writer in
+      writer.member("reason", reason)
+      if let reconnectIn { writer.member("reconnect_in", reconnectIn.milliseconds) }
+    }
+  }
+
+  private static func line(_ method: String, _ params: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("jsonrpc", "2.0")
+    writer.member("method", method)
+    writer.key("params")
+    writer.beginObject()
+    params(&writer)
+    writer.endObject()
+    return writer.endLine()
+  }
+}

@@ -1,0 +1,60 @@
+/// Answers to calls, each a whole line.
+public enum LocalReply {
+  /// A success. `body` writes the members of the result, whose object is open already.
+  public static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
+    writer.raw(id.text)
+    writer.key("result")
+    writer.beginObject()
+    body(&writer)
+    writer.endObject()
+    return writer.endLine()
+  }
+
+  /// A failure. The id is nil when the line that it answers was not understood.
+  public static func error(_ id: RequestID?, _ error: LocalError) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
+    if let id { writer.raw(id.text) } else { writer.null() }
+    writer.key("error")
+    error.write(into: &writer)
+    return writer.endLine()
+  }
+}
+
+extension LocalError {
+  /// The error object: code, message, and data with its type, whether to retry, and the facts.
+  func write(into writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("code", kind.code)
+    writer.member("message", message)
+    writer.key("data")
+    writer.beginObject()
+    writer.member("type", kind.rawValue)
+    if let retry = kind.retry {
+      writer.key("retry")
+      writer.bool(retry)
+    }
+    for fact in facts {
+      writer.key(fact.name)
+      switch fact.value {
+      case .string(let text): writer.string(text)
+      case .integer(let integer): writer.integer(integer)
+      case .raw(let json): writer.raw(json)
+      case .null: writer.null()
+      }
+    }
+    writer.endObject()
+    writer.endObject()
+  }
+}
+
+extension JSONWriter {
+  /// Closes the outermost object and ends the line.
+  mutating func endLine() -> [UInt8] {
+    endObject()
+    bytes.append(UInt8(ascii: "\n"))
+    return bytes
+  }
+}

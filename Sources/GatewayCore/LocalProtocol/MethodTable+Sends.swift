@@ -1,0 +1,65 @@
+/// Sending to an upstream.
+extension MethodTable {
+  static let sendMethods: [LocalMethod] = [
+    LocalMethod(
+      "send", "Sends an event to an upstream; what cannot be written now waits in a queue.", right: .send,
+      parameters: LocalParameter.target + eventParameters + [
+        .optional(
+          .delivery, .choice(DeliveryLevel.allCases.map(\.rawValue)),
+          "When the call is answered; `accepted` unless given."),
+        .optional(.timeout, .duration(default: nil), "How long to wait for the answer, in milliseconds."),
+      ],
+      result: ResultSchemas.send
+    ) { params, line throws(LocalError) in
+      .send(try readSend(params, line, params.choice(.delivery, line) ?? .accepted))
+    },
+    LocalMethod(
+      "request", "Sends an event to an upstream and waits for the server's acknowledgement.", right: .send,
+      parameters: LocalParameter.target + eventParameters + [
+        .optional(
+          .timeout, .duration(default: 10_000), "How long to wait for the answer, in milliseconds; 10000 unless given.")
+      ],
+      result: .object([.always("args", .list(.any), "What the server answered, verbatim.")])
+    ) { params, line throws(LocalError) in
+      .request(try readSend(params, line, .acked))
+    },
+    LocalMethod(
+      "respond", "Answers an event whose server wants an acknowledgement; the first answer wins.", right: .send,
+      parameters: [
+        .required(.ack, .name, "The `ack` token of the event."),
+        .optional(.args, .array, "The arguments of the answer; none unless given."),
+      ]
+    ) { params, line throws(LocalError) in
+      .respond(
+        RespondCall(
+          ack: try params.required(.ack, params.string(.ack, line)), args: try params.raw(.args, line) ?? noArguments))
+    },
+  ]
+
+  private static let noArguments = Array("[]".utf8)
+
+  private static let eventParameters: [LocalParameter] = [
+    .required(.event, .eventName, "The event's name."),
+    .optional(.args, .array, "The event's arguments, carried verbatim; none unless given."),
+    .optional(.ttl, .duration(default: nil), "How long the event may wait to be written, in milliseconds."),
+    .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
+    .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
+    .optional(
+      .key, .string(1...256),
+      "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),
+  ]
+
+  private static func readSend(
+    _ params: borrowing ParameterReader, _ line: RawSpan, _ delivery: DeliveryLevel
+  ) throws(LocalError) -> SendCall {
+    var call = SendCall(
+      target: try params.target(line), event: try params.required(.event, params.string(.event, line)),
+      args: try params.raw(.args, line) ?? noArguments, delivery: delivery)
+    call.ttl = try params.duration(.ttl, line)
+    call.timeout = try params.duration(.timeout, line)
+    call.noQueue = try params.boolean(.noQueue, line) ?? false
+    call.volatile = try params.boolean(.volatile, line) ?? false
+    call.key = try params.string(.key, line)
+    return call
+  }
+}

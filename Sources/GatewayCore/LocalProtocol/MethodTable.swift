@@ -1,0 +1,58 @@
+/// The one table of methods. Checking a call, naming what is wrong with it, the rights and `rpc.discover` all read it;
+/// a further method is a further row and a further case of `LocalCall`.
+enum MethodTable {
+  static let methods: [LocalMethod] = sessionMethods + subscriptionMethods + sendMethods + connectionMethods
+
+  private static let index = NameIndex(methods.map(\.name))
+
+  /// The method whose name a scanned string means; the range includes its quotes.
+  @inline(__always)
+  static func find(_ line: RawSpan, _ name: Range<Int>) -> LocalMethod? {
+    index.find(line, name).map { methods[$0] }
+  }
+}
+
+/// Bounds of params. Lengths are in bytes.
+extension ParameterKind {
+  /// A name that the user chose: of an upstream, or of a program.
+  static let name = ParameterKind.string(1...identifierLimit)
+  static let eventName = ParameterKind.string(1...1_024)
+  static let amount = ParameterKind.integer(1...1_000_000_000)
+}
+
+extension LocalParameter {
+  /// Which upstream a call is about: exactly one of `upstream` and `url`.
+  static let target: [LocalParameter] = [
+    .optional(.upstream, .name, "Name of a configured upstream; this or `url` is needed."),
+    .optional(
+      .url, .string(1...8_192), "URL of an upstream, whose path is the namespace; this or `upstream` is needed."),
+    .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
+    .optional(.auth, .object, "Auth payload for the server; only with `url`. Never shown."),
+  ]
+}
+
+extension ParameterReader {
+  /// The upstream that the call must name.
+  func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
+    let upstream = try string(.upstream, line)
+    let url = try string(.url, line)
+    let namespace = try string(.namespace, line)
+    let auth = try raw(.auth, line)
+    switch (upstream, url) {
+    case (let upstream?, nil):
+      guard auth == nil else {
+        throw .invalid("auth", "The param \"auth\" goes with \"url\" only; \"\(upstream)\" has its own credentials.")
+      }
+      return CallTarget(name: .upstream(upstream), namespace: namespace)
+    case (nil, let url?): return CallTarget(name: .url(url), namespace: namespace, auth: auth)
+    case (_?, _?): throw .invalid("url", "\"\(method.name)\" takes either \"upstream\" or \"url\", not both.")
+    case (nil, nil): throw .invalid("upstream", "\"\(method.name)\" needs \"upstream\" or \"url\".")
+    }
+  }
+
+  /// Nil if the call names no upstream at all.
+  func optionalTarget(_ line: RawSpan) throws(LocalError) -> CallTarget? {
+    let named: [ParameterName] = [.upstream, .url, .namespace, .auth]
+    return named.contains { values.range($0) != nil } ? try target(line) : nil
+  }
+}

@@ -1,0 +1,38 @@
+/// Guesses what somebody meant who wrote a name that does not exist.
+public enum NearestName {
+  /// Longer names are not compared: the cost grows with the product of both lengths.
+  private static let lengthLimit = 64
+
+  /// The candidate that differs least from `name`, if few enough letters have to be changed (a third of them, and at
+  /// least one) to be a likely slip. Upper and lower case, and `-` and `_`, count as the same letter.
+  public static func of(_ name: String, among candidates: some Sequence<String>) -> String? {
+    guard name.utf8.count <= lengthLimit else { return nil }
+    let wanted = folded(name)
+    var best: (distance: Int, candidate: String)?
+    for candidate in candidates where candidate.utf8.count <= lengthLimit {
+      let distance = distance(wanted, folded(candidate))
+      if distance < best?.distance ?? .max { best = (distance, candidate) }
+    }
+    guard let best, best.distance <= max(1, wanted.count / 3) else { return nil }
+    return best.candidate
+  }
+
+  private static func folded(_ name: String) -> [UInt8] { name.lowercased().utf8.map { $0 == 0x2d ? 0x5f : $0 } }
+
+  /// The number of insertions, deletions, replacements and swaps of neighbours that make one name of the other.
+  private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    var beforeLast = [Int](repeating: 0, count: b.count + 1)
+    var last = Array(0...b.count)
+    for i in a.indices {
+      var row = [i + 1]
+      for j in b.indices {
+        var least = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforeLast[j - 1] + 1) }
+        row.append(least)
+      }
+      beforeLast = last
+      last = row
+    }
+    return last[b.count]
+  }
+}

@@ -1,0 +1,40 @@
+/// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
+enum ParameterName: Int, CaseIterable, Sendable {
+  case ack, answer, args, auth, client, credit, delivery, event, events, id, key, last, n, namespace, noQueue, onSlow,
+    protocolVersion, queue, since, state, strict, subscription, timeout, ttl, upstream, url, volatile
+
+  /// The name on the line.
+  var text: String {
+    switch self {
+    case .ack: "ack"
+    case .answer: "answer"
+    case .args: "args"
+    case .auth: "auth"
+    case .client: "client"
+    case .credit: "credit"
+    case .delivery: "delivery"
+    case .event: "event"
+    case .events: "events"
+    case .id: "id"
+    case .key: "key"
+    case .last: "last"
+    case .n: "n"
+    case .namespace: "namespace"
+    case .noQueue: "no_queue"
+    case .onSlow: "on_slow"
+    case .protocolVersion: "protocol"
+    case .queue: "queue"
+    case .since: "since"
+    case .state: "state"
+    case .strict: "strict"
+    case .subscription: "subscription"
+    case .timeout: "timeout"
+    case .ttl: "ttl"
+    case .upstream: "upstream"
+    case .url: "url"
+    case .volatile: "volatile"
+    }
+  }
+
+  static let index = NameIndex(allCases.map(\.text))
+}

@@ -1,0 +1,81 @@
+/// What the methods answer.
+enum ResultSchemas {
+  static let connectionState = JSONSchema.choice(ConnectionState.allCases.map(\.rawValue))
+  static let state = JSONSchema.object([.always("state", connectionState)])
+  static let reason = JSONSchema.choice(DownReason.allCases.map(\.rawValue))
+  private static let verbs = JSONSchema.choice(AccessVerb.allCases.map(\.rawValue))
+  /// Milliseconds since 1970.
+  private static let instant = JSONSchema.count
+
+  static let hello = JSONSchema.object([
+    .always("server", .text, "Name and version."),
+    .always("protocol", .object([.always("min", .count), .always("max", .count)]), "Versions that are understood."),
+    .always("instance", .text, "Changes whenever the daemon starts."),
+    .always(
+      "limits",
+      .object([
+        .always("line", .count, "Longest line in either direction, in bytes."),
+        .always("subscriptions", .count, "Subscriptions of one client."),
+        .always("inflight", .count, "Calls of one client that are not answered yet."),
+        .always("queue", .count, "Events queued for one subscription."),
+      ])),
+    .always("features", .list(.text)),
+    .always(
+      "you", .object([.always("uid", .count), .always("gid", .count), .always("rights", .list(verbs))]),
+      "Who the client is, and what it may do."),
+  ])
+
+  static let subscribe = JSONSchema.object([
+    .always("subscription", .text), .always("connection", .text), .always("state", connectionState),
+    .always("epoch", .text, "Ends exactly when continuity is lost."),
+    .always("seq", .count, "The number of the last event so far."),
+    .always("recovered", .boolean, "Whether everything since the asked position follows."),
+  ])
+
+  static let send = JSONSchema.object([
+    .always("id", .text), .always("state", .choice(DeliveryLevel.allCases.map(\.rawValue))),
+    .sometimes("args", .list(.any), "What the server answered; with `acked` only."),
+    .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
+  ])
+
+  private static let queue = JSONSchema.object([.always("count", .count), .always("bytes", .count)])
+
+  static let client = JSONSchema.object([
+    .always("client", .text), .always("name", .optional(.text)), .always("uid", .count), .always("gid", .count),
+    .always("since", instant), .always("subscriptions", .count), .always("requests", .count),
+    .always("queue", queue), .always("dropped", .count),
+  ])
+
+  private static let traffic = JSONSchema.object([.always("events", .count), .always("bytes", .count)])
+
+  private static let connection = JSONSchema.object([
+    .always("connection", .text), .sometimes("link", .optional(.text)), .always("upstream", .optional(.text)),
+    .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
+    .always("kind", .text), .always("state", connectionState), .always("since", instant),
+    .sometimes("reason", .optional(reason)), .sometimes("detail", .optional(.text)),
+    .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."), .always("attempt", .count),
+    .sometimes("next", .optional(instant), "When the next attempt is due."), .always("leases", .count),
+    .always("subscriptions", .count),
+    .always(
+      "queue",
+      .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),
+    .sometimes("transport", .optional(.text)), .sometimes("protocol", .optional(.object([]))),
+    .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
+    .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
+    .sometimes(
+      "heartbeat", .optional(.object([.always("interval", .count), .always("timeout", .count)]))),
+    .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
+    .always("reconnects", .count),
+  ])
+
+  static let status = JSONSchema.object([
+    .always(
+      "daemon",
+      .object([
+        .always("version", .text), .always("instance", .text), .always("uptime", .count, "In milliseconds."),
+        .always("pid", .count), .sometimes("rss", .optional(.count), "Resident memory in bytes."),
+        .always("state", .text),
+      ])),
+    .always("connections", .list(connection)), .always("clients", .list(client)),
+  ])
+}

@@ -1,0 +1,153 @@
+/// What one subscription could not be given yet, in order: events, state notices and the gaps that stand for lost events.
+/// A value without knowledge of clients or sockets.
+struct Backlog {
+  /// One thing to deliver.
+  enum Item: Equatable {
+    /// The shared tail of an event's notification; the subscription's own head goes before it.
+    case event(sequence: UInt64, tail: [UInt8])
+    /// A whole line that is neither dropped nor counted as an event.
+    case notice([UInt8])
+    /// Lost events; becomes a `gap` notification when it is delivered.
+    case gap(Gap)
+  }
+
+  /// A run of lost events.
+  struct Gap: Equatable {
+    var epoch: String
+    /// Nil where the numbers are unknown: continuity with the upstream was lost.
+    var range: ClosedRange<UInt64>?
+    /// How many of them matched the subscription; nil where unknown.
+    var count: UInt64?
+    var reason: GapReason
+  }
+
+  /// A slot is emptied instead of moved when an event in the middle is dropped.
+  private var slots: ContiguousArray<Item?> = []
+  private var head = 0
+  /// No event stands before this index.
+  private var firstEvent = 0
+  private(set) var eventCount = 0
+  private(set) var byteCount = 0
+
+  private var liveCount = 0
+
+  var isEmpty: Bool { liveCount == 0 }
+
+  mutating func append(_ item: Item) {
+    if case .event = item { eventCount += 1 }
+    byteCount += item.byteCount
+    liveCount += 1
+    slots.append(item)
+  }
+
+  /// The oldest item, or nil.
+  mutating func popFirst() -> Item? {
+    while head < slots.count {
+      let item = slots[head]
+      slots[head] = nil
+      head += 1
+      guard let item else { continue }
+      if case .event = item { eventCount -= 1 }
+      byteCount -= item.byteCount
+      liveCount -= 1
+      compactIfWorthIt()
+      return item
+    }
+    return nil
+  }
+
+  /// Whether the oldest item is an event: it needs credit, the others do not.
+  var startsWithEvent: Bool {
+    for index in head..<slots.count {
+      switch slots[index] {
+      case .event: return true
+      case .gap, .notice: return false
+      case nil: continue
+      }
+    }
+    return false
+  }
+
+  /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.
+  /// Returns whether there was an event to drop.
+  mutating func dropOldestEvent(epoch: String) -> Bool {
+    var index = max(firstEvent, head)
+    var gapBefore: Int?
+    while index < slots.count {
+      switch slots[index] {
+      case .event(let sequence, _):
+        byteCount -= slots[index].map(\.byteCount) ?? 0
+        eventCount -= 1
+        dropEvent(at: index, sequence: sequence, epoch: epoch, gapBefore: gapBefore)
+        return true
+      case .gap(let gap) where gap.reason == .slowConsumer && gap.epoch == epoch: gapBefore = index
+      case .gap, .notice: gapBefore = nil
+      case nil: break
+      }
+      index += 1
+    }
+    return false
+  }
+
+  private mutating func dropEvent(at index: Int, sequence: UInt64, epoch: String, gapBefore: Int?) {
+    var gap = Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .slowConsumer)
+    if let gapBefore, case .gap(let earlier) = slots[gapBefore] {
+      // The gap moves to the dropped event's slot, so that the next search starts right behind it.
+      gap = earlier
+      gap.extend(to: sequence)
+      slots[gapBefore] = nil
+      liveCount -= 1
+    } else {
+      byteCount += Item.gapCost
+    }
+    slots[index] = .gap(gap)
+    firstEvent = index
+    compactIfWorthIt()
+  }
+
+  /// Notes an event that was not taken: the last item becomes or grows a gap.
+  mutating func noteMissed(sequence: UInt64, epoch: String, reason: GapReason) {
+    if let last = slots.indices.last, last >= head, case .gap(var gap) = slots[last], gap.reason == reason,
+      gap.epoch == epoch
+    {
+      gap.extend(to: sequence)
+      slots[last] = .gap(gap)
+    } else {
+      append(.gap(Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)))
+    }
+  }
+
+  private mutating func compactIfWorthIt() {
+    if liveCount == 0 {
+      slots.removeAll(keepingCapacity: slots.capacity <= 64)
+      head = 0
+      firstEvent = 0
+    } else if slots.count > 2 * liveCount + 64 {
+      let before = slots[..<max(firstEvent, head)].count { $0 == nil }
+      firstEvent = max(firstEvent, head) - before
+      slots = ContiguousArray(slots.filter { $0 != nil })
+      head = 0
+    }
+  }
+}
+
+extension Backlog.Gap {
+  mutating func extend(to sequence: UInt64) {
+    if let range { self.range = range.lowerBound...max(range.upperBound, sequence) }
+    count = (count ?? 0) + 1
+  }
+}
+
+extension Backlog.Item {
+  /// What a gap counts in a queue's bytes.
+  static let gapCost = 160
+
+  /// What the item counts in a queue's bytes.
+  var byteCount: Int {
+    switch self {
+    case .event(_, let tail): tail.count
+    case .notice(let line): line.count
+    case .gap: Self.gapCost
+    }
+  }
+}

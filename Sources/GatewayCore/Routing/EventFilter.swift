@@ -1,0 +1,75 @@
+/// Which events a subscription wants: all of them, or those with one of its names, or whose name fits one of its globs.
+/// Names are compared byte by byte, as the upstream sends them.
+public struct EventFilter: Equatable, Sendable {
+  /// A name that equals another one only if all bytes do; a `String` also equals its other Unicode spellings.
+  private struct ExactName: Hashable, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  /// Most globs of one filter, and the longest one in bytes: what matching one event may cost.
+  public static let globLimit = 256
+  public static let globLengthLimit = 256
+
+  /// Nil: every event.
+  private let exact: Set<ExactName>?
+  /// The globs, in the order of the call.
+  public let globs: [String]
+
+  /// Every event.
+  public static let all = EventFilter()
+
+  private init() {
+    exact = nil
+    globs = []
+  }
+
+  /// From `events` of a call: names and globs mixed; nil means every event, an empty list none.
+  public init(_ events: [String]?) throws(EventFilterProblem) {
+    guard let events else {
+      self = .all
+      return
+    }
+    let patterns = events.filter(Glob.isPattern)
+    guard patterns.count <= Self.globLimit else { throw .tooManyGlobs(limit: Self.globLimit) }
+    if let long = patterns.first(where: { $0.utf8.count > Self.globLengthLimit }) {
+      throw .globTooLong(glob: long, limit: Self.globLengthLimit)
+    }
+    exact = Set(events.lazy.filter { !Glob.isPattern($0) }.map { ExactName(Glob.unescape($0)) })
+    globs = patterns
+  }
+
+  /// Whether every event passes, so that nobody needs to look at names.
+  public var passesAll: Bool { exact == nil }
+
+  /// The names without wildcards, in no order; nil when every event passes.
+  public var names: [String]? { exact.map { $0.map(\.text) } }
+
+  public func matches(_ name: String) -> Bool {
+    guard let exact else { return true }
+    return exact.contains(ExactName(name)) || globs.contains { Glob.matches($0, name) }
+  }
+}
+
+/// Why the `events` of a call cannot be a filter.
+public enum EventFilterProblem: Error, Equatable, Sendable, CustomStringConvertible {
+  case tooManyGlobs(limit: Int)
+  /// The limit is in bytes.
+  case globTooLong(glob: String, limit: Int)
+
+  /// One sentence for a person.
+  public var description: String {
+    switch self {
+    case .tooManyGlobs(let limit): "'events' has more than \(limit) globs"
+    case .globTooLong(_, let limit): "a glob in 'events' is longer than \(limit) bytes"
+    }
+  }
+}

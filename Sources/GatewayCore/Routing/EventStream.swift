@@ -1,0 +1,119 @@
+/// The events of one connection on their way to local subscribers: numbers them, encodes each once, and hands the same
+/// bytes to everybody who wants it.
+final class EventStream {
+  /// Changes exactly when continuity with the upstream was lost. Random, so that one daemon's never means another's.
+  private(set) var epoch: String
+  /// The number of the last event; 0 before the first.
+  private(set) var sequence: UInt64 = 0
+  private(set) var byteCount: UInt64 = 0
+  private var router = Router()
+  private let outputs: ClientOutputs
+  private let time: any TimeSource
+  private let random: any RandomSource
+  private var lineLimit: Int
+  /// Reused for every event.
+  private var tail: [UInt8] = []
+  private var answerTail: [UInt8] = []
+
+  init(outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int) {
+    self.outputs = outputs
+    self.time = time
+    self.random = random
+    self.lineLimit = lineLimit
+    epoch = Self.freshEpoch(random)
+  }
+
+  private static func freshEpoch(_ random: any RandomSource) -> String {
+    "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36)
+  }
+
+  var subscriptionCount: Int { router.count }
+
+  /// All subscriptions, the oldest first.
+  var subscriptions: [Subscription] { router.all }
+
+  func add(_ subscription: Subscription) { router.add(subscription) }
+
+  func remove(_ subscription: Subscription) { router.remove(subscription) }
+
+  /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
+  /// those who answer; it is called only if there is one.
+  func deliver(rawName: RawSpan, arguments: RawSpan, wantsAnswer: Bool, token: () -> String?) {
+    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let match = router.match(rawName: key) { Self.name(of: rawName) }
+    sequence += 1
+    byteCount += UInt64(rawName.byteCount + arguments.byteCount)
+    let now = time.wallMilliseconds
+    let answer = wantsAnswer && match.hasAnswerer ? token() : nil
+    guard !match.feeds.isEmpty else { return }
+    tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16)
+    LocalNotification.eventTail(
+      seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
+    guard tail.count + Self.headAllowance <= lineLimit else {
+      return tell(.tooLarge, to: match)
+    }
+    if let answer {
+      answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
+      LocalNotification.eventTail(
+        seq: sequence, time: now, name: rawName, arguments: arguments, ack: answer, into: &answerTail)
+      for feed in match.feeds { hand(feed.pointee.answers ? answerTail : tail, to: feed) }
+    } else {
+      fanOut(match)
+    }
+  }
+
+  /// Room for the longest head: a subscription id of 128 bytes, each escaped.
+  private static let headAllowance = 1_024
+
+  /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
+  func lose(_ reason: GapReason) {
+    sequence += 1
+    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
+    for subscription in router.all { subscription.tell(gap) }
+  }
+
+  /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
+  func beginEpoch() {
+    epoch = Self.freshEpoch(random)
+    let gap = Backlog.Gap(epoch: epoch, range: nil, count: nil, reason: .upstream)
+    for subscription in router.all { subscription.tell(gap) }
+  }
+
+  func adopt(lineLimit: Int) { self.lineLimit = lineLimit }
+
+  private func tell(_ reason: GapReason, to match: Router.Match) {
+    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
+    for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap) }
+  }
+
+  /// The path of nearly every event: two copies into each client's output, nothing else.
+  private func fanOut(_ match: Router.Match) {
+    var shared: [UInt8]?
+    tail.withUnsafeBytes { tail in
+      match.feeds.withUnsafeBufferPointer { feeds in
+        for feed in feeds {
+          if feed.pointee.flows, feed.pointee.output.pointee.count < ClientOutput.directLimit {
+            outputs.append(feed.pointee.head, to: feed.pointee.output)
+            outputs.append(tail, to: feed.pointee.output)
+          } else {
+            let copy = shared ?? Array(tail)
+            shared = copy
+            feed.pointee.subscription.takeUnretainedValue().take(sequence: sequence, tail: copy, epoch: epoch)
+          }
+        }
+      }
+    }
+  }
+
+  private func hand(_ tail: [UInt8], to feed: SubscriptionFeed.Pointer) {
+    feed.pointee.subscription.takeUnretainedValue().take(sequence: sequence, tail: tail, epoch: epoch)
+  }
+
+  /// The name behind its JSON text; a number stands for itself.
+  private static func name(of raw: RawSpan) -> String {
+    guard raw.byteCount > 0, raw.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == UInt8(ascii: "\"") else {
+      return raw.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    return JSONScanner.decodeString(raw, 0..<raw.byteCount)
+  }
+}

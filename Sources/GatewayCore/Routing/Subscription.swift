@@ -1,0 +1,228 @@
+/// The part of a subscription that the fan-out touches for every event: plain memory, no object.
+struct SubscriptionFeed {
+  typealias Pointer = UnsafeMutablePointer<SubscriptionFeed>
+  /// The client's output.
+  let output: ClientOutputs.Pointer
+  /// The beginning of every event notification of this subscription.
+  let head: UnsafeRawBufferPointer
+  /// Events may be appended to the output directly: nothing is queued before them and no credit is counted.
+  var flows = true
+  /// Receives acknowledgement tokens.
+  let answers: Bool
+  /// Not retained: the feed never outlives its subscription.
+  let subscription: Unmanaged<Subscription>
+}
+
+/// One subscription of one local client on one connection: which events it wants, what it could not be given yet, and
+/// what happens when it does not keep up.
+final class Subscription {
+  /// The client's own id or one that the daemon chose; unique per client.
+  let id: String
+  /// Orders subscriptions of one connection by age.
+  let serial: UInt64
+  let filter: EventFilter
+  let wantsState: Bool
+  let policy: SlowPolicy
+  let connection: Connection
+  let lease: Lease
+  private(set) var feed: SubscriptionFeed.Pointer
+
+  private let outputs: ClientOutputs
+  private let queueLimit: Int
+  private let limits: Limits
+  private var backlog = Backlog()
+  /// Nil: no credit is counted.
+  private(set) var credit: Int?
+  /// `pause`: newer events are not taken until the backlog is read.
+  private var isPaused = false
+  private var isMuted = false
+  /// Events that were lost to this subscription because its client did not keep up.
+  private(set) var dropped: UInt64 = 0
+  /// Told when this subscription's policy or the client's byte limit asks for a disconnect.
+  var onOverrun: (() -> Void)?
+  /// Told how the bytes queued here changed, so that the client's total is known without a walk.
+  var onQueued: ((Int) -> Void)?
+  /// Whether the client's queues have room for so many bytes more.
+  var clientHasRoom: ((Int) -> Bool)?
+
+  init(
+    id: String, serial: UInt64, call: SubscribeCall, filter: EventFilter, connection: Connection, lease: Lease,
+    output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
+  ) {
+    self.id = id
+    self.serial = serial
+    self.filter = filter
+    wantsState = call.state
+    policy = call.onSlow
+    credit = call.credit
+    queueLimit = min(call.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
+    self.connection = connection
+    self.lease = lease
+    self.outputs = outputs
+    self.limits = limits
+    let head = LocalNotification.eventHead(subscription: id)
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: head.count, alignment: 1)
+    copy.copyBytes(from: head)
+    feed = .allocate(capacity: 1)
+    feed.initialize(
+      to: SubscriptionFeed(
+        output: output, head: UnsafeRawBufferPointer(copy), answers: call.answer,
+        subscription: .passUnretained(self)))
+    feed.pointee.flows = call.credit == nil
+  }
+
+  deinit {
+    feed.pointee.head.deallocate()
+    feed.deinitialize(count: 1)
+    feed.deallocate()
+  }
+
+  /// Events and bytes waiting here.
+  var queued: (count: Int, bytes: Int) { (backlog.eventCount, backlog.byteCount) }
+
+  /// A line that must not be lost nor overtaken: a state transition, or a gap told at once.
+  func notify(_ line: [UInt8]) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom {
+      write(line)
+    } else {
+      enqueue(.notice(line))
+    }
+  }
+
+  /// A gap at this point of the stream.
+  func tell(_ gap: Backlog.Gap) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom {
+      write(encode(gap))
+    } else {
+      enqueue(.gap(gap))
+    }
+  }
+
+  /// Nothing more is delivered: the client is on its way out.
+  func mute() {
+    isMuted = true
+    feed.pointee.flows = false
+  }
+
+  /// An event that could not be appended directly. `tail` is shared by all subscriptions that need it.
+  func take(sequence: UInt64, tail: [UInt8], epoch: String) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
+      credit = credit.map { $0 - 1 }
+      write(tail: tail)
+      return
+    }
+    guard !isPaused else { return miss(sequence, epoch: epoch) }
+    while backlog.eventCount >= queueLimit || !hasQueueRoom(for: tail.count) {
+      guard makeRoom(for: sequence, epoch: epoch) else { return }
+    }
+    enqueue(.event(sequence: sequence, tail: tail))
+  }
+
+  /// What the credit would be after adding `count`.
+  func creditAfterAdding(_ count: Int) -> Int {
+    let (sum, overflow) = (credit ?? 0).addingReportingOverflow(count)
+    return overflow ? .max : sum
+  }
+
+  /// Adds credit and delivers what it allows. A subscription without credit begins to count it.
+  func addCredit(_ count: Int) {
+    credit = creditAfterAdding(count)
+    feed.pointee.flows = false
+    pump()
+  }
+
+  /// Moves what is queued to the client's output, as far as room and credit allow.
+  func pump() {
+    guard !isMuted else { return }
+    let before = backlog.byteCount
+    while hasDirectRoom, !backlog.isEmpty {
+      if backlog.startsWithEvent {
+        if let credit {
+          guard credit > 0 else { break }
+          self.credit = credit - 1
+        }
+      }
+      switch backlog.popFirst() {
+      case .event(_, let tail): write(tail: tail)
+      case .notice(let line): write(line)
+      case .gap(let gap): write(encode(gap))
+      case nil: break
+      }
+    }
+    if backlog.isEmpty {
+      isPaused = false
+      feed.pointee.flows = credit == nil
+    }
+    onQueued?(backlog.byteCount - before)
+  }
+
+  var hasBacklog: Bool { !backlog.isEmpty }
+
+  // MARK: - Policy
+
+  /// The policy's answer to a full queue. Returns whether the event at hand may be queued now.
+  private func makeRoom(for sequence: UInt64, epoch: String) -> Bool {
+    switch policy {
+    case .dropOldest:
+      let before = backlog.byteCount
+      guard backlog.dropOldestEvent(epoch: epoch) else {
+        miss(sequence, epoch: epoch)
+        return false
+      }
+      dropped += 1
+      onQueued?(backlog.byteCount - before)
+      return true
+    case .pause:
+      isPaused = true
+      miss(sequence, epoch: epoch)
+      return false
+    case .disconnect:
+      miss(sequence, epoch: epoch)
+      onOverrun?()
+      return false
+    }
+  }
+
+  private func miss(_ sequence: UInt64, epoch: String) {
+    let before = backlog.byteCount
+    backlog.noteMissed(sequence: sequence, epoch: epoch, reason: .slowConsumer)
+    dropped += 1
+    feed.pointee.flows = false
+    onQueued?(backlog.byteCount - before)
+  }
+
+  private func hasQueueRoom(for bytes: Int) -> Bool {
+    guard backlog.byteCount + bytes <= limits.subscriptionQueueBytes else { return false }
+    return clientHasRoom?(bytes) ?? true
+  }
+
+  private var hasDirectRoom: Bool { feed.pointee.output.pointee.count < ClientOutput.directLimit }
+
+  private func enqueue(_ item: Backlog.Item) {
+    backlog.append(item)
+    feed.pointee.flows = false
+    onQueued?(item.byteCount)
+    // Notices and gaps are never dropped: a client that lets them pile up beyond its limit is let go instead.
+    if case .event = item { return }
+    if !(clientHasRoom?(0) ?? true) { onOverrun?() }
+  }
+
+  // MARK: - Writing
+
+  private func write(tail: [UInt8]) {
+    outputs.append(feed.pointee.head, to: feed.pointee.output)
+    write(tail)
+  }
+
+  private func write(_ line: [UInt8]) {
+    line.withUnsafeBytes { outputs.append($0, to: feed.pointee.output) }
+  }
+
+  private func encode(_ gap: Backlog.Gap) -> [UInt8] {
+    LocalNotification.gap(
+      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason)
+  }
+}

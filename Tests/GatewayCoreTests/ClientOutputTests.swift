@@ -1,0 +1,160 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite final class ClientOutputTests {
+  let outputs = ClientOutputs()
+  private var added: [ClientOutputs.Pointer] = []
+
+  deinit { added.forEach(outputs.remove) }
+
+  func add(tag: Int = 0) -> ClientOutputs.Pointer {
+    let pointer = outputs.add(tag: tag)
+    added.append(pointer)
+    return pointer
+  }
+
+  func remove(_ pointer: ClientOutputs.Pointer) {
+    added.removeAll { $0 == pointer }
+    outputs.remove(pointer)
+  }
+
+  func append(_ bytes: [UInt8], to pointer: ClientOutputs.Pointer) {
+    bytes.withUnsafeBytes { outputs.append($0, to: pointer) }
+  }
+
+  func append(_ text: String, to pointer: ClientOutputs.Pointer) { append(Array(text.utf8), to: pointer) }
+
+  func pending(_ pointer: ClientOutputs.Pointer) -> String { String(decoding: pointer.pointee.pending, as: UTF8.self) }
+
+  /// The tags that a drain hands out.
+  func drained() -> [Int] {
+    var tags: [Int] = []
+    outputs.drain { tags.append($0.pointee.tag) }
+    return tags
+  }
+
+  @Test func bytesStayInOrderUntilTheyAreTaken() {
+    let output = add()
+    #expect((output.pointee.count, pending(output)) == (0, ""))
+    append("hello ", to: output)
+    append("world", to: output)
+    #expect(pending(output) == "hello world")
+    output.pointee.consume(6)
+    #expect((output.pointee.count, pending(output)) == (5, "world"))
+    append("!", to: output)
+    #expect(pending(output) == "world!")
+    output.pointee.consume(6)
+    #expect((output.pointee.count, pending(output)) == (0, ""))
+    append("", to: output)
+    #expect(output.pointee.count == 0)
+  }
+
+  @Test func roomAtTheFrontIsUsedAgainWithoutMixingBytes() {
+    let output = add()
+    append([UInt8](repeating: 1, count: 500), to: output)
+    output.pointee.consume(490)
+    append([UInt8](repeating: 2, count: 480), to: output)
+    append([UInt8](repeating: 3, count: 2_000), to: output)
+    let expected =
+      [UInt8](repeating: 1, count: 10) + [UInt8](repeating: 2, count: 480) + [UInt8](repeating: 3, count: 2_000)
+    #expect(Array(output.pointee.pending) == expected)
+  }
+
+  @Test func randomWritesAndPartialReadsComeOutAsTheyWentIn() {
+    let output = add()
+    let random = FakeRandom(seed: 2)
+    var model: [UInt8] = []
+    var next: UInt8 = 0
+    for _ in 0..<2_000 {
+      let size = Int(random.bits() % 700)
+      if random.bits() % 2 == 0 {
+        let bytes = (0..<size).map { _ in
+          next &+= 1
+          return next
+        }
+        append(bytes, to: output)
+        model += bytes
+      } else {
+        let taken = min(size, model.count)
+        #expect(output.pointee.pending.prefix(taken).elementsEqual(model.prefix(taken)))
+        output.pointee.consume(taken)
+        model.removeFirst(taken)
+      }
+      #expect(output.pointee.count == model.count)
+    }
+    #expect(Array(output.pointee.pending) == model)
+  }
+
+  @Test func aBufferThatGrewLargeStartsAfreshAfterItWasEmptied() {
+    let output = add()
+    append([UInt8](repeating: 7, count: 100_000), to: output)
+    output.pointee.consume(100_000)
+    append("again", to: output)
+    #expect(pending(output) == "again")
+  }
+
+  @Test func anOutputIsHandedOutOncePerDrain() {
+    let first = add(tag: 1)
+    let second = add(tag: 2)
+    #expect(!outputs.hasDirty)
+    append("a", to: first)
+    append("b", to: first)
+    append("c", to: second)
+    outputs.markDirty(second)
+    #expect(outputs.hasDirty)
+    #expect(drained().sorted() == [1, 2])
+    #expect(!outputs.hasDirty)
+    #expect(drained() == [])
+  }
+
+  @Test func theFirstDirtyOutputIsAnnouncedOnce() {
+    var announced = 0
+    outputs.onDirty = { announced += 1 }
+    append("a", to: add())
+    append("b", to: add())
+    #expect(announced == 1)
+    _ = drained()
+    outputs.markDirty(add())
+    #expect(announced == 2)
+  }
+
+  @Test func whatBecomesDirtyDuringADrainWaitsForTheNext() {
+    let output = add(tag: 1)
+    let other = add(tag: 2)
+    append("a", to: output)
+    var turns = 0
+    outputs.drain { _ in
+      turns += 1
+      append("b", to: output)
+      append("c", to: other)
+    }
+    #expect(turns == 1)
+    #expect(drained().sorted() == [1, 2])
+  }
+
+  @Test func aDirtyOutputThatIsRemovedIsNeverFlushed() {
+    let gone = add(tag: 1)
+    append("a", to: gone)
+    append("b", to: add(tag: 2))
+    remove(gone)
+    #expect(drained() == [2])
+  }
+
+  @Test func outputsMayBeRemovedWhileDraining() {
+    let all = (0..<5).map { add(tag: $0) }
+    for output in all { append("x", to: output) }
+    var seen: [Int] = []
+    var skipped: Int?
+    outputs.drain { output in
+      seen.append(output.pointee.tag)
+      guard seen.count == 2 else { return }
+      // One flushed before, the one being flushed, and one still to come.
+      let coming = (0..<5).first { !seen.contains($0) }
+      skipped = coming
+      for tag in seen + [coming].compactMap({ $0 }) { remove(all[tag]) }
+    }
+    #expect(seen.sorted() == (0..<5).filter { $0 != skipped })
+    #expect(drained() == [])
+  }
+}

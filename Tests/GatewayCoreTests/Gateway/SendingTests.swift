@@ -1,0 +1,257 @@
+import Testing
+
+@testable import GatewayCore
+
+/// Sends and requests: queued while there is no connection, settled exactly once.
+@Suite struct SendingTests {
+  private static func kind(_ lines: [String]) -> String? {
+    HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue
+  }
+
+  private static let send = #"{"upstream":"chat","event":"e","args":[1]}"#
+  private static let request = #"{"upstream":"chat","event":"ask","args":["x"],"timeout":5000}"#
+
+  @Test func sendsQueuedWhileDisconnectedLeaveInTheirOrder() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    for number in 1...3 { client.call("send", #"{"upstream":"chat","event":"e","args":[\#(number)]}"#) }
+    harness.upstream.channel.accept()
+    client.call("send", #"{"upstream":"chat","event":"e","args":[4]}"#)
+    #expect(harness.upstream.channel.written == ["e [1]", "e [2]", "e [3]", "e [4]"])
+  }
+
+  @Test func aRequestIsAnsweredWithTheServersArgumentsVerbatim() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    #expect(client.call("request", Self.request, id: 9).isEmpty)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == [#"ask ["x"]#0"#])
+    harness.upstream.channel.acknowledge(0, #"9007199254740993, "é""#)
+    #expect(client.read() == [#"{"jsonrpc":"2.0","id":9,"result":{"args":[9007199254740993, "é"]}}"#])
+    harness.upstream.channel.acknowledge(0, "again")
+    #expect(client.read().isEmpty)
+  }
+
+  @Test func aDeadlineBeforeTheWriteIsUpstreamDownAndTheCommandIsTakenBack() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("request", Self.request)
+    harness.pass(.seconds(6))
+    #expect(Self.kind(client.read()) == "UpstreamDown")
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written.isEmpty)
+  }
+
+  @Test func aDeadlineAfterTheWriteIsAckTimeout() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("request", Self.request)
+    harness.upstream.channel.accept()
+    harness.pass(.seconds(6))
+    #expect(Self.kind(client.read()) == "AckTimeout")
+  }
+
+  @Test func aBrokenLinkAfterTheWriteIsAckLostAtOnce() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("request", Self.request)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.fail(.closed)
+    #expect(Self.kind(client.read()) == "AckLost")
+  }
+
+  @Test func aRefusalFailsWaitingRequestsAndKeepsQueuedSends() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", Self.send)
+    client.call("request", Self.request)
+    harness.upstream.channel.fail(
+      UpstreamFailure(.refused, "refused", serverMessage: "no token", serverData: Array(#"{"c":1}"#.utf8)))
+    let answer = client.readValues()[0]["error"]?["data"]
+    #expect(answer?["type"]?.stringValue == "UpstreamRefused")
+    #expect(answer?["message"]?.stringValue == "no token")
+    #expect(answer?["data"]?["c"]?.integerValue == 1)
+    harness.pass(.seconds(61))
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e [1]"])
+  }
+
+  @Test func aRequestWhileRefusedTriggersOneAttemptAndFailsTheSameWay() {
+    let harness = GatewayHarness()
+    harness.random.prescribed = [.max, .max, .max, .max, .max, .max, .max, .max]
+    let client = harness.client()
+    client.call("request", Self.request)
+    harness.upstream.channel.fail(.refused)
+    #expect(Self.kind(client.read()) == "UpstreamRefused")
+    harness.pass(.seconds(2))
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    #expect(harness.upstream.channels.count == 1)
+    client.call("request", Self.request)
+    #expect(harness.upstream.channels.count == 2)
+    harness.upstream.channel.fail(.refused)
+    #expect(Self.kind(client.read()) == "UpstreamRefused")
+  }
+
+  @Test func noQueueGivesACreatedConnectionItsFirstAttempt() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let params = #"{"upstream":"chat","event":"e","no_queue":true}"#
+    #expect(client.call("send", params).isEmpty)
+    harness.upstream.channel.accept()
+    let result = client.readValues()[0]["result"]
+    #expect(result?["state"]?.stringValue == "accepted")
+    #expect(harness.upstream.channel.written == ["e []"])
+  }
+
+  @Test func noQueueFailsAtOnceInEveryOtherUnconnectedState() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let params = #"{"upstream":"chat","event":"e","no_queue":true}"#
+    client.call("send", params)
+    harness.upstream.channel.fail(.unreachable)
+    #expect(Self.kind(client.read()) == "UpstreamDown")
+    #expect(Self.kind(client.call("send", params)) == "UpstreamDown")
+    harness.pass(.seconds(2))
+    #expect(harness.upstream.channels.count == 1)
+  }
+
+  @Test func anExpiredSendIsNeverWritten() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", #"{"upstream":"chat","event":"late","ttl":1000}"#)
+    client.call("send", #"{"upstream":"chat","event":"e","delivery":"sent","ttl":2000}"#)
+    harness.pass(.seconds(3))
+    #expect(Self.kind(client.read()) == "Expired")
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written.isEmpty)
+    #expect(harness.facts.contains { if case .sendFailed(_, _, "expired") = $0 { true } else { false } })
+  }
+
+  @Test func aVolatileSendIsDroppedUnlessItCanBeWrittenNow() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let params = #"{"upstream":"chat","event":"v","volatile":true}"#
+    #expect(client.call("send", params)[0].contains(#""state":"dropped""#))
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.unsentBytes = 1
+    #expect(client.call("send", params)[0].contains(#""state":"dropped""#))
+    harness.upstream.channel.unsentBytes = 0
+    #expect(client.call("send", params)[0].contains(#""state":"accepted""#))
+    #expect(harness.upstream.channel.written == ["v []"])
+  }
+
+  @Test func aFullQueueIsToldWithItsLimit() {
+    let harness = GatewayHarness { $0.limits.sendQueue = 2 }
+    let client = harness.client()
+    client.call("send", Self.send)
+    client.call("send", Self.send)
+    let error = HarnessClient.values(client.call("send", Self.send))[0]["error"]?["data"]
+    #expect(error?["type"]?.stringValue == "QueueFull")
+    #expect(error?["limit"]?.integerValue == 2)
+    #expect(error?["retry"] == .bool(true))
+  }
+
+  @Test func aCallWhoseClientLeftTakesBackWhatWasNotWritten() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", Self.send)
+    client.call("request", Self.request)
+    client.disconnect()
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e [1]"])
+  }
+
+  @Test func cancellingEndsTheCallAndTakesItBack() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("request", Self.request, id: 5)
+    client.say(#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":5}}"#)
+    let answer = client.readValues()
+    #expect(answer.count == 1)
+    #expect(answer[0]["id"]?.integerValue == 5)
+    #expect(answer[0]["error"]?["code"]?.integerValue == -32800)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written.isEmpty)
+  }
+
+  @Test func aRepeatedKeyIsADuplicateAndOtherContentAConflict() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let params = #"{"upstream":"chat","event":"e","key":"k","args":[1]}"#
+    let first = HarnessClient.values(client.call("send", params))[0]["result"]
+    let second = HarnessClient.values(harness.client().call("send", params))[0]["result"]
+    #expect(second?["duplicate"] == .bool(true))
+    #expect(second?["id"] == first?["id"])
+    #expect(Self.kind(client.call("send", #"{"upstream":"chat","event":"e","key":"k","args":[2]}"#)) == "Conflict")
+    #expect(HarnessClient.values(harness.client(uid: 5).call("send", params))[0]["result"]?["duplicate"] == nil)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e [1]", "e [1]"])
+  }
+
+  @Test func anIdThatIsStillInFlightIsRefusedWithIdNull() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("request", Self.request, id: 5)
+    let answer = HarnessClient.values(client.call("ping", id: 5))[0]
+    #expect(answer["id"] == .null)
+    #expect(answer["error"]?["code"]?.integerValue == -32600)
+  }
+
+  @Test func theFirstAnswerToAnAcknowledgementWins() {
+    let harness = GatewayHarness()
+    let (one, two, deaf) = (harness.client(), harness.client(), harness.client())
+    for client in [one, two] { client.call("subscribe", #"{"upstream":"chat","answer":true}"#) }
+    deaf.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("confirm", "7", ack: 3)
+    let token = one.readValues()[0]["params"]?["ack"]?.stringValue ?? ""
+    #expect(two.readValues()[0]["params"]?["ack"]?.stringValue == token)
+    #expect(deaf.readValues()[0]["params"]?["ack"] == nil)
+    let answer = #"{"ack":"\#(token)","args":["yes"]}"#
+    #expect(two.call("respond", answer) == [#"{"jsonrpc":"2.0","id":1,"result":{}}"#])
+    #expect(Self.kind(one.call("respond", answer)) == "AckGone")
+    #expect(harness.upstream.channel.answers == [#"3 ["yes"]"#])
+  }
+
+  @Test func anAcknowledgementOfALostLinkIsGone() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","answer":true}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("confirm", ack: 0)
+    let token = client.readValues()[0]["params"]?["ack"]?.stringValue ?? ""
+    harness.upstream.channel.fail(.closed)
+    #expect(Self.kind(client.call("respond", #"{"ack":"\#(token)"}"#)) == "AckGone")
+  }
+
+  @Test func anEventThatNobodyAnswersIsCounted() {
+    let harness = GatewayHarness()
+    let client = harness.client(uid: 0)
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("confirm", ack: 0)
+    client.read()
+    let status = HarnessClient.values(client.call("status"))[0]["result"]?["connections"]
+    guard case .array(let connections) = status else {
+      Issue.record("no connections")
+      return
+    }
+    #expect(connections[0]["unanswered"]?.integerValue == 1)
+  }
+
+  @Test func drainingRefusesNewWorkAndWritesWhatIsQueued() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", Self.send)
+    var isFinished = false
+    harness.gateway.stop(reason: "stopping") { isFinished = true }
+    #expect(Self.kind(client.call("send", Self.send)) == "Draining")
+    harness.upstream.channel.accept()
+    harness.pass(.milliseconds(100))
+    #expect(harness.upstream.channel.written == ["e [1]"])
+    #expect(harness.upstream.channel.isClosed)
+    #expect(isFinished)
+    #expect(client.readValues().last?["method"]?.stringValue == "goodbye")
+  }
+}

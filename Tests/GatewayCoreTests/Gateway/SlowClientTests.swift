@@ -1,0 +1,117 @@
+import Testing
+
+@testable import GatewayCore
+
+/// A client that does not read: what it misses is announced, and nobody else notices.
+@Suite struct SlowClientTests {
+  /// Every event is larger than a client's direct room, so that the second one queues.
+  private static let big = "\"" + String(repeating: "x", count: ClientOutput.directLimit) + "\""
+
+  private func harness(policy: String, queue: Int = 2) -> (GatewayHarness, HarnessClient) {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call(
+      "subscribe", #"{"upstream":"chat","events":["e"],"queue":\#(queue),"on_slow":"\#(policy)"}"#)
+    harness.upstream.channel.accept()
+    return (harness, client)
+  }
+
+  private func digest(_ lines: [String]) -> [String] {
+    HarnessClient.values(lines).map { value in
+      let params = value["params"]
+      switch value["method"]?.stringValue {
+      case "event": return "event \(params?["seq"]?.integerValue ?? -1)"
+      case "gap":
+        return "gap \(params?["from"]?.integerValue ?? -1)-\(params?["to"]?.integerValue ?? -1)"
+          + " x\(params?["count"]?.integerValue ?? -1) \(params?["reason"]?.stringValue ?? "")"
+      case let other: return other ?? "reply"
+      }
+    }
+  }
+
+  @Test func droppingTheOldestPutsAGapInTheirPlace() {
+    let (harness, client) = harness(policy: "drop_oldest")
+    for _ in 1...6 { harness.upstream.channel.emit("e", Self.big) }
+    #expect(digest(client.read()) == ["event 1", "gap 2-4 x3 slow_consumer", "event 5", "event 6"])
+    harness.upstream.channel.emit("e")
+    #expect(digest(client.read()) == ["event 7"])
+  }
+
+  @Test func pausingKeepsTheOldestAndNamesWhatCameLater() {
+    let (harness, client) = harness(policy: "pause")
+    for _ in 1...6 { harness.upstream.channel.emit("e", Self.big) }
+    #expect(digest(client.read()) == ["event 1", "event 2", "event 3", "gap 4-6 x3 slow_consumer"])
+    harness.upstream.channel.emit("e")
+    #expect(digest(client.read()) == ["event 7"])
+  }
+
+  @Test func theDisconnectPolicyEndsTheClientWithAGoodbye() {
+    let (harness, client) = harness(policy: "disconnect")
+    for _ in 1...6 { harness.upstream.channel.emit("e", Self.big) }
+    let told = client.readValues()
+    #expect(told.last?["method"]?.stringValue == "goodbye")
+    #expect(told.last?["params"]?["reason"]?.stringValue == "slow_consumer")
+    #expect(!client.isConnected)
+  }
+
+  @Test func aClientThatNeverReadsIsClosedAfterAWhile() {
+    let (harness, client) = harness(policy: "disconnect")
+    for _ in 1...6 { harness.upstream.channel.emit("e", Self.big) }
+    harness.pass(.seconds(2))
+    #expect(!client.isConnected)
+  }
+
+  @Test func theCountOfAGapIsThatOfTheMatchingEvents() {
+    let (harness, client) = harness(policy: "drop_oldest")
+    for _ in 1...4 {
+      harness.upstream.channel.emit("e", Self.big)
+      harness.upstream.channel.emit("unwanted")
+    }
+    #expect(digest(client.read()) == ["event 1", "gap 3-3 x1 slow_consumer", "event 5", "event 7"])
+  }
+
+  @Test func creditDeliversSoManyEventsAndNoMore() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","credit":1}"#)
+    harness.upstream.channel.accept()
+    for _ in 1...4 { harness.upstream.channel.emit("e") }
+    #expect(digest(client.read()) == ["event 1"])
+    #expect(digest(client.call("credit", #"{"subscription":"s1","n":2}"#)) == ["reply", "event 2", "event 3"])
+    #expect(digest(client.call("credit", #"{"subscription":"s1","n":5}"#)) == ["reply", "event 4"])
+    harness.upstream.channel.emit("e")
+    #expect(digest(client.read()) == ["event 5"])
+  }
+
+  @Test func anEventOverTheLineLimitIsAGapOfOneAndTheLinkLives() {
+    let harness = GatewayHarness { $0.limits.line = 4_096 }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("e", "\"" + String(repeating: "x", count: 5_000) + "\"")
+    harness.upstream.channel.emit("e")
+    #expect(digest(client.read()) == ["gap 1-1 x1 too_large", "event 2"])
+  }
+
+  @Test func aStateTransitionWaitsBehindQueuedEventsAndIsNeverDropped() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","queue":1,"state":true}"#)
+    harness.upstream.channel.accept()
+    client.read()
+    for _ in 1...3 { harness.upstream.channel.emit("e", Self.big) }
+    harness.upstream.channel.fail(.closed)
+    #expect(digest(client.read()) == ["event 1", "gap 2-2 x1 slow_consumer", "event 3", "state"])
+  }
+
+  @Test func oneSlowClientDoesNotDelayAnother() {
+    let (harness, slow) = harness(policy: "drop_oldest")
+    let fast = harness.client()
+    fast.call("subscribe", #"{"upstream":"chat"}"#)
+    for number in 1...20 {
+      harness.upstream.channel.emit("e", Self.big)
+      #expect(digest(fast.read()) == ["event \(number)"])
+    }
+    #expect(slow.isConnected)
+  }
+}
