@@ -19,7 +19,7 @@ enum ConfigurationSchema {
 
   private static let adhoc = Setting<Configuration>(
     "defaults.adhoc", \.adhoc, .flag,
-    "May upstreams that are not configured be used by URL? With `false` such a call fails with PermissionDenied.")
+    "May upstreams that are not configured be used by URL? With `false` such a call fails with UpstreamUnknown.")
 
   /// The tables that have a setting of this name, for somebody who wrote it elsewhere.
   static func homes(of name: String) -> [String] {

@@ -9,7 +9,8 @@ public final class Gateway {
   public let instance: String
   let started: MonotonicInstant
 
-  private(set) var configuration: Configuration
+  /// What is in force.
+  public private(set) var configuration: Configuration
   private(set) var access: AccessPolicy
   private(set) var sessions: [UInt64: LocalSession] = [:]
   private var sessionsPerUser: [UInt32: Int] = [:]

@@ -2,15 +2,12 @@ import GatewayCore
 
 /// What `gatewayd --check-config` says: everything that a start would find.
 struct ConfigurationCheck: Equatable {
-  /// EX_CONFIG of sysexits.h.
-  static let invalidCode: Int32 = 78
-
   /// Problems and warnings, one per line, each line with its end. For the standard error stream.
   var complaints: String
   /// One line about the whole, with its end. For the standard output stream; empty when the configuration is invalid.
   var summary: String
-  /// 0, or `invalidCode`.
-  var exitCode: Int32
+  /// Whether the daemon would start with it.
+  var isValid: Bool
 
   init(_ loader: FileConfigurationLoader) {
     let result = loader.load()
@@ -22,13 +19,16 @@ struct ConfigurationCheck: Equatable {
     switch result {
     case .success(let configuration):
       complaints = Self.lines(warnings)
-      summary =
-        "configuration valid: \(loader.read.count) files, \(configuration.upstreams.count) upstreams, \(configuration.access.count) access rules\n"
-      exitCode = 0
+      let counts = [
+        ("files", loader.read.count), ("upstreams", configuration.upstreams.count),
+        ("access rules", configuration.access.count),
+      ]
+      summary = "configuration valid (\(counts.map { "\($0.0): \($0.1)" }.joined(separator: ", ")))\n"
+      isValid = true
     case .failure(let problems):
       complaints = Self.lines(problems.all + warnings)
       summary = ""
-      exitCode = Self.invalidCode
+      isValid = false
     }
   }
 

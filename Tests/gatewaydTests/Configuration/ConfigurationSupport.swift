@@ -14,32 +14,9 @@ final class FakeLookups: ConfigurationLookups {
   func obstacle(toReading path: String) -> String? { obstacles[path] }
 }
 
-/// Takes URLs apart as far as these tests need it.
-final class PlainURLReader: URLReader {
-  func read(_ text: String) throws(URLProblem) -> UpstreamURL {
-    guard let colon = text.range(of: "://") else { throw URLProblem("the URL has no scheme") }
-    let behindScheme = text[colon.upperBound...]
-    let fragment = behindScheme.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-    let query = fragment[0].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let host = query[0].prefix { $0 != "/" }
-    return UpstreamURL(
-      scheme: String(text[..<colon.lowerBound]), host: String(host), path: String(query[0].dropFirst(host.count)),
-      query: query.count > 1 ? String(query[1]) : nil, fragment: fragment.count > 1 ? String(fragment[1]) : nil)
-  }
-}
-
-extension String {
-  fileprivate func range(of needle: String) -> Range<Index>? {
-    for start in indices where self[start...].hasPrefix(needle) {
-      return start..<index(start, offsetBy: needle.count)
-    }
-    return nil
-  }
-}
-
 /// What the files say, read in this order.
 func configure(_ files: [(name: String, text: String)]) -> Result<Configuration, ConfigurationProblems> {
-  var builder = ConfigurationBuilder(lookups: FakeLookups(), urls: PlainURLReader())
+  var builder = ConfigurationBuilder(lookups: FakeLookups(), urls: CurlURLReader())
   for file in files {
     switch TomlText.parse(Array(file.text.utf8), file: file.name) {
     case .success(let tree): builder.add(tree)

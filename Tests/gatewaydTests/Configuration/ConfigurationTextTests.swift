@@ -43,6 +43,8 @@ struct ConfigurationTextTests {
     BrokenConfiguration(
       "x = 1 y = 2", "g.toml:1: syntax error in key-value pair: expected a comment or whitespace, saw 'y'"),
     BrokenConfiguration(
+      "x = 1\u{e9}\n", "g.toml:1: syntax error in decimal integer: expected digit, saw '\u{e9}'; text needs quotes"),
+    BrokenConfiguration(
       "= 1", "g.toml:1: syntax error in root table: expected keys, tables, whitespace or comments, saw '='"),
     BrokenConfiguration(
       "x = \(String(repeating: "[", count: 25))",

@@ -10,11 +10,14 @@ struct ConfigurationUpstreamTests {
     BrokenConfiguration("upstream = [1]", "g.toml:1: upstream must be a table, not an array"),
     BrokenConfiguration("[upstream.a]\nurl = 1", "g.toml:2: upstream.a.url must be a URL, not an integer"),
     BrokenConfiguration(
-      "[upstream.a]\nurl = \"chat\"", "g.toml:2: upstream.a.url cannot be used: the URL has no scheme"),
+      "[upstream.a]\nurl = \"chat\"",
+      "g.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://chat"),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"ftp://h\"",
       #"g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss"#),
-    BrokenConfiguration("[upstream.a]\nurl = \"http://\"", "g.toml:2: upstream.a.url has no host"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://\"",
+      "g.toml:2: upstream.a.url cannot be used: the URL names no host; write for example https://example.org"),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h/#x\"",
       "g.toml:2: upstream.a.url must not have a fragment, the part behind #"),
