@@ -241,3 +241,6 @@ class ScriptedUpstream:
             for task in pending:
                 task.cancel()
             await asyncio.wait(pending, timeout=0.1)
+        for task in self.tasks:
+            if not task.cancelled() and task.exception():
+                raise task.exception()
