@@ -276,6 +276,32 @@ async def test_an_orderly_stop_says_goodbye_and_ends_with_0(daemons, chat, numbe
     await chat.links(0)
 
 
+async def test_while_it_stops_nothing_new_is_taken_and_looking_is_still_possible(daemons, peer):
+    daemon = await daemons({"limits": {"stop": "2s"}})
+    client, watcher = await daemon.client(), await daemon.client()
+    await client.call("send", url=peer.url, event="stuck")
+    await watcher.call("subscribe", url=peer.url)
+    daemon.send_signal(signal.SIGTERM)
+    await daemon.notifications.line("STOPPING=1")
+    for method, params in (("send", {"event": "e"}), ("request", {"event": "e"}), ("subscribe", {})):
+        await client.fails("Draining", method, url=peer.url, **params)
+    assert (await client.call("status"))["daemon"]["state"] == "draining"
+    goodbye = (await watcher.note("goodbye"))[1]
+    assert goodbye["reason"] and goodbye["reconnect_in"] >= 0
+    await watcher.until_closed()
+    await processes.finish(daemon.process, "gatewayd")
+
+
+async def test_a_queue_that_can_be_written_ends_the_stop_early(daemons, peer):
+    daemon = await daemons({"limits": {"stop": "1h"}})
+    client = await daemon.client()
+    await client.call("send", url=peer.url, event="late", args=[1])
+    daemon.send_signal(signal.SIGTERM)
+    await daemon.notifications.line("STOPPING=1")
+    await (await peer.session()).expect('42["late",1]')
+    assert await processes.finish(daemon.process, "gatewayd") == 0
+
+
 async def test_a_stop_takes_no_longer_than_its_limit(daemons, peer):
     daemon = await daemons({"limits": {"stop": "300ms"}})
     client = await daemon.client()

@@ -64,6 +64,7 @@ async def test_disconnect_ends_the_client_and_nobody_else(daemons, peer):
     await other.call("subscribe", url=peer.url)
     link = await peer.session()
     await link.text(*[f'42["tick",{number}]' for number in range(10)])
+    assert (await client.note("goodbye"))[1]["reason"] == "slow_consumer"
     await client.until_closed()
     assert len(await other.events(10)) == 10
 

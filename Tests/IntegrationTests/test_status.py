@@ -138,6 +138,7 @@ async def test_a_kicked_client_is_closed_and_the_others_stay(daemons):
     await bob.call("hello", client="bob")
     (target,) = [one["client"] for one in (await ann.call("clients.list"))["clients"] if one["name"] == "bob"]
     assert await ann.call("clients.kick", client=target) == {}
+    assert (await bob.note("goodbye"))[1]["reason"] == "kicked"
     await bob.until_closed()
     assert len((await ann.call("clients.list"))["clients"]) == 1
 
