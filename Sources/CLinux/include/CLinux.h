@@ -1,15 +1,46 @@
 #pragma once
 /* The few Linux calls that the Glibc module does not offer to Swift (they hide behind _GNU_SOURCE).
    This is a C target of its own because defining _GNU_SOURCE in an imported header changes glibc's types. */
-#include <sys/epoll.h>
+#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>
+
+/// A Unix stream socket, non-blocking and close-on-exec from birth. -1 and errno on failure.
+int gw_unix_socket(void);
 
 /// Accepts one connection; the descriptor is non-blocking and close-on-exec from birth. -1 and errno on failure.
 int gw_accept(int listener);
 
+/* Epoll with constants and a structure of our own: sys/epoll.h reaches Swift through libsystemd's headers too, and a
+   header that two modules include is seen by chance. */
+#define GW_READABLE 0x001u
+#define GW_WRITABLE 0x004u
+#define GW_FAILED 0x008u
+#define GW_HUNG_UP 0x010u
+
+/// One ready member of an epoll set.
+struct gw_ready {
+  uint64_t tag;
+  uint32_t readiness;
+};
+
+/// An epoll set, close-on-exec. -1 and errno on failure.
+int gw_epoll_make(void);
+/// Begins to watch a descriptor. 0, or -1 and errno.
+int gw_epoll_add(int set, int descriptor, uint32_t interest, uint64_t tag);
+/// Changes what a member is watched for. 0, or -1 and errno.
+int gw_epoll_modify(int set, int descriptor, uint32_t interest, uint64_t tag);
+/// Stops watching. 0, or -1 and errno.
+int gw_epoll_remove(int set, int descriptor);
+/// What is ready now, at most capacity (256 at most) members, without sleeping. Their count, or -1 and errno.
+int gw_epoll_poll(int set, struct gw_ready *ready, int capacity);
+
+/// Writes without raising SIGPIPE. Like send(2).
+ssize_t gw_send(int socket, const void *bytes, size_t count);
+
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 
-/// The peer's supplementary groups. Returns their count (at most capacity are stored), or -1 and errno.
+/// The peer's supplementary groups. Returns their count, or -1 and errno. A count above capacity means that none was
+/// stored: call again with room for that many.
 int gw_peer_groups(int socket, gid_t *groups, int capacity);

@@ -1,6 +1,6 @@
 /// An access rule while it is being read: nobody has looked up its account or its upstreams.
 struct AccessDraft {
-  /// An account as it is written: by name or by number.
+  /// An account as it is written: by name or by number. Digits in a string are a number if nobody has them as a name.
   enum Account: Equatable, Sendable {
     case name(String)
     case number(UInt32)
@@ -23,7 +23,7 @@ struct AccessDraft {
 }
 
 extension SettingType<AccessDraft.Account> {
-  /// A name, or an id below 2^32 - 1, which Linux keeps for "no id"; digits in a string count as an id.
+  /// A name, or an id below 2^32 - 1, which Linux keeps for "no id".
   static func account(_ what: String) -> Self {
     Self(
       "name or number",
@@ -36,7 +36,6 @@ extension SettingType<AccessDraft.Account> {
           return .number(id)
         }
         let text = try node.text(expected: expectation)
-        if let id = UInt32(text), id < .max, text.utf8.first != UInt8(ascii: "+") { return .number(id) }
         guard !text.isEmpty, text.isPrintable else {
           throw SettingFindings("must be \(expectation), not \(text.tomlString)", at: node)
         }

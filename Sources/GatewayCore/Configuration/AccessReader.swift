@@ -63,7 +63,7 @@ struct AccessReader {
 
   private func id(of account: AccessDraft.Account, _ look: (String) -> UInt32?) -> UInt32? {
     switch account {
-    case .name(let name): look(name)
+    case .name(let name): look(name) ?? UInt32(name).flatMap { $0 < .max ? $0 : nil }
     case .number(let id): id
     }
   }
@@ -74,7 +74,7 @@ struct AccessReader {
   }
 
   private func check(_ pattern: AccessDraft.UpstreamPattern, file: Int) {
-    guard !Glob.isPattern(pattern.text), !upstreams.contains(pattern.text) else { return }
+    guard !Glob.isPattern(pattern.text), !upstreams.contains(Glob.unescape(pattern.text)) else { return }
     var message = "access.upstream names \(pattern.text.tomlString), but there is no such upstream"
     if let nearest = NearestName.of(pattern.text, among: upstreams) {
       message += ", did you mean \(nearest.tomlString)?"

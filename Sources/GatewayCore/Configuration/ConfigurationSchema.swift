@@ -19,10 +19,11 @@ enum ConfigurationSchema {
 
   private static let adhoc = Setting<Configuration>(
     "defaults.adhoc", \.adhoc, .flag,
-    "May upstreams that are not configured be used by URL? With `false` such a call fails with PermissionDenied.")
+    "May upstreams that are not configured be used by URL? With `false` such a call fails with UpstreamUnknown.")
 
   /// The tables that have a setting of this name, for somebody who wrote it elsewhere.
   static func homes(of name: String) -> [String] {
+    guard !name.contains(".") else { return [] }
     var homes = tables.settings.filter { $0.name.hasSuffix("." + name) && $0.name.split(separator: ".").count == 2 }
       .map { String($0.name.prefix { $0 != "." }) }
     if upstream.settings.contains(where: { $0.name == name }) { homes.append("upstream.NAME") }

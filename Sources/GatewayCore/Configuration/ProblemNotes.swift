@@ -1,30 +1,3 @@
-/// A place in one of the files of a configuration.
-struct Place: Equatable {
-  /// Index of the file in the order of reading.
-  var file: Int
-  var position: TextPosition
-}
-
-/// Where each setting of a table was set, the last time if several files set it.
-struct SettingOrigins {
-  private var places: [String: Place] = [:]
-
-  subscript(_ name: String) -> Place? {
-    get { places[name] }
-    set { places[name] = newValue }
-  }
-
-  /// Later places replace earlier ones.
-  mutating func merge(_ later: Self) { places.merge(later.places) { $1 } }
-
-  /// The settings whose names begin with the prefix, without it.
-  func below(_ prefix: String) -> Self {
-    var origins = Self()
-    for (name, place) in places where name.hasPrefix(prefix) { origins[String(name.dropFirst(prefix.count))] = place }
-    return origins
-  }
-}
-
 /// Where everybody who reads a part of the configuration notes what is wrong, so that all of it is reported at once.
 final class ProblemNotes {
   private let files: [String]
@@ -49,13 +22,10 @@ final class ProblemNotes {
         < ($1.element.place.file, $1.element.place.position, $1.offset)
     }
     return sorted.map { _, note in
-      let position = note.place.position
-      return (
-        note.place.file,
-        ConfigurationProblem(
-          file: files.indices.contains(note.place.file) ? files[note.place.file] : "", line: position.line,
-          column: position.column, message: note.message)
-      )
+      let (file, position) = (note.place.file, note.place.position)
+      let problem = ConfigurationProblem(
+        file: files[file], line: position.line, column: position.column, message: note.message)
+      return (file, problem)
     }
   }
 }

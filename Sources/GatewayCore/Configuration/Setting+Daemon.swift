@@ -27,7 +27,8 @@ extension Setting<StateSettings> {
     [
       Setting(
         "path", \.path, SettingType<String>.path().optional,
-        "Folder of what has to survive a restart, used when the service manager names none in `$STATE_DIRECTORY`.")
+        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. This version keeps nothing on disk."
+      )
     ]
   }
 }

@@ -1,35 +1,3 @@
-/// A number with a unit, as it is written in a configuration: `64KiB`, `30s`.
-struct Quantity: Equatable {
-  /// Clamped to what an `Int` can hold.
-  var amount: Int
-  var unit: String
-
-  /// Nil unless the text is digits followed by letters.
-  init?(_ text: String) {
-    let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
-    let letters = text.utf8.dropFirst(digits.count)
-    guard !digits.isEmpty, !letters.isEmpty, letters.allSatisfy({ (0x41...0x5a).contains($0 & 0xdf) }) else {
-      return nil
-    }
-    amount = Int(String(decoding: digits, as: UTF8.self)) ?? .max
-    unit = String(decoding: letters, as: UTF8.self)
-  }
-
-  /// The amount in the base unit, clamped; nil for an unknown unit.
-  func counted(in units: [(name: String, factor: Int)]) -> Int? {
-    guard let factor = units.first(where: { $0.name == unit })?.factor else { return nil }
-    let (product, overflow) = amount.multipliedReportingOverflow(by: factor)
-    return overflow ? .max : product
-  }
-
-  /// The amount in the largest unit that divides it.
-  static func text(_ amount: Int, in units: [(name: String, factor: Int)]) -> String {
-    let fitting = units.filter { amount % $0.factor == 0 && amount >= $0.factor }.max { $0.factor < $1.factor }
-    guard let unit = fitting ?? units.max(by: { $0.factor > $1.factor }) else { return String(amount) }
-    return "\(amount / unit.factor)\(unit.name)"
-  }
-}
-
 extension SettingType<Int> {
   private static var sizeUnits: [(name: String, factor: Int)] {
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
@@ -38,7 +6,7 @@ extension SettingType<Int> {
   /// `"64KiB"`, or a plain number of bytes.
   static func size(_ bounds: ClosedRange<Int>) -> Self {
     Self(
-      "size",
+      "size, \(Quantity.text(bounds.lowerBound, in: sizeUnits)) to \(Quantity.text(bounds.upperBound, in: sizeUnits))",
       read: { (node) throws(SettingFindings) in
         let expectation = #"a size in B, KiB, MiB or GiB such as "64KiB", or a number of bytes"#
         if case .integer(let bytes) = node.value {
@@ -56,7 +24,7 @@ extension SettingType<Int> {
   /// A plain number.
   static func count(_ bounds: ClosedRange<Int>) -> Self {
     Self(
-      "count",
+      "count, \(bounds.lowerBound) to \(bounds.upperBound)",
       read: { (node) throws(SettingFindings) in
         guard case .integer(let number) = node.value else {
           throw SettingFindings(expected: "a whole number", found: node)
@@ -75,7 +43,7 @@ extension SettingType<Duration> {
   /// `"500ms"`, `"10s"`, `"5m"`, `"2h"`; the bounds count milliseconds.
   static func duration(milliseconds bounds: ClosedRange<Int>) -> Self {
     Self(
-      "duration",
+      "duration, \(Quantity.text(bounds.lowerBound, in: units)) to \(Quantity.text(bounds.upperBound, in: units))",
       read: { (node) throws(SettingFindings) in
         let expectation = #"a duration in ms, s, m or h such as "30s""#
         let text = try node.text(expected: expectation)

@@ -95,7 +95,6 @@ struct UpstreamsReader {
     guard schemes.contains(url.scheme) else {
       return "has the scheme \(url.scheme.tomlString), but must have one of \(schemes.joined(separator: ", "))"
     }
-    if url.host.isEmpty { return "has no host" }
     if url.fragment != nil { return "must not have a fragment, the part behind #" }
     if url.path.contains(",") { return "must not have a comma in its path, which is the namespace" }
     for item in (url.query ?? "").split(separator: "&") {

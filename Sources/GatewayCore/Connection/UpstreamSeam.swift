@@ -135,7 +135,7 @@ public struct ChannelFacts: Equatable, Sendable {
 }
 
 /// Why events are missing. The raw values are the `reason` of a `gap` notification.
-public enum GapReason: String, Equatable, Sendable {
+public enum GapReason: String, CaseIterable, Equatable, Sendable {
   case slowConsumer = "slow_consumer"
   case upstream
   case tooLarge = "too_large"

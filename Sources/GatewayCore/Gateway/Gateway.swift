@@ -9,7 +9,8 @@ public final class Gateway {
   public let instance: String
   let started: MonotonicInstant
 
-  private(set) var configuration: Configuration
+  /// What is in force.
+  public private(set) var configuration: Configuration
   private(set) var access: AccessPolicy
   private(set) var sessions: [UInt64: LocalSession] = [:]
   private var sessionsPerUser: [UInt32: Int] = [:]
@@ -17,6 +18,8 @@ public final class Gateway {
   private var nextCommand: UInt64 = 1
   private var nextSerial: UInt64 = 1
   private let tokens = TokenCounter()
+  /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
+  private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
@@ -126,7 +129,9 @@ public final class Gateway {
     case .moved(let from, let to):
       note(.connectionMoved(connection.fact, from: from, to: to))
       for number in waiting { sessions[number]?.connectionMoved(connection) }
-    case .released: note(.connectionReleased(connection.fact))
+    case .released:
+      generation += 1
+      note(.connectionReleased(connection.fact))
     case .settled(let command, let outcome): settled(command, outcome, on: connection)
     case .illegal(let transition): note(.internalError(transition.description))
     }
@@ -159,6 +164,7 @@ public final class Gateway {
 
   private func apply(_ fresh: Configuration) {
     configuration = fresh
+    generation += 1
     access = AccessPolicy(fresh, daemonUser: identity.uid)
     for connection in pool.all {
       guard let specification = current(connection.specification) else {

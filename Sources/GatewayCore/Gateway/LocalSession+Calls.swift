@@ -31,7 +31,9 @@ extension LocalSession {
     case .reload: try reload(id)
     case .ping: reply(id)
     case .cancel(let other): cancel(other, id)
-    case .discover: reply(id)
+    case .discover:
+      let version = gateway.identity.version
+      reply(id) { Discovery.write(version: version, into: &$0) }
     }
   }
 
@@ -107,8 +109,14 @@ extension LocalSession {
     guard gateway.access.isAdministrator(peer) else { throw .denied(.admin, on: nil) }
   }
 
-  /// The connection for a specification, made if it does not exist yet and there is room for one more.
-  func connection(for specification: UpstreamSpecification) throws(LocalError) -> Connection {
+  /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs
+  /// name the same target again and again, so the last one is remembered.
+  func connection(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Connection {
+    if let lastUsed, lastUsed.target == target, lastUsed.isCurrent(in: gateway) {
+      try demand(verb, on: lastUsed.connection.specification)
+      return lastUsed.connection
+    }
+    let specification = try self.target(target, need: verb)
     let limit = gateway.configuration.limits.connections
     if gateway.pool.existing(specification) == nil, gateway.pool.count >= limit {
       throw LocalError(
@@ -118,6 +126,7 @@ extension LocalSession {
     guard let connection = gateway.connection(for: specification) else {
       throw LocalError(.internalError, "No kind of upstream takes this URL.")
     }
+    lastUsed = LastUsed(target: target, connection: connection, generation: gateway.generation)
     return connection
   }
 

@@ -7,8 +7,7 @@ extension LocalSession {
   }
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
-    let specification = try target(call.target, need: .send)
-    let connection = try connection(for: specification)
+    let connection = try connection(call.target, need: .send)
     let message: PreparedMessage
     do { message = try connection.connector.prepare(event: call.event, args: call.args.span.bytes) } catch {
       throw LocalError(error)

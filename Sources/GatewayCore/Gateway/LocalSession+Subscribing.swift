@@ -3,8 +3,6 @@ extension LocalSession {
   func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
-    let specification = try target(call.target, need: .subscribe)
-    if call.answer { try demand(.send, on: specification) }
     let replaced = call.subscription.flatMap { subscriptions[$0] }
     let limits = gateway.configuration.limits
     guard subscriptions.count < limits.subscriptions || replaced != nil else {
@@ -12,7 +10,8 @@ extension LocalSession {
         .quotaExceeded, "This client has \(limits.subscriptions) subscriptions; give some back with `unsubscribe`.",
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limits.subscriptions))])
     }
-    let connection = try connection(for: specification)
+    let connection = try connection(call.target, need: .subscribe)
+    if call.answer { try demand(.send, on: connection.specification) }
     let recovery = Recovery(of: call.resume, in: connection.stream)
     if call.strict, !recovery.isComplete {
       throw LocalError(
@@ -53,7 +52,7 @@ extension LocalSession {
   }
 
   func wait(_ target: CallTarget, _ state: ConnectionState, _ timeout: Duration?, _ id: RequestID?) throws(LocalError) {
-    let connection = try connection(for: try self.target(target, need: .subscribe))
+    let connection = try connection(target, need: .subscribe)
     let lease = connection.lease(.call)
     if connection.state == state {
       connection.giveBack(lease)

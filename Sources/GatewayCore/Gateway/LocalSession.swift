@@ -10,6 +10,8 @@ public final class LocalSession {
   let since: Int64
   var name: String?
 
+  /// What the last call was about.
+  var lastUsed: LastUsed?
   var subscriptions: [String: Subscription] = [:]
   private var calls: [UInt64: OpenCall] = [:]
   private var callNumbers: [RequestID: UInt64] = [:]
@@ -31,6 +33,16 @@ public final class LocalSession {
       case command(Connection, id: String, form: ReplyForm)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
     }
+  }
+
+  /// A target that was resolved before.
+  struct LastUsed {
+    let target: CallTarget
+    unowned let connection: Connection
+    let generation: UInt64
+
+    /// Neither the configuration nor the pool has changed since.
+    func isCurrent(in gateway: Gateway) -> Bool { generation == gateway.generation }
   }
 
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {

@@ -42,12 +42,12 @@ public struct JSONWriter {
 
   public mutating func bool(_ value: Bool) {
     separate()
-    bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    bytes.append(value ? "true" : "false" as StaticString)
   }
 
   public mutating func null() {
     separate()
-    bytes.append(contentsOf: "null".utf8)
+    bytes.append("null")
   }
 
   /// One value that is JSON text already.
@@ -112,16 +112,27 @@ extension [UInt8] {
     span.withUnsafeBytes { append(contentsOf: $0) }
   }
 
+  /// A text that is known when the program is built.
+  @inline(__always)
+  mutating func append(_ text: StaticString) {
+    text.withUTF8Buffer { append(contentsOf: $0) }
+  }
+
   /// An integer in decimal digits, without an intermediate text.
   mutating func append(decimal value: some BinaryInteger) {
-    var rest = value.magnitude
+    guard var rest = UInt64(exactly: value.magnitude) else {
+      append(contentsOf: String(value).utf8)
+      return
+    }
     if value < 0 { append(UInt8(ascii: "-")) }
-    let start = count
+    // Twenty digits are the most that 64 bits can have.
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var first = digits.count
     repeat {
-      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-      append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit))
-      rest = quotient
+      first &-= 1
+      digits[first] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     } while rest != 0
-    self[start...].reverse()
+    append(digits.span.bytes.extracting(first..<digits.count))
   }
 }

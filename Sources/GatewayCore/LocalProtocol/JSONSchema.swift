@@ -7,7 +7,6 @@ indirect enum JSONSchema: Equatable, Sendable {
   case integer(ClosedRange<Int>?)
   /// Bounds in bytes of UTF-8. A schema counts characters, so the upper bound is exact for ASCII only.
   case string(ClosedRange<Int>?)
-  case word(String)
   case choice([String])
   case array(JSONSchema, count: ClosedRange<Int>?)
   /// An object with these members. Members may be added in later versions.
@@ -79,7 +78,6 @@ indirect enum JSONSchema: Equatable, Sendable {
     case .string(let bounds):
       writer.member("type", "string")
       writer.bounds("minLength", "maxLength", bounds)
-    case .word(let word): writer.member("const", word)
     case .choice(let words):
       writer.key("enum")
       writer.beginArray()

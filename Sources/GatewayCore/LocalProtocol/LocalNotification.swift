@@ -3,7 +3,7 @@ public enum LocalNotification {
   /// The beginning of an `event` line, which differs from subscription to subscription.
   public static func eventHead(subscription: String) -> [UInt8] {
     var writer = JSONWriter(reserving: 96)
-    writer.bytes.append(contentsOf: #"{"jsonrpc":"2.0","method":"event","params":{"subscription":"#.utf8)
+    writer.bytes.append(#"{"jsonrpc":"2.0","method":"event","params":{"subscription":"#)
     writer.string(subscription)
     writer.bytes.append(UInt8(ascii: ","))
     return writer.bytes
@@ -17,24 +17,24 @@ public enum LocalNotification {
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, ack: String?, into line: inout [UInt8]
   ) {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
-    line.append(contentsOf: #""seq":"#.utf8)
+    line.append(#""seq":"#)
     line.append(decimal: seq)
-    line.append(contentsOf: #","time":"#.utf8)
+    line.append(#","time":"#)
     line.append(decimal: time)
-    line.append(contentsOf: #","event":"#.utf8)
+    line.append(#","event":"#)
     if !isString { line.append(UInt8(ascii: "\"")) }
     line.append(name)
     if !isString { line.append(UInt8(ascii: "\"")) }
-    line.append(contentsOf: #","args":["#.utf8)
+    line.append(#","args":["#)
     line.append(arguments)
     line.append(UInt8(ascii: "]"))
     if let ack {
       var token = JSONWriter(reserving: 16)
       token.string(ack)
-      line.append(contentsOf: #","ack":"#.utf8)
+      line.append(#","ack":"#)
       line.append(contentsOf: token.bytes)
     }
-    line.append(contentsOf: "}}\n".utf8)
+    line.append("}}\n")
   }
 
   /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.

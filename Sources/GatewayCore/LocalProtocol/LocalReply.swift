@@ -3,9 +3,7 @@ public enum LocalReply {
   /// A success. `body` writes the members of the result, whose object is open already.
   public static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("jsonrpc", "2.0")
-    writer.key("id")
+    writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     writer.raw(id.text)
     writer.key("result")
     writer.beginObject()
@@ -17,9 +15,7 @@ public enum LocalReply {
   /// A failure. The id is nil when the line that it answers was not understood.
   public static func error(_ id: RequestID?, _ error: LocalError) -> [UInt8] {
     var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("jsonrpc", "2.0")
-    writer.key("id")
+    writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     if let id { writer.raw(id.text) } else { writer.null() }
     writer.key("error")
     error.write(into: &writer)
@@ -54,7 +50,6 @@ extension LocalError {
   }
 }
 
-/// Shorter forms for messages of this protocol.
 extension JSONWriter {
   /// Closes the outermost object and ends the line.
   mutating func endLine() -> [UInt8] {

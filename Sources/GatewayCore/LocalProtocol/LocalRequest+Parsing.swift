@@ -16,7 +16,7 @@ extension LocalRequest {
 }
 
 /// The members of a JSON-RPC 2.0 request object, as they were found in a line. Members of other names are ignored.
-private struct LocalEnvelope: ~Copyable {
+private struct LocalEnvelope {
   private enum Member: Int, CaseIterable {
     case jsonrpc, id, method, params
   }

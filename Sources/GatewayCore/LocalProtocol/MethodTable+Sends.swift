@@ -43,7 +43,7 @@ extension MethodTable {
     .optional(.args, .array, "The event's arguments, carried verbatim; none unless given."),
     .optional(.ttl, .duration(default: nil), "How long the event may wait to be written, in milliseconds."),
     .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
-    .optional(.volatile, .boolean, "Drop the event silently rather than wait when it cannot be written at once."),
+    .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
     .optional(
       .key, .string(1...256),
       "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),

@@ -4,9 +4,11 @@ struct NameIndex: Sendable {
   static let lengthLimit = 16
 
   private struct Entry {
-    /// The first eight bytes of the name and the next eight, padded with zeros. All zero: no name.
+    /// The first eight bytes of the name and the next eight, padded with zeros. A zero: no name.
     var low: UInt64 = 0
     var high: UInt64 = 0
+    /// Tells a name from the same name with NUL characters behind it.
+    var length = 0
     var index = 0
   }
 
@@ -25,7 +27,7 @@ struct NameIndex: Sendable {
       let (low, high) = Self.words(bytes.span.bytes, 0..<bytes.count)
       var slot = Self.slot(low, high) & (capacity - 1)
       while entries[slot].low != 0 { slot = (slot + 1) & (capacity - 1) }
-      entries[slot] = Entry(low: low, high: high, index: index)
+      entries[slot] = Entry(low: low, high: high, length: bytes.count, index: index)
     }
     self.entries = entries
     mask = capacity - 1
@@ -49,7 +51,8 @@ struct NameIndex: Sendable {
     let entries = entries.span
     var slot = Self.slot(low, high) & mask
     while entries[slot].low != 0 {
-      if entries[slot].low == low, entries[slot].high == high { return entries[slot].index }
+      let entry = entries[slot]
+      if entry.low == low, entry.high == high, entry.length == range.count { return entry.index }
       slot = (slot &+ 1) & mask
     }
     return nil

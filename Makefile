@@ -1,0 +1,99 @@
+# make            builds; `make demo` shows it; `make test` tests it; `make help` lists everything.
+# Each target does its own set-up on a Debian 12 that has the Swift toolchain: packages, Python environments.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SYSCONFDIR ?= /etc
+BINARIES ?= .build/release
+JOBS ?= $(shell nproc)
+
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+VENV := build/venv
+EIO4 := $(VENV)/eio4/stamp
+EIO3 := $(VENV)/eio3/stamp
+
+UNITS := $(PREFIX)/lib/systemd
+INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
+	lib/systemd/user/gatewayd.service lib/systemd/user/gatewayd.socket lib/sysusers.d/gatewayd.conf \
+	lib/tmpfiles.d/gatewayd.conf
+MANUALS := $(wildcard docs/man/*.[1-8])
+
+.DELETE_ON_ERROR:
+.PHONY: build release test test-unit test-integration check lint demo install install-files uninstall sanitize \
+	sanitize-thread sanitize-address packages environments clean help
+
+build: packages ## both programs, with debug information
+	swift build
+
+release: packages ## both programs, optimised, with the Swift runtime inside
+	swift build -c release --static-swift-stdlib
+
+test: build environments ## every test; the last line counts them
+	@Tests/run all
+
+test-unit: build ## the tests of the parts, without processes and network
+	@Tests/run unit
+
+test-integration: build environments ## the tests of the real programs against real servers
+	@Tests/run integration
+
+check: packages lint test ## what has to pass before a commit
+
+lint: ## formatting
+	swift format lint -s -r Package.swift Sources Tests
+
+demo: release environments ## a short tour with a real server; checks what it shows
+	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
+
+sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
+
+sanitize-thread sanitize-address: sanitize-%: packages environments
+	swift build --build-tests --sanitize=$* --scratch-path .build/$*
+	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
+
+install: release install-files ## into $(DESTDIR)$(PREFIX); on a running system also makes the accounts
+ifeq ($(DESTDIR),)
+	systemd-sysusers $(PREFIX)/lib/sysusers.d/gatewayd.conf
+	systemd-tmpfiles --create $(PREFIX)/lib/tmpfiles.d/gatewayd.conf
+	@echo "next: edit $(SYSCONFDIR)/gatewayd/gatewayd.toml, then: systemctl daemon-reload && systemctl enable --now gatewayd.socket gatewayd.service"
+endif
+
+install-files:
+	install -D -m 755 $(BINARIES)/gatewayd $(DESTDIR)$(PREFIX)/sbin/gatewayd
+	install -D -m 755 $(BINARIES)/gatewayctl $(DESTDIR)$(PREFIX)/bin/gatewayctl
+	for unit in system/gatewayd.service system/gatewayd.socket user/gatewayd.service user/gatewayd.socket; do \
+		install -d $(DESTDIR)$(UNITS)/$${unit%/*} && \
+		sed 's,/usr/sbin/,$(PREFIX)/sbin/,; s,/usr/bin/,$(PREFIX)/bin/,' systemd/$${unit#system/} \
+			> $(DESTDIR)$(UNITS)/$$unit && \
+		chmod 644 $(DESTDIR)$(UNITS)/$$unit || exit 1; \
+	done
+	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/gatewayd.conf
+	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gatewayd.conf
+	test -e $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml || \
+		install -D -m 640 config/gatewayd.toml $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml
+	for manual in $(MANUALS); do \
+		install -D -m 644 $$manual $(DESTDIR)$(PREFIX)/share/man/man$${manual##*.}/$${manual##*/} || exit 1; \
+	done
+
+uninstall: ## removes what install made, except the configuration
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) \
+		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
+
+packages: build/packages.stamp
+environments: $(EIO4) $(EIO3)
+
+build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
+	packaging/install-debian-packages
+	@mkdir -p $(@D) && touch $@
+
+$(EIO4) $(EIO3): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+clean: ## removes everything that was built
+	rm -rf .build build
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1  \2/p' Makefile | while read -r name text; do \
+		printf '  %-18s %s\n' "$$name" "$$text"; done

@@ -1,0 +1,4 @@
+#pragma once
+/* libcurl's URL interface by itself, so that the URL reader needs nothing of the transfers. */
+#include <curl/curl.h>
+#include <curl/urlapi.h>

@@ -1,0 +1,72 @@
+/// What the body of an HTTP refusal says, where it comes from an Engine.IO server: Node servers send
+/// `{"code":n,"message":"…"}` or, on a WebSocket upgrade, the bare message; Python servers send a JSON string.
+enum EngineIORefusal: Equatable, Sendable {
+  case unsupportedRevision
+  case unknownTransport
+  case unknownSession
+  case badRequest
+  /// With the server's own words.
+  case forbidden(String)
+
+  /// Longest message of a server that is kept, in characters.
+  private static let messageLimit = 200
+
+  /// Nil when the body is not an Engine.IO server's.
+  init?(body: [UInt8]) {
+    guard let (code, message) = Self.parse(body) else { return nil }
+    switch (code, message) {
+    case (5, _), (nil, "Unsupported protocol version"): self = .unsupportedRevision
+    case (nil, _) where message.hasPrefix("The client is using an unsupported version"): self = .unsupportedRevision
+    case (0, _), (nil, "Transport unknown"), (nil, "Invalid transport"): self = .unknownTransport
+    case (1, _), (nil, "Session ID unknown"): self = .unknownSession
+    case (2, _), (3, _), (nil, "Bad handshake method"), (nil, "Bad request"): self = .badRequest
+    case (4, _), (nil, "Forbidden"): self = .forbidden(message.singleLine(limit: Self.messageLimit))
+    default: return nil
+    }
+  }
+
+  /// A transport's failure with the server's explanation instead of the bare status.
+  static func explain(_ failure: TransportFailure) -> UpstreamFailure {
+    guard failure.failure.reason == .http, let refusal = EngineIORefusal(body: failure.httpBody) else {
+      return failure.failure
+    }
+    var explained = failure.failure
+    switch refusal {
+    case .unsupportedRevision:
+      explained.reason = .incompatible
+      explained.detail = "the server does not speak this revision of Engine.IO"
+    case .unknownTransport: explained.detail = "the server does not offer WebSocket"
+    case .unknownSession: explained.detail = "the server does not know the session"
+    case .badRequest: explained.detail = "the server rejected the handshake as a bad request"
+    case .forbidden(let message):
+      explained.detail = "the server forbade the handshake: \(message)"
+      explained.serverMessage = message
+    }
+    return explained
+  }
+
+  private static func parse(_ body: [UInt8]) -> (code: Int?, message: String)? {
+    switch try? JSONValue.parse(body.span.bytes) {
+    case .string(let message): return (nil, message)
+    case .some(let value):
+      guard let code = value["code"]?.integerValue, let message = value["message"]?.stringValue else { return nil }
+      return (code, message)
+    case nil:
+      let text = String(decoding: body, as: UTF8.self)
+      return (nil, String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }))
+    }
+  }
+}
+
+extension String {
+  /// For sentences: control characters become spaces, and no more than `limit` characters are kept.
+  func singleLine(limit: Int) -> String {
+    let scalars = unicodeScalars.prefix(limit).map { scalar in
+      scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value)
+        ? " " : scalar
+    }
+    var kept = String.UnicodeScalarView()
+    kept.append(contentsOf: scalars)
+    return String(kept) + (unicodeScalars.count > limit ? "…" : "")
+  }
+}

@@ -1,0 +1,171 @@
+/// Who is told what happens on an `EngineIOSocket`. Spans are valid only during the call.
+protocol EngineIOReceiver: AnyObject {
+  func engineOpened(_ handshake: EngineIOHandshake)
+  /// A text message; its content begins at `start`.
+  func engineReceived(text: RawSpan, from start: Int)
+  func engineReceived(binary: RawSpan)
+  /// The end, by the server or by a failure. Nothing follows.
+  func engineEnded(_ failure: TransportFailure)
+}
+
+/// Owns one Engine.IO session and its transport: performs what the session asks for.
+final class EngineIOSocket: TransportReceiver {
+  private let request: DialRequest
+  private let dialer: any TransportDialer
+  private let timers: Timers
+  private let time: any TimeSource
+  private weak var receiver: (any EngineIOReceiver)?
+
+  private var session: EngineIOSession
+  private var transport: (any Transport)?
+  private var timer: Timers.ID?
+  private(set) var transportFacts: TransportFacts?
+  /// What the server said at the opening; kept for `status` as long as this object lives.
+  private(set) var handshake: EngineIOHandshake?
+
+  init(
+    revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
+    time: any TimeSource, receiver: any EngineIOReceiver
+  ) {
+    self.request = request
+    self.dialer = dialer
+    self.timers = timers
+    self.time = time
+    self.receiver = receiver
+    session = EngineIOSession(revision: revision, handshakeLimit: request.phaseLimit)
+  }
+
+  var revision: EngineIORevision { session.revision }
+  var roundTrip: Duration? { session.roundTrip }
+  /// Bytes accepted but not yet taken by the kernel.
+  var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+
+  /// Starts the one attempt.
+  func dial() { transport = dialer.dial(request, receiver: self) }
+
+  /// The server ignored the revision that was asked for.
+  func switchToThree() { perform(session.handle(.revisionThreeSeen(at: time.now))) }
+
+  /// Sends one text message, packet type included.
+  func send(text: RawSpan) { transport?.send(text: text) }
+
+  /// Sends one binary message.
+  func send(binary: [UInt8]) {
+    switch session.revision {
+    case .four: transport?.send(binary: binary.span.bytes)
+    case .three:
+      let prefixed = [EngineIOPacket.binaryMessageByte] + binary
+      transport?.send(binary: prefixed.span.bytes)
+    }
+  }
+
+  /// Lets go of the session. The receiver hears nothing more. Servers ignore a close packet on a WebSocket, so the
+  /// transport's own goodbye is the only one.
+  func close() {
+    receiver = nil
+    perform(session.handle(.hangUp))
+    letGo()
+  }
+
+  // MARK: - From the transport
+
+  func transportOpened(_ facts: TransportFacts) {
+    transportFacts = facts
+    perform(session.handle(.transportOpened))
+  }
+
+  func transportReceived(text: RawSpan) {
+    let packet: EngineIOPacket
+    do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
+      return perform(session.handle(.undecodable(error)))
+    }
+    switch packet {
+    case .message(let range):
+      if accepts(session.handle(.message)) { receiver?.engineReceived(text: text, from: range.lowerBound) }
+    case .decodedBinary(let bytes):
+      if accepts(session.handle(.message)) { receiver?.engineReceived(binary: bytes.span.bytes) }
+    case .ping(let range):
+      let data = text.extracting(range).withUnsafeBytes { [UInt8]($0) }
+      perform(session.handle(.ping(data, at: time.now)))
+    case .pong: perform(session.handle(.pong(at: time.now)))
+    case .open(let range): open(text.extracting(range))
+    case .close: perform(session.handle(.closePacket))
+    case .upgrade, .noop, .binary: perform(session.handle(.filler))
+    }
+  }
+
+  func transportReceived(binary: RawSpan) {
+    let packet: EngineIOPacket
+    do { packet = try EngineIOPacket(binary: binary, revision: session.revision) } catch {
+      return perform(session.handle(.undecodable(error)))
+    }
+    guard case .binary(let range) = packet, accepts(session.handle(.message)) else { return }
+    receiver?.engineReceived(binary: binary.extracting(range))
+  }
+
+  func transportClosed(_ failure: TransportFailure) {
+    transport = nil
+    // The session knows only why; what the server wrote instead of a handshake matters one level up.
+    let receiver = receiver
+    self.receiver = nil
+    perform(session.handle(.transportLost(failure.failure)))
+    receiver?.engineEnded(failure)
+  }
+
+  private func open(_ text: RawSpan) {
+    do {
+      let handshake = try EngineIOHandshake(parsing: text)
+      self.handshake = handshake
+      perform(session.handle(.handshake(handshake, at: time.now)))
+    } catch { perform(session.handle(.undecodable(error))) }
+  }
+
+  // MARK: - What the session asks for
+
+  /// Whether a message is to be handed on; anything else is performed.
+  private func accepts(_ actions: [EngineIOSession.Action]) -> Bool {
+    if case .deliver = actions.first { return true }
+    perform(actions)
+    return false
+  }
+
+  private func perform(_ actions: [EngineIOSession.Action]) {
+    for action in actions {
+      switch action {
+      case .arm(let delay):
+        timers.cancel(timer)
+        timer = timers.after(delay) { [weak self] in self?.timerFired() }
+      case .disarm:
+        timers.cancel(timer)
+        timer = nil
+      case .sendPing: transport?.send(text: Self.ping.span.bytes)
+      case .sendPong(let data):
+        let pong = [UInt8(ascii: "3")] + data
+        transport?.send(text: pong.span.bytes)
+      case .announce: if let handshake { receiver?.engineOpened(handshake) }
+      case .deliver: break
+      case .end(let failure): end(failure)
+      }
+    }
+  }
+
+  private static let ping = [UInt8(ascii: "2")]
+
+  private func timerFired() {
+    timer = nil
+    perform(session.handle(.timerFired(at: time.now)))
+  }
+
+  private func end(_ failure: UpstreamFailure) {
+    let receiver = receiver
+    self.receiver = nil
+    letGo()
+    receiver?.engineEnded(TransportFailure(failure))
+  }
+
+  private func letGo() {
+    let transport = transport
+    self.transport = nil
+    transport?.close()
+  }
+}

@@ -1,0 +1,43 @@
+/// What the daemon may tell a local client unasked, for `rpc.discover`.
+enum NotificationTable {
+  struct Row: Equatable, Sendable {
+    var name: String
+    /// One sentence for a person.
+    var summary: String
+    var parameters: JSONSchema
+  }
+
+  static let notifications: [Row] = [
+    Row(
+      name: "event", summary: "An event of the upstream.",
+      parameters: .object([
+        .always("subscription", .text),
+        .always("seq", .count, "Counts the events of one connection; never repeats within an epoch."),
+        .always("time", .count, "When it arrived, in milliseconds since 1970."),
+        .always("event", .text), .always("args", .list(.any)),
+        .sometimes("ack", .text, "The server wants an answer: the token for `respond`."),
+      ])),
+    Row(
+      name: "state", summary: "A transition of the connection, for subscriptions with `state: true`.",
+      parameters: .object([
+        .always("subscription", .text), .always("state", ResultSchemas.connectionState), .always("epoch", .text),
+        .sometimes("attempt", .count, "How many attempts were made since the connection was lost."),
+        .sometimes("in", .count, "Milliseconds until the next attempt."),
+        .sometimes("reason", ResultSchemas.reason), .sometimes("detail", .text),
+        .sometimes("status", .count, "HTTP status or WebSocket close code."),
+      ])),
+    Row(
+      name: "gap", summary: "Events are missing at this place.",
+      parameters: .object([
+        .always("subscription", .text), .always("epoch", .text),
+        .sometimes("from", .count, "The first missing number."), .sometimes("to", .count, "The last missing number."),
+        .sometimes("count", .count, "How many of them this subscription would have received."),
+        .always("reason", .choice(GapReason.allCases.map(\.rawValue))),
+      ])),
+    Row(
+      name: "goodbye", summary: "The daemon is about to close the socket.",
+      parameters: .object([
+        .always("reason", .text), .sometimes("reconnect_in", .count, "Milliseconds after which to come back."),
+      ])),
+  ]
+}

@@ -1,0 +1,74 @@
+/// What makes two connections share a link: everything that the server sees of it, whose credentials it carries and
+/// which limits apply to it. Holds secrets, so it is never shown.
+struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// The HTTP side of a server, which decides about the protocol's revision.
+  struct Endpoint: Hashable, Sendable {
+    var secure: Bool
+    var host: String
+    var port: UInt16
+    /// Percent-encoded.
+    var path: String
+  }
+
+  let endpoint: Endpoint
+  /// Percent-encoded, without the protocol's own parameters; empty or beginning with `&`.
+  private let query: String
+  private let headers: [HTTPHeader]
+  private let tls: TLSSettings
+  let auth: AuthSource
+  private let owner: UInt32?
+  /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
+  private let namespaceQuery: Substring
+  /// Limit of each phase of a handshake.
+  let phaseLimit: Duration
+  /// Largest message from the server, in bytes, alone or with its attachments.
+  let messageLimit: Int
+  /// Most attachments of a message from the server.
+  let attachmentLimit: Int
+
+  init(_ specification: UpstreamSpecification) {
+    let url = specification.url
+    let settings = specification.settings
+    endpoint = Endpoint(
+      secure: url.secure, host: url.host, port: url.effectivePort, path: PercentEncoding.path(settings.path))
+    query = Self.query(url, settings)
+    headers = Self.headers(url, settings)
+    tls = settings.tls
+    auth = settings.auth
+    owner = specification.owner
+    namespaceQuery = specification.namespace.drop { $0 != "?" }
+    phaseLimit = settings.handshake
+    messageLimit = settings.messageLimit
+    attachmentLimit = settings.attachments
+  }
+
+  var description: String { "link to \(endpoint.host):\(endpoint.port)" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
+
+  /// What to dial in order to speak a revision. Engine.IO protocol, section "Handshake".
+  func request(_ revision: EngineIORevision) -> DialRequest {
+    DialRequest(
+      secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
+      target: endpoint.path + "?EIO=\(revision.rawValue)&transport=websocket" + query, headers: headers, tls: tls,
+      phaseLimit: phaseLimit, messageLimit: messageLimit)
+  }
+
+  private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {
+    var query = ""
+    for item in settings.query {
+      query += "&\(PercentEncoding.component(item.name))=\(PercentEncoding.component(item.value))"
+    }
+    if let own = url.query, !own.isEmpty { query += "&" + PercentEncoding.query(own) }
+    return query
+  }
+
+  /// User info becomes basic authentication (RFC 7617).
+  private static func headers(_ url: UpstreamURL, _ settings: UpstreamSettings) -> [HTTPHeader] {
+    guard let userInfo = url.userInfo else { return settings.headers }
+    let credentials = [UInt8]((userInfo.contains(":") ? userInfo : userInfo + ":").utf8)
+    var encoded: [UInt8] = []
+    Base64.encode(credentials.span.bytes, into: &encoded)
+    let value = "Basic " + String(decoding: encoded, as: UTF8.self)
+    return settings.headers + [HTTPHeader(name: "Authorization", value: value)]
+  }
+}

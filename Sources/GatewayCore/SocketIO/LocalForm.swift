@@ -1,0 +1,155 @@
+/// The two ways of writing binary data in JSON: the local protocol's `{"$bin":"<base64>"}` and Socket.IO's placeholders
+/// with separate attachments. Nothing else in a payload is touched, except that line ends between tokens become spaces
+/// on the way to local clients, whose protocol is line by line.
+enum LocalForm {
+  /// Whether text from a server holds a line end, or something that looks like the beginning of a `$…bin` key. Cheap:
+  /// most payloads pass with this one look and are handed on as they are.
+  static func needsRewriting(_ text: RawSpan, _ range: Range<Int>) -> Bool {
+    needsLook(text, range) { $0 == 10 || $0 == 13 }
+  }
+
+  /// Writes a server's text in the local form. `attachments` are those of the whole packet.
+  static func write(
+    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], into output: inout [UInt8]
+  ) throws(SocketIOProblem) {
+    var edits = PayloadEdits()
+    var unused = Set(attachments.indices)
+    try MarkedObject.forEach(in: text, range) { object throws(SocketIOProblem) in
+      if !attachments.isEmpty, let value = object.placeholder, JSONScanner.bytesEqual(text, value, "true") {
+        guard let start = object.number, let number = placeholderNumber(text, start), unused.remove(number) != nil
+        else { throw .malformedPlaceholder }
+        edits.replace(object.range, number: number)
+      } else if object.dollars != nil {
+        for key in object.keys { edits.insertDollar(at: key + 1) }
+      }
+    }
+    let start = output.count
+    edits.apply(to: text, range, into: &output) { number, output in
+      output.append(contentsOf: #"{"$bin":""#.utf8)
+      let attachment = attachments[number]
+      Base64.encode(attachment.span.bytes, into: &output)
+      output.append(contentsOf: #""}"#.utf8)
+    }
+    for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
+  }
+
+  /// Writes a local client's text in the wire form and returns its attachments in the order of their placeholders.
+  static func write(
+    fromClient text: RawSpan, _ range: Range<Int>, attachmentLimit: Int, into output: inout [UInt8]
+  ) throws(MessageProblem) -> [[UInt8]] {
+    guard needsLook(text, range, { _ in false }) else {
+      output.append(text.extracting(range))
+      return []
+    }
+    var edits = PayloadEdits()
+    var attachments: [[UInt8]] = []
+    var imitatesPlaceholder = false
+    try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
+      if object.placeholder != nil { imitatesPlaceholder = true }
+      switch object.dollars {
+      case nil: break
+      case 1:
+        guard attachments.count < attachmentLimit else {
+          throw .invalid("a message may hold at most \(attachmentLimit) binary values")
+        }
+        edits.replace(object.range, number: attachments.count)
+        attachments.append(try attachment(text, object))
+      default:
+        for key in object.keys { edits.remove(firstDollar(text, key)) }
+      }
+    }
+    guard attachments.isEmpty || !imitatesPlaceholder else {
+      throw .invalid("a message with binary values must not use the key _placeholder, which servers would replace")
+    }
+    edits.apply(to: text, range, into: &output) { number, output in
+      output.append(contentsOf: #"{"_placeholder":true,"num":"#.utf8)
+      output.append(decimal: number)
+      output.append(UInt8(ascii: "}"))
+    }
+    return attachments
+  }
+
+  // MARK: - Looking
+
+  /// Whether `isWanted` holds for a control character, or a string begins with `$`s and then `b` or an escape.
+  @inline(__always)
+  private static func needsLook(_ text: RawSpan, _ range: Range<Int>, _ isWanted: (UInt8) -> Bool) -> Bool {
+    var at = range.lowerBound
+    while skipPlain(text, &at, range.upperBound) {
+      let byte = JSONScanner.byte(text, at)
+      if isWanted(byte) || beginsMark(text, at, range.lowerBound) { return true }
+      at &+= byte == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return false
+  }
+
+  /// Steps to the next `$`, backslash or byte below 16, eight at a time; false at the end.
+  @inline(__always)
+  private static func skipPlain(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    while at &+ 8 <= end {
+      let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian
+      let dollars = word ^ (ones &* 0x24)
+      let backslashes = word ^ (ones &* 0x5c)
+      // A borrow can mark a byte wrongly, but only above one that is rightly marked.
+      let marked =
+        ((dollars &- ones) & ~dollars | (backslashes &- ones) & ~backslashes | (word &- (ones &* 0x10)) & ~word)
+        & (ones &* 0x80)
+      guard marked == 0 else {
+        at &+= marked.trailingZeroBitCount &>> 3
+        return true
+      }
+      at &+= 8
+    }
+    while at < end {
+      switch JSONScanner.byte(text, at) {
+      case UInt8(ascii: "$"), UInt8(ascii: "\\"), ..<16: return true
+      default: at &+= 1
+      }
+    }
+    return false
+  }
+
+  /// Whether a string that begins right before `at` may be a `$…bin` key.
+  private static func beginsMark(_ text: RawSpan, _ at: Int, _ start: Int) -> Bool {
+    guard at > start, JSONScanner.byte(text, at - 1) == UInt8(ascii: "\"") else { return false }
+    var next = at
+    if JSONScanner.byte(text, at) == UInt8(ascii: "\\") {
+      guard JSONScanner.bytesEqual(text, at, #"\u0024"#) else { return false }
+      next += 6
+    }
+    while JSONScanner.byte(text, next) == UInt8(ascii: "$") { next += 1 }
+    let letter = JSONScanner.byte(text, next)
+    return letter == UInt8(ascii: "b") || letter == UInt8(ascii: "\\")
+  }
+
+  // MARK: - Details
+
+  /// A plain decimal number, as every server writes it.
+  private static func placeholderNumber(_ text: RawSpan, _ start: Int) -> Int? {
+    var end = start
+    while JSONScanner.byte(text, end) &- UInt8(ascii: "0") < 10 { end += 1 }
+    switch JSONScanner.byte(text, end) {
+    case UInt8(ascii: ","), UInt8(ascii: "}"), 0x20, 0x0a, 0x0d, 0x09: break
+    default: return nil
+    }
+    return JSONScanner.integer(text, start..<end).flatMap(Int.init(exactly:))
+  }
+
+  private static func attachment(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> [UInt8] {
+    var at = object.value
+    guard object.keys.count == 1, let range = try? JSONScanner.scanString(text, &at) else {
+      throw .invalid(#"the value of "$bin" must be a string of base64"#)
+    }
+    let encoded = JSONScanner.decodeBytes(text, range).bytes
+    guard let bytes = Base64.decode(encoded.span.bytes) else {
+      throw .invalid(#"the value of "$bin" is not canonical base64 with padding"#)
+    }
+    return bytes
+  }
+
+  /// The first character of a key that begins with `$`.
+  private static func firstDollar(_ text: RawSpan, _ key: Int) -> Range<Int> {
+    key + 1..<key + (JSONScanner.byte(text, key + 1) == UInt8(ascii: "\\") ? 7 : 2)
+  }
+}

@@ -1,0 +1,34 @@
+/// The acknowledgements that a server owes on one channel. Ids on the wire count from 0 and are never used again.
+struct PendingAcks: Equatable, Sendable {
+  /// The next id on the wire.
+  private(set) var next: UInt64
+  private var ownerIDs: [UInt64: UInt64] = [:]
+  private var wireIDs: [UInt64: UInt64] = [:]
+
+  init(next: UInt64 = 0) { self.next = next }
+
+  /// Takes the next id on the wire for an id of the owner's.
+  mutating func add(_ ownerID: UInt64) -> UInt64 {
+    let wireID = next
+    next &+= 1
+    ownerIDs[wireID] = ownerID
+    wireIDs[ownerID] = wireID
+    return wireID
+  }
+
+  /// The owner's id that an acknowledgement answers; nil for a second answer, a late one or an invented one.
+  mutating func take(_ wireID: UInt64) -> UInt64? {
+    guard let ownerID = ownerIDs.removeValue(forKey: wireID) else { return nil }
+    wireIDs[ownerID] = nil
+    return ownerID
+  }
+
+  /// Whether an acknowledgement is waited for, by its id on the wire.
+  func isPending(_ wireID: UInt64) -> Bool { ownerIDs[wireID] != nil }
+
+  /// Stops waiting for one.
+  mutating func forget(_ ownerID: UInt64) {
+    guard let wireID = wireIDs.removeValue(forKey: ownerID) else { return }
+    ownerIDs[wireID] = nil
+  }
+}

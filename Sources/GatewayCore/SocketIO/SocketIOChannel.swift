@@ -1,0 +1,187 @@
+/// One namespace on one link: performs what the namespace's session asks for and speaks to the connection.
+final class SocketIOChannel: UpstreamChannel {
+  private let connector: SocketIOConnector
+  private weak var owner: (any UpstreamChannelOwner)?
+  private var session = SocketIOSession()
+  private var link: SocketIOLink?
+  /// The CONNECT payload, once it was read. Secret.
+  private var payload: [UInt8]?
+  private var timer: Timers.ID?
+  private var held: HeldEvents
+  private var acks = PendingAcks()
+  /// The namespace as packets name it; empty for the main one.
+  private(set) var namespace: [UInt8]
+
+  init(connector: SocketIOConnector, owner: any UpstreamChannelOwner) {
+    self.connector = connector
+    self.owner = owner
+    namespace = connector.wireNamespace(nil)
+    held = HeldEvents(byteLimit: connector.key.messageLimit)
+  }
+
+  /// The id that the next acknowledgement will have on the wire.
+  var nextAck: UInt64 { acks.next }
+
+  /// Reads the credentials and looks for a link; the owner is told nothing from here.
+  func start() {
+    connector.readCredentials { [weak self] result in self?.credentialsRead(result) }
+  }
+
+  private func credentialsRead(_ result: Result<[UInt8]?, CredentialProblem>) {
+    guard session.state == .waiting, link == nil else { return }
+    switch result {
+    case .success(let payload):
+      self.payload = payload
+      let link = connector.links.link(for: connector.key, namespace: namespace)
+      self.link = link
+      link.attach(self)
+    case .failure(let problem): failLater(UpstreamFailure(.auth, problem.message))
+    }
+  }
+
+  /// Outside of whatever the owner has just called.
+  private func failLater(_ failure: UpstreamFailure) {
+    connector.links.timers.after(.zero) { [weak self] in self?.handle(.failed(failure)) }
+  }
+
+  // MARK: - From the link
+
+  /// The link knows what the server speaks; `nextAck` goes on from an earlier channel where the server cannot tell the
+  /// two apart.
+  func linkReady(
+    _ entry: SocketIOSession.Entry, revision: EngineIORevision, maxPayload: Int?, nextAck: UInt64
+  ) {
+    connector.learn(revision: revision, maxPayload: maxPayload)
+    namespace = connector.wireNamespace(revision)
+    acks = PendingAcks(next: nextAck)
+    handle(.linkReady(entry))
+  }
+
+  func handle(_ event: SocketIOSession.Event) { perform(session.handle(event)) }
+
+  /// Whether messages flow, or may come early: otherwise the link drops what the server sends.
+  var isJoiningOrJoined: Bool {
+    switch session.state {
+    case .joining, .joined: true
+    case .waiting, .behindMain, .left: false
+    }
+  }
+
+  var isJoined: Bool {
+    guard case .joined = session.state else { return false }
+    return true
+  }
+
+  /// Delivers an event in the local form, or holds it until the namespace is accepted. False when there is no room.
+  func receive(event name: RawSpan, arguments: RawSpan, ack: UInt64?) -> Bool {
+    guard isJoined else {
+      let item = HeldEvents.Item.event(
+        name: name.withUnsafeBytes { [UInt8]($0) }, arguments: arguments.withUnsafeBytes { [UInt8]($0) }, ack: ack)
+      return held.append(item)
+    }
+    guard let owner else {
+      close()
+      return true
+    }
+    owner.channel(self, receivedEvent: name, arguments: arguments, ack: ack)
+    return true
+  }
+
+  /// Tells of an event that cannot be shown. False when there is no room.
+  func receive(dropped reason: GapReason) -> Bool {
+    guard isJoined else { return held.append(.dropped(reason)) }
+    owner?.channel(self, droppedEvent: reason)
+    return true
+  }
+
+  /// Delivers an acknowledgement in the local form; one that nobody waits for is ignored.
+  func receive(acknowledgement id: UInt64, arguments: RawSpan) {
+    guard isJoined, let ownerID = acks.take(id) else { return }
+    owner?.channel(self, acknowledged: ownerID, arguments: arguments)
+  }
+
+  /// Whether somebody waits for this acknowledgement.
+  func awaits(_ id: UInt64) -> Bool { acks.isPending(id) }
+
+  // MARK: - From the owner
+
+  func write(_ message: PreparedMessage, ack: UInt64?) {
+    guard isJoined else { return }
+    let id = ack.map { acks.add($0) }
+    link?.write(message.attachments.isEmpty ? .event : .binaryEvent, namespace, ack: id, message)
+  }
+
+  func answer(_ id: UInt64, _ message: PreparedMessage) {
+    guard isJoined else { return }
+    let kind = message.attachments.isEmpty ? SocketIOPacket.Kind.acknowledgement : .binaryAcknowledgement
+    link?.write(kind, namespace, ack: id, message)
+  }
+
+  func forget(ack: UInt64) { acks.forget(ack) }
+
+  func close() {
+    owner = nil
+    handle(.leave)
+  }
+
+  var unsentBytes: Int { link?.unsentBytes ?? 0 }
+
+  var facts: ChannelFacts {
+    guard let link else { return ChannelFacts(link: "") }
+    return link.facts(sid: session.sid)
+  }
+
+  // MARK: - What the session asks for
+
+  private func perform(_ actions: [SocketIOSession.Action]) {
+    for action in actions {
+      switch action {
+      case .sendConnect: sendConnect()
+      case .sendDisconnect: link?.leave(self)
+      case .arm:
+        connector.links.timers.cancel(timer)
+        timer = connector.links.timers.after(connector.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+      case .disarm:
+        connector.links.timers.cancel(timer)
+        timer = nil
+      case .announce: announce()
+      case .detach(let replyDue):
+        let link = link
+        self.link = nil
+        link?.detach(self, replyDue: replyDue)
+      case .end(let failure):
+        let owner = owner
+        self.owner = nil
+        owner?.channelEnded(self, failure)
+      }
+    }
+  }
+
+  private func announce() {
+    guard let owner else { return close() }
+    owner.channelOpened(self)
+    for item in held.takeAll() where isJoined {
+      switch item {
+      case .event(let name, let arguments, let ack):
+        owner.channel(self, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: ack)
+      case .dropped(let reason): owner.channel(self, droppedEvent: reason)
+      }
+    }
+  }
+
+  /// Revision 4 takes the payload as JSON, revision 3 as the query of the namespace.
+  private func sendConnect() {
+    guard let link else { return }
+    guard link.revision == .three else { return link.send(.connect, namespace, body: payload ?? []) }
+    var query = connector.namespaceQuery.map { [$0] } ?? []
+    if let payload {
+      guard let own = SocketIOCredentials.query(payload) else {
+        return failLater(
+          UpstreamFailure(.auth, "servers of Socket.IO 2 take only texts and numbers as credentials of a namespace"))
+      }
+      if !own.isEmpty { query.append(own) }
+    }
+    let suffix = query.isEmpty ? "" : "?" + query.joined(separator: "&")
+    link.send(.connect, namespace + [UInt8](suffix.utf8))
+  }
+}

@@ -1,0 +1,39 @@
+/// Writes Socket.IO packets as Engine.IO text messages. Socket.IO protocol, section "Packet encoding".
+enum SocketIOEncoder {
+  /// Appends one text message. `namespace` is empty for the main one; `body` is JSON text.
+  static func append(
+    _ kind: SocketIOPacket.Kind, attachments: Int = 0, namespace: [UInt8], ack: UInt64? = nil, body: [UInt8] = [],
+    to output: inout [UInt8]
+  ) {
+    output.append(UInt8(ascii: "4"))
+    output.append(UInt8(ascii: "0") + kind.rawValue)
+    if attachments > 0 {
+      output.append(decimal: attachments)
+      output.append(UInt8(ascii: "-"))
+    }
+    if !namespace.isEmpty {
+      output.append(contentsOf: namespace)
+      output.append(UInt8(ascii: ","))
+    }
+    if let ack { output.append(decimal: ack) }
+    output.append(contentsOf: body)
+  }
+
+  /// The length of what `append` writes for an event or an acknowledgement, with `ackDigits` digits of id.
+  static func size(of message: PreparedMessage, namespace: [UInt8], ackDigits: Int) -> Int {
+    let count = message.attachments.count
+    return 2 + (count == 0 ? 0 : digits(UInt64(count)) + 1) + (namespace.isEmpty ? 0 : namespace.count + 1) + ackDigits
+      + message.body.count
+  }
+
+  /// How many decimal digits a number has.
+  static func digits(_ number: UInt64) -> Int {
+    var rest = number
+    var count = 1
+    while rest >= 10 {
+      rest /= 10
+      count += 1
+    }
+    return count
+  }
+}

@@ -1,0 +1,25 @@
+/// Socket.IO servers, 1.x to 4.x, over WebSocket.
+public final class SocketIOKind: UpstreamKind {
+  public let schemes = ["http", "https", "ws", "wss"]
+  private let links: SocketIOLinks
+  private let credentials: any CredentialReader
+
+  public init(
+    dialer: any TransportDialer, credentials: any CredentialReader, timers: Timers, time: any TimeSource,
+    random: any RandomSource
+  ) {
+    links = SocketIOLinks(dialer: dialer, timers: timers, time: time, random: random)
+    self.credentials = credentials
+  }
+
+  /// How many links are open or being opened.
+  public var linkCount: Int { links.count }
+
+  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+    SocketIOConnector(specification, links: links, credentials: credentials)
+  }
+
+  public func problem(with specification: UpstreamSpecification) -> MessageProblem? {
+    SocketIOSpecificationCheck.problem(with: specification)
+  }
+}

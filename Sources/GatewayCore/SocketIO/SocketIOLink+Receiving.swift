@@ -1,0 +1,128 @@
+/// What a server sends, on its way to the channels. Whatever breaks the protocol ends the link.
+extension SocketIOLink: EngineIOReceiver {
+  func engineOpened(_ handshake: EngineIOHandshake) {
+    perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
+  }
+
+  func engineReceived(text: RawSpan, from start: Int) {
+    do throws(SocketIOProblem) {
+      guard let packet = try decoder.receive(text: text, from: start) else { return }
+      try dispatch(packet, text, attachments: [])
+    } catch { end(error.failure) }
+  }
+
+  func engineReceived(binary: RawSpan) {
+    do throws(SocketIOProblem) {
+      guard let message = try decoder.receive(binary: binary) else { return }
+      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
+    } catch { end(error.failure) }
+  }
+
+  func engineEnded(_ failure: TransportFailure) {
+    if case .dialling = detection.state, failure.failure.reason == .http,
+      EngineIORefusal(body: failure.httpBody) == .unsupportedRevision
+    {
+      return perform(detection.handle(.revisionRefused))
+    }
+    end(EngineIORefusal.explain(failure))
+  }
+
+  private func dispatch(
+    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
+  ) throws(SocketIOProblem) {
+    switch packet.content {
+    case .event(let name, let arguments):
+      guard let channel = listener(packet, text) else { return }
+      var hasRoom = true
+      try withLocalForm(text, arguments, attachments) { arguments in
+        hasRoom = channel.receive(event: text.extracting(name), arguments: arguments, ack: packet.ack)
+      }
+      if !hasRoom { end(Self.tooManyEarlyEvents) }
+    case .acknowledgement(let arguments):
+      guard let id = packet.ack, let channel = listener(packet, text), channel.awaits(id) else { return }
+      try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
+    case .tooDeep:
+      guard packet.kind == .event || packet.kind == .binaryEvent, let channel = listener(packet, text) else { return }
+      if !channel.receive(dropped: .undecodable) { end(Self.tooManyEarlyEvents) }
+    case .connect(let json): receiveConnect(bytes(text, packet.namespace), json.map { Self.sid(text, $0) } ?? nil)
+    case .connectError(let json):
+      receiveRefusal(bytes(text, packet.namespace), SocketIORefusal(text, json))
+    case .disconnect(let json):
+      receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) })
+    }
+  }
+
+  private static let tooManyEarlyEvents = UpstreamFailure(
+    .tooLarge, "the server sent too many events before it accepted the namespace")
+
+  /// The channel that events of a packet's namespace go to; nil when nobody has joined it, which is no mistake: in
+  /// revision 3 the main namespace is joined whether wanted or not, and others may just have been left.
+  private func listener(_ packet: SocketIOPacket, _ text: RawSpan) -> SocketIOChannel? {
+    for channel in channels where channel.namespace.count == packet.namespace.count && channel.isJoiningOrJoined {
+      let candidate = text.extracting(packet.namespace)
+      if candidate.withUnsafeBytes({ $0.elementsEqual(channel.namespace) }) { return channel }
+    }
+    return nil
+  }
+
+  /// Hands on the text itself when it is its own local form, as most is.
+  private func withLocalForm(
+    _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]], _ body: (RawSpan) -> Void
+  ) throws(SocketIOProblem) {
+    guard !attachments.isEmpty || LocalForm.needsRewriting(text, range) else { return body(text.extracting(range)) }
+    var rewritten: [UInt8] = []
+    rewritten.reserveCapacity(attachments.reduce(range.count + 64) { $0 + $1.count / 3 * 4 + 16 })
+    try LocalForm.write(fromServer: text, range, attachments: attachments, into: &rewritten)
+    body(rewritten.span.bytes)
+  }
+
+  // MARK: - Namespaces
+
+  private func receiveConnect(_ namespace: [UInt8], _ sid: String?) {
+    if engine?.revision == .four {
+      perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
+      guard sid != nil || revision == .three else { return }
+    }
+    if takeDueReply(namespace) { return send(.disconnect, namespace) }
+    guard revision == .three else { channel(namespace)?.handle(.accepted(sid: sid)); return }
+    guard namespace.isEmpty else { channel(namespace)?.handle(.accepted(sid: nil)); return }
+    guard main == .pending else { return }
+    main = .accepted
+    let sid = engine?.handshake?.sid
+    for channel in channels { channel.handle(channel.namespace.isEmpty ? .accepted(sid: sid) : .mainAccepted) }
+  }
+
+  private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
+    if detection.state == .settling, namespace.isEmpty { perform(detection.handle(.oldAnswer)) }
+    if takeDueReply(namespace) { return }
+    let failure = refusal.failure(.refused, namespace)
+    if revision == .three, namespace.isEmpty, main == .pending { return mainClosed(failure) }
+    guard let channel = channel(namespace) else { return }
+    // Revision 3 servers also report errors of single packets this way.
+    if revision == .three, channel.isJoined { return }
+    channel.handle(.failed(failure))
+  }
+
+  private func receiveDisconnect(_ namespace: [UInt8], _ refusal: SocketIORefusal?) {
+    let failure = (refusal ?? SocketIORefusal()).failure(.kicked, namespace)
+    if revision == .three, namespace.isEmpty { main = .closed }
+    channel(namespace)?.handle(.failed(failure))
+  }
+
+  /// Without the main namespace a revision 3 server admits to no other.
+  private func mainClosed(_ failure: UpstreamFailure) {
+    main = .closed
+    for channel in channels { channel.handle(.failed(failure)) }
+  }
+
+  private static func sid(_ text: RawSpan, _ range: Range<Int>) -> String? {
+    guard let sid = (try? JSONValue.parse(text.extracting(range)))?["sid"]?.stringValue, !sid.isEmpty,
+      sid.utf8.count <= EngineIOHandshake.sidLimit
+    else { return nil }
+    return sid
+  }
+
+  private func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {
+    text.extracting(range).withUnsafeBytes { [UInt8]($0) }
+  }
+}

@@ -1,0 +1,203 @@
+/// One transport to a server with the namespaces that share it. Dials when its first channel comes, finds out the
+/// protocol's revision, hands packets to the channels and ends with the last of them.
+final class SocketIOLink {
+  /// Revision 3 only: where the main namespace stands, which the server joins by itself.
+  enum MainNamespace: Equatable {
+    /// Not accepted yet. May become `accepted` or `closed`.
+    case pending
+    case accepted
+    /// Refused or ended by the server; no namespace can be joined any more.
+    case closed
+  }
+
+  let id: String
+  let key: LinkKey
+  private weak var links: SocketIOLinks?
+  private let dialer: any TransportDialer
+  let timers: Timers
+  private let time: any TimeSource
+
+  var detection: RevisionDetection
+  private(set) var engine: EngineIOSocket?
+  var decoder: SocketIODecoder
+  private(set) var channels: [SocketIOChannel] = []
+  var main = MainNamespace.pending
+  /// Where the acknowledgement ids of the main namespace go on in revision 3: it is not left when its channel is.
+  private var mainNextAck: UInt64 = 0
+  /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
+  private var repliesDue: [[UInt8]: Int] = [:]
+  private var settleTimer: Timers.ID?
+  private(set) var isEnded = false
+  /// Room for the text being written, kept for the next one.
+  private var scratch: [UInt8] = []
+  private static let keptScratch = 64 << 10
+
+  init(id: String, key: LinkKey, links: SocketIOLinks) {
+    self.id = id
+    self.key = key
+    self.links = links
+    dialer = links.dialer
+    timers = links.timers
+    time = links.time
+    detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
+    decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+  }
+
+  /// What the server speaks, once it is known.
+  var revision: EngineIORevision? { detection.revision }
+  var unsentBytes: Int { engine?.unsentBytes ?? 0 }
+
+  /// What is known of the link, for `status`; `sid` is the channel's.
+  func facts(sid: String?) -> ChannelFacts {
+    guard let engine, let handshake = engine.handshake, let revision else {
+      return ChannelFacts(link: id, transport: engine?.transportFacts)
+    }
+    return ChannelFacts(
+      link: id, transport: engine.transportFacts,
+      protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
+      roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
+      heartbeat: (handshake.pingInterval, handshake.pingTimeout))
+  }
+
+  // MARK: - Channels
+
+  /// Whether a channel of this namespace may come: a link carries a namespace once at a time.
+  func canCarry(_ namespace: [UInt8]) -> Bool {
+    !isEnded && main != .closed && repliesDue[namespace] == nil
+      && !channels.contains { $0.namespace == namespace }
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned.
+  func attach(_ channel: SocketIOChannel) {
+    channels.append(channel)
+    if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
+  }
+
+  /// Lets a channel go, and with the last one everything.
+  func detach(_ channel: SocketIOChannel, replyDue: Bool) {
+    channels.removeAll { $0 === channel }
+    guard !isEnded else { return }
+    if replyDue { repliesDue[channel.namespace, default: 0] += 1 }
+    if channel.namespace.isEmpty, revision == .three { mainNextAck = channel.nextAck }
+    if channels.isEmpty { hangUp() }
+  }
+
+  /// Leaves a namespace politely. In revision 3 the main one stays joined while others need it: some servers end them
+  /// all with it.
+  func leave(_ channel: SocketIOChannel) {
+    if revision == .three, channel.namespace.isEmpty, channels.count > 1 { return }
+    send(.disconnect, channel.namespace)
+  }
+
+  /// The channel of a namespace, as packets name it.
+  func channel(_ namespace: [UInt8]) -> SocketIOChannel? { channels.first { $0.namespace == namespace } }
+
+  /// Whether an answer to a CONNECT belongs to a channel that has left; it is counted off.
+  func takeDueReply(_ namespace: [UInt8]) -> Bool {
+    guard let due = repliesDue[namespace] else { return false }
+    repliesDue[namespace] = due > 1 ? due - 1 : nil
+    return true
+  }
+
+  private func join(_ channel: SocketIOChannel, _ revision: EngineIORevision) {
+    let limit = engine?.handshake?.maxPayload
+    guard revision == .three else {
+      return channel.linkReady(.ask, revision: revision, maxPayload: limit, nextAck: 0)
+    }
+    guard channel.namespace.isEmpty else {
+      return channel.linkReady(
+        main == .accepted ? .ask : .behindMain, revision: revision, maxPayload: limit, nextAck: 0)
+    }
+    channel.linkReady(.unasked, revision: revision, maxPayload: limit, nextAck: mainNextAck)
+    guard main == .accepted else { return }
+    let sid = engine?.handshake?.sid
+    timers.after(.zero) { [weak channel] in channel?.handle(.accepted(sid: sid)) }
+  }
+
+  // MARK: - Writing
+
+  /// Writes a message and its attachments with nothing between them.
+  func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
+    send(kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body)
+    for attachment in message.attachments { engine?.send(binary: attachment) }
+  }
+
+  /// Writes one packet's text.
+  func send(
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = []
+  ) {
+    var frame = scratch
+    scratch = []
+    frame.removeAll(keepingCapacity: true)
+    SocketIOEncoder.append(
+      kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
+    engine?.send(text: frame.span.bytes)
+    if frame.capacity <= Self.keptScratch { scratch = frame }
+  }
+
+  // MARK: - The revision
+
+  func perform(_ actions: [RevisionDetection.Action]) {
+    for action in actions {
+      switch action {
+      case .redial(let revision): redial(revision)
+      case .settle(let delay):
+        settleTimer = timers.after(delay) { [weak self] in self?.settleTimePassed() }
+      case .switchToThree: engine?.switchToThree()
+      case .join:
+        cancelSettling()
+        guard let revision else { continue }
+        for channel in channels { join(channel, revision) }
+      case .remember(let revision): links?.setRevision(revision, of: key.endpoint)
+      case .forget: links?.setRevision(nil, of: key.endpoint)
+      case .fail(let failure): end(failure)
+      }
+    }
+  }
+
+  private func settleTimePassed() {
+    settleTimer = nil
+    perform(detection.handle(.settleTimePassed))
+  }
+
+  private func cancelSettling() {
+    timers.cancel(settleTimer)
+    settleTimer = nil
+  }
+
+  private func dial(_ revision: EngineIORevision) {
+    let engine = EngineIOSocket(
+      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+    self.engine = engine
+    engine.dial()
+  }
+
+  /// Everything that the old transport knew is void.
+  private func redial(_ revision: EngineIORevision) {
+    engine?.close()
+    cancelSettling()
+    decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+    repliesDue = [:]
+    main = .pending
+    for channel in channels { channel.handle(.linkReset) }
+    dial(revision)
+  }
+
+  // MARK: - The end
+
+  /// Ends the link and tells every channel why.
+  func end(_ failure: UpstreamFailure) {
+    guard !isEnded else { return }
+    hangUp()
+    let ended = channels
+    channels = []
+    for channel in ended { channel.handle(.failed(failure)) }
+  }
+
+  private func hangUp() {
+    isEnded = true
+    cancelSettling()
+    engine?.close()
+    links?.remove(self)
+  }
+}

@@ -1,0 +1,67 @@
+/// Turns a local program's events and answers into what is written, and refuses whatever would make a server close the
+/// link that others share.
+enum SocketIOMessage {
+  /// An event: its name joins the arguments in one array.
+  static func event(
+    _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?
+  ) throws(MessageProblem) -> PreparedMessage {
+    if let problem = problem(withName: name, revision: revision) { throw problem }
+    var writer = JSONWriter(reserving: name.utf8.count + args.byteCount + 4)
+    writer.string(name)
+    return try message(name, head: writer.bytes, args: args, attachmentLimit: attachmentLimit)
+  }
+
+  /// The arguments of an acknowledgement.
+  static func answer(args: RawSpan, attachmentLimit: Int) throws(MessageProblem) -> PreparedMessage {
+    try message("", head: [], args: args, attachmentLimit: attachmentLimit)
+  }
+
+  /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
+  static func problem(withName name: String, revision: EngineIORevision?) -> MessageProblem? {
+    guard SocketIOEventName.isReserved(name, revision: revision) else { return nil }
+    return .invalid("the event name \(name) is reserved by Socket.IO")
+  }
+
+  /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
+  /// travel separately.
+  static func problem(
+    withSizeOf message: PreparedMessage, namespace: [UInt8], ackDigits: Int, revision: EngineIORevision?, limit: Int?
+  ) -> MessageProblem? {
+    guard let limit else { return nil }
+    let prefix = revision == .three ? 1 : 0
+    let largest = message.attachments.reduce(
+      SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
+    ) { max($0, $1.count + prefix) }
+    return largest > limit ? .tooLarge(limit: limit, size: largest) : nil
+  }
+
+  private static func message(
+    _ name: String, head: [UInt8], args: RawSpan, attachmentLimit: Int
+  ) throws(MessageProblem) -> PreparedMessage {
+    guard let elements = elements(args) else { throw .invalid("args must be an array") }
+    var body = [UInt8(ascii: "[")]
+    body.reserveCapacity(head.count + elements.count + 3)
+    body += head
+    if !head.isEmpty, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    let attachments = try LocalForm.write(
+      fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
+    body.append(UInt8(ascii: "]"))
+    return PreparedMessage(event: name, body: body, attachments: attachments)
+  }
+
+  /// What stands between the brackets of an array, without the white space at its ends.
+  private static func elements(_ args: RawSpan) -> Range<Int>? {
+    var start = 0
+    JSONScanner.skipWhitespace(args, &start)
+    guard JSONScanner.byte(args, start) == UInt8(ascii: "[") else { return nil }
+    start += 1
+    JSONScanner.skipWhitespace(args, &start)
+    var end = args.byteCount
+    let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }
+    while end > start, isSpace(JSONScanner.byte(args, end - 1)) { end -= 1 }
+    guard end > start, JSONScanner.byte(args, end - 1) == UInt8(ascii: "]") else { return nil }
+    end -= 1
+    while end > start, isSpace(JSONScanner.byte(args, end - 1)) { end -= 1 }
+    return start..<end
+  }
+}

@@ -1,0 +1,195 @@
+/// One Socket.IO packet as its text says, before its attachments. Ranges are offsets into that text; JSON in them is
+/// validated. Socket.IO protocol, section "Packet encoding"; revisions 4 and 5 are alike.
+struct SocketIOPacket: Equatable, Sendable {
+  enum Content: Equatable, Sendable {
+    /// The JSON object, if there is one.
+    case connect(Range<Int>?)
+    /// JSON text of any kind, which some servers add.
+    case disconnect(Range<Int>?)
+    /// `name` is a string with its quotes or a number; `arguments` what follows it, without brackets, maybe empty.
+    case event(name: Range<Int>, arguments: Range<Int>)
+    case acknowledgement(arguments: Range<Int>)
+    /// An object, a string or an array.
+    case connectError(Range<Int>)
+    /// An event or acknowledgement that is nested more deeply than we read.
+    case tooDeep
+  }
+
+  /// The digit in front. Protocol revision 4 calls `connectError` ERROR.
+  enum Kind: UInt8, Sendable {
+    case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
+  }
+
+  var kind: Kind
+  var attachments = 0
+  /// Empty for the main namespace `/`.
+  var namespace = 0..<0
+  var ack: UInt64?
+  var content: Content
+
+  /// Parses a whole text from `start` on.
+  init(parsing text: RawSpan, from start: Int, attachmentLimit: Int) throws(SocketIOProblem) {
+    var at = start
+    guard let kind = Kind(rawValue: JSONScanner.byte(text, at) &- UInt8(ascii: "0")) else { throw .unknownType }
+    self.kind = kind
+    at += 1
+    if kind == .binaryEvent || kind == .binaryAcknowledgement {
+      attachments = try Self.attachmentCount(text, &at, limit: attachmentLimit)
+    }
+    namespace = Self.namespace(text, &at)
+    ack = try Self.ack(text, &at)
+    switch kind {
+    case .connect, .disconnect, .connectError: guard ack == nil else { throw .malformedAck }
+    case .acknowledgement, .binaryAcknowledgement: guard ack != nil else { throw .malformedAck }
+    case .event, .binaryEvent: break
+    }
+    content =
+      switch kind {
+      case .connect: .connect(try Self.optionalValue(text, at, beginningWith: UInt8(ascii: "{")))
+      case .disconnect: .disconnect(try Self.optionalValue(text, at, beginningWith: nil))
+      case .connectError: .connectError(try Self.refusal(text, at))
+      case .event, .binaryEvent: try Self.event(text, at)
+      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at)
+      }
+  }
+
+  // MARK: - The head
+
+  private static func attachmentCount(
+    _ text: RawSpan, _ at: inout Int, limit: Int
+  ) throws(SocketIOProblem) -> Int {
+    let count: UInt64?
+    do throws(TooLargeNumber) { count = try digits(text, &at) } catch { throw .tooManyAttachments(limit: limit) }
+    guard let count, JSONScanner.byte(text, at) == UInt8(ascii: "-") else { throw .malformedAttachmentCount }
+    at += 1
+    guard count <= UInt64(clamping: limit) else { throw .tooManyAttachments(limit: limit) }
+    return Int(count)
+  }
+
+  /// Up to the first comma or the end; the main namespace may be written out.
+  private static func namespace(_ text: RawSpan, _ at: inout Int) -> Range<Int> {
+    guard JSONScanner.byte(text, at) == UInt8(ascii: "/") else { return 0..<0 }
+    let start = at
+    while at < text.byteCount, JSONScanner.byte(text, at) != UInt8(ascii: ",") { at += 1 }
+    let range = start..<at
+    if at < text.byteCount { at += 1 }
+    return range.count == 1 ? 0..<0 : range
+  }
+
+  private static func ack(_ text: RawSpan, _ at: inout Int) throws(SocketIOProblem) -> UInt64? {
+    do throws(TooLargeNumber) { return try digits(text, &at) } catch { throw .malformedAck }
+  }
+
+  private struct TooLargeNumber: Error {}
+
+  /// A run of decimal digits; nil when there is none.
+  private static func digits(_ text: RawSpan, _ at: inout Int) throws(TooLargeNumber) -> UInt64? {
+    var value: UInt64?
+    while case let digit = JSONScanner.byte(text, at) &- UInt8(ascii: "0"), digit < 10 {
+      let (tenfold, overflowed) = (value ?? 0).multipliedReportingOverflow(by: 10)
+      let (sum, carried) = tenfold.addingReportingOverflow(UInt64(digit))
+      guard !overflowed, !carried else { throw TooLargeNumber() }
+      value = sum
+      at += 1
+    }
+    return value
+  }
+
+  // MARK: - The payload
+
+  /// Nothing, or one JSON value that begins with `first` when that is given.
+  private static func optionalValue(
+    _ text: RawSpan, _ start: Int, beginningWith first: UInt8?
+  ) throws(SocketIOProblem) -> Range<Int>? {
+    guard start < text.byteCount else { return nil }
+    if let first, JSONScanner.byte(text, start) != first { throw .malformedPayload }
+    return try value(text, start)
+  }
+
+  private static func refusal(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Range<Int> {
+    switch JSONScanner.byte(text, start) {
+    case UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "["): return try value(text, start)
+    default: throw .malformedPayload
+    }
+  }
+
+  private static func value(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Range<Int> {
+    do throws(JSONError) {
+      var at = start
+      let range = try JSONScanner.scanValue(text, &at)
+      try end(text, at)
+      return range
+    } catch { throw .malformedPayload }
+  }
+
+  private static func event(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+    let name: Range<Int>
+    let arguments: Range<Int>
+    do throws(JSONError) { (name, arguments) = try scanEvent(text, start) } catch { return try unreadable(error) }
+    guard !SocketIOEventName.isReserved(text, name) else { throw .reservedEvent }
+    return .event(name: name, arguments: arguments)
+  }
+
+  private static func acknowledgement(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+    do throws(JSONError) {
+      var at = start
+      guard try openArray(text, &at) else {
+        try end(text, at)
+        return .acknowledgement(arguments: at..<at)
+      }
+      let arguments = try elements(text, &at)
+      try end(text, at)
+      return .acknowledgement(arguments: arguments)
+    } catch { return try unreadable(error) }
+  }
+
+  private static func unreadable(_ error: JSONError) throws(SocketIOProblem) -> Content {
+    guard case .depth = error else { throw .malformedPayload }
+    return .tooDeep
+  }
+
+  private static func scanEvent(
+    _ text: RawSpan, _ start: Int
+  ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
+    var at = start
+    guard try openArray(text, &at) else { throw .syntax(at: at) }
+    let name = try eventName(text, &at)
+    var arguments = at..<at
+    if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) { arguments = try elements(text, &at) }
+    try end(text, at)
+    return (name, arguments)
+  }
+
+  /// A string or a number.
+  private static func eventName(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+    switch JSONScanner.byte(text, at) {
+    case UInt8(ascii: "\""): return try JSONScanner.scanString(text, &at)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try JSONScanner.scanValue(text, &at)
+    default: throw .syntax(at: at)
+    }
+  }
+
+  /// Steps to the first element and returns true, or behind an empty array and returns false.
+  private static func openArray(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Bool {
+    guard JSONScanner.byte(text, at) == UInt8(ascii: "[") else { throw .syntax(at: at) }
+    return JSONScanner.openContainer(text, &at, end: UInt8(ascii: "]"))
+  }
+
+  /// From the element at `at` to the last one; `at` is left behind the closing bracket.
+  private static func elements(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+    let start = at
+    var last = at
+    repeat {
+      _ = try JSONScanner.scanValue(text, &at, depth: JSONScanner.depthLimit - 1)
+      last = at
+    } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"))
+    return start..<last
+  }
+
+  /// Nothing but white space may follow.
+  private static func end(_ text: RawSpan, _ at: Int) throws(JSONError) {
+    var at = at
+    JSONScanner.skipWhitespace(text, &at)
+    guard at == text.byteCount else { throw .syntax(at: at) }
+  }
+}

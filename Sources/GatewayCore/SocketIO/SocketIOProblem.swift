@@ -1,0 +1,49 @@
+/// What a server sent that Socket.IO does not allow. Each of them ends the link: what follows cannot be trusted.
+enum SocketIOProblem: Error, Equatable, Sendable {
+  /// A message without a packet type, or with an unknown one.
+  case unknownType
+  /// No attachment count where one must stand, or a malformed one.
+  case malformedAttachmentCount
+  /// More attachments than allowed.
+  case tooManyAttachments(limit: Int)
+  /// An acknowledgement id that is missing, too large, or out of place.
+  case malformedAck
+  /// A payload that is no JSON, or not the kind that the packet type wants.
+  case malformedPayload
+  /// An event with a name that the protocol keeps for itself.
+  case reservedEvent
+  /// Binary data that no packet announced.
+  case strayAttachment
+  /// Another packet before all announced attachments were there.
+  case missingAttachment
+  /// A placeholder without number, with one out of range, or with one that was used before.
+  case malformedPlaceholder
+  /// A packet with its attachments larger than allowed, in bytes.
+  case tooLarge(limit: Int)
+  /// Accepted a namespace without giving it an id.
+  case missingSid
+
+  /// As the end of a link.
+  var failure: UpstreamFailure {
+    switch self {
+    case .tooLarge(let limit):
+      UpstreamFailure(.tooLarge, "the server sent a message with attachments beyond \(limit) bytes")
+    case .tooManyAttachments(let limit):
+      UpstreamFailure(.protocolError, "the server sent a message with more than \(limit) attachments")
+    case .unknownType: UpstreamFailure(.protocolError, "the server sent an unknown Socket.IO packet")
+    case .malformedAttachmentCount:
+      UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed attachment count")
+    case .malformedAck:
+      UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed acknowledgement id")
+    case .malformedPayload:
+      UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed payload")
+    case .reservedEvent: UpstreamFailure(.protocolError, "the server sent an event with a reserved name")
+    case .strayAttachment: UpstreamFailure(.protocolError, "the server sent binary data that belongs to no packet")
+    case .missingAttachment:
+      UpstreamFailure(.protocolError, "the server sent a packet before the attachments of the one before it")
+    case .malformedPlaceholder:
+      UpstreamFailure(.protocolError, "the server sent a message whose placeholders do not match its attachments")
+    case .missingSid: UpstreamFailure(.protocolError, "the server accepted a namespace without giving it an id")
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// What a server said when it refused or ended a namespace. Node 3 and later send `{"message":…,"data":…}`, Node 2 a
+/// string or the data alone, Python 4 an array of message and data, Python 5 any of them.
+struct SocketIORefusal: Equatable, Sendable {
+  /// Without control characters.
+  var message: String?
+  /// Raw JSON text in one line.
+  var data: [UInt8]?
+
+  /// Longest message that is kept, in characters.
+  private static let messageLimit = 200
+  /// Largest data that is kept, in bytes; larger data is left out.
+  private static let dataLimit = 64 << 10
+
+  init(message: String? = nil, data: [UInt8]? = nil) {
+    self.message = message
+    self.data = data
+  }
+
+  /// Reads a validated JSON value of any kind.
+  init(_ text: RawSpan, _ range: Range<Int>) {
+    switch JSONScanner.byte(text, range.lowerBound) {
+    case UInt8(ascii: "\""): message = Self.message(text, range)
+    case UInt8(ascii: "{"): readObject(text, range)
+    case UInt8(ascii: "["): readArray(text, range)
+    default: data = Self.data(text, range)
+    }
+  }
+
+  /// As the end of a channel.
+  func failure(_ reason: DownReason, _ namespace: [UInt8]) -> UpstreamFailure {
+    let name = namespace.isEmpty ? "/" : String(decoding: namespace, as: UTF8.self).singleLine(limit: 100)
+    var detail =
+      reason == .kicked ? "the server disconnected the namespace \(name)" : "the server refused the namespace \(name)"
+    if let message, !message.isEmpty { detail += ": " + message }
+    return UpstreamFailure(reason, detail, serverMessage: message, serverData: data)
+  }
+
+  private mutating func readObject(_ text: RawSpan, _ range: Range<Int>) {
+    var at = range.lowerBound
+    var message: Range<Int>?
+    var data: Range<Int>?
+    try? JSONScanner.scanObject(text, &at) { key, value throws(JSONError) in
+      if JSONScanner.stringEquals(text, key, "message") { message = value }
+      if JSONScanner.stringEquals(text, key, "data") { data = value }
+    }
+    guard let message, JSONScanner.byte(text, message.lowerBound) == UInt8(ascii: "\"") else {
+      self.data = Self.data(text, range)
+      return
+    }
+    self.message = Self.message(text, message)
+    self.data = data.flatMap { Self.data(text, $0) }
+  }
+
+  private mutating func readArray(_ text: RawSpan, _ range: Range<Int>) {
+    var at = range.lowerBound
+    var elements: [Range<Int>] = []
+    try? JSONScanner.scanArray(text, &at) { element throws(JSONError) in
+      if elements.count < 3 { elements.append(element) }
+    }
+    guard let first = elements.first, JSONScanner.byte(text, first.lowerBound) == UInt8(ascii: "\""),
+      elements.count < 3
+    else {
+      data = Self.data(text, range)
+      return
+    }
+    message = Self.message(text, first)
+    data = elements.dropFirst().first.flatMap { Self.data(text, $0) }
+  }
+
+  private static func message(_ text: RawSpan, _ range: Range<Int>) -> String {
+    JSONScanner.decodeString(text, range).singleLine(limit: messageLimit)
+  }
+
+  private static func data(_ text: RawSpan, _ range: Range<Int>) -> [UInt8]? {
+    guard range.count <= dataLimit else { return nil }
+    return text.extracting(range).withUnsafeBytes { $0.map { $0 == 10 || $0 == 13 ? 32 : $0 } }
+  }
+}

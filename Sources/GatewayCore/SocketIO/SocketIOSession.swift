@@ -1,0 +1,112 @@
+/// One namespace on one link, from the moment it is wanted until it is left, as a machine.
+/// Socket.IO protocol, sections "Connection to a namespace" and "Disconnection from a namespace".
+struct SocketIOSession: Equatable, Sendable {
+  enum State: Equatable, Sendable {
+    /// The link is not ready. May become `behindMain`, `joining` or `left`.
+    case waiting
+    /// Revision 4: the server has not accepted the main namespace yet. May become `joining`, `waiting` or `left`.
+    case behindMain
+    /// The server's answer is awaited; `asked` unless the server accepts by itself. May become `joined`, `waiting` or
+    /// `left`.
+    case joining(asked: Bool)
+    /// Messages flow. May become `left`.
+    case joined(sid: String?)
+    /// Terminal.
+    case left
+  }
+
+  /// How a namespace is entered.
+  enum Entry: Equatable, Sendable {
+    /// By a CONNECT of ours.
+    case ask
+    /// The server accepts it by itself: the main namespace in revision 4.
+    case unasked
+    /// By a CONNECT of ours, once the main namespace is accepted: the others in revision 4.
+    case behindMain
+  }
+
+  enum Event: Equatable, Sendable {
+    case linkReady(Entry)
+    /// The link dials anew: the server turned out to speak another revision.
+    case linkReset
+    case mainAccepted
+    case accepted(sid: String?)
+    /// Refused, kicked, or the link is gone.
+    case failed(UpstreamFailure)
+    case deadlinePassed
+    case leave
+  }
+
+  enum Action: Equatable, Sendable {
+    case sendConnect
+    case sendDisconnect
+    /// Set the timer of this phase.
+    case arm
+    case disarm
+    case announce
+    /// Take the namespace off the link; `replyDue` when the server's answer to our CONNECT will still come.
+    case detach(replyDue: Bool)
+    /// Tell the owner. Nothing follows.
+    case end(UpstreamFailure)
+  }
+
+  private(set) var state = State.waiting
+
+  /// The server's id for this namespace, where it gave one.
+  var sid: String? {
+    guard case .joined(let sid) = state else { return nil }
+    return sid
+  }
+
+  mutating func handle(_ event: Event) -> [Action] {
+    switch (state, event) {
+    case (.waiting, .linkReady(.ask)), (.behindMain, .mainAccepted):
+      state = .joining(asked: true)
+      return [.arm, .sendConnect]
+    case (.waiting, .linkReady(.unasked)):
+      state = .joining(asked: false)
+      return [.arm]
+    case (.waiting, .linkReady(.behindMain)):
+      state = .behindMain
+      return [.arm]
+    case (.behindMain, .linkReset), (.joining, .linkReset):
+      state = .waiting
+      return [.disarm]
+    case (.joining, .accepted(let sid)):
+      state = .joined(sid: sid)
+      return [.disarm, .announce]
+
+    case (.waiting, .failed(let failure)), (.behindMain, .failed(let failure)), (.joining, .failed(let failure)),
+      (.joined, .failed(let failure)):
+      return leave(replyDue: false, failure)
+    case (.behindMain, .deadlinePassed), (.joining(asked: false), .deadlinePassed):
+      return leave(replyDue: false, Self.timeout)
+    case (.joining(asked: true), .deadlinePassed):
+      return leave(replyDue: true, Self.timeout)
+    case (.waiting, .leave), (.behindMain, .leave), (.joining(asked: false), .leave):
+      return leave(replyDue: false)
+    case (.joining(asked: true), .leave):
+      return leave(replyDue: true)
+    case (.joined, .leave):
+      state = .left
+      return [.sendDisconnect, .detach(replyDue: false)]
+
+    case (.waiting, .linkReset), (.waiting, .mainAccepted), (.waiting, .accepted), (.waiting, .deadlinePassed),
+      (.behindMain, .linkReady), (.behindMain, .accepted),
+      (.joining, .linkReady), (.joining, .mainAccepted),
+      (.joined, .linkReady), (.joined, .linkReset), (.joined, .mainAccepted), (.joined, .accepted),
+      (.joined, .deadlinePassed),
+      (.left, .linkReady), (.left, .linkReset), (.left, .mainAccepted), (.left, .accepted), (.left, .failed),
+      (.left, .deadlinePassed), (.left, .leave):
+      return []
+    }
+  }
+
+  private static let timeout = UpstreamFailure(
+    .timeout, "the server did not answer the request for the namespace in time")
+
+  private mutating func leave(replyDue: Bool, _ failure: UpstreamFailure? = nil) -> [Action] {
+    state = .left
+    return [.disarm, .detach(replyDue: replyDue)] + (failure.map { [.end($0)] } ?? [])
+  }
+}

@@ -1,0 +1,51 @@
+/// Whether an upstream can be used as a Socket.IO server, judged before anything is dialled.
+enum SocketIOSpecificationCheck {
+  /// Longest namespace, in bytes.
+  static let namespaceLimit = 1 << 10
+
+  /// Why it cannot; nil when it can.
+  static func problem(with specification: UpstreamSpecification) -> MessageProblem? {
+    let sentence =
+      namespaceProblem(specification.namespace) ?? queryProblem(specification)
+      ?? settingsProblem(specification)
+    return sentence.map { .invalid($0) }
+  }
+
+  private static func namespaceProblem(_ namespace: String) -> String? {
+    guard namespace.hasPrefix("/") else { return "a Socket.IO namespace begins with /" }
+    guard namespace.utf8.count <= namespaceLimit else {
+      return "a Socket.IO namespace is at most \(namespaceLimit) bytes long"
+    }
+    guard !namespace.contains(",") else { return "a Socket.IO namespace cannot hold a comma" }
+    guard namespace.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) else {
+      return "a Socket.IO namespace cannot hold control characters"
+    }
+    return nil
+  }
+
+  private static func queryProblem(_ specification: UpstreamSpecification) -> String? {
+    let own = (specification.url.query ?? "").split(separator: "&").map { pair in
+      PercentEncoding.decode(pair.prefix { $0 != "=" })
+    }
+    let names = specification.settings.query.map(\.name) + own
+    guard let reserved = names.first(where: QueryItem.reservedNames.contains) else { return nil }
+    return "the query parameter \(reserved) is used by the connection itself"
+  }
+
+  private static func settingsProblem(_ specification: UpstreamSpecification) -> String? {
+    let settings = specification.settings
+    guard !specification.url.host.isEmpty else { return "the URL names no host" }
+    guard settings.path.hasPrefix("/") else { return "the HTTP path begins with /" }
+    guard settings.transports.contains(.websocket) else {
+      return "of the transports only websocket is available in this version"
+    }
+    if specification.url.userInfo != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" })
+    {
+      return "the URL has a user name and the configuration an Authorization header: only one of them can be sent"
+    }
+    if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
+      return "auth must be a JSON object"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import GatewayCore
+
+/// Which files make up the configuration: one main file, and the `*.toml` of a folder after it.
+struct ConfigurationFiles: Equatable {
+  /// Nil: there is no place for one, and the defaults apply.
+  var main: String?
+  /// Whether a missing main file is a problem; otherwise the defaults apply.
+  var isRequired = false
+  /// Read in the order of the names' bytes; need not exist.
+  var folder: String?
+
+  /// `/etc/gatewayd/gatewayd.toml` and `/etc/gatewayd/gatewayd.d`.
+  static let system = ConfigurationFiles(in: "/etc/gatewayd")
+
+  /// One file alone, which has to exist: `--config FILE`.
+  static func only(_ path: String) -> Self { Self(main: path, isRequired: true, folder: nil) }
+
+  /// The same two names below `$XDG_CONFIG_HOME/gatewayd`, or `$HOME/.config/gatewayd`: `--user`. Relative paths in the
+  /// variables are ignored, as the XDG base directory specification asks for.
+  static func user(environment: (String) -> String?) -> Self {
+    func absolute(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    let base = absolute("XDG_CONFIG_HOME") ?? absolute("HOME").map { "\($0)/.config" }
+    return base.map { Self(in: "\($0)/gatewayd") } ?? Self(main: nil, folder: nil)
+  }
+
+  private init(in folder: String) {
+    self.init(main: "\(folder)/gatewayd.toml", folder: "\(folder)/gatewayd.d")
+  }
+
+  init(main: String?, isRequired: Bool = false, folder: String?) {
+    self.main = main
+    self.isRequired = isRequired
+    self.folder = folder
+  }
+
+  /// The names of the folder's files with their paths, sorted; hidden files are passed over.
+  func folderPaths() -> Result<[String], ConfigurationProblem> {
+    guard let folder else { return .success([]) }
+    guard let stream = opendir(folder) else {
+      let code = errno
+      return code == ENOENT
+        ? .success([])
+        : .failure(
+          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(SystemError.text(of: code))"))
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasSuffix(".toml"), !name.hasPrefix(".") { names.append(name) }
+    }
+    return .success(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { "\(folder)/\($0)" })
+  }
+}

@@ -1,0 +1,58 @@
+import GatewayCore
+
+/// Reads the configuration from its files, at start and at every reload.
+final class FileConfigurationLoader: ConfigurationLoader {
+  private let files: ConfigurationFiles
+  private let lookups: any ConfigurationLookups
+  private let urls: any URLReader
+  /// What the last `load` found worth mentioning that is no mistake.
+  private(set) var warnings: [ConfigurationProblem] = []
+  /// The files that the last `load` read, in order.
+  private(set) var read: [String] = []
+
+  init(files: ConfigurationFiles, lookups: any ConfigurationLookups, urls: any URLReader) {
+    self.files = files
+    self.lookups = lookups
+    self.urls = urls
+  }
+
+  func load() -> Result<Configuration, ConfigurationProblems> {
+    warnings = []
+    read = []
+    var builder = ConfigurationBuilder(lookups: lookups, urls: urls)
+    if let main = files.main { add(main, isRequired: files.isRequired, to: &builder) }
+    switch files.folderPaths() {
+    case .success(let paths): for path in paths { add(path, isRequired: true, to: &builder) }
+    case .failure(let problem): builder.add(problem)
+    }
+    return builder.build()
+  }
+
+  private func add(_ path: String, isRequired: Bool, to builder: inout ConfigurationBuilder) {
+    do throws(ConfigurationFile.Failure) {
+      let file = try ConfigurationFile.read(path)
+      read.append(path)
+      switch TomlText.parse(file.bytes, file: path) {
+      case .success(let tree):
+        warnAboutSecrets(tree, mode: file.mode)
+        builder.add(tree)
+      case .failure(let problem): builder.add(problem)
+      }
+    } catch {
+      switch error {
+      case .missing where !isRequired: break
+      case .missing: builder.add(ConfigurationProblem(file: path, line: 0, message: "does not exist"))
+      case .unreadable(let predicate): builder.add(ConfigurationProblem(file: path, line: 0, message: predicate))
+      }
+    }
+  }
+
+  private func warnAboutSecrets(_ tree: ConfigurationTree, mode: UInt32) {
+    guard mode & 0o004 != 0, let secret = tree.firstSecret else { return }
+    warnings.append(
+      ConfigurationProblem(
+        file: tree.file, line: secret.position.line, column: secret.position.column,
+        message:
+          "\(secret.name) is a secret, but everybody on this machine can read this file; use auth_file or chmod o-r"))
+  }
+}

@@ -1,0 +1,167 @@
+import GatewayCore
+import Glibc
+
+/// The composition root: makes every part, ties them together, and lives from `READY=1` to the exit.
+final class Daemon {
+  private let loop: EventLoop
+  private let log: Log
+  private let notifier = ServiceNotifier()
+  private let loader: FileConfigurationLoader
+  private let gateway: Gateway
+  private let server: LocalServer
+  private let listeners: DaemonListeners
+  private let status: StatusPublisher
+  /// What the last reload was refused for, for the status line; nil after a good one.
+  private var refusal: ConfigurationProblem?
+  private var isStopping = false
+
+  /// Makes everything but takes no client yet.
+  init(
+    _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
+    urls: any URLReader, environment: (String) -> String?
+  ) throws(StartFailure) {
+    let parts: Parts
+    do throws(SystemError) {
+      parts = try Parts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, environment)
+    } catch {
+      throw StartFailure(.software, error.description)
+    }
+    self.loader = loader
+    loop = parts.loop
+    log = parts.log
+    gateway = parts.gateway
+    server = parts.server
+    listeners = try DaemonListeners(
+      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
+      environment: environment)
+    status = StatusPublisher(timers: loop.timers)
+    connectParts()
+  }
+
+  /// Serves until a signal ends it.
+  func run() throws(StartFailure) -> ExitStatus {
+    defer { listeners.remove() }
+    do throws(SystemError) {
+      try loop.onSignal(SIGTERM) { [unowned self] in stop("SIGTERM") }
+      try loop.onSignal(SIGINT) { [unowned self] in stop("SIGINT") }
+      try loop.onSignal(SIGHUP) { [unowned self] in _ = gateway.reload() }
+      for descriptor in listeners.descriptors { try server.listen(on: descriptor) }
+      _ = try loop.startWatchdog()
+      gateway.start()
+      announceStart()
+      let code = try loop.run()
+      log.flush()
+      return ExitStatus(rawValue: code) ?? .software
+    } catch {
+      throw StartFailure(.software, error.description)
+    }
+  }
+}
+
+// MARK: Making
+
+extension Daemon {
+  /// The parts in the order of their making.
+  private struct Parts {
+    let loop: EventLoop
+    let log: Log
+    let gateway: Gateway
+    let server: LocalServer
+
+    init(
+      _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
+      _ environment: (String) -> String?
+    ) throws(SystemError) {
+      loop = try EventLoop()
+      let isJournal = Journal.isConnected(environment: environment)
+      let text = TextLog(descriptor: STDERR_FILENO, time: loop.time)
+      log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
+      log.level = configuration.log.level
+      let random = SystemRandom()
+      let dialer = try WebSocketDialer(loop: loop, random: random)
+      let kind = SocketIOKind(
+        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+      gateway = Gateway(
+        configuration: configuration,
+        identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
+        seams: GatewaySeams(
+          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
+          residentBytes: { ResidentMemory.bytes }))
+      server = try LocalServer(gateway: gateway, loop: loop)
+    }
+  }
+
+  private func connectParts() {
+    gateway.onFact = { [unowned self] in heard($0) }
+    gateway.onClose = { [unowned self] in server.close($0) }
+    status.summary = { [unowned self] in summary }
+    status.publish = { [unowned self] in notifier.status($0) }
+    server.onTrouble = { [unowned self] trouble in
+      switch trouble {
+      case .noDescriptor: log.record(LogRecord(.descriptorsExhausted))
+      case .failed(let error): log.record(LogRecord(.acceptFailed, [.detail: error.description]))
+      }
+    }
+  }
+
+  private func announceStart() {
+    for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
+    for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
+    log.record(
+      LogRecord(.started, [.version: GatewayVersion.current, .path: listeners.path ?? "passed by systemd"]))
+    announceReady()
+  }
+
+  private func announceReady() {
+    let summary = summary
+    notifier.ready(status: summary)
+    status.published(summary)
+  }
+
+  private var summary: String {
+    refusal.map { "\(gateway.summary); configuration refused: \($0)" } ?? gateway.summary
+  }
+}
+
+// MARK: Living
+
+extension Daemon {
+  private func heard(_ fact: GatewayFact) {
+    for record in FactLog.records(for: fact) { log.record(record) }
+    switch fact {
+    case .reloaded:
+      log.level = gateway.configuration.log.level
+      refusal = nil
+      for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
+      announceReady()
+    case .reloadRefused(let problems):
+      refusal = problems.first
+      announceReady()
+    case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
+      .sendFailed, .stopping, .internalError:
+      status.changed()
+    }
+  }
+
+  /// The first signal asks for an orderly stop, the second one for an end at once.
+  private func stop(_ signal: String) {
+    guard !isStopping else { return loop.exit(ExitStatus.success.rawValue) }
+    isStopping = true
+    status.stop()
+    notifier.stopping()
+    // Systemd keeps newcomers for the next daemon; on a socket of our own they are told to come again.
+    if listeners.arePassed { server.stopAccepting() }
+    let deadline = loop.time.now + gateway.configuration.limits.stop
+    gateway.stop(reason: signal) { [unowned self] in
+      // Whatever the upstreams took of the time, the clients get a moment to read.
+      drain(until: max(deadline, loop.time.now + .milliseconds(500)))
+    }
+  }
+
+  /// Ends when every client has taken its last words, or at the deadline.
+  private func drain(until deadline: MonotonicInstant) {
+    server.flush()
+    guard server.sessionCount > 0, loop.time.now < deadline else { return loop.exit(ExitStatus.success.rawValue) }
+    loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
+  }
+}

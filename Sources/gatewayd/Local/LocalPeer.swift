@@ -1,0 +1,30 @@
+import GatewayCore
+
+/// One local client's socket. Plain data in one contiguous table; what the client is and may do is its session's.
+struct LocalPeer {
+  /// How far the end of the connection has come.
+  enum Phase {
+    /// The slot is free. May become `open`.
+    case vacant
+    /// Lines are read, output is written. May become `halfClosed`, `leaving`, `lingering` or `vacant`.
+    case open
+    /// The client will send nothing more; output is still written. May become `leaving` or `vacant`.
+    case halfClosed
+    /// The session is over: what is pending is still written, input is ignored, until the deadline. May become
+    /// `lingering` or `vacant`.
+    case leaving
+    /// Everything is written and our direction is shut; input is read and thrown away until the client closes or the
+    /// deadline comes, so that the client reads our last words instead of a reset. May become `vacant`.
+    case lingering
+  }
+
+  var phase = Phase.vacant
+  /// What the socket is watched for. Without `readable` in `open`, reading is held because the client does not take
+  /// its output; with `writable`, output waits for room in the kernel.
+  var interest: Epoll.Readiness = []
+  var descriptor: Int32 = -1
+  var generation: UInt32 = 0
+  var session: LocalSession?
+  /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
+  var input: LineBuffer?
+}

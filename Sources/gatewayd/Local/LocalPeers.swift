@@ -1,0 +1,260 @@
+import GatewayCore
+import Glibc
+
+/// The sockets of all local clients: bytes in, lines to the sessions, outputs to the kernel. Members of one epoll set.
+final class LocalPeers {
+  private let gateway: Gateway
+  private let epoll: Epoll
+  private let timers: Timers
+  private var slots: ContiguousArray<LocalPeer> = []
+  private var vacant: [UInt32] = []
+  private var lingering = 0
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
+
+  /// Bytes read from one client per turn: nobody can hold the loop.
+  static let readLimit = 65_536
+  /// How long a client that is turned out may take to read its last words.
+  static let lingerLimit: Duration = .seconds(1)
+  /// Sockets that may linger at a time; further ones close at once.
+  static let lingeringLimit = 256
+
+  init(gateway: Gateway, epoll: Epoll, timers: Timers) {
+    self.gateway = gateway
+    self.epoll = epoll
+    self.timers = timers
+  }
+
+  deinit {
+    for peer in slots where peer.phase != .vacant { Glibc.close(peer.descriptor) }
+    buffer.deallocate()
+  }
+
+  /// Open sockets, lingering ones included.
+  var count: Int { slots.count - vacant.count }
+  /// Sockets with a session.
+  var sessionCount: Int { count - lingering }
+
+  /// Takes over an accepted socket.
+  func admit(_ descriptor: Int32) throws(SystemError) {
+    let credentials: PeerCredentials
+    let tag = occupy(descriptor)
+    do throws(SystemError) {
+      credentials = try LocalSocket.credentials(of: descriptor)
+      try epoll.add(descriptor, .readable, tag: tag.bits)
+    } catch {
+      vacate(Int(tag.slot))
+      throw error
+    }
+    switch gateway.attach(credentials, tag: tag.number) {
+    case .admitted(let session):
+      slots[Int(tag.slot)].session = session
+    case .refused(let words):
+      _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+      linger(Int(tag.slot))
+    }
+  }
+
+  /// Closes a client's socket at once.
+  func close(_ session: LocalSession) {
+    let tag = PeerTag(session.output.pointee.tag)
+    if isCurrent(tag) { vacate(Int(tag.slot)) }
+  }
+
+  /// Acts on what epoll said about a client.
+  func ready(_ tag: PeerTag, _ readiness: Epoll.Readiness) {
+    let slot = Int(tag.slot)
+    guard isCurrent(tag) else { return }
+    if readiness.contains(.writable), let output = slots[slot].session?.output {
+      write(slot, output)
+      guard isCurrent(tag) else { return }
+    }
+    let isOver = !readiness.isDisjoint(with: [.hungUp, .failed])
+    guard isOver || readiness.contains(.readable) else { return }
+    switch slots[slot].phase {
+    case .open: read(slot)
+    case .halfClosed, .leaving: if isOver { vacate(slot) }
+    case .lingering: discard(slot)
+    case .vacant: break
+    }
+  }
+
+  /// Writes every output that has something to write. What the sessions add meanwhile is written too, within reason.
+  func flush() {
+    for _ in 0..<8 where gateway.outputs.hasDirty {
+      gateway.outputs.drain { output in
+        let tag = PeerTag(output.pointee.tag)
+        if isCurrent(tag) { flush(Int(tag.slot), output) }
+      }
+    }
+    guard gateway.outputs.hasDirty else { return }
+    // Clients that read as fast as we write: let the others have a turn and let epoll call us back.
+    gateway.outputs.drain { output in
+      let tag = PeerTag(output.pointee.tag)
+      guard isCurrent(tag) else { return }
+      watch(Int(tag.slot), slots[Int(tag.slot)].interest.union(.writable))
+    }
+  }
+}
+
+// MARK: Reading
+
+extension LocalPeers {
+  private func read(_ slot: Int) {
+    switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
+    case .moved(let count): take(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .wouldBlock: return
+    case .ended: ended(slot)
+    case .broken: vacate(slot)
+    }
+  }
+
+  /// Cuts bytes into lines for the session.
+  private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+    guard let session = slots[slot].session else { return }
+    var input = slots[slot].input ?? LineBuffer(limit: gateway.configuration.limits.line)
+    slots[slot].input = nil
+    do throws(LineTooLong) {
+      try input.append(bytes.bytes) { line in
+        // A line behind the one that ended the session.
+        guard !session.output.pointee.closesWhenFlushed else { return }
+        session.receive(line: line)
+      }
+      if !input.isEmpty { slots[slot].input = input }
+    } catch {
+      session.receiveOversizedLine()
+    }
+    // A client that only writes fills its own send buffer and stops there.
+    if !session.wantsInput { watch(slot, slots[slot].interest.subtracting(.readable)) }
+  }
+
+  /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
+  private func ended(_ slot: Int) {
+    guard !LocalSocket.isHungUp(slots[slot].descriptor) else { return vacate(slot) }
+    if slots[slot].input != nil { withUnsafeBytes(of: UInt8(ascii: "\n")) { take(slot, $0) } }
+    slots[slot].input = nil
+    slots[slot].phase = .halfClosed
+    watch(slot, slots[slot].interest.subtracting(.readable))
+    slots[slot].session?.endOfInput()
+  }
+
+  private func discard(_ slot: Int) {
+    switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
+    case .moved, .wouldBlock: return
+    case .ended, .broken: vacate(slot)
+    }
+  }
+}
+
+// MARK: Writing
+
+extension LocalPeers {
+  /// Writes, unless epoll has yet to say that there is room.
+  private func flush(_ slot: Int, _ output: ClientOutputs.Pointer) {
+    let interest = slots[slot].interest
+    guard interest.contains(.writable) else { return write(slot, output) }
+    if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
+  }
+
+  /// One write. Whatever the kernel does not take waits for epoll to say that there is room.
+  private func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
+    var interest = slots[slot].interest.subtracting(.writable)
+    let pending = output.pointee.pending
+    if pending.count > 0 {
+      let written: Int
+      switch LocalSocket.write(slots[slot].descriptor, pending) {
+      case .moved(let count): written = count
+      case .wouldBlock, .ended: written = 0
+      // Nobody reads any more. What the client has sent before is still read until its end.
+      case .broken: written = pending.count
+      }
+      if written < pending.count { interest.insert(.writable) }
+      if written > 0 {
+        output.pointee.consume(written)
+        slots[slot].session?.outputDrained()
+      }
+    }
+    if slots[slot].phase == .open, slots[slot].session?.wantsInput == true { interest.insert(.readable) }
+    if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
+    watch(slot, interest)
+  }
+
+  /// The session is over. Goes on until everything is written or the deadline has come.
+  private func leave(_ slot: Int, _ output: ClientOutputs.Pointer, _ interest: Epoll.Readiness) {
+    guard output.pointee.count > 0 else {
+      return slots[slot].phase == .halfClosed ? vacate(slot) : linger(slot)
+    }
+    watch(slot, interest.subtracting(.readable))
+    guard slots[slot].phase != .leaving else { return }
+    slots[slot].phase = .leaving
+    slots[slot].input = nil
+    vacate(after: gateway.configuration.limits.stop, slot)
+  }
+
+  /// The session's end is written; the socket stays a moment for the client to read it.
+  private func linger(_ slot: Int) {
+    if let session = slots[slot].session { gateway.detach(session) }
+    slots[slot].session = nil
+    slots[slot].input = nil
+    guard lingering < Self.lingeringLimit else { return vacate(slot) }
+    lingering += 1
+    slots[slot].phase = .lingering
+    LocalSocket.endOutput(slots[slot].descriptor)
+    watch(slot, .readable)
+    vacate(after: Self.lingerLimit, slot)
+  }
+
+  private func watch(_ slot: Int, _ interest: Epoll.Readiness) {
+    guard interest != slots[slot].interest else { return }
+    let tag = tag(of: slot)
+    slots[slot].interest = interest
+    // The kernel needs no memory for a change, so it cannot fail for a member.
+    try? epoll.modify(slots[slot].descriptor, interest, tag: tag.bits)
+  }
+}
+
+// MARK: Slots
+
+extension LocalPeers {
+  private func isCurrent(_ tag: PeerTag) -> Bool {
+    let slot = Int(tag.slot)
+    return slot < slots.count && slots[slot].generation == tag.generation && slots[slot].phase != .vacant
+  }
+
+  private func tag(of slot: Int) -> PeerTag {
+    PeerTag(slot: UInt32(slot), generation: slots[slot].generation)
+  }
+
+  private func occupy(_ descriptor: Int32) -> PeerTag {
+    let slot: Int
+    if let free = vacant.popLast() {
+      slot = Int(free)
+    } else {
+      slot = slots.count
+      slots.append(LocalPeer())
+    }
+    slots[slot].phase = .open
+    slots[slot].descriptor = descriptor
+    slots[slot].interest = .readable
+    return tag(of: slot)
+  }
+
+  /// Closes a client's socket and frees its slot.
+  private func vacate(_ slot: Int) {
+    let peer = slots[slot]
+    if peer.phase == .lingering { lingering -= 1 }
+    slots[slot] = LocalPeer()
+    slots[slot].generation = peer.generation &+ 1
+    vacant.append(UInt32(slot))
+    epoll.remove(peer.descriptor)
+    Glibc.close(peer.descriptor)
+    if let session = peer.session { gateway.detach(session) }
+  }
+
+  private func vacate(after limit: Duration, _ slot: Int) {
+    let tag = tag(of: slot)
+    timers.after(limit) { [weak self] in
+      guard let self, isCurrent(tag) else { return }
+      vacate(slot)
+    }
+  }
+}

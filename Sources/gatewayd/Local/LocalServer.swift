@@ -1,0 +1,113 @@
+import CLinux
+import GatewayCore
+import Glibc
+
+/// Serves the local protocol on any number of listening sockets. Listeners and clients are members of one inner epoll
+/// set, which the loop watches as a single descriptor: a batch of ready clients, then one write for each that has output.
+final class LocalServer {
+  /// Why newcomers cannot be served at the moment.
+  enum Trouble: Equatable {
+    /// The process has no descriptor left; the newcomer was told and closed.
+    case noDescriptor
+    /// The kernel refused for another reason; accepting rests for `restLimit`.
+    case failed(SystemError)
+  }
+
+  /// Told about trouble, for the log.
+  var onTrouble: ((Trouble) -> Void)?
+
+  private let epoll: Epoll
+  private let peers: LocalPeers
+  private let timers: Timers
+  private var listeners: [Int32] = []
+  private var spare = SpareDescriptor()
+  private var source: EventLoop.IOSource?
+
+  /// Newcomers accepted from one listener per turn.
+  private static let acceptLimit = 64
+  /// How long accepting rests when the kernel cannot serve it.
+  private static let restLimit: Duration = .milliseconds(250)
+
+  init(gateway: Gateway, loop: EventLoop) throws(SystemError) {
+    epoll = try Epoll()
+    timers = loop.timers
+    peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers)
+    source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
+    loop.beforeSleep = { [unowned self] in peers.flush() }
+  }
+
+  /// Open sockets of local clients, those included that only wait for their end to be read.
+  var clientCount: Int { peers.count }
+  /// Local clients whose conversation is not over.
+  var sessionCount: Int { peers.sessionCount }
+
+  /// Accepts clients from a listening, non-blocking socket, which stays the caller's.
+  func listen(on descriptor: Int32) throws(SystemError) {
+    try epoll.add(descriptor, .readable, tag: PeerTag.listener(listeners.count).bits)
+    listeners.append(descriptor)
+  }
+
+  /// Leaves further newcomers in the backlog, for the next daemon that listens on the same socket.
+  func stopAccepting() {
+    listeners.forEach(epoll.remove)
+    listeners = []
+  }
+
+  /// Writes what is pending now, without waiting for the loop to do it.
+  func flush() { peers.flush() }
+
+  /// Closes a client's socket at once, whatever it has not read.
+  func close(_ session: LocalSession) { peers.close(session) }
+
+  private func serve() {
+    epoll.wait { bits, readiness in
+      let tag = PeerTag(bits)
+      if let index = tag.listenerIndex { accept(index) } else { peers.ready(tag, readiness) }
+    }
+    peers.flush()
+  }
+
+  private func accept(_ index: Int) {
+    guard index < listeners.count else { return }
+    for _ in 0..<Self.acceptLimit {
+      let descriptor = gw_accept(listeners[index])
+      guard descriptor >= 0 else { return acceptFailed(index) }
+      do throws(SystemError) {
+        try peers.admit(descriptor)
+      } catch {
+        onTrouble?(.failed(error))
+      }
+    }
+  }
+
+  private func acceptFailed(_ index: Int) {
+    let error = SystemError("accept a local client")
+    switch error.code {
+    // Nobody is waiting, or the one who was is gone: the next turn finds the others.
+    case EAGAIN, EINTR, ECONNABORTED: return
+    case EMFILE, ENFILE:
+      let listener = listeners[index]
+      if spare.lend({ Self.turnAway(listener) }) { onTrouble?(.noDescriptor) } else { rest(index, error) }
+    default: rest(index, error)
+    }
+  }
+
+  private static func turnAway(_ listener: Int32) {
+    let descriptor = gw_accept(listener)
+    guard descriptor >= 0 else { return }
+    let words = LocalReply.error(
+      nil, LocalError(.quotaExceeded, "the daemon has no file descriptor left: try again later, or raise LimitNOFILE="))
+    _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+    Glibc.close(descriptor)
+  }
+
+  private func rest(_ index: Int, _ error: SystemError) {
+    onTrouble?(.failed(error))
+    let listener = listeners[index]
+    epoll.remove(listener)
+    timers.after(Self.restLimit) { [weak self] in
+      guard let self, index < listeners.count, listeners[index] == listener else { return }
+      try? epoll.add(listener, .readable, tag: PeerTag.listener(index).bits)
+    }
+  }
+}

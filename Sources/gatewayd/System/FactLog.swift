@@ -1,0 +1,78 @@
+import GatewayCore
+
+/// What the core reports, as log records.
+enum FactLog {
+  static func records(for fact: GatewayFact) -> [LogRecord] {
+    switch fact {
+    case .clientAttached(let client): [record(.clientAttached, client)]
+    case .clientDetached(let client): [record(.clientDetached, client)]
+    case .clientDropped(let client, let reason): [record(.clientDropped, client, reason: reason)]
+    case .quotaExceeded(let uid, let quota): [LogRecord(.quotaExceeded, [.uid: String(uid), .quota: quota])]
+    case .connectionMoved(let connection, let from, let to): [moved(connection, from, to)]
+    case .connectionReleased(let connection): [record(.connectionReleased, connection)]
+    case .sendFailed(let connection, let command, let outcome):
+      [record(.sendFailed, connection, [.command: command, .outcome: outcome])]
+    case .reloaded(let changed): reloaded(changed)
+    case .reloadRefused(let problems): problems.map(refused)
+    case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]
+    case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
+    }
+  }
+
+  /// Something about the configuration that is worth mentioning and no mistake.
+  static func record(warning: ConfigurationProblem) -> LogRecord {
+    LogRecord(.configurationWarning, [.file: warning.file, .line: String(warning.line), .detail: warning.message])
+  }
+
+  private static func moved(_ connection: ConnectionFact, _ from: ConnectionState, _ to: ConnectionState) -> LogRecord {
+    switch to {
+    case .connected: return record(.connectionUp, connection)
+    case .disconnected:
+      let isWanted = connection.reason == .idle || connection.reason == .requested || connection.reason == .draining
+      return LogRecord(
+        .connectionDown, level: isWanted ? .info : nil,
+        [
+          .upstream: connection.upstream, .url: connection.url, .namespace: connection.namespace,
+          .connection: connection.connection, .from: from.rawValue, .reason: connection.reason?.rawValue,
+          .detail: connection.detail, .attempt: String(connection.attempt),
+          .retryIn: connection.retryIn.map { String($0) },
+        ])
+    case .created, .reconnecting: return record(.connectionAttempt, connection)
+    case .released: return record(.connectionReleased, connection)
+    }
+  }
+
+  private static func record(
+    _ kind: LogKind, _ connection: ConnectionFact, _ more: KeyValuePairs<LogField, String?> = [:]
+  ) -> LogRecord {
+    var record = LogRecord(
+      kind,
+      [
+        .upstream: connection.upstream, .url: connection.url, .namespace: connection.namespace,
+        .connection: connection.connection,
+      ])
+    record.facts += LogRecord(kind, more).facts
+    return record
+  }
+
+  private static func record(_ kind: LogKind, _ client: ClientFact, reason: String? = nil) -> LogRecord {
+    LogRecord(
+      kind,
+      [
+        .client: client.client, .name: client.name, .uid: String(client.uid), .pid: String(client.pid),
+        .reason: reason,
+      ])
+  }
+
+  private static func reloaded(_ changed: [String]) -> [LogRecord] {
+    let waiting = changed.filter(ConfigurationChange.readAtStart.contains)
+    let done = LogRecord(
+      .configurationReloaded, [.changed: changed.isEmpty ? "nothing" : changed.joined(separator: ",")])
+    return waiting.isEmpty ? [done] : [done, LogRecord(.restartNeeded, [.restart: waiting.joined(separator: ",")])]
+  }
+
+  private static func refused(_ problem: ConfigurationProblem) -> LogRecord {
+    LogRecord(
+      .configurationRefused, [.file: problem.file, .line: String(problem.line), .detail: problem.message])
+  }
+}

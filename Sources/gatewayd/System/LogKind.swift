@@ -1,0 +1,73 @@
+import GatewayCore
+
+/// The classes of log records. Each has one message, one level and one identifier, by which `journalctl` finds and
+/// explains all records of the class.
+enum LogKind: CaseIterable, Hashable, Sendable {
+  case started, stopping
+  case connectionUp, connectionDown, connectionAttempt, connectionReleased
+  case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
+  case configurationReloaded, configurationRefused, configurationWarning, restartNeeded
+  case socketIgnored, descriptorsExhausted, acceptFailed, internalError
+
+  var message: String {
+    switch self {
+    case .started: "started"
+    case .stopping: "stopping"
+    case .connectionUp: "connected"
+    case .connectionDown: "connection down"
+    case .connectionAttempt: "connecting"
+    case .connectionReleased: "connection released"
+    case .clientAttached: "client attached"
+    case .clientDetached: "client left"
+    case .clientDropped: "client disconnected"
+    case .quotaExceeded: "quota exceeded"
+    case .sendFailed: "send not delivered"
+    case .configurationReloaded: "configuration reloaded"
+    case .configurationRefused: "configuration refused, the old one stays in force"
+    case .configurationWarning: "configuration"
+    case .restartNeeded: "some changes of the configuration wait for a restart"
+    case .socketIgnored: "ignored a socket that systemd passed"
+    case .descriptorsExhausted: "no file descriptor left for a new client"
+    case .acceptFailed: "cannot accept clients for the moment"
+    case .internalError: "internal error"
+    }
+  }
+
+  /// Level of a record that names none.
+  var level: LogLevel {
+    switch self {
+    case .configurationRefused, .descriptorsExhausted, .acceptFailed, .internalError: .error
+    case .connectionDown, .clientDropped, .quotaExceeded, .sendFailed, .configurationWarning, .restartNeeded,
+      .socketIgnored:
+      .warning
+    case .started, .stopping, .configurationReloaded: .notice
+    case .connectionUp: .info
+    case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
+    }
+  }
+
+  /// `MESSAGE_ID=`: 128 bits in hexadecimal that never change once released.
+  var identifier: String {
+    switch self {
+    case .started: "110a38b3b8e644d5a4428a16a4595f55"
+    case .stopping: "08d02d3ba5634157a6ca282f429c1ffc"
+    case .connectionUp: "70323c2b4dd840eca3ae5b8a06890038"
+    case .connectionDown: "8f06a621e4d5462bbd166d554b776a39"
+    case .connectionAttempt: "2d59442ceff74a2daf9bf1d71a855749"
+    case .connectionReleased: "dbee48bde7f04469bc564f32a4c4d5d1"
+    case .clientAttached: "c1cc05b26e364f6fa02be7a7f75fe8c8"
+    case .clientDetached: "1ee36c62a00e4c0fa162c82bdce9797e"
+    case .clientDropped: "3d0a0321db14450c8a30be61f5e33801"
+    case .quotaExceeded: "76545f19dc72468d8fb8b73ba0f80d8d"
+    case .sendFailed: "f6b79991351d4913b819c99b9680cafd"
+    case .configurationReloaded: "ba6a789f0f1e4b8aa55e73c25cddb80c"
+    case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
+    case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
+    case .restartNeeded: "9d41d3923c64414a95004ccc6049f933"
+    case .socketIgnored: "56b4136c5d3944dbb2f3feb8076bdb18"
+    case .descriptorsExhausted: "18dff9994724415e90214e37c847356e"
+    case .acceptFailed: "205a24a0b051465d8a85cdce41d5c7a6"
+    case .internalError: "a629c7ff59574099a50a19fe2037d44c"
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import GatewayCore
+
+/// One record of the log: a constant message and its facts. Holds no payload and no secret.
+struct LogRecord: Equatable {
+  struct Fact: Equatable {
+    var field: LogField
+    var value: String
+  }
+
+  var kind: LogKind
+  var level: LogLevel
+  var facts: [Fact]
+
+  /// A fact whose value is nil is left out. Values longer than `valueLimit` bytes are cut.
+  init(_ kind: LogKind, level: LogLevel? = nil, _ facts: KeyValuePairs<LogField, String?> = [:]) {
+    self.kind = kind
+    self.level = level ?? kind.level
+    self.facts = facts.compactMap { field, value in value.map { Fact(field: field, value: Self.cut($0)) } }
+  }
+
+  /// Longest value of a fact, in bytes.
+  static let valueLimit = 1_024
+
+  /// The message with its facts: `connection lost upstream=chat reason=closed detail="the server closed the link"`.
+  /// Control characters are escaped: a server must not write to the administrator's terminal.
+  var text: String {
+    facts.reduce(kind.message) { $0 + " " + $1.field.rawValue + "=" + Self.quoted($1.value) }
+  }
+
+  /// What makes a later record the same fact again.
+  var identity: Identity {
+    Identity(kind: kind, values: facts.filter(\.field.identifies).map(\.value))
+  }
+
+  struct Identity: Hashable {
+    var kind: LogKind
+    var values: [String]
+  }
+
+  private static func cut(_ value: String) -> String {
+    guard value.utf8.count > valueLimit else { return value }
+    return String(decoding: value.utf8.prefix(valueLimit - 3), as: UTF8.self) + "\u{2026}"
+  }
+
+  private static func quoted(_ value: String) -> String {
+    let plain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !isUnsafe($0) }
+    if plain, !value.isEmpty { return value }
+    var text = "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case _ where isUnsafe(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+
+  /// Control characters, and those that change the direction of text.
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import GatewayCore
+
+extension CurlProblem {
+  /// What this means for an upstream, in a sentence for a person.
+  func failure(dialing request: DialRequest) -> UpstreamFailure {
+    let place = (request.host.contains(":") ? "[\(request.host)]" : request.host) + ":\(request.port)"
+    switch kind {
+    case .nameNotResolved:
+      return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
+    case .notConnected(let code):
+      let reason = code == 0 ? text : SystemError.text(of: code).lowercased()
+      return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
+    case .timedOut(let phase):
+      return UpstreamFailure(.timeout, Self.sentence(for: phase, place, request))
+    case .certificateRefused:
+      return UpstreamFailure(.tls, "the certificate of \(place) was not accepted: \(reason)")
+    case .badCertificateFile:
+      return UpstreamFailure(.tls, "a certificate or key file cannot be used: \(fileReason)")
+    case .tls where text.contains("wrong version number") || text.contains("packet length too long"):
+      return UpstreamFailure(.tls, "\(place) does not speak TLS: use ws:// or http:// if that is meant")
+    case .tls:
+      return UpstreamFailure(.tls, "the TLS handshake with \(place) failed: \(reason)")
+    case .lost where text.contains(" alert "):
+      return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
+    case .lost:
+      return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
+    case .other:
+      return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
+    }
+  }
+
+  /// The part of libcurl's sentence that says why: OpenSSL's own reason stands behind its last double colon, a
+  /// certificate's behind the first colon.
+  private var reason: String {
+    var reason = text[...]
+    if let mark = reason.ranges(of: "::").last {
+      reason = reason[mark.upperBound...]
+    } else if let mark = reason.firstRange(of: "SSL certificate problem: ") ?? reason.firstRange(of: "SSL: ") {
+      reason = reason[mark.upperBound...]
+    }
+    if let errno = reason.firstRange(of: ", errno ") { reason = reason[..<errno.lowerBound] }
+    return String(reason)
+  }
+
+  /// For a file, libcurl's words name it, and OpenSSL's reason stands in their middle.
+  private var fileReason: String {
+    guard let mark = text.firstRange(of: ", OpenSSL error") else { return text }
+    let reason = reason[...]
+    return text[..<mark.lowerBound] + ": " + reason[..<(reason.firstRange(of: ", (")?.lowerBound ?? reason.endIndex)]
+  }
+
+  private static func sentence(for phase: Phase, _ place: String, _ request: DialRequest) -> String {
+    let limit = "within \(request.phaseLimit.shortText)"
+    switch phase {
+    case .name: return "the name \(request.host) was not resolved \(limit)"
+    case .tcp: return "\(place) did not accept the connection \(limit)"
+    case .tls where request.secure: return "\(place) did not finish the TLS handshake \(limit)"
+    case .tls: return "\(place) did not get ready \(limit)"
+    }
+  }
+}
+
+extension Duration {
+  /// Such as `10 s` or `1500 ms`.
+  var shortText: String {
+    milliseconds.isMultiple(of: 1_000) ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
+  }
+}

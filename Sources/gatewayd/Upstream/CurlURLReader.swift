@@ -1,0 +1,147 @@
+import CCurlURL
+import GatewayCore
+import Glibc
+
+/// Reads URLs with libcurl's parser: the same one that the connection is later made with, so that nothing can be
+/// understood in two ways.
+final class CurlURLReader: URLReader {
+  /// Longest URL accepted, in bytes.
+  static let lengthLimit = 8_000
+
+  /// Any scheme is read; which ones can be served is the caller's question. Paths and queries stay as written.
+  func read(_ text: String) throws(URLProblem) -> UpstreamURL {
+    try Self.checkCharacters(text)
+    let start = try Self.endOfScheme(text)
+    guard let handle = curl_url() else { throw URLProblem("out of memory") }
+    defer { curl_url_cleanup(handle) }
+    let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
+    let result = curl_url_set(handle, CURLUPART_URL, text, flags)
+    guard result == CURLUE_OK else { throw Self.problem(result) }
+    return try Parts(handle: handle, behindScheme: text[start...]).url()
+  }
+
+  private static func checkCharacters(_ text: String) throws(URLProblem) {
+    guard !text.isEmpty else { throw URLProblem("the URL is empty; write for example https://example.org") }
+    guard text.utf8.count <= lengthLimit else {
+      throw URLProblem("the URL is longer than \(lengthLimit) bytes")
+    }
+    for byte in text.utf8 {
+      if byte == 32 { throw URLProblem("the URL contains a space; write %20 instead") }
+      if byte < 32 || byte == 127 { throw URLProblem("the URL contains a control character; remove it") }
+    }
+  }
+
+  /// Where the host part begins. libcurl is content with one slash or three, and guesses a scheme from the host's name.
+  private static func endOfScheme(_ text: String) throws(URLProblem) -> String.Index {
+    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
+      throw URLProblem("the URL has no scheme; write for example https://\(text.prefix(while: \.isHostCharacter))")
+    }
+    let start = text.index(colon, offsetBy: 3)
+    guard !text[start...].hasPrefix("/") else { throw Parts.noHost }
+    return start
+  }
+
+  private static func problem(_ code: CURLUcode) -> URLProblem {
+    switch code {
+    case CURLUE_BAD_SCHEME, CURLUE_NO_SCHEME, CURLUE_UNSUPPORTED_SCHEME:
+      URLProblem("the URL's scheme is malformed; write for example https://example.org")
+    case CURLUE_BAD_PORT_NUMBER: Parts.badPort
+    case CURLUE_NO_HOST: Parts.noHost
+    case CURLUE_BAD_HOSTNAME: URLProblem("the URL's host name contains a character that host names cannot have")
+    case CURLUE_BAD_IPV6:
+      URLProblem("the URL's IPv6 address is malformed; write it in brackets, as in https://[::1]:8080")
+    case CURLUE_BAD_LOGIN, CURLUE_BAD_USER, CURLUE_BAD_PASSWORD, CURLUE_URLDECODE:
+      URLProblem("the URL's user or password is malformed; percent-encode its special characters")
+    case CURLUE_LACKS_IDN: URLProblem("the URL's host name cannot be converted; write it in its ASCII (xn--) form")
+    default: URLProblem("the URL is malformed: \(String(cString: curl_url_strerror(code)))")
+    }
+  }
+
+  /// Fetches the parts of one parsed URL.
+  private struct Parts {
+    let handle: OpaquePointer
+    /// The URL's text from its authority on.
+    let behindScheme: Substring
+
+    static let noHost = URLProblem("the URL names no host; write for example https://example.org")
+    static let badPort = URLProblem("the URL's port is not a number from 1 to 65535")
+
+    func url() throws(URLProblem) -> UpstreamURL {
+      guard let scheme = part(CURLUPART_SCHEME) else { throw CurlURLReader.problem(CURLUE_NO_SCHEME) }
+      return UpstreamURL(
+        scheme: scheme, userInfo: try userInfo(), host: try host(), port: try port(), path: path(),
+        query: part(CURLUPART_QUERY), fragment: part(CURLUPART_FRAGMENT))
+    }
+
+    /// Lower case, in its ASCII form, without brackets.
+    private func host() throws(URLProblem) -> String {
+      guard part(CURLUPART_ZONEID) == nil else {
+        throw URLProblem("the URL's IPv6 address has a zone, which cannot be used here; write the address without %")
+      }
+      var pointer: UnsafeMutablePointer<CChar>?
+      let result = Self.inUTF8 { curl_url_get(handle, CURLUPART_HOST, &pointer, UInt32(CURLU_PUNYCODE)) }
+      guard result == CURLUE_OK || result == CURLUE_NO_HOST else { throw CurlURLReader.problem(result) }
+      var host = take(pointer)?.lowercased() ?? ""
+      if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+      guard !host.isEmpty else { throw Self.noHost }
+      return host
+    }
+
+    /// libcurl takes host names as text of the thread's locale, which is ASCII in a daemon.
+    private static func inUTF8(_ body: () -> CURLUcode) -> CURLUcode {
+      guard let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return body() }
+      let before = uselocale(utf8)
+      defer {
+        uselocale(before)
+        freelocale(utf8)
+      }
+      let result = body()
+      return result == CURLUE_OUT_OF_MEMORY ? CURLUE_LACKS_IDN : result
+    }
+
+    private func port() throws(URLProblem) -> UInt16? {
+      guard let digits = part(CURLUPART_PORT) else { return nil }
+      guard let port = UInt16(digits), port > 0 else { throw Self.badPort }
+      return port
+    }
+
+    private func userInfo() throws(URLProblem) -> String? {
+      let user = try decoded(CURLUPART_USER)
+      let password = try decoded(CURLUPART_PASSWORD)
+      guard user != nil || password != nil else { return nil }
+      guard user?.contains(":") != true else { throw URLProblem("the URL's user name contains a colon") }
+      return (user ?? "") + ":" + (password ?? "")
+    }
+
+    private func decoded(_ part: CURLUPart) throws(URLProblem) -> String? {
+      var pointer: UnsafeMutablePointer<CChar>?
+      let result = curl_url_get(handle, part, &pointer, UInt32(CURLU_URLDECODE))
+      guard result != CURLUE_URLDECODE else { throw CurlURLReader.problem(result) }
+      return take(pointer)
+    }
+
+    /// libcurl invents `/` for an empty path; whether one was written shows in the text itself.
+    private func path() -> String {
+      guard let path = part(CURLUPART_PATH) else { return "" }
+      guard path == "/" else { return path }
+      return behindScheme.prefix { $0 != "?" && $0 != "#" }.contains("/") ? path : ""
+    }
+
+    private func part(_ part: CURLUPart) -> String? {
+      var pointer: UnsafeMutablePointer<CChar>?
+      guard curl_url_get(handle, part, &pointer, 0) == CURLUE_OK else { return nil }
+      return take(pointer)
+    }
+
+    private func take(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
+      guard let pointer else { return nil }
+      defer { curl_free(pointer) }
+      return String(cString: pointer)
+    }
+  }
+}
+
+extension Character {
+  /// Whether it may stand in a host name with a port: what is echoed in an example must not be a secret.
+  fileprivate var isHostCharacter: Bool { isASCII && (isLetter || isNumber || self == "." || self == "-") }
+}

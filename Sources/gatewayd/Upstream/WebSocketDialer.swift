@@ -1,0 +1,50 @@
+import GatewayCore
+
+/// Dials WebSockets, and holds what all of them share on one loop.
+final class WebSocketDialer: TransportDialer {
+  let loop: EventLoop
+  let multi: CurlMulti
+  let random: any RandomSource
+  let blocks = SendQueue.Pool()
+  /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
+  let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+  /// Transports that were let go of and are still saying goodbye.
+  private var leaving: [ObjectIdentifier: WebSocketTransport] = [:]
+  private var onQuiet: (() -> Void)?
+
+  init(loop: EventLoop, random: any RandomSource) throws(SystemError) {
+    self.loop = loop
+    self.random = random
+    multi = try CurlMulti(loop: loop)
+  }
+
+  deinit { readBuffer.deallocate() }
+
+  func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport {
+    let transport = WebSocketTransport(dialer: self, request: request, receiver: receiver)
+    transport.start()
+    return transport
+  }
+
+  /// Calls back once, later, when no transport is saying goodbye any more: after `WebSocketTransport.farewellLimit` at
+  /// the latest, counted from the last `close()`.
+  func whenQuiet(_ body: @escaping () -> Void) {
+    onQuiet = body
+    if leaving.isEmpty { loop.onNextTurn { [weak self] in self?.checkQuiet() } }
+  }
+
+  /// Keeps a transport alive until `farewellEnded`.
+  func farewellBegan(_ transport: WebSocketTransport) { leaving[ObjectIdentifier(transport)] = transport }
+
+  func farewellEnded(_ transport: WebSocketTransport) {
+    guard leaving.removeValue(forKey: ObjectIdentifier(transport)) != nil else { return }
+    checkQuiet()
+  }
+
+  private func checkQuiet() {
+    guard leaving.isEmpty, let body = onQuiet else { return }
+    onQuiet = nil
+    body()
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What a reload finds changed.
+struct ConfigurationChangeTests {
+  private static let chat = ConfiguredUpstream(
+    url: UpstreamURL(scheme: "https", host: "chat.example"), settings: UpstreamSettings())
+
+  private func change(_ edit: (inout Configuration) -> Void) -> ConfigurationChange {
+    var old = Configuration()
+    old.upstreams = ["a": Self.chat, "b": Self.chat]
+    var new = old
+    edit(&new)
+    return ConfigurationChange(from: old, to: new)
+  }
+
+  @Test func sameConfigurationChangesNothing() {
+    let change = change { _ in }
+    #expect(change.isEmpty)
+    #expect(change.names == [])
+  }
+
+  @Test func upstreamsAreAddedRemovedAndChangedByName() {
+    let change = change {
+      $0.upstreams["a"] = nil
+      $0.upstreams["b"]?.settings.linger = .seconds(1)
+      $0.upstreams["d"] = Self.chat
+      $0.upstreams["c"] = Self.chat
+    }
+    #expect(change.added == ["c", "d"])
+    #expect(change.removed == ["a"])
+    #expect(change.changed == ["b"])
+    #expect(change.names == ["a", "b", "c", "d"])
+  }
+
+  @Test func otherAddressIsAChange() {
+    #expect(change { $0.upstreams["a"]?.url.path = "/admin" }.changed == ["a"])
+  }
+
+  static let tables: [(String, @Sendable (inout Configuration) -> Void)] = [
+    ("socket", { $0.socket.mode = 0o600 }),
+    ("log", { $0.log.level = .debug }),
+    ("limits", { $0.limits.line = 5_000 }),
+    ("state", { $0.state.path = "/srv" }),
+    ("defaults", { $0.defaults.keep = .always }),
+    ("defaults", { $0.adhoc = false }),
+    ("access", { $0.access = [AccessRule(subject: .user(1), upstreams: [], allow: [.send])] }),
+  ]
+
+  @Test(arguments: tables)
+  func changedTableIsNamed(_ table: String, _ edit: @Sendable (inout Configuration) -> Void) {
+    let change = change(edit)
+    #expect(change.tables == [table])
+    #expect(change.names == ["[\(table)]"])
+    #expect(change.needsRestart == (["socket", "state"].contains(table) ? [table] : []))
+  }
+}

@@ -1,0 +1,155 @@
+import Testing
+
+@testable import GatewayCore
+
+/// A line understood, or why not.
+private func parse(_ line: String) throws(LocalRequestFailure) -> LocalRequest {
+  try LocalRequest.parse(Array(line.utf8).span.bytes)
+}
+
+/// The call of one method with these params.
+private func call(_ method: String, _ params: String) throws(LocalRequestFailure) -> LocalCall {
+  try parse(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"#).call
+}
+
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+private let chat = CallTarget(name: .upstream("chat"))
+
+@Suite struct LocalRequestTests {
+  @Test(arguments: [
+    ("hello", "{}", LocalCall.hello(client: nil, version: nil)),
+    ("hello", #"{"client":"backup.sh/2","protocol":1}"#, .hello(client: "backup.sh/2", version: 1)),
+    ("ping", "{}", .ping), ("reload", "{}", .reload), ("rpc.discover", "{}", .discover),
+    ("clients.list", "{}", .clientsList), ("clients.kick", #"{"client":"c17"}"#, .clientsKick(client: "c17")),
+    ("unsubscribe", #"{"subscription":"s1"}"#, .unsubscribe(subscription: "s1")),
+    ("credit", #"{"subscription":"s1","n":5}"#, .credit(subscription: "s1", count: 5)),
+    ("status", "{}", .status(target: nil)), ("status", #"{"upstream":"chat"}"#, .status(target: chat)),
+    (
+      "status", #"{"url":"https://h/admin","namespace":"/admin"}"#,
+      .status(target: CallTarget(name: .url("https://h/admin"), namespace: "/admin"))
+    ),
+    ("reconnect", #"{"upstream":"chat"}"#, .reconnect(chat)),
+    ("disconnect", #"{"upstream":"chat"}"#, .disconnect(chat)),
+    ("release", #"{"upstream":"chat"}"#, .release(chat)),
+    (
+      "wait", #"{"upstream":"chat","state":"connected","timeout":0}"#,
+      .wait(target: chat, state: .connected, timeout: .zero)
+    ),
+    ("rpc.cancel", #"{"id":7}"#, .cancel(id: RequestID(value: .integer(7), text: bytes("7")))),
+    ("rpc.cancel", #"{"id":"x"}"#, .cancel(id: RequestID(value: .string("x"), text: bytes(#""x""#)))),
+    ("respond", #"{"ack":"a81"}"#, .respond(RespondCall(ack: "a81", args: bytes("[]")))),
+    ("respond", #"{"ack":"a81","args":[ 1.0 ]}"#, .respond(RespondCall(ack: "a81", args: bytes("[ 1.0 ]")))),
+  ])
+  func readsTheCall(_ method: String, _ params: String, _ expected: LocalCall) throws {
+    #expect(try call(method, params) == expected)
+  }
+
+  @Test func readsASubscribeWithEverything() throws {
+    var expected = SubscribeCall(
+      target: CallTarget(name: .url("wss://h/x"), namespace: "/x", auth: bytes(#"{"token": "t"}"#)))
+    expected.events = ["chat", "room:*", "a\\*é"]
+    expected.resume = .since(epoch: "e7", sequence: 9_007_199_254_740_991)
+    expected.strict = true
+    expected.state = true
+    expected.answer = true
+    expected.queue = 1
+    expected.onSlow = .pause
+    expected.credit = 0
+    expected.subscription = "mine"
+    #expect(
+      try call(
+        "subscribe",
+        #"""
+        {"url":"wss://h/x","namespace":"/x","auth":{"token": "t"},"events":["chat","room:*","a\\*\u00e9"],
+        "since":{"seq":9007199254740991,"epoch":"e7"},"strict":true,"state":true,"answer":true,"queue":1,
+        "on_slow":"pause","credit":0,"subscription":"mine"}
+        """#) == .subscribe(expected))
+  }
+
+  @Test func readsASubscribeWithNothing() throws {
+    #expect(try call("subscribe", #"{"upstream":"chat"}"#) == .subscribe(SubscribeCall(target: chat)))
+    var last = SubscribeCall(target: chat)
+    last.resume = .last(20)
+    #expect(try call("subscribe", #"{"upstream":"chat","last":20}"#) == .subscribe(last))
+  }
+
+  @Test func readsASendWithEverything() throws {
+    var expected = SendCall(target: chat, event: "message", args: bytes(#"[1.50,{"b":1,"b":2},"é"]"#), delivery: .acked)
+    expected.ttl = .seconds(60)
+    expected.timeout = .milliseconds(1)
+    expected.noQueue = true
+    expected.volatile = true
+    expected.key = "k"
+    let params =
+      #"{"upstream":"chat","event":"message","args":[1.50,{"b":1,"b":2},"é"],"delivery":"acked","ttl":60000,"#
+      + #""timeout":1,"no_queue":true,"volatile":true,"key":"k"}"#
+    #expect(try call("send", params) == .send(expected))
+  }
+
+  @Test func readsASendWithNothing() throws {
+    #expect(
+      try call("send", #"{"upstream":"chat","event":"e","no_queue":false,"volatile":false}"#)
+        == .send(SendCall(target: chat, event: "e", args: bytes("[]"), delivery: .accepted)))
+  }
+
+  @Test func aRequestIsAckedAndHasTenSeconds() throws {
+    var expected = SendCall(target: chat, event: "e", args: bytes("[]"), delivery: .acked)
+    expected.timeout = .seconds(10)
+    #expect(try call("request", #"{"upstream":"chat","event":"e"}"#) == .request(expected))
+    expected.timeout = .zero
+    #expect(try call("request", #"{"upstream":"chat","event":"e","timeout":0}"#) == .request(expected))
+  }
+
+  @Test(arguments: [
+    ("7", RequestID.Value.integer(7)), ("0", .integer(0)), ("-0", .integer(0)),
+    ("9007199254740991", .integer(9_007_199_254_740_991)), ("-9007199254740991", .integer(-9_007_199_254_740_991)),
+    (#""""#, .string("")), (#""a""#, .string("a")), (#""\u0061\n""#, .string("a\n")), (#""7""#, .string("7")),
+    ("\"" + String(repeating: "x", count: 128) + "\"", .string(String(repeating: "x", count: 128))),
+    (#""\#(String(repeating: "\\u0041", count: 128))""#, .string(String(repeating: "A", count: 128))),
+  ])
+  func theIdIsKeptAsItWasWritten(_ text: String, _ value: RequestID.Value) throws {
+    let request = try parse(#"{"jsonrpc":"2.0","id":\#(text),"method":"ping"}"#)
+    #expect(request.id?.value == value)
+    #expect(request.id?.text == bytes(text))
+  }
+
+  @Test func withoutAnIdItIsANotification() throws {
+    #expect(
+      try parse(#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":3}}"#)
+        == LocalRequest(id: nil, call: .cancel(id: RequestID(value: .integer(3), text: []))))
+  }
+
+  @Test(arguments: [
+    #"{"jsonrpc":"2.0","id":1,"method":"credit","params":{"subscription":"s1","n":5}}"#,
+    #"{"params":{"n":5,"subscription":"s1"},"method":"credit","id":1,"jsonrpc":"2.0"}"#,
+    "\t{ \"jsonrpc\" : \"2.0\" ,\r\"id\" : 1 , \"method\" : \"credit\" , \"params\" : { \"subscription\" : \"s1\" , \"n\" : 5 } } ",
+    #"{"json\u0072pc":"2.\u0030","\u0069d":1,"method":"cr\u0065dit","p\u0061rams":{"\u006e":5,"subscripti\u006fn":"\u00731"}}"#,
+    #"{"jsonrpc":"2.0","id":1,"method":"credit","params":{"subscription":"s1","n":5},"trace":{"a":1,"a":2},"x":[]}"#,
+  ])
+  func orderSpaceEscapesAndForeignMembersDoNotMatter(_ line: String) throws {
+    let expected = LocalRequest(
+      id: RequestID(value: .integer(1), text: bytes("1")), call: .credit(subscription: "s1", count: 5))
+    #expect(try parse(line) == expected)
+  }
+
+  @Test func paramsMayBeAbsent() throws {
+    #expect(try parse(#"{"jsonrpc":"2.0","id":1,"method":"status"}"#).call == .status(target: nil))
+  }
+
+  @Test func payloadsAreCarriedVerbatim() throws {
+    let args = #"[ 1.0e+00,-0,"\u00e9\/\ud83d",{ "z":1, "a":{"a":1,"a":[ ]} },123456789012345678901234567890 ]"#
+    let line = #"{"jsonrpc":"2.0","id":1,"method":"send","params":{"upstream":"chat","event":"e","args":\#(args)}}"#
+    #expect(
+      try parse(line).call == .send(SendCall(target: chat, event: "e", args: bytes(args), delivery: .accepted)))
+  }
+
+  @Test func aLineMayBeSixtyFourLevelsDeep() throws {
+    func send(_ levels: Int) throws(LocalRequestFailure) -> LocalCall {
+      let args = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+      return try call("send", #"{"upstream":"chat","event":"e","args":\#(args)}"#)
+    }
+    #expect(throws: Never.self) { try send(62) }
+    #expect(throws: LocalRequestFailure.self) { try send(63) }
+  }
+}

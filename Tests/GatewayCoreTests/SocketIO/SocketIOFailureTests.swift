@@ -1,0 +1,276 @@
+import Testing
+
+@testable import GatewayCore
+
+private let closed = UpstreamFailure(.closed, "the server closed the connection", status: 1006)
+private let timeout = UpstreamFailure(
+  .timeout, "the server did not answer the request for the namespace in time")
+
+@Test func silentServerOfRevisionFiveIsGivenUp() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  rig.advance(.seconds(25))
+  rig.transport.receive("2")
+  #expect(rig.transport.takeSent() == ["3"])
+  rig.advance(.seconds(44))
+  #expect(main.log.take() == [])
+  rig.advance(.seconds(1))
+  rig.turn()
+  #expect(
+    main.log.take() == [
+      .ended(UpstreamFailure(.heartbeat, "the server fell silent: its heartbeat is overdue"))
+    ])
+  #expect(rig.transport.isClosed)
+}
+
+@Test func pingThatWaitsUnreadAfterASleepSavesTheLink() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  rig.advance(.seconds(3_600))
+  rig.transport.receive("2")
+  rig.turn()
+  #expect(main.log.take() == [])
+  #expect(rig.transport.takeSent() == ["3"])
+}
+
+@Test func silentServerOfRevisionThreeIsGivenUp() {
+  let rig = SocketIORig()
+  let main = rig.joinedThree()
+  rig.advance(.seconds(25))
+  #expect(rig.transport.takeSent() == ["2"])
+  rig.advance(.seconds(20))
+  rig.turn()
+  #expect(
+    main.log.take() == [
+      .ended(UpstreamFailure(.heartbeat, "the server fell silent: its heartbeat is overdue"))
+    ])
+}
+
+@Test func eachPhaseOfTheHandshakeHasItsDeadline() {
+  let rig = SocketIORig()
+  let connection = rig.connection()
+  rig.transport.open()
+  rig.advance(.seconds(10))
+  #expect(
+    connection.log.take() == [.ended(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))])
+  #expect(rig.transport.isClosed)
+
+  connection.dial()
+  rig.transport.open()
+  rig.advance(.seconds(9))
+  rig.transport.receive(SocketIORig.handshake)
+  rig.advance(.milliseconds(9_999))
+  #expect(connection.log.take() == [])
+  rig.advance(.milliseconds(1))
+  #expect(connection.log.take() == [.ended(timeout)])
+  #expect(rig.transport.isClosed && rig.kind.linkCount == 0)
+}
+
+@Test func namespaceThatIsNeverAnsweredLeavesTheLinkToTheOthers() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  let slow = rig.connection("/slow")
+  rig.advance(.seconds(10))
+  #expect(slow.log.take() == [.ended(timeout)])
+  #expect(main.log.take() == [] && !rig.transport.isClosed)
+  rig.transport.receive(#"40/slow,{"sid":"x"}"#)
+  #expect(rig.transport.takeSent() == ["40/slow,", "41/slow,"])
+  #expect(slow.log.take() == [])
+}
+
+@Test func lossAtEveryStageEndsEveryChannelOnce() {
+  let stages: [[String]] = [
+    [], [SocketIORig.oldHandshake], [SocketIORig.oldHandshake, "40"], [SocketIORig.oldHandshake, "40", "40/c,"],
+    [SocketIORig.handshake], [SocketIORig.handshake, #"40{"sid":"a"}"#],
+    [SocketIORig.handshake, #"40{"sid":"a"}"#, #"40/c,{"sid":"b"}"#],
+    [SocketIORig.handshake, #"40{"sid":"a"}"#, #"452-["x"]"#],
+  ]
+  for isOpen in [false, true] {
+    for texts in isOpen ? stages : [[]] {
+      let rig = SocketIORig()
+      let main = rig.connection()
+      let chat = rig.connection("/c")
+      if isOpen { rig.transport.open() }
+      for text in texts { rig.transport.receive(text) }
+      rig.transport.fail(closed)
+      rig.turn()
+      for connection in [main, chat] {
+        #expect(connection.log.take().filter { $0 != .opened } == [.ended(closed)], "\(texts)")
+      }
+      #expect(rig.kind.linkCount == 0)
+      rig.advance(.seconds(100))
+      #expect(main.log.take() == [] && chat.log.take() == [], "\(texts)")
+      #expect(rig.timers.count == 0, "\(texts)")
+      main.dial()
+      #expect(rig.dialer.transports.count == 2)
+    }
+  }
+}
+
+@Test func leavingAtEveryStageIsSilentAndFinal() {
+  let stages: [[String]] = [
+    [], [SocketIORig.oldHandshake], [SocketIORig.oldHandshake, "40"], [SocketIORig.handshake],
+    [SocketIORig.handshake, #"40{"sid":"a"}"#], [SocketIORig.handshake, #"40{"sid":"a"}"#, #"451-["x"]"#],
+  ]
+  for isOpen in [false, true] {
+    for texts in isOpen ? stages : [[]] {
+      let rig = SocketIORig()
+      let main = rig.connection()
+      if isOpen { rig.transport.open() }
+      for text in texts { rig.transport.receive(text) }
+      _ = main.log.take()
+      main.close()
+      rig.advance(.seconds(100))
+      #expect(main.log.take() == [] && !main.log.wasDisturbed, "\(texts)")
+      #expect(rig.transport.isClosed && rig.kind.linkCount == 0 && rig.timers.count == 0, "\(texts)")
+    }
+  }
+}
+
+@Test func whateverBreaksTheProtocolEndsTheLink() {
+  let texts = [
+    "", "x", "7", "4", "48", "499", SocketIORig.handshake, #"42["some","data""#, #"40/admin,"invalid""#, "40[]",
+    #"42/admin,"invalid"#, "42/admin,{}", #"42[{"toString":"foo"}]"#, #"42[true,"foo"]"#, #"42[null,"bar"]"#,
+    #"42["connect"]"#, #"42["disconnect","123"]"#, "45", "451", "45a-", "451.23-", #"4511-["a"]"#, #"42 ["e"]"#,
+    "bAQ==", "b!", #"42/x["a"]"#, "43[]", "4430", "42[\"\u{FFFD}\",\u{1}]",
+    "2" + String(repeating: "x", count: 129),
+  ]
+  for text in texts {
+    let rig = SocketIORig()
+    let main = rig.joined()
+    rig.transport.receive(text)
+    let reasons = main.log.take().map { if case .ended(let failure) = $0 { failure.reason } else { DownReason.idle } }
+    #expect(reasons == [.protocolError], "\(text.prefix(40))")
+    #expect(rig.transport.isClosed && rig.kind.linkCount == 0)
+  }
+}
+
+@Test func attachmentsOutOfPlaceEndTheLink() {
+  let head = #"451-["a",{"_placeholder":true,"num":0}]"#
+  let rows: [(String, (FakeTransport) -> Void)] = [
+    ("stray", { $0.receive(binary: [1]) }),
+    ("text between", { $0.receive(head, #"42["b"]"#) }),
+    (
+      "out of range",
+      {
+        $0.receive(#"451-["a",{"_placeholder":true,"num":1}]"#)
+        $0.receive(binary: [1])
+      }
+    ),
+    (
+      "too many bytes",
+      {
+        $0.receive(head)
+        $0.receive(binary: [UInt8](repeating: 0, count: 2_000))
+      }
+    ),
+  ]
+  for (name, act) in rows {
+    let rig = SocketIORig()
+    let main = rig.joined { $0.messageLimit = 2_000 }
+    act(rig.transport)
+    guard case .ended(let failure) = main.log.take().last else {
+      Issue.record("\(name) did not end the link")
+      continue
+    }
+    #expect(failure.reason == (name == "too many bytes" ? .tooLarge : .protocolError), "\(name)")
+  }
+}
+
+@Test func reconnectionForgetsAHalfMessage() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  rig.transport.receive(#"451-["a",{"_placeholder":true,"num":0}]"#)
+  rig.transport.fail(closed)
+  main.dial()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake, #"40{"sid":"x"}"#, #"42["b"]"#)
+  #expect(main.log.take() == [.ended(closed), .opened, .event(#""b"()"#)])
+}
+
+@Test func closePacketEndsTheLink() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  rig.transport.receive("1")
+  #expect(main.log.take() == [.ended(UpstreamFailure(.closed, "the server closed the session"))])
+}
+
+@Test func harmlessSurprisesAreIgnored() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  rig.transport.receive(
+    "3", "6", "5", #"40{"sid":"again"}"#, #"40/other,{"sid":"x"}"#, "41/other,", #"44/other,"no""#, #"42/other,["a"]"#,
+    "430[]", "5")
+  #expect(main.log.take() == [])
+  #expect(!rig.transport.isClosed)
+}
+
+@Test func messagesTooLargeForTheServerAreRefusedBeforeAndAfterTheHandshake() throws {
+  let rig = SocketIORig()
+  let connection = rig.connection()
+  let big = [UInt8](#"["\#(String(repeating: "x", count: 1_000))"]"#.utf8)
+  let queued = try connection.connector.prepare(event: "e", args: big.span.bytes)
+  #expect(connection.connector.check(queued) == nil)
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake, #"40{"sid":"x"}"#)
+  #expect(connection.connector.check(queued) == .tooLarge(limit: 1_000, size: 1_011))
+  rig.transport.fail(closed)
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_011)) {
+    _ = try connection.connector.prepare(event: "e", args: big.span.bytes)
+  }
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_007)) {
+    _ = try connection.connector.prepareAnswer(args: big.span.bytes)
+  }
+  connection.dial()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake.replacingMaxPayload)
+  #expect(connection.connector.check(queued) == nil)
+}
+
+extension String {
+  /// The handshake of a server that was configured anew.
+  fileprivate var replacingMaxPayload: String { dropLast(5) + "2000}" }
+}
+
+@Test func ownerThatVanishesTakesItsNamespaceAlong() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  var owner: ChannelLog? = ChannelLog()
+  let connector = rig.kind.connector(for: rig.specification("/gone"))
+  var channel: (any UpstreamChannel)?
+  if let owner { channel = connector.dial(owner: owner) }
+  rig.transport.receive(#"40/gone,{"sid":"x"}"#)
+  owner = nil
+  _ = rig.transport.takeSent()
+  rig.transport.receive(#"42/gone,["a"]"#)
+  #expect(rig.transport.takeSent() == ["41/gone,"])
+  #expect(main.log.take() == [])
+  _ = channel
+}
+
+@Test func nothingOfALinkOutlivesItsEnd() throws {
+  for ending in 0..<4 {
+    let rig = SocketIORig()
+    weak var weakChannel: AnyObject?
+    weak var weakReceiver: AnyObject?
+    weak var weakConnector: AnyObject?
+    do {
+      let main = rig.joined()
+      try main.send("e", ack: 1)
+      weakChannel = main.channel
+      weakReceiver = rig.transport.receiver
+      weakConnector = main.connector
+      switch ending {
+      case 0: main.close()
+      case 1: rig.transport.fail(closed)
+      case 2: rig.transport.receive("41")
+      default: rig.transport.receive("nonsense")
+      }
+      main.channel = nil
+    }
+    rig.dialer.forgetTransports()
+    rig.turn()
+    #expect(weakChannel == nil && weakReceiver == nil && weakConnector == nil, "ending \(ending)")
+    #expect(rig.kind.linkCount == 0 && rig.timers.count == 0)
+  }
+}

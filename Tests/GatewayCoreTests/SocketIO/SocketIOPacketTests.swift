@@ -1,0 +1,153 @@
+import Testing
+
+@testable import GatewayCore
+
+private func parse(_ text: String, attachmentLimit: Int = 10) -> Result<SocketIOPacket, SocketIOProblem> {
+  let bytes = [UInt8](("4" + text).utf8)
+  return Result { () throws(SocketIOProblem) in
+    try SocketIOPacket(parsing: bytes.span.bytes, from: 1, attachmentLimit: attachmentLimit)
+  }
+}
+
+/// A packet with its ranges read back as text, so that tables stay readable.
+private func describe(_ text: String) -> String {
+  switch parse(text) {
+  case .failure(let problem): return "\(problem)"
+  case .success(let packet):
+    let bytes = [UInt8](("4" + text).utf8)
+    func piece(_ range: Range<Int>?) -> String { range.map { String(decoding: bytes[$0], as: UTF8.self) } ?? "-" }
+    var result = "\(packet.kind.rawValue)"
+    if packet.attachments > 0 { result += " \(packet.attachments)×" }
+    if !packet.namespace.isEmpty { result += " \(piece(packet.namespace))" }
+    if let ack = packet.ack { result += " #\(ack)" }
+    switch packet.content {
+    case .connect(let range), .disconnect(let range): return result + " \(piece(range))"
+    case .connectError(let range): return result + " \(piece(range))"
+    case .event(let name, let arguments): return result + " \(piece(name)) (\(piece(arguments)))"
+    case .acknowledgement(let arguments): return result + " (\(piece(arguments)))"
+    case .tooDeep: return result + " too deep"
+    }
+  }
+}
+
+private let wellFormed: [(String, String)] = [
+  ("0", "0 -"),
+  ("0/", "0 -"),
+  ("0/admin", "0 /admin -"),
+  ("0/admin,", "0 /admin -"),
+  (#"0{"sid":"x"}"#, #"0 {"sid":"x"}"#),
+  (#"0/admin,{"sid":"x"} "#, #"0 /admin {"sid":"x"}"#),
+  (#"0/ns with space?,{"x":1}"#, #"0 /ns with space? {"x":1}"#),
+  ("0/c?token=abc&x=1,", "0 /c?token=abc&x=1 -"),
+  ("1", "1 -"),
+  ("1/admin,", "1 /admin -"),
+  (#"1/auth,{"message":"no"}"#, #"1 /auth {"message":"no"}"#),
+  (#"2["hello"]"#, #"2 "hello" ()"#),
+  (#"2["hello",1,{"a":[]}]"#, #"2 "hello" (1,{"a":[]})"#),
+  (#"2/,["a"]"#, #"2 "a" ()"#),
+  (#"2/admin,456["project:delete",123]"#, #"2 /admin #456 "project:delete" (123)"#),
+  (#"2007["a"]"#, #"2 #7 "a" ()"#),
+  (#"218446744073709551615["a"]"#, #"2 #18446744073709551615 "a" ()"#),
+  (#"2[1234,"x"]"#, #"2 1234 ("x")"#),
+  (#"2[-1.5e3]"#, #"2 -1.5e3 ()"#),
+  ("2[ \"a\" , 1 ,\n2 ]\n", "2 \"a\" (1 ,\n2)"),
+  (#"2["connected","connect"]"#, #"2 "connected" ("connect")"#),
+  (#"2["error"]"#, #"2 "error" ()"#),
+  (#"2["日本\ud800",9007199254740993]"#, #"2 "日本\ud800" (9007199254740993)"#),
+  ("30[]", "3 #0 ()"),
+  ("312[ ]", "3 #12 ()"),
+  (#"3/admin,456[[1,2],"x"]"#, #"3 /admin #456 ([1,2],"x")"#),
+  (#"4"Unable to connect""#, #"4 "Unable to connect""#),
+  (#"4/x,{"message":"Invalid namespace"}"#, #"4 /x {"message":"Invalid namespace"}"#),
+  (#"4/auth,["auth required",{"code":401}]"#, #"4 /auth ["auth required",{"code":401}]"#),
+  (#"51-["hello",{"_placeholder":true,"num":0}]"#, #"5 1× "hello" ({"_placeholder":true,"num":0})"#),
+  (#"510-/cool,23["a"]"#, #"5 10× /cool #23 "a" ()"#),
+  (#"50-["a"]"#, #"5 "a" ()"#),
+  (#"61-/admin,456[{"_placeholder":true,"num":0}]"#, #"6 1× /admin #456 ({"_placeholder":true,"num":0})"#),
+  ("2[\"a\"," + String(repeating: "[", count: 64), "2 too deep"),
+  ("31[" + String(repeating: "{\"a\":", count: 64), "3 #1 too deep"),
+]
+
+private let malformed: [(String, SocketIOProblem)] = [
+  ("", .unknownType),
+  ("7", .unknownType),
+  ("999", .unknownType),
+  ("x", .unknownType),
+  (" 2[\"a\"]", .unknownType),
+  (#"42["some","data""#, .malformedAck),
+  (#"2["some","data""#, .malformedPayload),
+  (#"0/admin,"invalid""#, .malformedPayload),
+  ("0[]", .malformedPayload),
+  ("0null", .malformedPayload),
+  ("0{}x", .malformedPayload),
+  ("012", .malformedAck),
+  ("1/admin,x", .malformedPayload),
+  (#"2/admin,"invalid"#, .malformedPayload),
+  ("2/admin,{}", .malformedPayload),
+  (#"2[{"toString":"foo"}]"#, .malformedPayload),
+  (#"2[true,"foo"]"#, .malformedPayload),
+  (#"2[null,"bar"]"#, .malformedPayload),
+  ("2[]", .malformedPayload),
+  ("2" + String(repeating: "[", count: 65), .malformedPayload),
+  ("2", .malformedPayload),
+  ("2/admin", .malformedPayload),
+  (#"2/custom["a"]"#, .malformedPayload),
+  (#"2 ["e"]"#, .malformedPayload),
+  (#"2-1["e"]"#, .malformedPayload),
+  (#"2["a",]"#, .malformedPayload),
+  (#"2["a"]]"#, .malformedPayload),
+  (#"2["a" "b"]"#, .malformedPayload),
+  (#"2["a",01]"#, .malformedPayload),
+  ("2[\"a\u{1}\"]", .malformedPayload),
+  (#"218446744073709551616["a"]"#, .malformedAck),
+  (#"2["connect"]"#, .reservedEvent),
+  (#"2["connect_error",1]"#, .reservedEvent),
+  (#"2["disconnect","123"]"#, .reservedEvent),
+  (#"2["disconnecting"]"#, .reservedEvent),
+  (#"2["newListener"]"#, .reservedEvent),
+  (#"2["removeListener"]"#, .reservedEvent),
+  (#"2["\u0063onnect"]"#, .reservedEvent),
+  (#"2["conn\u0065ct"]"#, .reservedEvent),
+  ("3[]", .malformedAck),
+  ("31{}", .malformedPayload),
+  ("31", .malformedPayload),
+  ("4", .malformedPayload),
+  ("45", .malformedAck),
+  ("4true", .malformedPayload),
+  ("5", .malformedAttachmentCount),
+  ("51", .malformedAttachmentCount),
+  ("5a-", .malformedAttachmentCount),
+  ("51.23-", .malformedAttachmentCount),
+  (#"5-["a"]"#, .malformedAttachmentCount),
+  (#"5["a"]"#, .malformedAttachmentCount),
+  (#"511-["a"]"#, .tooManyAttachments(limit: 10)),
+  (#"599999999999999999999999-["a"]"#, .tooManyAttachments(limit: 10)),
+  (#"61-["a"]"#, .malformedAck),
+]
+
+@Test func wellFormedPacketsAreTakenApart() {
+  for (text, expected) in wellFormed {
+    #expect(describe(text) == expected, "\(text.prefix(80))")
+  }
+}
+
+@Test func malformedPacketsAreRefused() {
+  for (text, problem) in malformed { #expect(parse(text) == .failure(problem), "\(text)") }
+}
+
+@Test func everyCutOfAPacketIsRefusedOrHarmless() {
+  for (text, _) in wellFormed {
+    let bytes = [UInt8](("4" + text).utf8)
+    for end in 1...bytes.count {
+      let cut = [UInt8](bytes[..<end])
+      guard let packet = try? SocketIOPacket(parsing: cut.span.bytes, from: 1, attachmentLimit: 10) else { continue }
+      switch packet.content {
+      case .event(let name, let arguments):
+        #expect(name.upperBound <= cut.count && arguments.upperBound <= cut.count)
+      case .acknowledgement(let range), .connectError(let range): #expect(range.upperBound <= cut.count)
+      case .connect(let range), .disconnect(let range): #expect((range?.upperBound ?? 0) <= cut.count)
+      case .tooDeep: break
+      }
+    }
+  }
+}

@@ -1,0 +1,256 @@
+@testable import GatewayCore
+
+/// A transport whose far end is the test.
+final class FakeTransport: Transport {
+  let request: DialRequest
+  private(set) var receiver: (any TransportReceiver)?
+  /// Everything that was sent and not read by the test yet; binary as `<01 02>`.
+  private var unread: [String] = []
+  private(set) var isClosed = false
+  var unsentBytes = 0
+
+  init(_ request: DialRequest, _ receiver: any TransportReceiver) {
+    self.request = request
+    self.receiver = receiver
+  }
+
+  func send(text: RawSpan) {
+    unread.append(text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+  }
+
+  func send(binary: RawSpan) {
+    let bytes = binary.withUnsafeBytes { [UInt8]($0) }
+    unread.append("<" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + ">")
+  }
+
+  func close() {
+    isClosed = true
+    receiver = nil
+  }
+
+  /// What was sent since the last look.
+  func takeSent() -> [String] {
+    defer { unread = [] }
+    return unread
+  }
+
+  func open() { receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true)) }
+
+  func receive(_ texts: String...) {
+    for text in texts {
+      let bytes = [UInt8](text.utf8)
+      receiver?.transportReceived(text: bytes.span.bytes)
+    }
+  }
+
+  func receive(binary bytes: [UInt8]) { receiver?.transportReceived(binary: bytes.span.bytes) }
+
+  func fail(_ failure: UpstreamFailure, body: String = "") {
+    let receiver = receiver
+    self.receiver = nil
+    isClosed = true
+    receiver?.transportClosed(TransportFailure(failure, httpBody: [UInt8](body.utf8)))
+  }
+}
+
+/// Hands every dialled transport to the test.
+final class FakeTransportDialer: TransportDialer {
+  private(set) var transports: [FakeTransport] = []
+
+  func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport {
+    let transport = FakeTransport(request, receiver)
+    transports.append(transport)
+    return transport
+  }
+
+  func forgetTransports() { transports = [] }
+}
+
+/// Files by path; a path that is missing cannot be read. With `isHeldBack` the test decides when reading ends.
+final class FakeCredentials: CredentialReader {
+  var files: [String: String] = [:]
+  var isHeldBack = false
+  private var held: [() -> Void] = []
+  private(set) var reads = 0
+
+  func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+    reads += 1
+    let finish = { [self] in
+      done(files[path].map { .success([UInt8]($0.utf8)) } ?? .failure(CredentialProblem("no such file")))
+    }
+    if isHeldBack { held.append(finish) } else { finish() }
+  }
+
+  func release() {
+    let finishing = held
+    held = []
+    for finish in finishing { finish() }
+  }
+}
+
+/// Writes down what a channel tells its owner.
+final class ChannelLog: UpstreamChannelOwner {
+  enum Entry: Equatable {
+    case opened
+    /// `name(arguments)#ack`
+    case event(String)
+    case dropped(GapReason)
+    /// `id(arguments)`
+    case acknowledged(String)
+    case ended(UpstreamFailure)
+  }
+
+  private var entries: [Entry] = []
+  /// Set while the connection is inside a call that must not call back.
+  var mustBeSilent = false
+  private(set) var wasDisturbed = false
+  /// Run when the channel opens, after it was written down.
+  var onOpened: ((any UpstreamChannel) -> Void)?
+  /// Run at each event, after it was written down.
+  var onEvent: ((any UpstreamChannel) -> Void)?
+
+  /// What was told since the last look.
+  func take() -> [Entry] {
+    defer { entries = [] }
+    return entries
+  }
+
+  private func note(_ entry: Entry) {
+    if mustBeSilent { wasDisturbed = true }
+    entries.append(entry)
+  }
+
+  private func text(_ span: RawSpan) -> String { span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+
+  func channelOpened(_ channel: any UpstreamChannel) {
+    note(.opened)
+    onOpened?(channel)
+  }
+
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+    note(.event("\(text(name))(\(text(arguments)))" + (ack.map { "#\($0)" } ?? "")))
+    onEvent?(channel)
+  }
+
+  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) { note(.dropped(reason)) }
+
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    note(.acknowledged("\(id)(\(text(arguments)))"))
+  }
+
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) { note(.ended(failure)) }
+}
+
+/// A Socket.IO kind with fakes all around it.
+final class SocketIORig {
+  let time = FakeTime()
+  let timers: Timers
+  let dialer = FakeTransportDialer()
+  let credentials = FakeCredentials()
+  let kind: SocketIOKind
+
+  static let handshake = #"0{"sid":"engine","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000}"#
+  /// Without `maxPayload`, as servers before 4.5 send it.
+  static let oldHandshake = #"0{"sid":"engine","upgrades":[],"pingInterval":25000,"pingTimeout":20000}"#
+
+  init() {
+    timers = Timers(time: time)
+    kind = SocketIOKind(dialer: dialer, credentials: credentials, timers: timers, time: time, random: FakeRandom())
+  }
+
+  /// One connection with its log and its present channel.
+  final class Connection {
+    let connector: any UpstreamConnector
+    let log = ChannelLog()
+    var channel: (any UpstreamChannel)?
+    init(_ connector: any UpstreamConnector) { self.connector = connector }
+
+    /// Dials, and checks that the owner is left in peace meanwhile.
+    func dial() {
+      log.mustBeSilent = true
+      channel = connector.dial(owner: log)
+      log.mustBeSilent = false
+    }
+
+    func close() {
+      log.mustBeSilent = true
+      channel?.close()
+      log.mustBeSilent = false
+      channel = nil
+    }
+
+    func send(_ event: String, _ args: String = "[]", ack: UInt64? = nil) throws {
+      let bytes = [UInt8](args.utf8)
+      log.mustBeSilent = true
+      channel?.write(try connector.prepare(event: event, args: bytes.span.bytes), ack: ack)
+      log.mustBeSilent = false
+    }
+  }
+
+  func specification(
+    _ namespace: String = "/", url: UpstreamURL = UpstreamURL(scheme: "http", host: "h"), owner: UInt32? = nil,
+    _ change: (inout UpstreamSettings) -> Void = { _ in }
+  ) -> UpstreamSpecification {
+    var settings = UpstreamSettings()
+    change(&settings)
+    return UpstreamSpecification(name: "chat", url: url, namespace: namespace, settings: settings, owner: owner)
+  }
+
+  func connection(
+    _ namespace: String = "/", _ change: (inout UpstreamSettings) -> Void = { _ in }
+  ) -> Connection {
+    let connection = Connection(kind.connector(for: specification(namespace, change)))
+    connection.dial()
+    return connection
+  }
+
+  /// The newest transport.
+  var transport: FakeTransport { dialer.transports.last ?? FakeTransport.none }
+
+  func advance(_ duration: Duration) {
+    time.advance(by: duration)
+    timers.fire()
+  }
+
+  /// Runs what was put off to the next turn of the loop.
+  func turn() { timers.fire() }
+
+  /// A connection of revision 4 whose namespace is accepted, with everything read so far.
+  func joined(_ namespace: String = "/", _ change: (inout UpstreamSettings) -> Void = { _ in }) -> Connection {
+    let connection = connection(namespace, change)
+    transport.open()
+    transport.receive(Self.handshake, "40" + prefix(namespace) + #"{"sid":"socket"}"#)
+    _ = transport.takeSent()
+    _ = connection.log.take()
+    return connection
+  }
+
+  /// The same with a server of revision 3.
+  func joinedThree(_ namespace: String = "/") -> Connection {
+    let connection = connection(namespace)
+    transport.open()
+    transport.receive(Self.oldHandshake, "40")
+    if namespace != "/" { transport.receive("40" + namespace) }
+    _ = transport.takeSent()
+    _ = connection.log.take()
+    return connection
+  }
+
+  private func prefix(_ namespace: String) -> String { namespace == "/" ? "" : namespace + "," }
+}
+
+extension FakeTransport {
+  /// Stands in when nothing was dialled, so that a test fails by its expectations.
+  static var none: FakeTransport {
+    final class Nobody: TransportReceiver {
+      func transportOpened(_ facts: TransportFacts) {}
+      func transportReceived(text: RawSpan) {}
+      func transportReceived(binary: RawSpan) {}
+      func transportClosed(_ failure: TransportFailure) {}
+    }
+    return FakeTransport(
+      DialRequest(
+        secure: false, host: "", port: 0, target: "", headers: [], tls: TLSSettings(), phaseLimit: .zero,
+        messageLimit: 0), Nobody())
+  }
+}

@@ -1,0 +1,156 @@
+"""Local programs that behave badly: the daemon and everybody else go on."""
+
+import asyncio
+import random
+import resource
+import socket
+
+import pytest
+
+from patience import within
+
+
+async def plain(daemon):
+    """A bare socket to the daemon."""
+    one = socket.socket(socket.AF_UNIX)
+    one.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(one, daemon.socket)
+    return one
+
+
+async def still_alive(daemon, chat):
+    client = await daemon.client()
+    assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
+
+
+@pytest.mark.parametrize("data", [
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\0" * 5000, b"\n" * 5000, b"\r\n" * 100, b"{" * 5000, b"\xff" * 5000 + b"\n",
+    b'{"jsonrpc":"2.0"', b"SSH-2.0-x\r\n", bytes(range(256)) * 20])
+async def test_junk_is_answered_or_ended_and_harms_nobody(daemons, chat, data):
+    daemon = await daemons()
+    one = await plain(daemon)
+    await asyncio.get_running_loop().sock_sendall(one, data)
+    await still_alive(daemon, chat)
+    one.close()
+    await still_alive(daemon, chat)
+
+
+async def test_random_bytes_harm_nobody(daemons, chat):
+    daemon = await daemons()
+    source = random.Random(5)
+    for _ in range(50):
+        one = await plain(daemon)
+        try:
+            await asyncio.get_running_loop().sock_sendall(one, source.randbytes(source.randrange(1, 5000)))
+        except ConnectionError:
+            pass
+        one.close()
+    await still_alive(daemon, chat)
+
+
+async def test_a_client_that_vanishes_in_the_middle_of_a_line_leaves_nothing_behind(daemons, chat):
+    daemon = await daemons()
+    for _ in range(100):
+        one = await plain(daemon)
+        await asyncio.get_running_loop().sock_sendall(one, b'{"jsonrpc":"2.0","id":1,"meth')
+        one.close()
+    await still_alive(daemon, chat)
+    await daemon.until(lambda s: len(s["clients"]) == 2, "the clients that are gone to be forgotten")
+
+
+async def test_a_client_that_vanishes_with_calls_in_flight_leaves_nothing_behind(daemons, chat):
+    daemon = await daemons()
+    for number in range(20):
+        client = await daemon.client()
+        client.post("subscribe", url=chat.url)
+        client.post("request", url=chat.url, event="hold", args=[f"n{number}"])
+        client.post("wait", url=chat.url, state="disconnected", timeout=60_000)
+        await client.writer.drain()
+        client.writer.transport.abort()
+    await still_alive(daemon, chat)
+    status = await daemon.until(lambda s: len(s["clients"]) == 2, "the clients that are gone to be forgotten")
+    assert status["connections"][0]["subscriptions"] == 0
+
+
+async def test_a_line_without_end_is_cut_off(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.client()
+
+    async def pour():
+        try:
+            for _ in range(1000):
+                await client.raw(b"x" * 65536)
+        except ConnectionError:
+            pass
+
+    task = asyncio.ensure_future(pour())
+    await client.until_closed()
+    task.cancel()
+    await still_alive(daemon, chat)
+    assert (await daemon.status())["daemon"]["rss"] < 200 << 20
+
+
+async def test_a_thousand_connections_come_and_go(daemons, chat):
+    daemon = await daemons()
+    for _ in range(10):
+        batch = [await plain(daemon) for _ in range(100)]
+        for one in batch:
+            one.close()
+    await still_alive(daemon, chat)
+    await daemon.until(lambda s: len(s["clients"]) == 2, "the clients that are gone to be forgotten")
+
+
+async def test_half_of_a_request_does_not_hold_up_others(daemons, chat):
+    daemon = await daemons()
+    one = await plain(daemon)
+    await asyncio.get_running_loop().sock_sendall(one, b'{"jsonrpc":"2.0","id":1,')
+    await still_alive(daemon, chat)
+    await asyncio.get_running_loop().sock_sendall(one, b'"method":"ping"}\n')
+    reply = await within(asyncio.get_running_loop().sock_recv(one, 4096), "a reply")
+    assert b'"result":{}' in reply
+    one.close()
+
+
+async def test_nothing_that_a_program_sends_closes_the_shared_link(daemons, chat):
+    daemon = await daemons()
+    victim = await daemon.connected(url=chat.url)
+    await victim.call("subscribe", url=chat.url, state=True)
+    bad = await daemon.client()
+    calls = [
+        {"event": "connect"}, {"event": "disconnect", "args": ["123"]}, {"event": "e", "args": [{"$bin": "*"}]},
+        {"event": "e", "args": [{"$bin": "AAAA"}] * 50}, {"event": "e", "args": ["x" * 1_000_000 + "y"]},
+        {"event": "e", "namespace": "chat"}, {"event": "e", "namespace": "/a,b"}, {"event": "e", "args": {"0": 1}},
+        {"event": "e", "args": ["fine"]}, {"event": "e", "args": [{"_placeholder": True, "num": 7}]},
+        {"event": "e", "args": [{"_placeholder": True, "num": 7}, {"$bin": "AAAA"}]}]
+    for params in calls:
+        await within(bad.post("send", {"url": chat.url, **params}), "a reply")
+    await still_alive(daemon, chat)
+    await victim.call("ping")
+    assert victim.notes == []
+    assert (await chat.counters())["links_ever"] == 1
+
+
+@pytest.mark.slow
+async def test_ten_thousand_idle_clients_are_no_burden(daemons, chat):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 10_500:
+        pytest.skip(f"needs 10,500 descriptors, the limit is {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    daemon = await daemons({"limits": {"clients_per_user": 16_000}})
+    client = await daemon.connected(url=chat.url)
+    before = (await daemon.status())["daemon"]["rss"]
+    idle = []
+    try:
+        for _ in range(10_000):
+            idle.append(await plain(daemon))
+        assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
+        status = await client.call("status")
+        assert len(status["clients"]) >= 10_000
+        assert status["daemon"]["rss"] - before < 40 << 20
+        for number in (0, 5000, 9999):
+            await asyncio.get_running_loop().sock_sendall(idle[number], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            assert b"result" in await within(asyncio.get_running_loop().sock_recv(idle[number], 4096), "a reply")
+    finally:
+        for one in idle:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

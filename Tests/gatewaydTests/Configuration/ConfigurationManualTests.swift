@@ -1,0 +1,83 @@
+import Testing
+
+@testable import GatewayCore
+@testable import gatewayd
+
+/// `config/gatewayd.toml` is the manual: it must say what the program does.
+struct ConfigurationManualTests {
+  private let lines: [String]
+
+  init() throws { lines = try Repository.lines(of: "config/gatewayd.toml") }
+
+  @Test func fileAsItIsMeansTheDefaults() throws {
+    #expect(try configure(lines.joined(separator: "\n")).get() == Configuration())
+  }
+
+  @Test func everyDefaultThatItNamesIsTheDefault() throws {
+    let text = lines.map { isDefault($0) ? String($0.dropFirst()) : $0 }.joined(separator: "\n")
+    #expect(text.contains("\nlinger = "))
+    #expect(try configure(text).get() == Configuration())
+  }
+
+  @Test func everySettingOccursWithItsDefaultOrAsAnExample() {
+    let configuration = Configuration()
+    var missing: [String] = []
+    for setting in ConfigurationSchema.tables.settings {
+      let table = String(setting.name.prefix { $0 != "." })
+      let name = setting.name.dropFirst(table.count + 1)
+      let begin = setting.text(configuration) == nil ? "#   \(name) = " : "#\(name) = "
+      if !section("[\(table)]").contains(where: { $0.hasPrefix(begin) }) { missing.append(setting.name) }
+    }
+    let own = Setting<UpstreamDraft>.declared.map(\.name)
+    for name in own where !section("# [upstream.chat]").contains(where: { $0.hasPrefix("#   \(name) = ") }) {
+      missing.append("upstream.\(name)")
+    }
+    for setting in ConfigurationSchema.access.settings
+    where !section("# [[access]]").contains(where: { $0.hasPrefix("#   \(setting.name) = ") }) {
+      missing.append("access.\(setting.name)")
+    }
+    #expect(missing == [])
+  }
+
+  @Test func examplesAreValidOnceTheyAreTakenTogether() throws {
+    let unavailable = ["auth_command", "events"]
+    let alternatives = ["#   auth = ", "#   uid = ", "#   group = ", "#   gid = "]
+    let text = lines.compactMap { line -> String? in
+      if alternatives.contains(where: line.hasPrefix) { return nil }
+      if line.hasPrefix("# ["), line.hasSuffix("]") { return String(line.dropFirst(2)) }
+      guard line.hasPrefix("#   "), line.contains(" = ") else { return line }
+      let example = line.dropFirst(4)
+      return unavailable.contains(where: example.hasPrefix) ? nil : String(example)
+    }
+    let upstream = #"upstream = ["chat", "metrics-*"]"#
+    let configuration = try configure(text.joined(separator: "\n")).get()
+    #expect(text.contains(upstream))
+    #expect(configuration.upstreams["chat"]?.settings.auth == .file("/etc/gatewayd/chat.token"))
+    #expect(
+      configuration.access
+        == [AccessRule(subject: .user(34), upstreams: ["chat", "metrics-*"], allow: [.status, .subscribe, .send])])
+  }
+
+  /// Wherever the file is cut off, the parser answers: with a tree, or with an error that has a place.
+  @Test func everyBeginningOfTheFileIsAnswered() {
+    let text = Array(lines.map { isDefault($0) ? String($0.dropFirst()) : $0 }.joined(separator: "\n").utf8)
+    var unplaced: [Int] = []
+    for length in 0...text.count {
+      if case .failure(let problem) = TomlText.parse(Array(text[..<length]), file: "g.toml"), problem.line < 1 {
+        unplaced.append(length)
+      }
+    }
+    #expect(unplaced == [])
+  }
+
+  private func isDefault(_ line: String) -> Bool {
+    line.hasPrefix("#") && line.dropFirst().first?.isLetter == true
+  }
+
+  /// The lines behind a heading, up to the next table.
+  private func section(_ heading: String) -> [String] {
+    guard let start = lines.firstIndex(of: heading) else { return [] }
+    return Array(
+      lines[(start + 1)...].prefix { !$0.hasPrefix("[") && !$0.hasPrefix("# [upstream.chat]") && $0 != "# [[access]]" })
+  }
+}

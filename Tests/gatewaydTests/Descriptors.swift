@@ -1,0 +1,55 @@
+import Glibc
+
+@testable import gatewayd
+
+/// What tests need of raw descriptors and threads.
+enum Descriptors {
+  /// Two connected, non-blocking sockets.
+  static func pair() throws -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemError("make a socket pair") }
+    return (ends[0], ends[1])
+  }
+
+  static func write(_ descriptor: Int32, _ text: String) {
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+  }
+
+  static func drain(_ descriptor: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while read(descriptor, &buffer, buffer.count) > 0 {}
+  }
+
+  static func close(_ pair: (Int32, Int32)) {
+    Glibc.close(pair.0)
+    Glibc.close(pair.1)
+  }
+
+  /// How many descriptors the test program has open.
+  static func openCount() -> Int {
+    (Int32(0)..<1_024).count { fcntl($0, F_GETFD) >= 0 }
+  }
+
+  /// Runs `body` on a thread of its own that nobody waits for.
+  static func thread(_ body: @escaping @Sendable () -> Void) throws {
+    var thread = pthread_t()
+    let box = Unmanaged.passRetained(Body(body))
+    let result = pthread_create(
+      &thread, nil,
+      { pointer in
+        pointer.map { Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run() }
+        return nil
+      }, box.toOpaque())
+    guard result == 0 else {
+      box.release()
+      throw SystemError("start a thread", code: result)
+    }
+    pthread_detach(thread)
+  }
+
+  private final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import GatewayCore
+@testable import gatewayd
+
+/// How what the core reports reads in the log.
+struct JournalFactTests {
+  private let connection = ConnectionFact(
+    connection: "u-1", upstream: "chat", url: "https://chat.example/", namespace: "/admin", reason: .unreachable,
+    detail: "connection refused", attempt: 3, retryIn: 1_800)
+
+  private func lines(_ fact: GatewayFact) -> [String] {
+    FactLog.records(for: fact).map { "\($0.level.rawValue) \($0.text)" }
+  }
+
+  private func down(_ reason: DownReason?) -> LogLevel? {
+    var fact = connection
+    fact.reason = reason
+    return FactLog.records(for: .connectionMoved(fact, from: .connected, to: .disconnected)).first?.level
+  }
+
+  @Test func aLostConnectionSaysWhyAndWhatComesNext() {
+    #expect(
+      lines(.connectionMoved(connection, from: .reconnecting, to: .disconnected)) == [
+        "warning connection down upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
+          + " from=reconnecting reason=unreachable detail=\"connection refused\" attempt=3 retry_in=1800"
+      ])
+  }
+
+  @Test func aConnectionThatIsMeantToBeDownIsNoWarning() {
+    #expect([.idle, .requested, .draining].map { down($0) } == [.info, .info, .info])
+    #expect([.refused, .kicked, .heartbeat, nil].map { down($0) } == [.warning, .warning, .warning, .warning])
+  }
+
+  @Test func comingUpIsToldAndTryingIsNot() {
+    #expect(
+      lines(.connectionMoved(connection, from: .created, to: .connected)) == [
+        "info connected upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
+      ])
+    #expect(
+      FactLog.records(for: .connectionMoved(connection, from: .disconnected, to: .reconnecting)).map(\.level)
+        == [.debug])
+  }
+
+  @Test func clientsAreNamedWithTheirUser() {
+    let client = ClientFact(client: "c7", name: "backup.sh", uid: 1_000, pid: 42)
+    #expect(lines(.clientAttached(client)) == ["debug client attached client=c7 name=backup.sh uid=1000 pid=42"])
+    #expect(
+      lines(.clientDropped(client, reason: "slow_consumer")) == [
+        "warning client disconnected client=c7 name=backup.sh uid=1000 pid=42 reason=slow_consumer"
+      ])
+    #expect(
+      lines(.quotaExceeded(uid: 1_000, quota: "clients")) == ["warning quota exceeded uid=1000 quota=clients"])
+  }
+
+  @Test func aFailedSendIsFoundByItsID() {
+    #expect(
+      lines(.sendFailed(connection, command: "m-7", outcome: "expired")) == [
+        "warning send not delivered upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
+          + " command=m-7 outcome=expired"
+      ])
+  }
+
+  @Test func whatWaitsForARestartIsSaidAfterAReload() {
+    #expect(lines(.reloaded(changed: [])) == ["notice configuration reloaded changed=nothing"])
+    #expect(
+      lines(.reloaded(changed: ["socket", "log", "upstream.chat"])) == [
+        "notice configuration reloaded changed=socket,log,upstream.chat",
+        "warning some changes of the configuration wait for a restart restart=socket",
+      ])
+  }
+
+  @Test func everyProblemOfARefusedConfigurationIsToldWithItsPlace() {
+    let problems = [3, 9].map { ConfigurationProblem(file: "/c.toml", line: $0, message: "no such setting") }
+    #expect(
+      lines(.reloadRefused(problems)) == [
+        "error configuration refused, the old one stays in force file=/c.toml line=3 detail=\"no such setting\"",
+        "error configuration refused, the old one stays in force file=/c.toml line=9 detail=\"no such setting\"",
+      ])
+  }
+}

@@ -1,0 +1,172 @@
+import GatewayCore
+import Glibc
+import Testing
+
+@testable import gatewayd
+
+/// Clients that read slowly, not at all, or do something silly.
+struct LocalPeersTests {
+  private typealias Client = LocalClientFixture
+
+  /// Writes calls as long as anybody takes them and never reads an answer. How many bytes were taken.
+  private func fill(_ client: Client, of fixture: LocalServerFixture) throws -> Int {
+    let calls = (0..<1_000).map(Client.ping).joined()
+    var sent = 0
+    var idle = 0
+    while idle < 10 {
+      let count = client.send(calls)
+      sent += count
+      idle = count == 0 ? idle + 1 : 0
+      try fixture.settle()
+    }
+    return sent
+  }
+
+  @Test func aClientThatNeverReadsStopsBeingReadFrom() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    let other = try fixture.connect()
+    #expect(try fill(client, of: fixture) < 4 << 20)
+    #expect(client.send(Client.ping(1)) == 0)
+    other.send(Client.ping(1))
+    #expect(try fixture.turn { other.lines() == [Client.pong(1)] })
+  }
+
+  @Test func aClientThatReadsAgainGetsEverythingInOrder() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    let count = 100_000
+    var unsent = Array((0..<count).map(Client.ping).joined().utf8)[...]
+    var answers: [String] = []
+    var isReading = false
+    #expect(
+      try fixture.turn {
+        let sent = client.send(bytes: unsent)
+        unsent = unsent.dropFirst(sent)
+        if sent == 0 { isReading = true }
+        if isReading { answers += client.lines() }
+        return answers.count == count
+      })
+    #expect(answers == (0..<count).map(Client.pong))
+  }
+
+  @Test func aBlockedClientCostsNoTurns() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    _ = try fill(client, of: fixture)
+    let start = fixture.loop.time.now
+    try fixture.loop.turn(sleepingAtMost: .milliseconds(30))
+    #expect(fixture.loop.time.now - start >= .milliseconds(25))
+  }
+
+  @Test func aClientThatShutsItsReadingSideHurtsNobody() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    let other = try fixture.connect()
+    shutdown(client.socket, Int32(SHUT_RD))
+    client.send((0..<50).map(Client.ping).joined())
+    other.send(Client.ping(1))
+    #expect(try fixture.turn { other.lines() == [Client.pong(1)] })
+    client.close()
+    #expect(try fixture.turn { fixture.server.clientCount == 1 })
+  }
+
+  @Test func aClientThatVanishesWithUnreadAnswersLeavesNothing() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    _ = try fill(client, of: fixture)
+    client.close()
+    #expect(try fixture.turn { fixture.server.clientCount == 0 })
+    #expect(fixture.sessionCount == 0)
+  }
+
+  @Test func aClientThatIsTurnedOutAndNeverReadsIsClosedAtTheDeadline() throws {
+    let fixture = try LocalServerFixture {
+      $0.limits.stop = .milliseconds(50)
+      $0.limits.line = 1_000
+    }
+    let client = try fixture.connect()
+    // More than the kernel takes, and less than what stops the reading.
+    for _ in 0..<8 {
+      client.send((0..<1_000).map(Client.ping).joined())
+      try fixture.settle()
+    }
+    client.send(String(repeating: "x", count: 5_000))
+    try fixture.settle()
+    #expect(fixture.server.sessionCount == 1)
+    #expect(try fixture.turn(.seconds(5)) { fixture.server.clientCount == 0 })
+  }
+
+  @Test func everySubscriberGetsEveryEventInOrder() throws {
+    let fixture = try LocalServerFixture()
+    let clients = try (0..<50).map { _ in try fixture.connect() }
+    try subscribe(clients, in: fixture)
+    var received = [[String]](repeating: [], count: clients.count)
+    for number in 0..<500 {
+      fixture.upstream.emit("tick", "\(number)")
+      if number % 50 == 0 { try fixture.loop.turn(sleepingAtMost: .zero) }
+    }
+    #expect(
+      try fixture.turn {
+        for (index, client) in clients.enumerated() { received[index] += client.lines() }
+        return received.allSatisfy { $0.count == 500 }
+      })
+    let wanted = (0..<500).map { "\"event\":\"tick\",\"args\":[\($0)]}}" }
+    #expect(received.allSatisfy { zip($0, wanted).allSatisfy { $0.hasSuffix($1) } })
+  }
+
+  @Test func aSubscriberThatNeverReadsLosesEventsAndHoldsNobodyUp() throws {
+    let fixture = try LocalServerFixture { $0.limits.subscriptionQueue = 100 }
+    let stuck = try fixture.connect()
+    let reader = try fixture.connect()
+    try subscribe([stuck, reader], in: fixture)
+    let payload = "\"" + String(repeating: "x", count: 1_000) + "\""
+    var read: [String] = []
+    for _ in 0..<3_000 {
+      fixture.upstream.emit("tick", payload)
+      try fixture.loop.turn(sleepingAtMost: .zero)
+      read += reader.lines()
+    }
+    #expect(
+      try fixture.turn {
+        read += reader.lines(); return read.count == 3_000
+      })
+    var late: [String] = []
+    _ = try fixture.turn(.milliseconds(500)) {
+      late += stuck.lines(); return false
+    }
+    let gaps = late.filter { $0.contains("\"method\":\"gap\"") }
+    #expect(gaps.count == 1 && gaps[0].contains("slow_consumer"))
+    #expect(late.count > 200 && late.count < 1_500)
+    #expect(late.last?.contains("\"seq\":3000,") == true)
+  }
+
+  private func subscribe(_ clients: [Client], in fixture: LocalServerFixture) throws {
+    for client in clients {
+      client.send(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"chat"}}"# + "\n")
+      #expect(try fixture.turn { client.lines().count == 1 })
+    }
+    try fixture.settle()
+  }
+
+  @Test func aSlotIsNeverMistakenForItsFormerClient() {
+    let old = PeerTag(slot: 7, generation: 1)
+    let new = PeerTag(slot: 7, generation: 2)
+    #expect(PeerTag(old.bits) == old && PeerTag(new.number) == new && old != new)
+    #expect(PeerTag(PeerTag(slot: .max - 2_000, generation: .max).number).generation == .max)
+    #expect(PeerTag.listener(3).listenerIndex == 3)
+    #expect(old.listenerIndex == nil)
+  }
+
+  @Test func credentialsAreThoseOfTheClientsProcess() throws {
+    let (one, other) = try Descriptors.pair()
+    defer { Descriptors.close((one, other)) }
+    let peer = try LocalSocket.credentials(of: one)
+    #expect(peer.pid == getpid())
+    #expect(peer.uid == getuid())
+    #expect(peer.gid == getgid())
+    var groups = [gid_t](repeating: 0, count: 65_536)
+    let count = getgroups(Int32(groups.count), &groups)
+    #expect(Set(peer.groups) == Set(groups.prefix(Int(count))))
+  }
+}

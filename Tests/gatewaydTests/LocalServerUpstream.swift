@@ -1,0 +1,58 @@
+import GatewayCore
+
+/// An upstream behind the gateway of `LocalServerFixture`: every attempt succeeds, and the test says what it sends.
+final class LocalServerUpstream: UpstreamKind {
+  let schemes = ["test"]
+  private let timers: Timers
+  private var channels: [Channel] = []
+
+  init(timers: Timers) { self.timers = timers }
+
+  func problem(with specification: UpstreamSpecification) -> MessageProblem? { nil }
+
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector { Connector(self) }
+
+  /// Sends an event on every open connection.
+  func emit(_ name: String, _ arguments: String) {
+    let name = Array("\"\(name)\"".utf8)
+    let arguments = Array(arguments.utf8)
+    for channel in channels {
+      channel.owner?.channel(channel, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: nil)
+    }
+  }
+
+  private func open(_ owner: any UpstreamChannelOwner) -> Channel {
+    let channel = Channel(owner)
+    timers.after(.zero) { [self] in
+      channels.append(channel)
+      owner.channelOpened(channel)
+    }
+    return channel
+  }
+
+  private final class Connector: UpstreamConnector {
+    let kind = "test"
+    private let upstream: LocalServerUpstream
+    init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
+
+    func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage {
+      PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
+    }
+    func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
+      try prepare(event: "", args: args)
+    }
+    func check(_ message: PreparedMessage) -> MessageProblem? { nil }
+    func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { upstream.open(owner) }
+  }
+
+  private final class Channel: UpstreamChannel {
+    weak var owner: (any UpstreamChannelOwner)?
+    let unsentBytes = 0
+    let facts = ChannelFacts(link: "link")
+    init(_ owner: any UpstreamChannelOwner) { self.owner = owner }
+    func write(_ message: PreparedMessage, ack: UInt64?) {}
+    func answer(_ id: UInt64, _ message: PreparedMessage) {}
+    func forget(ack: UInt64) {}
+    func close() { owner = nil }
+  }
+}

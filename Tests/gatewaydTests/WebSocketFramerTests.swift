@@ -1,0 +1,182 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayd
+
+/// The framing by itself: bytes in, messages out.
+@Suite struct WebSocketFramerTests {
+  /// A framer, what it delivered and what it wrote.
+  private final class Desk {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    var messages: [String] = []
+    private(set) var framer: WebSocketFramer?
+
+    init(messageLimit: Int = 1 << 20) {
+      framer = WebSocketFramer(messageLimit: messageLimit, random: SystemRandom(), output: queue) { [unowned self] in
+        let bytes = $1.withUnsafeBytes { [UInt8]($0) }
+        messages.append("\($0) \(String(decoding: bytes, as: UTF8.self))")
+      }
+    }
+
+    func receive(_ bytes: some Collection<UInt8>) -> WebSocketFramer.Ending? {
+      [UInt8](bytes).withUnsafeBytes { framer?.receive($0) }
+    }
+
+    /// Takes what was written, unmasked, one element for each frame.
+    func written() -> [String] {
+      var bytes: [UInt8] = []
+      while let front = queue.front {
+        bytes += front
+        queue.consume(front.count)
+      }
+      var frames: [String] = []
+      while bytes.count >= 6 {
+        let length = Int(bytes[1] & 0x7f)
+        var payload = Array(bytes[6..<(6 + length)])
+        for index in payload.indices { payload[index] ^= bytes[2 + index & 3] }
+        frames.append("\(bytes[0] & 15) \(bytes[1] & 0x80 != 0 ? "masked" : "bare") \(payload)")
+        bytes.removeFirst(6 + length)
+      }
+      return frames
+    }
+  }
+
+  private let conversation: [UInt8] =
+    WebSocketPeer.Connection.frame(1, Array("grüße".utf8))
+    + WebSocketPeer.Connection.frame(1, Array("one €".utf8.dropLast()), isFinal: false)
+    + WebSocketPeer.Connection.frame(9, [7, 8])
+    + WebSocketPeer.Connection.frame(0, Array("€ two".utf8.dropFirst(2)), isFinal: true)
+    + WebSocketPeer.Connection.frame(2, [])
+    + WebSocketPeer.Connection.frame(10, [1])
+    + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
+    + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
+
+  private func check(_ desk: Desk, _ ending: WebSocketFramer.Ending?, _ cut: String) {
+    let expected = ["text grüße", "text one € two", "binary ", "binary \(String(repeating: "A", count: 200))"]
+    #expect(desk.messages == expected, "\(cut)")
+    #expect(ending == .closed(code: 1_001, reason: "restart"), "\(cut)")
+    // A ping that arrives together with the close need not be answered.
+    let close = "8 masked \([3, 0xe9] + Array("restart".utf8))"
+    let written = desk.written()
+    #expect(written == ["10 masked [7, 8]", close] || written == [close], "\(cut)")
+  }
+
+  @Test func everyCutOfTheBytesGivesTheSameMessages() {
+    for cut in 0...conversation.count {
+      let desk = Desk()
+      let first = desk.receive(conversation[..<cut])
+      let second = desk.receive(conversation[cut...])
+      check(desk, first ?? second, "cut at \(cut)")
+    }
+  }
+
+  @Test func bytesOneByOneGiveTheSameMessages() {
+    let desk = Desk()
+    var ending: WebSocketFramer.Ending?
+    for byte in conversation { ending = desk.receive([byte]) }
+    check(desk, ending, "one by one")
+  }
+
+  @Test func theEndingIsFinal() {
+    let desk = Desk()
+    #expect(desk.receive([0x83, 0]) == .violation)
+    #expect(desk.receive(WebSocketPeer.Connection.frame(1, [65])) == .violation)
+    #expect(desk.messages.isEmpty)
+  }
+
+  @Test func nothingIsDeliveredAfterClosingButThePeersCloseIsSeen() {
+    let desk = Desk()
+    desk.framer?.close(1_000)
+    #expect(desk.written() == ["8 masked [3, 232]"])
+    #expect(desk.receive(WebSocketPeer.Connection.frame(1, [65])) == nil)
+    desk.framer?.send(.text, Array("late".utf8).span.bytes)
+    #expect(desk.receive(WebSocketPeer.Connection.frame(8, [3, 232])) == .closed(code: 1_000, reason: ""))
+    #expect(desk.messages.isEmpty)
+    #expect(desk.written().isEmpty)
+  }
+
+  @Test func masksDifferFromFrameToFrame() {
+    let desk = Desk()
+    var masks: Set<[UInt8]> = []
+    for _ in 0..<32 {
+      desk.framer?.send(.text, [UInt8(ascii: "a")].span.bytes)
+      if let front = desk.queue.front {
+        masks.insert(Array(front[2..<6]))
+        desk.queue.consume(front.count)
+      }
+    }
+    #expect(masks.count > 28)
+  }
+
+  @Test func randomBytesNeverTrap() {
+    let random = SystemRandom()
+    for _ in 0..<3_000 {
+      let desk = Desk(messageLimit: 100)
+      var bytes = (0..<64).map { _ in UInt8(truncatingIfNeeded: random.bits()) }
+      // A plausible beginning gets further than pure noise.
+      bytes[0] = [0x01, 0x81, 0x82, 0x00, 0x80, 0x88, 0x89][Int(random.bits() % 7)]
+      bytes[1] &= 0x7f
+      for chunk in [bytes[..<20], bytes[20...]] { _ = desk.receive(chunk) }
+      #expect(desk.messages.count <= 32)
+    }
+  }
+}
+
+@Suite struct SendQueueTests {
+  @Test func bytesComeOutAsTheyWentIn() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    var expected: [UInt8] = []
+    var got: [UInt8] = []
+    for round in 0..<400 {
+      let chunk = (0..<(round * 37 % 5_000)).map { UInt8(truncatingIfNeeded: $0 &+ round) }
+      expected += chunk
+      chunk.withUnsafeBytes { queue.append($0) }
+      #expect(queue.byteCount == expected.count - got.count)
+      if round % 3 == 0, let front = queue.front {
+        let count = max(1, front.count * (round % 5) / 4)
+        got += front.prefix(count)
+        queue.consume(min(count, front.count))
+      }
+    }
+    while let front = queue.front {
+      got += front
+      queue.consume(front.count)
+    }
+    #expect(got == expected)
+    #expect(queue.isEmpty)
+  }
+
+  @Test func waitingBytesNeverMove() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    [UInt8](repeating: 1, count: 100).withUnsafeBytes { queue.append($0) }
+    let before = queue.front
+    [UInt8](repeating: 2, count: 500_000).withUnsafeBytes { queue.append($0) }
+    #expect(queue.front?.baseAddress == before?.baseAddress)
+    #expect(queue.front?.count == SendQueue.blockSize)
+  }
+
+  @Test func forgottenBytesAreGone() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    [UInt8](repeating: 1, count: 100_000).withUnsafeBytes { queue.append($0) }
+    queue.consume(10)
+    queue.removeAll()
+    #expect(queue.isEmpty)
+    #expect(queue.front == nil)
+    [UInt8](repeating: 3, count: 2).withUnsafeBytes { queue.append($0) }
+    #expect(queue.front.map(Array.init) == [3, 3])
+  }
+}
+
+@Suite struct WebSocketKeyTests {
+  /// The example of RFC 6455 section 1.3.
+  @Test func acceptIsThatOfTheSpecification() {
+    #expect(WebSocketKey(text: "dGhlIHNhbXBsZSBub25jZQ==").expectedAccept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+  }
+
+  @Test func keysAreSixteenBytesAndDiffer() {
+    let random = SystemRandom()
+    let keys = (0..<100).map { _ in WebSocketKey(random: random).text }
+    #expect(Set(keys).count == 100)
+    #expect(keys.allSatisfy { $0.utf8.count == 24 && $0.hasSuffix("==") })
+  }
+}

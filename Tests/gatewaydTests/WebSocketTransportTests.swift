@@ -1,0 +1,178 @@
+import GatewayCore
+import Glibc
+import Testing
+
+@testable import gatewayd
+
+/// Talking over an open WebSocket.
+@Suite struct WebSocketTransportTests {
+  @Test func opensEchoesAndSaysGoodbye() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      peer.note(connection.requestHead)
+      let frame = try connection.readFrame()
+      try connection.send(frame.opcode, frame.payload)
+      let goodbye = try connection.readFrame()
+      peer.note("\(goodbye.opcode) \(goodbye.closeCode)")
+      try connection.send(goodbye.opcode, goodbye.payload)
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing()
+    #expect(try dialing.open(WebSocketDialing.request(peer.port)) == nil)
+    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: nil, verified: true)])
+    dialing.send("grüße")
+    try dialing.run { !dialing.texts.isEmpty }
+    #expect(dialing.texts == ["grüße"])
+    dialing.close()
+    try dialing.becomeQuiet()
+    #expect(peer.noted.last == "8 1000")
+    #expect(peer.noted.first?.hasPrefix("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n") == true)
+    #expect(peer.noted.first?.contains("\r\nHost: 127.0.0.1:\(peer.port)\r\n") == true)
+    #expect(peer.noted.first?.contains("\r\nX-Test: yes\r\n") == true)
+    #expect(dialing.closed.isEmpty)
+    #expect(dialing.callsFromWithin == 0)
+  }
+
+  @Test func binaryMessagesKeepTheirBytes() throws {
+    let peer = try WebSocketPeer { _, connection in
+      try connection.upgrade()
+      while true {
+        let frame = try connection.readFrame()
+        try connection.send(frame.opcode, frame.payload)
+      }
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    let messages: [[UInt8]] = [
+      [], [0], Array(0...255), Array(repeating: 7, count: 125), Array(repeating: 8, count: 126),
+    ]
+    for message in messages { dialing.send(message) }
+    try dialing.run { dialing.binaries.count == messages.count }
+    #expect(dialing.binaries == messages)
+  }
+
+  @Test func messagesBehindTheResponseHeadAreDelivered() throws {
+    let peer = try WebSocketPeer { _, connection in
+      try connection.upgrade(
+        behind: WebSocketPeer.Connection.frame(1, Array("first".utf8))
+          + WebSocketPeer.Connection.frame(1, Array("second".utf8)))
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    try dialing.run { dialing.texts.count == 2 }
+    #expect(dialing.texts == ["first", "second"])
+  }
+
+  @Test func fragmentsWithAPingBetweenThemAreOneMessage() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      try connection.send(1, Array("one ".utf8), isFinal: false)
+      try connection.send(9, Array("alive?".utf8))
+      try connection.send(0, Array("two ".utf8), isFinal: false)
+      try connection.send(0, Array("three".utf8))
+      let pong = try connection.readFrame()
+      peer.note("\(pong.opcode) \(pong.text)")
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    try dialing.run { !dialing.texts.isEmpty && !peer.noted.isEmpty }
+    #expect(dialing.texts == ["one two three"])
+    #expect(peer.noted == ["10 alive?"])
+  }
+
+  @Test(arguments: [false, true]) func fiveMegabytesGoBothWaysThroughASlowPeer(secure: Bool) throws {
+    let size = 5 << 20
+    let peer = try WebSocketPeer(tls: secure ? WebSocketPeerTLS() : nil) { peer, connection in
+      try connection.upgrade()
+      usleep(200_000)
+      let frame = try connection.readFrame()
+      peer.note("\(frame.payload.count)")
+      try connection.send(frame.opcode, frame.payload)
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port, secure: secure))
+    var message = [UInt8](repeating: 0, count: size)
+    for index in message.indices { message[index] = UInt8(truncatingIfNeeded: index &* 31 ^ index >> 8) }
+    dialing.send(message)
+    #expect(dialing.transport?.unsentBytes ?? 0 > size)
+    try dialing.loop.turn(sleepingAtMost: .zero)
+    #expect(dialing.transport?.unsentBytes ?? 0 > 0)
+    #expect(try dialing.run { !dialing.binaries.isEmpty })
+    #expect(dialing.binaries.first == message)
+    #expect(dialing.transport?.unsentBytes == 0)
+    #expect(peer.noted == ["\(size)"])
+  }
+
+  @Test(arguments: [false, true]) func burstArrivesInOrder(secure: Bool) throws {
+    let peer = try WebSocketPeer(tls: secure ? WebSocketPeerTLS() : nil) { _, connection in
+      try connection.upgrade()
+      var burst: [UInt8] = []
+      for number in 0..<20_000 {
+        burst += WebSocketPeer.Connection.frame(
+          1, Array("message \(number) \(String(repeating: "x", count: number % 300))".utf8))
+      }
+      try connection.write(burst)
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port, secure: secure))
+    let start = dialing.loop.time.now
+    #expect(try dialing.run { dialing.texts.count == 20_000 })
+    // Decrypted bytes that wait inside OpenSSL must not wait for the next packet, which never comes.
+    #expect(dialing.loop.time.now - start < .seconds(5))
+    for (number, text) in dialing.texts.enumerated() where !text.hasPrefix("message \(number) ") {
+      Issue.record("message \(number) is \(text.prefix(20))")
+      break
+    }
+  }
+
+  @Test func sendsBeforeTheGoodbyeStillArrive() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      usleep(100_000)
+      for _ in 0..<20 { peer.note("\(try connection.readFrame().payload.count)") }
+      let goodbye = try connection.readFrame()
+      peer.note("close \(goodbye.closeCode)")
+      try connection.send(8, goodbye.payload)
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    for _ in 0..<20 { dialing.send([UInt8](repeating: 1, count: 200_000)) }
+    dialing.close()
+    try dialing.becomeQuiet()
+    #expect(peer.noted == Array(repeating: "200000", count: 20) + ["close 1000"])
+    #expect(dialing.closed.isEmpty)
+  }
+
+  @Test func goodbyeIsGivenUpWhenThePeerDoesNotAnswer() throws {
+    let peer = try WebSocketPeer { _, connection in
+      try connection.upgrade()
+      usleep(3_000_000)
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    dialing.close()
+    let start = dialing.loop.time.now
+    try dialing.becomeQuiet()
+    let taken = dialing.loop.time.now - start
+    #expect(taken >= WebSocketTransport.farewellLimit)
+    #expect(taken < .seconds(2))
+  }
+
+  @Test func transportThatNobodyHoldsIsFreed() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      connection.awaitEnd()
+      peer.note("gone")
+    }
+    let dialing = try WebSocketDialing()
+    try dialing.open(WebSocketDialing.request(peer.port))
+    weak let transport = dialing.transport
+    dialing.transport = nil
+    #expect(transport == nil)
+    #expect(try dialing.run { peer.noted == ["gone"] })
+  }
+}
