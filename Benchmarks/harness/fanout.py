@@ -1,4 +1,4 @@
-"""P1 and P2: one upstream event to many local subscribers, saturated. P4: its latency at a low rate."""
+"""P1 and P2: one upstream event to many local subscribers, saturated."""
 
 from statistics import median
 
@@ -101,22 +101,4 @@ def p2(rounds):
         print(f"  {subscribers}: {cells}", flush=True)
         table.add(f"{subscribers:,}", *cells)
     table.note("To reach: CPU per delivery within 2 × of the value at 100. Window 1,024 events, at 10,000 subscribers 128.")
-    return table
-
-
-def p4(rounds):
-    kinds = available([NotificationRelay, Gatewayd, Redis, Mosquitto])
-    runs = {kind: [] for kind in kinds}
-    for _ in range(rounds):
-        for kind in kinds:
-            with kind(PAYLOAD) as peer:
-                read(peer, 1, 500, rate=1000)
-                runs[kind].append(read(peer, 1, 2000, rate=1000)["latency"])
-    table = Table(
-        "P4", f"one-way latency of an event, 1,000 events/s, 1 subscriber (medians of {rounds} interleaved runs), µs",
-        ["peer", "p50", "p99", "min"],
-    )  # fmt: skip
-    for kind, list in runs.items():
-        table.add(kind.name, *(f"{mid(list, key):.0f}" for key in ("p50", "p99", "min")))
-    table.note("To reach: no more than mosquitto's.")
     return table

@@ -112,6 +112,18 @@ class NotificationRelay(Relay):
     feed = "notification"
 
 
+class Courier(Peer):
+    """The practical limit of a request through a process: no more than two copies."""
+
+    name = "through a C courier"
+    feed = "socketio"
+
+    def start(self):
+        port = self.start_blaster()
+        self.url = f"http://127.0.0.1:{port}"
+        self.start_daemon(places.program("courier"), "--upstream", port, "--socket", self.socket)
+
+
 class Redis(Peer):
     name = "redis"
     protocol = "redis"

@@ -17,7 +17,7 @@
 #include "options.h"
 #include "sockets.h"
 
-enum { CHUNK = 64 << 10, CLIENTS = 20000 };
+enum { CHUNK = 32 << 10, CLIENTS = 20000 };
 
 struct client {
   int fd;
