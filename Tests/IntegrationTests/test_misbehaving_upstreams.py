@@ -243,7 +243,6 @@ async def test_a_server_of_the_other_revision_is_redialled_at_once(daemons, peer
 async def test_an_old_server_that_ignores_the_revision_is_recognised(daemons, peer):
     daemon = await daemons()
     client = await daemon.client()
-    await client.call("subscribe", url=peer.url)
 
     async def old(link):
         await link.upgrade()
@@ -252,6 +251,7 @@ async def test_an_old_server_that_ignores_the_revision_is_recognised(daemons, pe
         await hang(link)
 
     peer.script = old
+    await client.call("subscribe", url=peer.url)
     status = await daemon.until(lambda s: s["connections"][0]["state"] == "connected", "the connection")
     assert status["connections"][0]["protocol"] == {"engineio": 3, "socketio": 4}
 
@@ -322,7 +322,7 @@ async def test_a_silent_server_is_given_up_after_interval_and_timeout(daemons, p
 
 
 async def test_a_frozen_server_is_given_up_and_taken_back(daemons, servers):
-    server = await servers("eio4", "--ping-interval", 0.2, "--ping-timeout", 0.3)
+    server = await servers("eio4", "--ping-interval", 1, "--ping-timeout", 1)
     daemon = await daemons({"defaults": {"handshake": "300ms"}})
     client = await daemon.connected(url=server.url)
     await client.call("subscribe", url=server.url, state=True)
@@ -354,8 +354,9 @@ BREAKS = {
     "an event whose name is an object": [frame(TEXT, b'42[{"a":1}]')],
     "an event that is no JSON": [frame(TEXT, b'42["e",]')],
     "an event that is too deep": [frame(TEXT, b'42["e",' + b"[" * 10_000 + b"]" * 10_000 + b"]")],
+    "an acknowledgement of an absurd number": [frame(TEXT, b"4399999999999999999999[1]")],
     "an acknowledgement that is no array": [frame(TEXT, b'430{"a":1}')],
-    "an unmasked promise broken: a reserved bit": [frame(TEXT, b'42["e"]', reserved=4)],
+    "a reserved bit": [frame(TEXT, b'42["e"]', reserved=4)],
     "a reserved opcode": [frame(3, b"x")],
     "a control frame that is too long": [frame(PING, b"x" * 126)],
     "a fragmented control frame": [frame(PING, b"x", final=False)],
@@ -378,8 +379,8 @@ async def test_a_broken_message_costs_at_most_the_link(daemons, peer, name):
     # Either the link is given up and a new one made, or a gap stands for the one message.
     method, params = await client.note()
     if method == "state":
-        assert params["state"] == "disconnected" and params["reason"] in ("protocol", "too_large"), params
-        assert await link.until_closed() != 1000
+        assert params["state"] == "disconnected" and params["reason"] in ("protocol", "too_large", "closed"), params
+        await link.until_closed()
         link = await peer.session()
         await link.text('42["next"]')
     elif method == "gap":
