@@ -70,13 +70,13 @@ def p1(rounds):
          "its CPU ÷ gatewayd's"],
     )  # fmt: skip
     own = runs.get(Gatewayd)
-    for kind, list in runs.items():
-        rates = sorted(run["rate"] for run in list)
+    for kind, reports in runs.items():
+        rates = sorted(run["rate"] for run in reports)
         table.add(
-            kind.name, f"{mid(list, 'rate') / 1e6:.2f} M", f"{rates[0] / 1e6:.2f} … {rates[-1] / 1e6:.2f} M",
-            f"{mid(list, 'cpu_ns'):.0f}", f"{mid(list, 'user_ns'):.0f}", f"{mid(list, 'busy'):.2f}",
-            f"{mid(list, 'line'):.0f}", f"{mid(own, 'rate') / mid(list, 'rate'):.2f}" if own else "–",
-            f"{mid(list, 'cpu_ns') / mid(own, 'cpu_ns'):.2f}" if own else "–",
+            kind.name, f"{mid(reports, 'rate') / 1e6:.2f} M", f"{rates[0] / 1e6:.2f} … {rates[-1] / 1e6:.2f} M",
+            f"{mid(reports, 'cpu_ns'):.0f}", f"{mid(reports, 'user_ns'):.0f}", f"{mid(reports, 'busy'):.2f}",
+            f"{mid(reports, 'line'):.0f}", f"{mid(own, 'rate') / mid(reports, 'rate'):.2f}" if own else "–",
+            f"{mid(reports, 'cpu_ns') / mid(own, 'cpu_ns'):.2f}" if own else "–",
         )  # fmt: skip
     table.note("To reach: rate ≥ 0.8 × the C relay, ≥ 10 × mosquitto, ≥ redis.")
     table.note(f"The reader, the same for all, used {mid(next(iter(runs.values())), 'reader_ns'):.0f} ns per delivery.")
@@ -96,8 +96,8 @@ def p2(rounds):
             for kind in kinds:
                 runs[kind].append(measure(kind, subscribers, events))
         cells = []
-        for list in runs.values():
-            cells += [f"{mid(list, 'rate') / 1e6:.2f} M", f"{mid(list, 'cpu_ns'):.0f}"]
+        for reports in runs.values():
+            cells += [f"{mid(reports, 'rate') / 1e6:.2f} M", f"{mid(reports, 'cpu_ns'):.0f}"]
         print(f"  {subscribers}: {cells}", flush=True)
         table.add(f"{subscribers:,}", *cells)
     table.note("To reach: CPU per delivery within 2 × of the value at 100. Window 1,024 events, at 10,000 subscribers 128.")

@@ -23,7 +23,7 @@ def p4(rounds):
         "P4", f"one-way latency of an event, {RATE:,} events/s, 1 subscriber, µs (medians of {rounds} interleaved runs)",
         ["peer", "placement", "min", "p50", "p90", "p99"],
     )  # fmt: skip
-    for (placement, name), list in runs.items():
-        table.add(name, placement, *(f"{median(run[key] for run in list):.0f}" for key in ("min", "p50", "p90", "p99")))
+    for (placement, name), reports in runs.items():
+        table.add(name, placement, *(f"{median(run[key] for run in reports):.0f}" for key in ("min", "p50", "p90", "p99")))
     table.note("To reach: no more than mosquitto's.")
     return table

@@ -62,8 +62,8 @@ def p5(rounds):
         ["peer", "base RSS", "base PSS", "base anonymous", "per idle client", "per client with a subscription",
          "per subscription", f"RSS with {CLIENTS:,} idle clients"],
     )  # fmt: skip
-    for kind, list in runs.items():
-        mid = {key: median(run[key] for run in list) for key in list[0]}
+    for kind, reports in runs.items():
+        mid = {key: median(run[key] for run in reports) for key in reports[0]}
         table.add(
             kind.name, *(f"{mid[key]:,.0f}" for key in ("base", "base_pss", "base_anonymous")),
             *(f"{mid[key]:.2f}" for key in ("client", "subscriber", "subscription")), f"{mid['total']:,.0f}",
