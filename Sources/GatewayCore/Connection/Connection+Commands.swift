@@ -12,7 +12,9 @@ extension Connection {
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
     if now, channel.unsentBytes > 0 { return .dropped }
-    if let problem = connector.check(command.message) { throw .impossible(problem) }
+    if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
+      throw .impossible(problem)
+    }
     let limit = context.limits.sendQueueBytes
     guard channel.unsentBytes + command.message.byteCount <= limit else {
       throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
@@ -60,7 +62,7 @@ extension Connection {
   func answer(_ token: String, args: RawSpan) throws(MessageProblem) -> Bool {
     guard let channel, answers.isPending(token) else { return false }
     let message = try connector.prepareAnswer(args: args)
-    if let problem = connector.check(message) { throw problem }
+    if let problem = connector.check(message, acknowledged: true) { throw problem }
     guard let id = answers.take(token) else { return false }
     channel.answer(id, message)
     commands.noteOutgoing(message)
@@ -72,7 +74,7 @@ extension Connection {
     while let channel, let command = commands.popFirst() {
       if let expires = command.expires, expires <= context.time.now {
         settle(command, .expired)
-      } else if let problem = connector.check(command.message) {
+      } else if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
         settle(command, .impossible(problem))
       } else {
         writeOut(command, to: channel)

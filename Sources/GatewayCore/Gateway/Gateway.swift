@@ -26,6 +26,7 @@ public final class Gateway {
   private let factory: ConnectionFactory
   private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
   private(set) var isDraining = false
+  private var looksAfterSpares = false
 
   /// Told what happened, for the log.
   public var onFact: ((GatewayFact) -> Void)?
@@ -40,14 +41,16 @@ public final class Gateway {
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
-    outputs.onHeld = { [unowned self] in releaseIdleOutputs() }
+    outputs.onSpare = { [unowned self] in releaseSparesLater() }
   }
 
-  /// Looks after the clients' buffers until the last one is given back.
-  private func releaseIdleOutputs() {
+  private func releaseSparesLater() {
+    guard !looksAfterSpares else { return }
+    looksAfterSpares = true
     seams.timers.after(.seconds(5)) { [weak self] in
-      guard let self, outputs.releaseIdle() else { return }
-      releaseIdleOutputs()
+      guard let self else { return }
+      looksAfterSpares = false
+      if outputs.releaseIdle() { releaseSparesLater() }
     }
   }
 

@@ -9,7 +9,10 @@ extension LocalSession {
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
     let message: PreparedMessage
-    do { message = try connection.connector.prepare(event: call.event, args: call.args.span.bytes) } catch {
+    do {
+      message = try connection.connector.prepare(
+        event: call.event, args: call.args.span.bytes, acknowledged: call.delivery == .acked)
+    } catch {
       throw LocalError(error)
     }
     if let key = call.key, let known = try findKey(key, message, connection) {

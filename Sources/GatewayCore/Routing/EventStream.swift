@@ -93,8 +93,7 @@ final class EventStream {
       match.feeds.withUnsafeBufferPointer { feeds in
         for feed in feeds {
           if feed.pointee.flows, feed.pointee.output.pointee.count < ClientOutput.directLimit {
-            outputs.append(feed.pointee.head, to: feed.pointee.output)
-            outputs.append(tail, to: feed.pointee.output)
+            outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
           } else {
             let copy = shared ?? Array(tail)
             shared = copy

@@ -189,7 +189,7 @@ extension LocalPeers {
       }
       if written < pending.count { interest.insert(.writable) }
       if written > 0 {
-        output.pointee.consume(written)
+        gateway.outputs.consume(written, of: output)
         slots[slot].session?.outputDrained()
       }
     }

@@ -32,7 +32,7 @@ final class WebSocketTransport: Transport {
   /// How long a goodbye may take: the rest of the output, the close frame, the peer's answer.
   static let farewellLimit: Duration = .seconds(1)
   /// Most bytes read, and most bytes written, before others have their turn.
-  static let turnLimit = 64 << 10
+  static let turnLimit = 32 << 10
   static let writeTurnLimit = 1 << 20
 
   private let dialer: WebSocketDialer
