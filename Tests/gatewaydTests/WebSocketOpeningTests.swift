@@ -116,12 +116,14 @@ import Testing
   @Test func manyDialsAtOnceAllOpen() throws {
     let peer = try WebSocketPeer { _, connection in
       try connection.upgrade()
-      connection.awaitEnd()
+      let goodbye = try connection.readFrame()
+      try connection.send(8, goodbye.payload)
     }
     let dialing = try WebSocketDialing()
     let transports = (0..<50).map { _ in dialing.dialer.dial(WebSocketDialing.request(peer.port), receiver: dialing) }
     #expect(try dialing.run { dialing.opened.count == 50 })
     transports.forEach { $0.close() }
+    try dialing.becomeQuiet()
     #expect(dialing.closed.isEmpty)
   }
 

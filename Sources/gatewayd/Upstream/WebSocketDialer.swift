@@ -2,9 +2,13 @@ import GatewayCore
 
 /// Dials WebSockets, and holds what all of them share on one loop.
 final class WebSocketDialer: TransportDialer {
+  /// What the transports run on.
   let loop: EventLoop
+  /// What they connect with.
   let multi: CurlMulti
+  /// Keys and masks.
   let random: any RandomSource
+  /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
@@ -13,6 +17,7 @@ final class WebSocketDialer: TransportDialer {
   private var leaving: [ObjectIdentifier: WebSocketTransport] = [:]
   private var onQuiet: (() -> Void)?
 
+  /// Throws when libcurl cannot be started.
   init(loop: EventLoop, random: any RandomSource) throws(SystemError) {
     self.loop = loop
     self.random = random
@@ -37,6 +42,7 @@ final class WebSocketDialer: TransportDialer {
   /// Keeps a transport alive until `farewellEnded`.
   func farewellBegan(_ transport: WebSocketTransport) { leaving[ObjectIdentifier(transport)] = transport }
 
+  /// Lets go of a transport; of one that never said goodbye, nothing is held.
   func farewellEnded(_ transport: WebSocketTransport) {
     guard leaving.removeValue(forKey: ObjectIdentifier(transport)) != nil else { return }
     checkQuiet()
