@@ -1,5 +1,5 @@
 /// The members of a JSON-RPC 2.0 request object, as they were found in a line. Members of other names are ignored.
-struct LocalEnvelope {
+struct LocalEnvelope: ~Copyable {
   private enum Member: Int, CaseIterable {
     case jsonrpc, id, method, params
   }
@@ -94,14 +94,14 @@ struct LocalEnvelope {
   }
 
   /// The call, checked against the method table.
-  func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> LocalCall {
+  mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> LocalCall {
     guard let method = MethodTable.find(line, name) else {
       throw .unknownMethod(JSONScanner.decodeString(line, name))
     }
     if let params, JSONScanner.byte(line, params.lowerBound) != UInt8(ascii: "{") {
       throw LocalError(.invalidParams, "The params of \"\(method.name)\" must be an object.")
     }
-    try values.check(method, line)
-    return try method.read(ParameterReader(method: method, values: values), line)
+    try values.begin(method, line)
+    return try method.read(values, line)
   }
 }
