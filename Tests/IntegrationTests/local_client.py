@@ -170,6 +170,7 @@ class LocalClient:
         if params:
             message["params"] = params
         future = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.waiting[identity] = future
         future.identity = identity
         self.writer.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")

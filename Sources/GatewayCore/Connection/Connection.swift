@@ -119,7 +119,7 @@ public final class Connection {
 
   /// Closes and stays down until `reconnect`.
   func disconnect() throws(IllegalTransition) {
-    try close(Self.failure(for: .requested), hold: .requested)
+    try close(UpstreamFailure(onPurpose: .requested), hold: .requested)
   }
 
   /// Leaves the pool, if nobody uses it.
@@ -162,7 +162,7 @@ public final class Connection {
   /// Closes for the daemon's end; nothing is tried any more.
   func shutDown() {
     isDraining = true
-    restart(Self.failure(for: .draining))
+    restart(UpstreamFailure(onPurpose: .draining))
     context.timers.cancel(reviewTimer)
   }
 
@@ -240,28 +240,13 @@ public final class Connection {
     do {
       switch action {
       case .connect: try apply(.connect)
-      case .disconnect(let reason): try close(Self.failure(for: reason), hold: nil)
-      case .abandon(let reason): abandon(Self.failure(for: reason))
+      case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason), hold: nil)
+      case .abandon(let reason): abandon(UpstreamFailure(onPurpose: reason))
       case .release: try apply(.release)
       }
     } catch {
       report?(self, .illegal(error))
     }
-  }
-
-  /// The sentence for going down on purpose.
-  private static func failure(for reason: DownReason) -> UpstreamFailure {
-    let detail =
-      switch reason {
-      case .idle: "nobody uses it"
-      case .requested: "an administrator disconnected it; `reconnect` takes that back"
-      case .draining: "the gateway is stopping"
-      case .offline: "there is no network"
-      case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-        .tooLarge, .auth:
-        "it was closed"
-      }
-    return UpstreamFailure(reason, detail)
   }
 
   // MARK: - The state machine
@@ -326,7 +311,7 @@ public final class Connection {
 
   // MARK: - The channel's facts
 
-  private func opened(_ channel: any UpstreamChannel) {
+  func opened() {
     if hasBeenConnected {
       reconnects += 1
       stream.beginEpoch()
@@ -337,7 +322,7 @@ public final class Connection {
     transition(.opened)
   }
 
-  private func lost(_ failure: UpstreamFailure) {
+  func lost(_ failure: UpstreamFailure) {
     lastFailure = failure
     scheduleNextAttempt(after: failure.reason)
     transition(.lost)
@@ -369,43 +354,5 @@ public final class Connection {
   private func transition(_ event: ConnectionStateMachine.Event) {
     do { try apply(event) } catch { report?(self, .illegal(error)) }
     review()
-  }
-}
-
-extension Connection: UpstreamChannelOwner {
-  public func channelOpened(_ channel: any UpstreamChannel) {
-    guard channel === self.channel else { return }
-    opened(channel)
-  }
-
-  public func channel(
-    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?
-  ) {
-    guard channel === self.channel else { return }
-    var token: String?
-    stream.deliver(rawName: name, arguments: arguments, wantsAnswer: ack != nil) {
-      guard let ack else { return nil }
-      let fresh = context.tokens.next()
-      answers.add(ack, as: fresh)
-      token = fresh
-      return fresh
-    }
-    if ack != nil, token == nil { answers.noteUnanswered() }
-  }
-
-  public func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
-    guard channel === self.channel else { return }
-    stream.lose(reason)
-  }
-
-  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
-    guard channel === self.channel, let command = commands.acknowledged(id) else { return }
-    settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
-    if !isOccupied { review() }
-  }
-
-  public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
-    guard channel === self.channel else { return }
-    lost(failure)
   }
 }

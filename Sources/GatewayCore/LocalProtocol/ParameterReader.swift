@@ -97,7 +97,7 @@ struct ParameterReader {
         }
       }
     } catch { throw .wrongParameter(name, of: method) }
-    if let unknown { throw .unknownParameter("\(name.text).\(unknown)", of: method) }
+    if let unknown { throw .unknownMember(unknown, of: name, of: method) }
     guard let epoch, let sequence, sequence <= ParameterKind.exactIntegerLimit else {
       throw .wrongParameter(name, of: method)
     }

@@ -7,8 +7,8 @@ struct ParameterValues {
   private(set) var unknown: Range<Int>?
   /// The first key that was used twice.
   private(set) var duplicate: Range<Int>?
-  private var starts = InlineArray<32, UInt32>(repeating: 0)
-  private var ends = InlineArray<32, UInt32>(repeating: 0)
+  private var starts = InlineArray<32, Int>(repeating: 0)
+  private var ends = InlineArray<32, Int>(repeating: 0)
 
   /// Scans the object that begins at `at`; `depth` counts the object itself.
   mutating func scan(_ line: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) {
@@ -29,14 +29,14 @@ struct ParameterValues {
     let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number)
     if given & bit != 0, duplicate == nil { duplicate = key }
     given |= bit
-    starts[number] = UInt32(truncatingIfNeeded: value.lowerBound)
-    ends[number] = UInt32(truncatingIfNeeded: value.upperBound)
+    starts[number] = value.lowerBound
+    ends[number] = value.upperBound
   }
 
   /// Where the value of a param stands; nil if it was not given.
   @inline(__always)
   func range(_ name: ParameterName) -> Range<Int>? {
-    given & name.bit == 0 ? nil : Int(starts[name.rawValue])..<Int(ends[name.rawValue])
+    given & name.bit == 0 ? nil : starts[name.rawValue]..<ends[name.rawValue]
   }
 
   /// Refuses params that the method does not have, that were given twice, and the lack of those it needs.

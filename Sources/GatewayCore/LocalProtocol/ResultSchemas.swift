@@ -33,8 +33,14 @@ enum ResultSchemas {
   ])
 
   static let send = JSONSchema.object([
-    .always("id", .text), .always("state", .choice(DeliveryLevel.allCases.map(\.rawValue))),
+    .always("id", .text),
+    .always(
+      "state",
+      .choice(
+        DeliveryLevel.allCases.map(\.rawValue) + ["queued", "expired", "cancelled", "refused", "dropped", "lost"]),
+      "What became of it so far; of a duplicate, what became of the first one."),
     .sometimes("args", .list(.any), "What the server answered; with `acked` only."),
+    .sometimes("reason", .text, "By what it was dropped."),
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
   ])
 
@@ -42,7 +48,7 @@ enum ResultSchemas {
 
   static let client = JSONSchema.object([
     .always("client", .text), .always("name", .optional(.text)), .always("uid", .count), .always("gid", .count),
-    .always("since", instant), .always("subscriptions", .count), .always("requests", .count),
+    .sometimes("pid", .count), .always("since", instant), .always("subscriptions", .count), .always("requests", .count),
     .always("queue", queue), .always("dropped", .count),
   ])
 
@@ -53,8 +59,10 @@ enum ResultSchemas {
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
     .always("kind", .text), .always("state", connectionState), .always("since", instant),
     .sometimes("reason", .optional(reason)), .sometimes("detail", .optional(.text)),
-    .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."), .always("attempt", .count),
-    .sometimes("next", .optional(instant), "When the next attempt is due."), .always("leases", .count),
+    .sometimes("status", .count, "HTTP status or WebSocket close code."),
+    .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."),
+    .sometimes("why", .optional(.text), "Why it spoke so."), .always("attempt", .count),
+    .sometimes("next", .optional(.count), "Milliseconds until the next attempt."), .always("leases", .count),
     .always("subscriptions", .count),
     .always(
       "queue",
@@ -66,6 +74,7 @@ enum ResultSchemas {
       "heartbeat", .optional(.object([.always("interval", .count), .always("timeout", .count)]))),
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
     .always("reconnects", .count),
+    .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),
   ])
 
   static let status = JSONSchema.object([

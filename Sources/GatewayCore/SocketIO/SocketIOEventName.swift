@@ -7,16 +7,19 @@ enum SocketIOEventName {
 
   /// Whether a scanned name may not come from a server; a number never is reserved.
   static func isReserved(_ text: RawSpan, _ name: Range<Int>) -> Bool {
+    guard JSONScanner.byte(text, name.lowerBound) == UInt8(ascii: "\"") else { return false }
     switch JSONScanner.byte(text, name.lowerBound + 1) {
     case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "\\"): break
     default: return false
     }
-    guard JSONScanner.byte(text, name.lowerBound) == UInt8(ascii: "\"") else { return false }
-    return reserved.contains { JSONScanner.stringEquals(text, name, $0) }
+    let isEscaped = JSONScanner.hasEscape(text, name)
+    return reserved.contains { candidate in
+      (isEscaped || candidate.utf8CodeUnitCount == name.count - 2) && JSONScanner.stringEquals(text, name, candidate)
+    }
   }
 
-  /// Whether a name may not be sent. `error` is reserved by servers of revision 4 only; `revision` is nil while none
-  /// is known.
+  /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
+  /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
     reserved.contains { $0.description == name } || (revision == .three && name == "error")
   }

@@ -1,0 +1,13 @@
+/// What can be fuzzed. The same function judges what libFuzzer makes up and what the tests replay.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+  case json
+  case lines
+
+  /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
+  public func problem(with input: [UInt8]) -> String? {
+    switch self {
+    case .json: JSONTarget.problem(with: input)
+    case .lines: LinesTarget.problem(with: input)
+    }
+  }
+}

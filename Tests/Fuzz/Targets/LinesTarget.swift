@@ -1,0 +1,117 @@
+import GatewayCore
+
+/// A stream of bytes as a local client might send it. The first two bytes choose the limit and the cuts.
+enum LinesTarget {
+  private struct Outcome: Equatable {
+    var lines: [[UInt8]] = []
+    var tooLong = false
+    var isEmpty = true
+  }
+
+  static func problem(with input: [UInt8]) -> String? {
+    guard input.count > 2 else { return nil }
+    // Small limits make long lines likely; the largest lets everything through.
+    let limit = input[0] < 0x80 ? Int(input[0]) + 1 : 1 << 20
+    let stream = Array(input[2...])
+    let outcome = feed([stream], limit)
+    guard outcome == expected(stream, limit) else { return "the lines are not those of the stream" }
+    guard outcome == feed(stream.map { [$0] }, limit) else { return "the lines differ byte by byte" }
+    guard outcome == feed(cut(stream, seed: input[1]), limit) else { return "the lines differ when cut" }
+    for line in outcome.lines {
+      if let problem = requestProblem(line) { return problem }
+    }
+    return nil
+  }
+
+  private static func feed(_ chunks: [[UInt8]], _ limit: Int) -> Outcome {
+    var buffer = LineBuffer(limit: limit)
+    var outcome = Outcome()
+    do {
+      for chunk in chunks {
+        try buffer.append(chunk.span.bytes) { line in outcome.lines.append(line.withUnsafeBytes { Array($0) }) }
+      }
+      outcome.isEmpty = buffer.isEmpty
+    } catch { outcome.tooLong = true }
+    return outcome
+  }
+
+  /// The same, said plainly.
+  private static func expected(_ stream: [UInt8], _ limit: Int) -> Outcome {
+    var outcome = Outcome()
+    var rest = stream[...]
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      var line = rest[..<end]
+      if line.last == UInt8(ascii: "\r") { line.removeLast() }
+      guard line.count <= limit else {
+        outcome.tooLong = true
+        return outcome
+      }
+      if !line.isEmpty { outcome.lines.append(Array(line)) }
+      rest = rest[(end + 1)...]
+    }
+    let open = rest.last == UInt8(ascii: "\r") ? rest.count - 1 : rest.count
+    outcome.tooLong = open > limit
+    outcome.isEmpty = rest.isEmpty || outcome.tooLong
+    return outcome
+  }
+
+  private static func cut(_ stream: [UInt8], seed: UInt8) -> [[UInt8]] {
+    var chunks: [[UInt8]] = []
+    var rest = stream[...]
+    var state = UInt32(seed) | 1
+    while !rest.isEmpty {
+      state = state &* 1_664_525 &+ 1_013_904_223
+      let count = Int(state >> 24) % 13 + 1
+      chunks.append(Array(rest.prefix(count)))
+      rest = rest.dropFirst(count)
+    }
+    return chunks
+  }
+
+  private static func requestProblem(_ line: [UInt8]) -> String? {
+    var isJSON = true
+    do { _ = try JSONScanner.validate(line.span.bytes) } catch { isJSON = false }
+    let first = line.first { ![0x20, 0x09, 0x0d].contains($0) }
+    let isBatch = first == UInt8(ascii: "[")
+    do {
+      let request = try LocalRequest.parse(line.span.bytes)
+      guard isJSON, first == UInt8(ascii: "{") else { return "a line was understood that is no JSON object" }
+      return requestProblem(request)
+    } catch {
+      guard (error.error.kind == .parseError) == (!isJSON && !isBatch) else { return "the wrong error was told" }
+      guard error.answered || error.id == nil else { return "a call with an id would not be answered" }
+      return replyProblem(LocalReply.error(error.id, error.error), error.id)
+    }
+  }
+
+  private static func requestProblem(_ request: LocalRequest) -> String? {
+    switch request.call {
+    case .send(let call), .request(let call):
+      if !isArray(call.args) { return "the arguments of a send are no array" }
+    case .respond(let call):
+      if !isArray(call.args) { return "the arguments of an answer are no array" }
+    default: break
+    }
+    guard let id = request.id else { return nil }
+    return replyProblem(
+      LocalReply.result(id) { writer in
+        writer.key("ok")
+        writer.bool(true)
+      }, id)
+  }
+
+  private static func isArray(_ text: [UInt8]) -> Bool {
+    guard let value = try? JSONValue.parse(text.span.bytes) else { return false }
+    return value.elements != nil
+  }
+
+  /// A reply is one line of JSON with the id as it was written.
+  private static func replyProblem(_ line: [UInt8], _ id: RequestID?) -> String? {
+    guard line.last == UInt8(ascii: "\n"), !line.dropLast().contains(UInt8(ascii: "\n")) else {
+      return "a reply is not one line"
+    }
+    guard let reply = try? JSONValue.parse(line.span.bytes) else { return "a reply is no JSON" }
+    let echoed = id.flatMap { try? JSONValue.parse($0.text.span.bytes) } ?? .null
+    return reply["id"] == echoed ? nil : "a reply has another id"
+  }
+}
