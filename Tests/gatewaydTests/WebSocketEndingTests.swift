@@ -200,7 +200,7 @@ import Testing
       try connection.write(burst)
       connection.awaitEnd()
     }
-    let first = try WebSocketDialing()
+    let first = try WebSocketDialing(farewellLimit: .milliseconds(100))
     first.onOpened = { [unowned first] in
       first.send("hello")
       first.close()
@@ -209,7 +209,7 @@ import Testing
     try first.becomeQuiet()
     #expect(first.texts.isEmpty && first.closed.isEmpty)
 
-    let second = try WebSocketDialing()
+    let second = try WebSocketDialing(farewellLimit: .milliseconds(100))
     second.onText = { [unowned second] _ in
       second.send("answer")
       second.close()

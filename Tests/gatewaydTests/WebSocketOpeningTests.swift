@@ -7,7 +7,7 @@ import Testing
 /// Openings that fail, and what is said about them.
 @Suite struct WebSocketOpeningTests {
   private func failure(
-    messageLimit: Int = 1_000, phaseLimit: Duration = .seconds(5),
+    messageLimit: Int = 1_000, phaseLimit: Duration = .seconds(30),
     of script: @escaping @Sendable (WebSocketPeer.Connection) throws -> Void
   ) throws -> TransportFailure {
     let peer = try WebSocketPeer { _, connection in try script(connection) }

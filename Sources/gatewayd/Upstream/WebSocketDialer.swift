@@ -8,6 +8,8 @@ final class WebSocketDialer: TransportDialer {
   let multi: CurlMulti
   /// Keys and masks.
   let random: any RandomSource
+  /// How long a goodbye may take: the rest of the output, the close frame, the peer's answer.
+  let farewellLimit: Duration
   /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
@@ -18,9 +20,10 @@ final class WebSocketDialer: TransportDialer {
   private var onQuiet: (() -> Void)?
 
   /// Throws when libcurl cannot be started.
-  init(loop: EventLoop, random: any RandomSource) throws(SystemError) {
+  init(loop: EventLoop, random: any RandomSource, farewellLimit: Duration = .seconds(1)) throws(SystemError) {
     self.loop = loop
     self.random = random
+    self.farewellLimit = farewellLimit
     multi = try CurlMulti(loop: loop)
   }
 
@@ -32,8 +35,8 @@ final class WebSocketDialer: TransportDialer {
     return transport
   }
 
-  /// Calls back once, later, when no transport is saying goodbye any more: after `WebSocketTransport.farewellLimit` at
-  /// the latest, counted from the last `close()`.
+  /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
+  /// from the last `close()`.
   func whenQuiet(_ body: @escaping () -> Void) {
     onQuiet = body
     if leaving.isEmpty { loop.onNextTurn { [weak self] in self?.checkQuiet() } }
