@@ -158,3 +158,31 @@ import Testing
     #expect(drained() == [])
   }
 }
+
+/// A buffer lasts as long as its client is sent something.
+@Suite struct IdleOutputTests {
+  @Test func aBufferIsGivenBackWhenItsClientWasIdleForAWhile() {
+    let outputs = ClientOutputs()
+    var holds = 0
+    outputs.onHeld = { holds += 1 }
+    let output = outputs.add(tag: 1)
+    [UInt8](repeating: 1, count: 100).withUnsafeBytes { outputs.append($0, to: output) }
+    #expect(holds == 1)
+    outputs.drain { $0.pointee.consume($0.pointee.count) }
+    #expect(outputs.releaseIdle())
+    #expect(!outputs.releaseIdle())
+    [UInt8](repeating: 1, count: 100).withUnsafeBytes { outputs.append($0, to: output) }
+    #expect(holds == 2)
+    outputs.remove(output)
+    #expect(!outputs.releaseIdle())
+  }
+
+  @Test func aBufferWithUnwrittenBytesIsKept() {
+    let outputs = ClientOutputs()
+    let output = outputs.add(tag: 1)
+    [7, 8].withUnsafeBytes { outputs.append($0, to: output) }
+    for _ in 1...3 { #expect(outputs.releaseIdle()) }
+    #expect(output.pointee.count == 16)
+    outputs.remove(output)
+  }
+}

@@ -6,6 +6,10 @@ public struct ClientOutput {
   private var end = 0
   private var capacity = 0
   fileprivate var isDirty = false
+  /// Holds a buffer, as far as `ClientOutputs` knows.
+  fileprivate var isHeld = false
+  /// Something was appended since the last look.
+  fileprivate var wasUsed = false
   /// Whatever the I/O side needs to find its socket again without a lookup.
   public var tag = 0
   /// Close the socket as soon as everything pending is written. Nothing is appended afterwards.
@@ -25,17 +29,21 @@ public struct ClientOutput {
     return UnsafeRawBufferPointer(start: base + start, count: count)
   }
 
-  /// Takes the first `written` bytes off. A buffer that grew large is given back once it is empty.
+  /// Takes the first `written` bytes off. A buffer that grew very large is given back once it is empty.
   public mutating func consume(_ written: Int) {
     start += written
     guard start == end else { return }
     start = 0
     end = 0
-    if capacity > Self.keptCapacity {
-      base?.deallocate()
-      base = nil
-      capacity = 0
-    }
+    if capacity > Self.directLimit { giveBack() }
+  }
+
+  /// Frees an empty buffer.
+  fileprivate mutating func giveBack() {
+    guard count == 0 else { return }
+    base?.deallocate()
+    base = nil
+    capacity = 0
   }
 
   @inline(__always)
@@ -49,9 +57,6 @@ public struct ClientOutput {
   /// Beyond this many unwritten bytes events wait in their subscription's queue instead, and no more input is read
   /// from the client.
   public static let directLimit = 256 << 10
-
-  /// An empty buffer up to this size is kept for the next batch: an idle client costs nothing beyond it.
-  private static let keptCapacity = 4_096
 
   @inline(never)
   private mutating func makeRoom(_ wanted: Int) {
@@ -78,8 +83,12 @@ public final class ClientOutputs {
   public typealias Pointer = UnsafeMutablePointer<ClientOutput>
   private var dirty: ContiguousArray<Pointer> = []
   private var flushing: ContiguousArray<Pointer> = []
+  /// Those that hold a buffer.
+  private var held: ContiguousArray<Pointer> = []
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
   public var onDirty: (() -> Void)?
+  /// Told when the first buffer is held, so that `releaseIdle` is called after a while.
+  var onHeld: (() -> Void)?
 
   public init() {}
 
@@ -98,6 +107,10 @@ public final class ClientOutputs {
       // A client may vanish while the list is being flushed.
       if let index = flushing.firstIndex(of: pointer) { flushing.remove(at: index) }
     }
+    if pointer.pointee.isHeld, let index = held.firstIndex(of: pointer) {
+      held.swapAt(index, held.count - 1)
+      held.removeLast()
+    }
     pointer.pointee.free()
     pointer.deinitialize(count: 1)
     pointer.deallocate()
@@ -114,8 +127,28 @@ public final class ClientOutputs {
   func markDirty(_ pointer: Pointer) {
     guard !pointer.pointee.isDirty else { return }
     pointer.pointee.isDirty = true
+    pointer.pointee.wasUsed = true
+    if !pointer.pointee.isHeld {
+      pointer.pointee.isHeld = true
+      held.append(pointer)
+      if held.count == 1 { onHeld?() }
+    }
     dirty.append(pointer)
     if dirty.count == 1 { onDirty?() }
+  }
+
+  /// Frees the buffers of clients that were sent nothing since the last call. Returns whether any buffer is still held:
+  /// an idle client costs no memory here, a busy one keeps its buffer.
+  func releaseIdle() -> Bool {
+    held.removeAll { pointer in
+      let isIdle = !pointer.pointee.wasUsed && pointer.pointee.count == 0
+      pointer.pointee.wasUsed = false
+      guard isIdle else { return false }
+      pointer.pointee.giveBack()
+      pointer.pointee.isHeld = false
+      return true
+    }
+    return !held.isEmpty
   }
 
   public var hasDirty: Bool { !dirty.isEmpty }

@@ -40,6 +40,15 @@ public final class Gateway {
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
+    outputs.onHeld = { [unowned self] in releaseIdleOutputs() }
+  }
+
+  /// Looks after the clients' buffers until the last one is given back.
+  private func releaseIdleOutputs() {
+    seams.timers.after(.seconds(5)) { [weak self] in
+      guard let self, outputs.releaseIdle() else { return }
+      releaseIdleOutputs()
+    }
   }
 
   /// Makes the connections that the configuration keeps up. Call once, when the loop is about to run.

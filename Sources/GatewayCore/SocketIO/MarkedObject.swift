@@ -1,10 +1,10 @@
-/// An object in validated JSON text whose keys have a meaning for binary data: `$bin` and its escaped forms in the local
-/// form, `_placeholder` in the wire form.
+/// An object in validated JSON text whose keys have a meaning for binary data: `$bin` and its escaped forms in the
+/// local form, `_placeholder` in the wire form.
 struct MarkedObject: Equatable, Sendable {
   /// From brace to brace.
   var range: Range<Int>
-  /// How many `$` stand before `bin` in the object's only key; nil for every other object. A key that is repeated counts
-  /// as one.
+  /// How many `$` stand before `bin` in the object's only key; nil for every other object. A key that is repeated
+  /// counts as one.
   private(set) var dollars: Int?
   /// Where each key begins, at its quote, while `dollars` is set.
   private(set) var keys: [Int] = []

@@ -36,8 +36,8 @@ enum SocketIOCredentials {
     return text[range.lowerBound] == UInt8(ascii: "{")
   }
 
-  /// The payload as a query, for servers of revision 4 whose namespaces take no other. Nil when a value is neither text,
-  /// nor number, nor boolean; `null` is left out.
+  /// The payload as a query, for servers of Engine.IO revision 3, whose namespaces take no other. Nil when a value is
+  /// neither text, nor number, nor boolean; `null` is left out.
   static func query(_ payload: [UInt8]) -> String? {
     guard let members = (try? JSONValue.parse(payload.span.bytes))?.members else { return nil }
     var pairs: [String] = []

@@ -1,5 +1,5 @@
 /// One Socket.IO packet as its text says, before its attachments. Ranges are offsets into that text; JSON in them is
-/// validated. Socket.IO protocol, section "Packet encoding"; revisions 4 and 5 are alike.
+/// validated. Socket.IO protocol, section "Packet encoding"; all servers alike.
 struct SocketIOPacket: Equatable, Sendable {
   enum Content: Equatable, Sendable {
     /// The JSON object, if there is one.
@@ -15,7 +15,7 @@ struct SocketIOPacket: Equatable, Sendable {
     case tooDeep
   }
 
-  /// The digit in front. Protocol revision 4 calls `connectError` ERROR.
+  /// The digit in front. Servers before 3.0 call `connectError` ERROR.
   enum Kind: UInt8, Sendable {
     case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
   }

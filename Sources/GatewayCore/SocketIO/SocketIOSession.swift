@@ -1,10 +1,10 @@
-/// One namespace on one link, from the moment it is wanted until it is left, as a machine.
-/// Socket.IO protocol, sections "Connection to a namespace" and "Disconnection from a namespace".
+/// One namespace on one link, from the moment it is wanted until it is left, as a machine. Socket.IO protocol, sections
+/// "Connection to a namespace" and "Disconnection from a namespace"; revisions are those of Engine.IO.
 struct SocketIOSession: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// The link is not ready. May become `behindMain`, `joining` or `left`.
     case waiting
-    /// Revision 4: the server has not accepted the main namespace yet. May become `joining`, `waiting` or `left`.
+    /// Revision 3: the server has not accepted the main namespace yet. May become `joining`, `waiting` or `left`.
     case behindMain
     /// The server's answer is awaited; `asked` unless the server accepts by itself. May become `joined`, `waiting` or
     /// `left`.
@@ -19,9 +19,9 @@ struct SocketIOSession: Equatable, Sendable {
   enum Entry: Equatable, Sendable {
     /// By a CONNECT of ours.
     case ask
-    /// The server accepts it by itself: the main namespace in revision 4.
+    /// The server accepts it by itself: the main namespace in revision 3.
     case unasked
-    /// By a CONNECT of ours, once the main namespace is accepted: the others in revision 4.
+    /// By a CONNECT of ours, once the main namespace is accepted: the others in revision 3.
     case behindMain
   }
 

@@ -6,7 +6,7 @@ private let closed = UpstreamFailure(.closed, "the server closed the connection"
 private let timeout = UpstreamFailure(
   .timeout, "the server did not answer the request for the namespace in time")
 
-@Test func silentServerOfRevisionFiveIsGivenUp() {
+@Test func silentServerOfRevisionFourIsGivenUp() {
   let rig = SocketIORig()
   let main = rig.joined()
   rig.advance(.seconds(25))

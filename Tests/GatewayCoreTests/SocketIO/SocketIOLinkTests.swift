@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-@Test func revisionFiveConnectsAndCarriesEventsBothWays() throws {
+@Test func revisionFourConnectsAndCarriesEventsBothWays() throws {
   let rig = SocketIORig()
   let connection = rig.connection { $0.auth = .inline([UInt8](#"{"token":"x"}"#.utf8)) }
   #expect(rig.transport.request.target == "/socket.io/?EIO=4&transport=websocket")
