@@ -4,19 +4,16 @@ import asyncio
 import os
 import random
 import resource
-import socket
 
 import pytest
 
+from local_client import connected_socket
 from patience import within
 
 
 async def plain(daemon):
     """A bare socket to the daemon."""
-    one = socket.socket(socket.AF_UNIX)
-    one.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(one, daemon.socket)
-    return one
+    return connected_socket(daemon.socket)
 
 
 async def still_alive(daemon, chat):
