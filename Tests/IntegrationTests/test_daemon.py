@@ -381,7 +381,8 @@ async def activated(daemons, folder):
     path = str(folder / "passed")
     daemon = await daemons(start=False, wrapper=[
         ACTIVATE, "-l", path, "--fdname=control", "-E", "NOTIFY_SOCKET", "-E", "STATE_DIRECTORY", "-E",
-        f"LD_LIBRARY_PATH={os.environ.get('LD_LIBRARY_PATH', '')}"])
+        f"LD_LIBRARY_PATH={os.environ.get('LD_LIBRARY_PATH', '')}", "-E",
+        f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}"])
     await daemon.launch()
 
     async def listening():
