@@ -39,7 +39,7 @@ final class LocalServerUpstream: UpstreamKind {
       PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
     }
     func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-      try prepare(event: "", args: args)
+      try prepare(event: "", args: args, acknowledged: false)
     }
     func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? { nil }
     func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { upstream.open(owner) }
