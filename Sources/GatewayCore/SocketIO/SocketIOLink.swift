@@ -14,7 +14,7 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  let timers: Timers
+  private let timers: Timers
   private let time: any TimeSource
 
   var detection: RevisionDetection
@@ -27,7 +27,7 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
-  private(set) var isEnded = false
+  private var isEnded = false
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
   private static let keptScratch = 64 << 10
