@@ -172,11 +172,10 @@ final class SocketIOLink {
     engine.dial()
   }
 
-  /// Everything that the old transport knew is void.
+  /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
     engine?.close()
     cancelSettling()
-    decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
