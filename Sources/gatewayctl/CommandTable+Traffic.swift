@@ -28,7 +28,7 @@ extension CommandTable {
     summary: "send an event to a server",
     details: [
       "Hands one event to the daemon and returns as soon as the daemon has it. While the server is not reachable the "
-        + "daemon keeps the event and sends it later. Prints nothing on success; with --json the send's id and state.",
+        + "daemon keeps the event and sends it later. Prints the send's id and state, with -q nothing.",
       target, arguments,
     ],
     options: [

@@ -84,9 +84,8 @@ struct SendCommand {
   }
 
   private func report(_ result: [UInt8]) throws(Failure) {
-    if context.settings.json { try context.printJSON(result) }
     let members = RawMembers(result)
-    context.notices.detail("\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")")
+    try context.confirm(result, "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")")
   }
 
   // MARK: Lines

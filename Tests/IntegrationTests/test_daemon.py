@@ -434,7 +434,7 @@ async def test_no_more_clients_than_the_limit(daemons):
 
 
 async def test_no_more_connections_than_the_limit(daemons, peer):
-    daemon = await daemons({"limits": {"connections": 2}})
+    daemon = await daemons({"limits": {"connections": 4}})
     client = await daemon.client()
     for number in range(2):
         await client.call("subscribe", url=f"{peer.url}/{number}")

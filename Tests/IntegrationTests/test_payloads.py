@@ -250,7 +250,7 @@ async def test_a_queued_send_too_large_for_the_server_is_dropped_and_the_rest_go
 
 async def test_an_event_of_a_megabyte_passes_both_ways(daemons, servers):
     server = await servers("eio4", "--max-payload", 4_000_000)
-    daemon = await daemons({"limits": {"line": "2MiB"}})
+    daemon = await daemons({"limits": {"line": "4MiB"}})
     client = await daemon.connected(url=server.url)
     text = "é" * 500_000
     assert (await client.call("request", url=server.url, event="echo", args=[text]))["args"] == [text]

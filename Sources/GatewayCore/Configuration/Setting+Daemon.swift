@@ -85,7 +85,8 @@ extension Setting<Limits> {
     [
       Setting(
         "connections", \.connections, .count(many),
-        "Connections to upstreams. A call that would need one more fails with QuotaExceeded."),
+        "Connections to upstreams used by URL, of which one user may have half. A call that would need one more fails with QuotaExceeded; configured upstreams are not counted."
+      ),
       Setting(
         "stop", \.stop, .duration(milliseconds: 1...3_600_000),
         "Time that queued sends and unread replies get when the daemon stops. What is left then is reported as lost."),

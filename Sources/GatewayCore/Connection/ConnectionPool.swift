@@ -13,6 +13,9 @@ final class ConnectionPool {
   var count: Int { connections.count }
   private var ownedBy: [UInt32: Int] = [:]
 
+  /// How many connections by URL there are.
+  var ownedCount: Int { ownedBy.values.reduce(0, +) }
+
   /// How many connections by URL a user has.
   func count(ownedBy user: UInt32) -> Int { ownedBy[user] ?? 0 }
 

@@ -249,7 +249,7 @@ public final class Gateway {
       for connection in pool.all { connection.shutDown() }
       for session in sessions.values {
         session.endWaits()
-        session.say(LocalNotification.goodbye(reason: reason, reconnectIn: self.reconnectDelay))
+        session.say(LocalNotification.goodbye(reason: "stopping", reconnectIn: self.reconnectDelay))
         session.closeWhenFlushed()
       }
       finished()

@@ -132,7 +132,7 @@ extension LocalSession {
   private func checkRoom(for specification: UpstreamSpecification) throws(LocalError) {
     guard let owner = specification.owner, gateway.pool.existing(specification) == nil else { return }
     let limit = gateway.configuration.limits.connections
-    guard gateway.pool.count < limit, gateway.pool.count(ownedBy: owner) < max(1, limit / 2) else {
+    guard gateway.pool.ownedCount < limit, gateway.pool.count(ownedBy: owner) < max(1, limit / 2) else {
       throw LocalError(
         .quotaExceeded, "There are too many connections by URL (`limits.connections` is \(limit)); use fewer of them.",
         [.init("quota", .string("connections")), .init("limit", .integer(limit))])
