@@ -125,6 +125,7 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
+  var isCongested: Bool { link?.isCongested ?? false }
 
   var facts: ChannelFacts {
     guard let link else { return ChannelFacts(link: "") }
