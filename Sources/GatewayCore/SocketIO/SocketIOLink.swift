@@ -46,9 +46,9 @@ final class SocketIOLink {
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
-
   var isCongested: Bool { engine?.isCongested ?? false }
   /// What is known of the link, for `status`; `sid` is the channel's.
+
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
       return ChannelFacts(link: id, transport: engine?.transportFacts)
@@ -111,8 +111,7 @@ final class SocketIOLink {
     }
     channel.linkReady(.unasked, revision: revision, maxPayload: limit, nextAck: mainNextAck)
     guard main == .accepted else { return }
-    let sid = engine?.handshake?.sid
-    timers.after(.zero) { [weak channel] in channel?.handle(.accepted(sid: sid)) }
+    timers.after(.zero) { [weak channel] in channel?.handle(.accepted(sid: nil)) }
   }
 
   // MARK: - Writing
