@@ -48,8 +48,8 @@ final class SocketIOLink {
   var revision: EngineIORevision? { detection.revision }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
-  /// What is known of the link, for `status`; `sid` is the channel's.
 
+  /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
       return ChannelFacts(link: id, transport: engine?.transportFacts)

@@ -308,3 +308,26 @@ import Testing
     withExtendedLifetime(other) {}
   }
 }
+
+@Test func aMessageTooLargeForAServerThatNamesNoLimitIsRefusedInsteadOfClosingTheLink() throws {
+  let rig = SocketIORig()
+  let connection = rig.connection()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.oldHandshake)
+  rig.advance(RevisionDetection.settleTime)
+  rig.transport.receive(#"40{"sid":"socket"}"#)
+  #expect(connection.log.take() == [.opened])
+  _ = rig.transport.takeSent()
+  // The packet adds `42["e",""]`.
+  try connection.send("e", #"[""# + String(repeating: "x", count: 999_990) + #""]"#)
+  #expect(rig.transport.takeSent().map(\.utf8.count) == [1_000_000])
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000_000, size: 1_000_001)) {
+    try connection.send("e", #"[""# + String(repeating: "x", count: 999_991) + #""]"#)
+  }
+  #expect(rig.transport.takeSent() == [])
+
+  let older = SocketIORig()
+  try older.joinedThree().send("e", #"[""# + String(repeating: "x", count: 2_000_000) + #""]"#)
+  #expect(older.transport.takeSent().map(\.utf8.count) == [2_000_010])
+  #expect(EngineIORevision.three.usualPayloadLimit == 100_000_000)
+}
