@@ -228,10 +228,12 @@ async def test_a_message_exactly_at_the_servers_limit_passes(daemons, peer):
     waiting = client.post("wait", url=peer.url, state="connected", timeout=5000)
     link = await peer.session(payload=100)
     await client.result(waiting)
-    fill = 100 - len('42["e",""]')
-    await client.call("send", url=peer.url, event="e", args=["x" * fill])
-    await link.expect(f'42["e","{"x" * fill}"]')
-    error = await client.fails("PayloadTooLarge", "send", url=peer.url, event="e", args=["x" * (fill + 1)])
+    fill = 100 - len('420["e",""]')
+    pending = client.post("request", url=peer.url, event="e", args=["x" * fill])
+    await link.expect(f'420["e","{"x" * fill}"]')
+    await link.text("430[]")
+    await client.result(pending)
+    error = await client.fails("PayloadTooLarge", "request", url=peer.url, event="e", args=["x" * (fill + 1)])
     assert (error.data["limit"], error.data["size"]) == (100, 101)
 
 

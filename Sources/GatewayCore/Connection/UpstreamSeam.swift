@@ -20,6 +20,12 @@ public struct UpstreamSpecification: Hashable, Sendable {
     self.settings = settings
     self.owner = owner
   }
+
+  /// The namespace without what may be secret in it: old servers take credentials as its query.
+  public var shownNamespace: String {
+    guard let mark = namespace.firstIndex(of: "?") else { return namespace }
+    return namespace[..<mark] + "?***"
+  }
 }
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.

@@ -60,12 +60,6 @@ struct EngineIOSession: Equatable, Sendable {
     self.handshakeLimit = handshakeLimit
   }
 
-  /// What the server said at the opening; nil before it and after the end.
-  var handshake: EngineIOHandshake? {
-    guard case .open(let handshake, _, _) = state else { return nil }
-    return handshake
-  }
-
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.dialling, .transportOpened):

@@ -9,7 +9,7 @@ struct HeldEvents: Sendable {
   /// Most events held; a server that sends more loses its link.
   static let countLimit = 10_000
 
-  private(set) var items: [Item] = []
+  private var items: [Item] = []
   private var bytes = 0
   private let byteLimit: Int
 

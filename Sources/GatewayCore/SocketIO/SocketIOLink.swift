@@ -14,7 +14,7 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  let timers: Timers
+  private let timers: Timers
   private let time: any TimeSource
 
   var detection: RevisionDetection
@@ -28,7 +28,7 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
-  private(set) var isEnded = false
+  private var isEnded = false
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
   private static let keptScratch = 64 << 10
@@ -173,11 +173,10 @@ final class SocketIOLink {
     engine.dial()
   }
 
-  /// Everything that the old transport knew is void.
+  /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
     engine?.close()
     cancelSettling()
-    decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }

@@ -2,12 +2,18 @@
 public enum FuzzTarget: String, CaseIterable, Sendable {
   case json
   case lines
+  case engineio
+  case socketio
+  case upgrade
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
     switch self {
     case .json: JSONTarget.problem(with: input)
     case .lines: LinesTarget.problem(with: input)
+    case .engineio: EngineIOTarget.problem(with: input)
+    case .socketio: SocketIOTarget.problem(with: input)
+    case .upgrade: UpgradeTarget.problem(with: input)
     }
   }
 }

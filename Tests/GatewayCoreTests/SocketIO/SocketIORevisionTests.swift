@@ -138,6 +138,23 @@ private let python = #""The client is using an unsupported version of the Socket
   #expect(rig.transport.takeSent() == [] && rig.transport.isClosed)
 }
 
+@Test func namespaceBehindTheMainOneHasItsOwnTime() {
+  let rig = SocketIORig()
+  let chat = rig.connection("/c")
+  rig.transport.fail(refused, body: python)
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.oldHandshake)
+  rig.advance(.seconds(9))
+  rig.transport.receive("40")
+  rig.advance(.seconds(9))
+  #expect(chat.log.take() == [])
+  rig.advance(.seconds(1))
+  #expect(
+    chat.log.take() == [
+      .ended(UpstreamFailure(.timeout, "the server did not answer the request for the namespace in time"))
+    ])
+}
+
 @Test func refusedMainNamespaceRefusesTheOthersBehindIt() {
   let rig = SocketIORig()
   let main = rig.connection()

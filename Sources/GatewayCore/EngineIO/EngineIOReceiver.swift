@@ -1,0 +1,9 @@
+/// Who is told what happens on an `EngineIOSocket`. Spans are valid only during the call.
+protocol EngineIOReceiver: AnyObject {
+  func engineOpened(_ handshake: EngineIOHandshake)
+  /// A text message; its content begins at `start`.
+  func engineReceived(text: RawSpan, from start: Int)
+  func engineReceived(binary: RawSpan)
+  /// The end, by the server or by a failure. Nothing follows.
+  func engineEnded(_ failure: TransportFailure)
+}

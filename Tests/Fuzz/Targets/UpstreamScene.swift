@@ -1,0 +1,160 @@
+import GatewayCore
+
+/// A Socket.IO upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
+final class UpstreamScene {
+  private final class Clock: TimeSource {
+    var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+    var wallMilliseconds: Int64 { now.nanoseconds / 1_000_000 }
+  }
+
+  private final class Dice: RandomSource {
+    private var state: UInt64 = 1
+    func bits() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1
+      return state
+    }
+  }
+
+  private final class NoCredentials: CredentialReader {
+    func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+      done(.failure(CredentialProblem("there are no files")))
+    }
+  }
+
+  /// One frame that the daemon's side sent.
+  enum Frame: Equatable {
+    case text([UInt8])
+    case binary([UInt8])
+  }
+
+  final class Line: Transport {
+    let request: DialRequest
+    weak var receiver: (any TransportReceiver)?
+    var sent: [Frame] = []
+    var isClosed = false
+    var unsentBytes: Int { 0 }
+
+    init(_ request: DialRequest, _ receiver: any TransportReceiver) {
+      self.request = request
+      self.receiver = receiver
+    }
+
+    func send(text: RawSpan) { sent.append(.text(text.withUnsafeBytes { Array($0) })) }
+    func send(binary: RawSpan) { sent.append(.binary(binary.withUnsafeBytes { Array($0) })) }
+    func close() {
+      isClosed = true
+      receiver = nil
+    }
+  }
+
+  private final class Dialer: TransportDialer {
+    var lines: [Line] = []
+    func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport {
+      lines.append(Line(request, receiver))
+      return lines[lines.count - 1]
+    }
+  }
+
+  /// What the owner of a channel was told.
+  final class Owner: UpstreamChannelOwner {
+    struct Event {
+      var name: [UInt8]
+      var arguments: [UInt8]
+      var ack: UInt64?
+    }
+
+    var opened = 0
+    var events: [Event] = []
+    var acknowledgements: [(id: UInt64, arguments: [UInt8])] = []
+    var endings: [UpstreamFailure] = []
+    /// The first thing that must not have happened.
+    var problem: String?
+
+    private func note(_ isAllowed: Bool, _ sentence: String) {
+      if !isAllowed, problem == nil { problem = sentence }
+    }
+
+    func channelOpened(_ channel: any UpstreamChannel) {
+      note(opened == 0 && endings.isEmpty, "a channel opened twice or after its end")
+      opened += 1
+    }
+
+    func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+      note(opened == 1 && endings.isEmpty, "an event came while the channel was not open")
+      events.append(
+        Event(
+          name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) }, ack: ack))
+    }
+
+    func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
+      note(opened == 1 && endings.isEmpty, "an event was dropped while the channel was not open")
+    }
+
+    func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+      note(opened == 1 && endings.isEmpty, "an acknowledgement came while the channel was not open")
+      acknowledgements.append((id, arguments.withUnsafeBytes { Array($0) }))
+    }
+
+    func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+      note(endings.isEmpty, "a channel ended twice")
+      endings.append(failure)
+    }
+  }
+
+  /// One connection with its owner.
+  final class Connection {
+    let connector: any UpstreamConnector
+    let owner = Owner()
+    var channel: (any UpstreamChannel)?
+    init(_ connector: any UpstreamConnector) { self.connector = connector }
+  }
+
+  private let clock = Clock()
+  private let timers: Timers
+  private let dialer = Dialer()
+  let kind: SocketIOKind
+
+  init() {
+    timers = Timers(time: clock)
+    kind = SocketIOKind(
+      dialer: dialer, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
+  }
+
+  /// The newest transport.
+  var line: Line? { dialer.lines.last }
+  var dialCount: Int { dialer.lines.count }
+  var pendingTimers: Int { timers.count }
+
+  func dial(_ namespace: String) -> Connection {
+    var settings = UpstreamSettings()
+    settings.messageLimit = 1 << 20
+    let specification = UpstreamSpecification(
+      name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: namespace, settings: settings, owner: nil)
+    let connection = Connection(kind.connector(for: specification))
+    connection.channel = connection.connector.dial(owner: connection.owner)
+    return connection
+  }
+
+  func open() { line?.receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true)) }
+  func receive(text: [UInt8]) { line?.receiver?.transportReceived(text: text.span.bytes) }
+  func receive(text: String) { receive(text: Array(text.utf8)) }
+  func receive(binary: [UInt8]) { line?.receiver?.transportReceived(binary: binary.span.bytes) }
+
+  func fail(_ failure: TransportFailure) {
+    guard let line, let receiver = line.receiver else { return }
+    line.close()
+    receiver.transportClosed(failure)
+  }
+
+  func advance(_ duration: Duration) {
+    clock.now = clock.now + duration
+    timers.fire()
+  }
+
+  /// Everything that was sent since the last look, on the newest transport.
+  func takeSent() -> [Frame] {
+    guard let line else { return [] }
+    defer { line.sent = [] }
+    return line.sent
+  }
+}
