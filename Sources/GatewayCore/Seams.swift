@@ -108,6 +108,9 @@ public protocol Transport: AnyObject {
   func send(binary: RawSpan)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
+  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
+  /// Bytes that have not been offered yet do not count.
+  var isCongested: Bool { get }
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
 }

@@ -8,6 +8,7 @@ final class Daemon {
   private let notifier = ServiceNotifier()
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
+  private let dialer: WebSocketDialer
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
@@ -30,6 +31,7 @@ final class Daemon {
     loop = parts.loop
     log = parts.log
     gateway = parts.gateway
+    dialer = parts.dialer
     server = parts.server
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
@@ -66,6 +68,7 @@ extension Daemon {
     let loop: EventLoop
     let log: Log
     let gateway: Gateway
+    let dialer: WebSocketDialer
     let server: LocalServer
 
     init(
@@ -78,7 +81,7 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      let dialer = try WebSocketDialer(loop: loop, random: random)
+      dialer = try WebSocketDialer(loop: loop, random: random)
       let kind = SocketIOKind(
         dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
       gateway = Gateway(
@@ -158,10 +161,13 @@ extension Daemon {
     }
   }
 
-  /// Ends when every client has taken its last words, or at the deadline.
+  /// Ends when every client has taken its last words, or at the deadline, and the upstreams have answered the goodbye.
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
-    guard server.sessionCount > 0, loop.time.now < deadline else { return loop.exit(ExitStatus.success.rawValue) }
+    guard server.sessionCount > 0, loop.time.now < deadline else {
+      // Bounded by the dialer's `farewellLimit`, which began when the gateway closed its links.
+      return dialer.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+    }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
   }
 }

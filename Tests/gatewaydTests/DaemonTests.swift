@@ -62,6 +62,36 @@ struct DaemonTests {
     #expect(daemon.complaints.contains("error configuration refused, the old one stays in force file="))
   }
 
+  @Test func itDoesNotExitBeforeItsLinksHaveSaidGoodbye() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      try connection.send(
+        text: #"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000}"#)
+      peer.note(try connection.readFrame().text)
+      try connection.send(text: #"40{"sid":"s"}"#)
+      peer.note(try connection.readFrame().text)
+      let close = try connection.readFrame()
+      peer.note("close \(close.closeCode)")
+      usleep(200_000)
+      peer.note(connection.hasHungUp ? "gone" : "waits")
+      try connection.sendClose(1_000)
+      connection.awaitEnd()
+    }
+    let daemon = try DaemonFixture(configuration: "[upstream.u]\nurl = \"http://127.0.0.1:\(peer.port)\"\n")
+    let client = try daemon.connect()
+    client.send(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"u","state":true}}"# + "\n")
+    var told = ""
+    #expect(
+      daemon.wait {
+        told += client.lines().joined()
+        return told.contains(#""state":"connected""#)
+      })
+    daemon.send(SIGTERM)
+    #expect(daemon.exitStatus() == 0)
+    #expect(daemon.wait { peer.noted.count >= 4 })
+    #expect(peer.noted == ["40", "41", "close 1000", "waits"])
+  }
+
   @Test func aSecondSignalEndsItAtOnce() throws {
     let daemon = try DaemonFixture(configuration: "[limits]\nstop = \"1h\"\n")
     #expect(daemon.notification().first == "READY=1")

@@ -48,6 +48,7 @@ final class LocalServerUpstream: UpstreamKind {
   private final class Channel: UpstreamChannel {
     weak var owner: (any UpstreamChannelOwner)?
     let unsentBytes = 0
+    let isCongested = false
     let facts = ChannelFacts(link: "link")
     init(_ owner: any UpstreamChannelOwner) { self.owner = owner }
     func write(_ message: PreparedMessage, ack: UInt64?) {}

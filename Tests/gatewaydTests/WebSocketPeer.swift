@@ -177,6 +177,12 @@ final class WebSocketPeer: Sendable {
     /// Waits until the client has hung up.
     func awaitEnd() { while (try? read(1)) != nil {} }
 
+    /// Whether the client has hung up and nothing it sent is unread.
+    var hasHungUp: Bool {
+      var byte: UInt8 = 0
+      return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+    }
+
     /// Makes the coming close a reset.
     func closeWithReset() {
       var now = linger(l_onoff: 1, l_linger: 0)

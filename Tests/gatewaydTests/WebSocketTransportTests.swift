@@ -98,11 +98,14 @@ import Testing
     for index in message.indices { message[index] = UInt8(truncatingIfNeeded: index &* 31 ^ index >> 8) }
     dialing.send(message)
     #expect(dialing.transport?.unsentBytes ?? 0 > size)
+    #expect(dialing.transport?.isCongested == false, "nothing was offered to the kernel yet")
     try dialing.loop.turn(sleepingAtMost: .zero)
     #expect(dialing.transport?.unsentBytes ?? 0 > 0)
+    #expect(dialing.transport?.isCongested == true)
     #expect(try dialing.run { !dialing.binaries.isEmpty })
     #expect(dialing.binaries.first == message)
     #expect(dialing.transport?.unsentBytes == 0)
+    #expect(dialing.transport?.isCongested == false)
     #expect(peer.noted == ["\(size)"])
   }
 

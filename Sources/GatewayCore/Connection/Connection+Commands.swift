@@ -14,7 +14,7 @@ extension Connection {
 
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
-    if now, channel.unsentBytes > 0 { return .dropped }
+    if now, channel.isCongested { return .dropped }
     if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
       throw .impossible(problem)
     }

@@ -89,6 +89,8 @@ public protocol UpstreamChannel: AnyObject {
   func close()
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }
+  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
+  var isCongested: Bool { get }
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
 }

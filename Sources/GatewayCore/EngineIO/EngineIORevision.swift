@@ -8,6 +8,15 @@ public enum EngineIORevision: Int, Equatable, Sendable {
   /// The revision of the Socket.IO protocol that goes with it.
   public var socketIORevision: Int { rawValue + 1 }
 
+  /// The largest message, in bytes, that a server takes whose handshake names no `maxPayload`: what engine.io allows
+  /// unless it is told otherwise (`maxHttpBufferSize`). A server closes the link at anything larger.
+  var usualPayloadLimit: Int {
+    switch self {
+    case .three: 100_000_000
+    case .four: 1_000_000
+    }
+  }
+
   /// The revision to try when this one is refused.
   var other: EngineIORevision { self == .four ? .three : .four }
 }

@@ -29,6 +29,8 @@ final class EngineIOSocket: TransportReceiver {
   var roundTrip: Duration? { session.roundTrip }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+  /// Whether what is sent now waits behind what the kernel refused.
+  var isCongested: Bool { transport?.isCongested ?? false }
 
   /// Starts the one attempt.
   func dial() { transport = dialer.dial(request, receiver: self) }

@@ -46,8 +46,8 @@ final class SocketIOChannel: UpstreamChannel {
 
   // MARK: - From the link
 
-  /// The link knows what the server speaks; `nextAck` goes on from an earlier channel where the server cannot tell the
-  /// two apart.
+  /// The link knows what the server speaks; `nextAck` goes on from earlier channels, as the server cannot tell
+  /// them apart.
   func linkReady(
     _ entry: SocketIOSession.Entry, revision: EngineIORevision, maxPayload: Int?, nextAck: UInt64
   ) {
@@ -125,6 +125,7 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
+  var isCongested: Bool { link?.isCongested ?? false }
 
   var facts: ChannelFacts {
     guard let link else { return ChannelFacts(link: "") }

@@ -7,7 +7,8 @@ final class SocketIOConnector: UpstreamConnector {
   private let namespace: String
   private let attachmentLimit: Int
   private var revision: EngineIORevision?
-  private var maxPayload: Int?
+  /// The largest message that the server takes, in bytes; nil before the first handshake.
+  private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
 
   init(_ specification: UpstreamSpecification, links: SocketIOLinks, credentials: any CredentialReader) {
@@ -36,7 +37,7 @@ final class SocketIOConnector: UpstreamConnector {
   /// The link's handshake, each time a channel of this connection is about to join.
   func learn(revision: EngineIORevision, maxPayload: Int?) {
     self.revision = revision
-    self.maxPayload = maxPayload
+    sizeLimit = maxPayload ?? revision.usualPayloadLimit
   }
 
   func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
@@ -84,6 +85,6 @@ final class SocketIOConnector: UpstreamConnector {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
       ackDigits: acknowledged ? SocketIOEncoder.digits(channel?.nextAck ?? 0) : 0, revision: revision,
-      limit: maxPayload)
+      limit: sizeLimit)
   }
 }

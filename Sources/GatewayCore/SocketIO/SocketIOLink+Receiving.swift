@@ -85,11 +85,11 @@ extension SocketIOLink: EngineIOReceiver {
     }
     if takeDueReply(namespace) { return send(.disconnect, namespace) }
     guard revision == .three else { channel(namespace)?.handle(.accepted(sid: sid)); return }
+    // Revision 3 has no id but that of the Engine.IO session, which is a secret: whoever knows it can take it over.
     guard namespace.isEmpty else { channel(namespace)?.handle(.accepted(sid: nil)); return }
     guard main == .pending else { return }
     main = .accepted
-    let sid = engine?.handshake?.sid
-    for channel in channels { channel.handle(channel.namespace.isEmpty ? .accepted(sid: sid) : .mainAccepted) }
+    for channel in channels { channel.handle(channel.namespace.isEmpty ? .accepted(sid: nil) : .mainAccepted) }
   }
 
   private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {

@@ -22,8 +22,9 @@ final class SocketIOLink {
   var decoder: SocketIODecoder
   private(set) var channels: [SocketIOChannel] = []
   var main = MainNamespace.pending
-  /// Where the acknowledgement ids of the main namespace go on in revision 3: it is not left when its channel is.
-  private var mainNextAck: UInt64 = 0
+  /// Above every acknowledgement id of the channels that have left. New channels count on from here: what the server
+  /// still owes to an earlier one of the same namespace must not answer a later one.
+  private var nextAck: UInt64 = 0
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
@@ -46,6 +47,7 @@ final class SocketIOLink {
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
+  var isCongested: Bool { engine?.isCongested ?? false }
 
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
@@ -78,7 +80,7 @@ final class SocketIOLink {
     channels.removeAll { $0 === channel }
     guard !isEnded else { return }
     if replyDue { repliesDue[channel.namespace, default: 0] += 1 }
-    if channel.namespace.isEmpty, revision == .three { mainNextAck = channel.nextAck }
+    nextAck = max(nextAck, channel.nextAck)
     if channels.isEmpty { hangUp() }
   }
 
@@ -102,16 +104,15 @@ final class SocketIOLink {
   private func join(_ channel: SocketIOChannel, _ revision: EngineIORevision) {
     let limit = engine?.handshake?.maxPayload
     guard revision == .three else {
-      return channel.linkReady(.ask, revision: revision, maxPayload: limit, nextAck: 0)
+      return channel.linkReady(.ask, revision: revision, maxPayload: limit, nextAck: nextAck)
     }
     guard channel.namespace.isEmpty else {
       return channel.linkReady(
-        main == .accepted ? .ask : .behindMain, revision: revision, maxPayload: limit, nextAck: 0)
+        main == .accepted ? .ask : .behindMain, revision: revision, maxPayload: limit, nextAck: nextAck)
     }
-    channel.linkReady(.unasked, revision: revision, maxPayload: limit, nextAck: mainNextAck)
+    channel.linkReady(.unasked, revision: revision, maxPayload: limit, nextAck: nextAck)
     guard main == .accepted else { return }
-    let sid = engine?.handshake?.sid
-    timers.after(.zero) { [weak channel] in channel?.handle(.accepted(sid: sid)) }
+    timers.after(.zero) { [weak channel] in channel?.handle(.accepted(sid: nil)) }
   }
 
   // MARK: - Writing

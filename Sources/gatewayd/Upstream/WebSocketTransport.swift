@@ -71,6 +71,7 @@ final class WebSocketTransport: Transport {
   // MARK: - Transport
 
   var unsentBytes: Int { queue.byteCount }
+  private(set) var isCongested = false
 
   func send(text: RawSpan) { send(.text, text) }
   func send(binary: RawSpan) { send(.binary, binary) }
@@ -244,6 +245,7 @@ final class WebSocketTransport: Transport {
       case .failed(let problem): return writeFailed(problem)
       }
     }
+    isCongested = isBlocked
     source?.interest = isBlocked ? [.readable, .writable] : .readable
     if queue.isEmpty { drained() }
   }
@@ -256,6 +258,7 @@ final class WebSocketTransport: Transport {
   /// The peer's last words may still be unread, and say more than the failed write.
   private func writeFailed(_ problem: CurlProblem) {
     cannotWrite = true
+    isCongested = true
     source?.interest = .readable
     dialer.loop.onNextTurn { [weak self] in
       self?.read()

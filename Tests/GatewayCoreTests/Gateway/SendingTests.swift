@@ -134,9 +134,11 @@ import Testing
     #expect(client.call("send", params)[0].contains(#""state":"dropped""#))
     client.call("subscribe", #"{"upstream":"chat"}"#)
     harness.upstream.channel.accept()
-    harness.upstream.channel.unsentBytes = 1
+    harness.upstream.channel.isCongested = true
     #expect(client.call("send", params)[0].contains(#""state":"dropped""#))
-    harness.upstream.channel.unsentBytes = 0
+    harness.upstream.channel.isCongested = false
+    // Others have written in the same turn of the loop.
+    harness.upstream.channel.unsentBytes = 1
     #expect(client.call("send", params)[0].contains(#""state":"accepted""#))
     #expect(harness.upstream.channel.written == ["v []"])
   }

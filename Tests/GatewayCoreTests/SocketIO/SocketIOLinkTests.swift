@@ -281,3 +281,53 @@ import Testing
   rig.transport.receive("42[\"deep\",\(deep)]", "430[\(deep)]", #"42["ok"]"#)
   #expect(connection.log.take() == [.dropped(.undecodable), .event(#""ok"()"#)])
 }
+
+@Test func aLateAcknowledgementOfALeftNamespaceAnswersNobody() throws {
+  for isThree in [false, true] {
+    let rig = SocketIORig()
+    // Keeps the link alive meanwhile.
+    let other = isThree ? rig.joinedThree("/other") : rig.joined("/other")
+    let accepted = isThree ? "40/x" : #"40/x,{"sid":"s"}"#
+    let first = rig.connection("/x")
+    rig.transport.receive(accepted)
+    _ = rig.transport.takeSent()
+    try first.send("old", ack: 1)
+    #expect(rig.transport.takeSent() == [#"42/x,0["old"]"#])
+    first.close()
+    let second = rig.connection("/x")
+    rig.transport.receive(accepted)
+    #expect(second.log.take() == [.opened])
+    _ = rig.transport.takeSent()
+    try second.send("new", ack: 2)
+    #expect(rig.transport.takeSent() == [#"42/x,1["new"]"#])
+    rig.transport.receive(#"43/x,0["late"]"#)
+    #expect(second.log.take() == [])
+    rig.transport.receive(#"43/x,1["right"]"#)
+    #expect(second.log.take() == [.acknowledged(#"2("right")"#)])
+    #expect(rig.dialer.transports.count == 1)
+    withExtendedLifetime(other) {}
+  }
+}
+
+@Test func aMessageTooLargeForAServerThatNamesNoLimitIsRefusedInsteadOfClosingTheLink() throws {
+  let rig = SocketIORig()
+  let connection = rig.connection()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.oldHandshake)
+  rig.advance(RevisionDetection.settleTime)
+  rig.transport.receive(#"40{"sid":"socket"}"#)
+  #expect(connection.log.take() == [.opened])
+  _ = rig.transport.takeSent()
+  // The packet adds `42["e",""]`.
+  try connection.send("e", #"[""# + String(repeating: "x", count: 999_990) + #""]"#)
+  #expect(rig.transport.takeSent().map(\.utf8.count) == [1_000_000])
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000_000, size: 1_000_001)) {
+    try connection.send("e", #"[""# + String(repeating: "x", count: 999_991) + #""]"#)
+  }
+  #expect(rig.transport.takeSent() == [])
+
+  let older = SocketIORig()
+  try older.joinedThree().send("e", #"[""# + String(repeating: "x", count: 2_000_000) + #""]"#)
+  #expect(older.transport.takeSent().map(\.utf8.count) == [2_000_010])
+  #expect(EngineIORevision.three.usualPayloadLimit == 100_000_000)
+}

@@ -19,7 +19,6 @@ private let python = #""The client is using an unsupported version of the Socket
   #expect(chat.log.take() == [.opened])
   #expect(rig.dialer.transports.count == 1)
   #expect(main.channel?.facts.protocols.map(\.revision) == [3, 4])
-  #expect(main.channel?.facts.sid == "engine")
 
   rig.transport.receive(#"42["a"]"#, #"42/c,["b"]"#)
   #expect(main.log.take() == [.event(#""a"()"#)])
@@ -260,4 +259,20 @@ private let python = #""The client is using an unsupported version of the Socket
   #expect(
     connection.connector.check(queued, acknowledged: false) == .invalid("the event name error is reserved by Socket.IO")
   )
+}
+
+@Test func statusNeverShowsTheSecretEngineSessionOfRevisionThree() {
+  let rig = SocketIORig()
+  let main = rig.joinedThree()
+  #expect(main.channel != nil && main.channel?.facts.sid == nil)
+  let chat = rig.connection("/c")
+  rig.transport.receive("40/c,")
+  #expect(chat.log.take() == [.opened])
+  #expect(chat.channel?.facts.sid == nil)
+  // The server keeps the main namespace joined: a later channel is accepted without a word of it.
+  main.close()
+  let again = rig.connection("/")
+  rig.turn()
+  #expect(again.log.take() == [.opened])
+  #expect(again.channel?.facts.sid == nil)
 }

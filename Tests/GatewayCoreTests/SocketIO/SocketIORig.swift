@@ -8,6 +8,7 @@ final class FakeTransport: Transport {
   private var unread: [String] = []
   private(set) var isClosed = false
   var unsentBytes = 0
+  var isCongested = false
 
   init(_ request: DialRequest, _ receiver: any TransportReceiver) {
     self.request = request

@@ -64,6 +64,7 @@ final class FakeChannel: UpstreamChannel {
   private(set) var answers: [String] = []
   private(set) var isClosed = false
   var unsentBytes = 0
+  var isCongested = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
 
   init(owner: any UpstreamChannelOwner, specification: UpstreamSpecification) {
