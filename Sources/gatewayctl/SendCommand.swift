@@ -85,7 +85,9 @@ struct SendCommand {
 
   private func report(_ result: [UInt8]) throws(Failure) {
     let members = RawMembers(result)
-    try context.confirm(result, "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")")
+    let sentence = "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")"
+    try context.confirm(result, sentence)
+    if !context.settings.isReadable { context.notices.detail(sentence) }
   }
 
   // MARK: Lines

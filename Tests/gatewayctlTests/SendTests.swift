@@ -5,7 +5,7 @@ import Testing
 
 /// `send` and `request`, by the real binary.
 @Suite struct SendTests {
-  @Test func sendSaysNothingWhenAllIsWell() throws {
+  @Test func sendPrintsItsResultIntoAPipe() throws {
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
       let call = try client.call("send")
@@ -16,7 +16,7 @@ import Testing
     let outcome = try ControlProgram.run(
       ["send", "https://c.example", "move", "3", "up", #"{"x":1.0}"#, "--ttl", "1m", "--no-queue", "--key", "k1"],
       socket: daemon.path)
-    #expect(outcome == .init(status: 0, output: "", errors: ""))
+    #expect(outcome == .init(status: 0, output: #"{"id":"x","state":"accepted"}"# + "\n", errors: ""))
     try daemon.finish()
   }
 
@@ -27,10 +27,11 @@ import Testing
         client.reply(try client.call("send"), #"{"id":"x","state":"accepted"}"#)
       }
     }
-    let json = try ControlProgram.run(["send", "--json", "chat", "e"], socket: daemon.path)
-    #expect(json == .init(status: 0, output: #"{"id":"x","state":"accepted"}"# + "\n", errors: ""))
+    let quiet = try ControlProgram.run(["send", "-q", "chat", "e"], socket: daemon.path)
+    #expect(quiet == .init(status: 0, output: "", errors: ""))
     let verbose = try ControlProgram.run(["send", "-v", "chat", "e"], socket: daemon.path)
-    #expect(verbose == .init(status: 0, output: "", errors: "gatewayctl: accepted as x\n"))
+    let result = #"{"id":"x","state":"accepted"}"# + "\n"
+    #expect(verbose == .init(status: 0, output: result, errors: "gatewayctl: accepted as x\n"))
     try daemon.finish()
   }
 
