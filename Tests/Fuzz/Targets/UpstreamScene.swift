@@ -33,7 +33,7 @@ final class UpstreamScene {
     var sent: [Frame] = []
     var isClosed = false
     var unsentBytes: Int { 0 }
-    let isCongested = false
+    var isCongested: Bool { false }
 
     init(_ request: DialRequest, _ receiver: any TransportReceiver) {
       self.request = request
