@@ -20,7 +20,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration check lint demo fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration check lint demo bench fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -45,6 +45,9 @@ lint: ## formatting
 
 demo: release environments ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
+
+bench: release ## measures against the peers; BENCH="P1 P3" selects
+	Benchmarks/run $(BENCH)
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 
