@@ -6,6 +6,7 @@ DESTDIR ?=
 SYSCONFDIR ?= /etc
 BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
+RUNS ?= 1000000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -19,7 +20,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration check lint demo install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration check lint demo fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -50,6 +51,9 @@ sanitize: sanitize-thread sanitize-address ## every test under the thread and th
 sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
+
+fuzz: packages ## each fuzz target for $(RUNS) runs; a finding is kept and replayed by the tests
+	for target in $(sort $(notdir $(wildcard Tests/Fuzz/corpus/*))); do Tests/Fuzz/run $$target $(RUNS) || exit 1; done
 
 install: release install-files ## into $(DESTDIR)$(PREFIX); on a running system also makes the accounts
 ifeq ($(DESTDIR),)
@@ -95,5 +99,5 @@ clean: ## removes everything that was built
 	rm -rf .build build
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1  \2/p' Makefile | while read -r name text; do \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1 \2/p' Makefile | while read -r name text; do \
 		printf '  %-18s %s\n' "$$name" "$$text"; done

@@ -116,7 +116,7 @@ class Demo:
         self.step("Two programs subscribe, and share one connection to the server.")
         self.say("$ gatewayctl subscribe chat said &     (twice)")
         readers = [self.start(self.programs / "gatewayctl", "--socket", self.socket, "subscribe", "--args-only", "chat",
-                              "said", stdout=subprocess.PIPE) for _ in range(2)]
+                              "said", stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
         until(lambda: self.connection().get("subscriptions") == 2 and self.connection()["state"] == "connected",
               "both subscriptions")
         self.ctl("send", "chat", "say", "hello, everybody")
@@ -138,20 +138,21 @@ class Demo:
         self.end(self.server)
         until(lambda: self.connection()["state"] != "connected", "the loss to be noticed")
         done = self.ctl("send", "chat", "say", "sent while the server was down")
-        down = self.connection()
+        down = until(lambda: (now := self.connection())["state"] == "disconnected" and now, "the wait between attempts")
         self.say(f"state {down['state']}, reason {down['reason']}: {down['detail']}")
         self.check(done.returncode == 0 and down["queue"]["count"] == 1, "the send is accepted and waits in the queue")
 
         self.step("The server is back on its port, and the send arrives.")
         self.start_server()
         for number, reader in enumerate(readers, 1):
+            self.say(f"subscriber {number} was warned: {reader.stderr.readline().strip()}")
             line = reader.stdout.readline().strip()
             self.say(f"subscriber {number} printed {line}")
             if line != '["sent while the server was down"]':
                 raise Missing("the queued send, broadcast by the server")
         counters = self.counters()
         self.check((counters["links"], counters["received"]) == (1, 1),
-                   "it was sent once, over the one new connection; both subscriptions went on by themselves")
+                   "it was sent once, over the one new connection; both subscriptions were told of the gap and went on")
 
         self.step("What the daemon knows.")
         self.show_status()
@@ -175,7 +176,7 @@ class Demo:
             self.say("  " + text.rstrip())
 
     def close(self):
-        for process in self.processes:
+        for process in reversed(self.processes):
             self.end(process)
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -1,1 +1,4 @@
-import GatewayCore
+import Glibc
+
+Signals.install()
+exit(Program.run(CommandLine.arguments.dropFirst().map { $0 }, environment: .ofProcess()))

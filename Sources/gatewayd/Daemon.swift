@@ -127,7 +127,7 @@ extension Daemon {
 
 extension Daemon {
   private func heard(_ fact: GatewayFact) {
-    for record in FactLog.records(for: fact) { log.record(record) }
+    for record in FactLog.records(for: fact, at: log.level) { log.record(record) }
     switch fact {
     case .reloaded:
       log.level = gateway.configuration.log.level

@@ -40,11 +40,11 @@ import Testing
     append("hello ", to: output)
     append("world", to: output)
     #expect(pending(output) == "hello world")
-    output.pointee.consume(6)
+    outputs.consume(6, of: output)
     #expect((output.pointee.count, pending(output)) == (5, "world"))
     append("!", to: output)
     #expect(pending(output) == "world!")
-    output.pointee.consume(6)
+    outputs.consume(6, of: output)
     #expect((output.pointee.count, pending(output)) == (0, ""))
     append("", to: output)
     #expect(output.pointee.count == 0)
@@ -53,7 +53,7 @@ import Testing
   @Test func roomAtTheFrontIsUsedAgainWithoutMixingBytes() {
     let output = add()
     append([UInt8](repeating: 1, count: 500), to: output)
-    output.pointee.consume(490)
+    outputs.consume(490, of: output)
     append([UInt8](repeating: 2, count: 480), to: output)
     append([UInt8](repeating: 3, count: 2_000), to: output)
     let expected =
@@ -78,7 +78,7 @@ import Testing
       } else {
         let taken = min(size, model.count)
         #expect(output.pointee.pending.prefix(taken).elementsEqual(model.prefix(taken)))
-        output.pointee.consume(taken)
+        outputs.consume(taken, of: output)
         model.removeFirst(taken)
       }
       #expect(output.pointee.count == model.count)
@@ -89,7 +89,7 @@ import Testing
   @Test func aBufferThatGrewLargeStartsAfreshAfterItWasEmptied() {
     let output = add()
     append([UInt8](repeating: 7, count: 100_000), to: output)
-    output.pointee.consume(100_000)
+    outputs.consume(100_000, of: output)
     append("again", to: output)
     #expect(pending(output) == "again")
   }
@@ -156,5 +156,53 @@ import Testing
     }
     #expect(seen.sorted() == (0..<5).filter { $0 != skipped })
     #expect(drained() == [])
+  }
+}
+
+/// Empty buffers go from client to client, and away when nobody needs them.
+@Suite struct SpareBufferTests {
+  private func write(_ count: Int, _ outputs: ClientOutputs, _ output: ClientOutputs.Pointer) {
+    [UInt8](repeating: 1, count: count).withUnsafeBytes { outputs.append($0, to: output) }
+  }
+
+  @Test func anEmptiedBufferServesTheNextClient() {
+    let outputs = ClientOutputs()
+    var spares = 0
+    outputs.onSpare = { spares += 1 }
+    let (first, second) = (outputs.add(tag: 1), outputs.add(tag: 2))
+    write(100, outputs, first)
+    let place = first.pointee.pending.baseAddress
+    outputs.consume(100, of: first)
+    #expect(spares == 1)
+    write(50, outputs, second)
+    #expect(second.pointee.pending.baseAddress == place)
+    outputs.consume(50, of: second)
+    #expect(spares == 2)
+    outputs.remove(first)
+    outputs.remove(second)
+  }
+
+  @Test func sparesThatNobodyNeededAreFreed() {
+    let outputs = ClientOutputs()
+    let output = outputs.add(tag: 1)
+    write(100, outputs, output)
+    outputs.consume(100, of: output)
+    write(100, outputs, output)
+    outputs.consume(100, of: output)
+    #expect(outputs.releaseIdle())
+    #expect(!outputs.releaseIdle())
+    write(7, outputs, output)
+    #expect(output.pointee.count == 7)
+    outputs.remove(output)
+  }
+
+  @Test func aPartlyTakenBufferStaysWithItsClient() {
+    let outputs = ClientOutputs()
+    let output = outputs.add(tag: 1)
+    write(100, outputs, output)
+    outputs.consume(40, of: output)
+    #expect(!outputs.releaseIdle())
+    #expect(output.pointee.count == 60)
+    outputs.remove(output)
   }
 }

@@ -6,6 +6,7 @@ Every reply and notification is checked for the shape that the protocol promises
 import asyncio
 import itertools
 import json
+import socket
 
 from patience import QUIET, SOON, within
 
@@ -99,6 +100,19 @@ def check_notification(method, params):
         raise AssertionError(f"unknown notification {method} {params}")
 
 
+def connected_socket(path):
+    """A connected socket, ready for asyncio. Connecting waits, because asyncio takes the kernel's "the queue is full,
+    try again" of a Unix-domain socket for a connection under way."""
+    one = socket.socket(socket.AF_UNIX)
+    try:
+        one.connect(path)
+        one.setblocking(False)
+    except OSError:
+        one.close()
+        raise
+    return one
+
+
 class LocalClient:
     """One connection to the daemon's socket."""
 
@@ -116,8 +130,7 @@ class LocalClient:
 
     @classmethod
     async def connect(cls, path):
-        reader, writer = await within(asyncio.open_unix_connection(path, limit=1 << 27), f"a connection to {path}")
-        return cls(reader, writer)
+        return cls(*await asyncio.open_unix_connection(sock=connected_socket(path), limit=1 << 27))
 
     async def _read(self):
         try:
@@ -170,6 +183,7 @@ class LocalClient:
         if params:
             message["params"] = params
         future = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.waiting[identity] = future
         future.identity = identity
         self.writer.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")

@@ -234,8 +234,13 @@ class ScriptedUpstream:
 
     async def close(self):
         self.server.close()
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in self.all:
             link.writer.transport.abort()
+        # One cancel is not enough: asyncio.wait_for forgets it when what it waits for comes at the same moment.
+        while pending := [task for task in self.tasks if not task.done()]:
+            for task in pending:
+                task.cancel()
+            await asyncio.wait(pending, timeout=0.1)
+        for task in self.tasks:
+            if not task.cancelled() and task.exception():
+                raise task.exception()

@@ -136,7 +136,9 @@ async def test_root_needs_no_rule(daemons, peer):
     daemon = await daemons({
         **OPEN, "upstream": {"chat": {"url": peer.url}}, "access": [{"user": BOB, "upstream": ["chat"], "allow": ["send"]}]})
     client = await daemon.client()
-    await client.call("subscribe", upstream="chat")
+    await client.call("subscribe", upstream="chat", state=True)
+    await peer.session()
+    await client.state_until("connected")
     await client.call("disconnect", upstream="chat")
 
 

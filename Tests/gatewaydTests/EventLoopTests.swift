@@ -46,14 +46,17 @@ import Testing
   @Test func workPutOffAgainDoesNotHoldTheLoop() throws {
     let loop = try EventLoop()
     var turns = 0
+    var isOver = false
     func again() {
       turns += 1
-      loop.onNextTurn(again)
+      if !isOver { loop.onNextTurn(again) }
     }
     again()
     loop.timers.after(.milliseconds(5)) { loop.exit(0) }
     #expect(try loop.run() == 0)
     #expect(turns > 1)
+    isOver = true
+    try loop.turn(sleepingAtMost: .zero)
   }
 
   @Test func outputIsFlushedBeforeTheLoopSleepsAndAfterEverySource() throws {
@@ -130,7 +133,7 @@ import Testing
   @Test func signalReachesItsHandler() throws {
     EventLoop.takeSignals([SIGUSR2])
     let loop = try EventLoop()
-    try loop.onSignal(SIGUSR2) { loop.exit(12) }
+    try loop.onSignal(SIGUSR2) { [unowned loop] in loop.exit(12) }
     pthread_kill(pthread_self(), SIGUSR2)
     #expect(try loop.run() == 12)
   }

@@ -10,13 +10,13 @@ struct JournalFactTests {
     detail: "connection refused", attempt: 3, retryIn: 1_800)
 
   private func lines(_ fact: GatewayFact) -> [String] {
-    FactLog.records(for: fact).map { "\($0.level.rawValue) \($0.text)" }
+    FactLog.records(for: fact, at: .debug).map { "\($0.level.rawValue) \($0.text)" }
   }
 
   private func down(_ reason: DownReason?) -> LogLevel? {
     var fact = connection
     fact.reason = reason
-    return FactLog.records(for: .connectionMoved(fact, from: .connected, to: .disconnected)).first?.level
+    return FactLog.records(for: .connectionMoved(fact, from: .connected, to: .disconnected), at: .debug).first?.level
   }
 
   @Test func aLostConnectionSaysWhyAndWhatComesNext() {
@@ -38,12 +38,14 @@ struct JournalFactTests {
         "info connected upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
       ])
     #expect(
-      FactLog.records(for: .connectionMoved(connection, from: .disconnected, to: .reconnecting)).map(\.level)
+      FactLog.records(for: .connectionMoved(connection, from: .disconnected, to: .reconnecting), at: .debug).map(
+        \.level)
         == [.debug])
   }
 
   @Test func clientsAreNamedWithTheirUser() {
     let client = ClientFact(client: "c7", name: "backup.sh", uid: 1_000, pid: 42)
+    #expect(FactLog.records(for: .clientAttached(client), at: .info) == [])
     #expect(lines(.clientAttached(client)) == ["debug client attached client=c7 name=backup.sh uid=1000 pid=42"])
     #expect(
       lines(.clientDropped(client, reason: "slow_consumer")) == [

@@ -32,6 +32,38 @@ struct LocalPeersTests {
     #expect(try fixture.turn { other.lines() == [Client.pong(1)] })
   }
 
+  @Test func shortCallsWithLongAnswersAreHeldBackInTheMiddleOfARead() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+    let other = try fixture.connect()
+    let count = client.send(String(repeating: discover, count: 1_000)) / discover.utf8.count
+    other.send(Client.ping(1))
+    let start = fixture.loop.time.now
+    #expect(try fixture.turn { other.lines() == [Client.pong(1)] })
+    // All the answers at once would take seconds and tens of megabytes.
+    #expect(fixture.loop.time.now - start < .seconds(1))
+    var answers = 0
+    #expect(
+      try fixture.turn {
+        answers += client.lines().count; return answers >= min(count, 300)
+      })
+  }
+
+  @Test func anOverlongLineBehindUnheardOnesIsAnsweredLast() throws {
+    let fixture = try LocalServerFixture { $0.limits.line = 1_000 }
+    let client = try fixture.connect()
+    let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+    client.send(String(repeating: discover, count: 100) + String(repeating: "x", count: 2_000) + "\n")
+    var answers: [String] = []
+    #expect(
+      try fixture.turn {
+        answers += client.lines(); return client.isEnded
+      })
+    #expect(answers.count == 101)
+    #expect(answers.last?.contains("PayloadTooLarge") == true)
+  }
+
   @Test func aClientThatReadsAgainGetsEverythingInOrder() throws {
     let fixture = try LocalServerFixture()
     let client = try fixture.connect()

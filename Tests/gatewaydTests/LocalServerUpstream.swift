@@ -35,13 +35,13 @@ final class LocalServerUpstream: UpstreamKind {
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
 
-    func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage {
+    func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
       PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
     }
     func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-      try prepare(event: "", args: args)
+      try prepare(event: "", args: args, acknowledged: false)
     }
-    func check(_ message: PreparedMessage) -> MessageProblem? { nil }
+    func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? { nil }
     func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { upstream.open(owner) }
   }
 

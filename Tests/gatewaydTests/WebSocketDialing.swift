@@ -19,10 +19,10 @@ final class WebSocketDialing: TransportReceiver {
   var onOpened: () -> Void = {}
   var onText: (String) -> Void = { _ in }
 
-  init() throws {
+  init(farewellLimit: Duration = .seconds(30)) throws {
     EventLoop.takeSignals([])
     loop = try EventLoop()
-    dialer = try WebSocketDialer(loop: loop, random: SystemRandom())
+    dialer = try WebSocketDialer(loop: loop, random: SystemRandom(), farewellLimit: farewellLimit)
   }
 
   static func request(_ port: UInt16, host: String = "127.0.0.1", secure: Bool = false) -> DialRequest {
@@ -30,7 +30,7 @@ final class WebSocketDialing: TransportReceiver {
     if secure { tls.ca = WebSocketPeerTLS.files.authority }
     return DialRequest(
       secure: secure, host: host, port: port, target: "/socket.io/?EIO=4&transport=websocket",
-      headers: [HTTPHeader(name: "X-Test", value: "yes")], tls: tls, phaseLimit: .seconds(5), messageLimit: 16 << 20)
+      headers: [HTTPHeader(name: "X-Test", value: "yes")], tls: tls, phaseLimit: .seconds(30), messageLimit: 16 << 20)
   }
 
   func dial(_ request: DialRequest) {
@@ -43,7 +43,7 @@ final class WebSocketDialing: TransportReceiver {
 
   /// Turns until the condition holds; false when it does not within the limit.
   @discardableResult
-  func run(within limit: Duration = .seconds(8), until condition: () -> Bool) throws -> Bool {
+  func run(within limit: Duration = .seconds(60), until condition: () -> Bool) throws -> Bool {
     let end = loop.time.now + limit
     while !condition() {
       if loop.time.now > end { return false }

@@ -80,7 +80,7 @@ final class WebSocketPeer: Sendable {
 
     fileprivate init?(_ descriptor: Int32, tls: WebSocketPeerTLS?) {
       self.descriptor = descriptor
-      var limit = timeval(tv_sec: 10, tv_usec: 0)
+      var limit = timeval(tv_sec: 60, tv_usec: 0)
       for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
         setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
       }
@@ -95,15 +95,17 @@ final class WebSocketPeer: Sendable {
     deinit { SSL_free(ssl) }
 
     func write(_ bytes: [UInt8]) throws {
-      var done = 0
-      while done < bytes.count {
-        let count = bytes[done...].withUnsafeBytes { rest in
-          ssl == nil
-            ? Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
-            : Int(SSL_write(ssl, rest.baseAddress, Int32(rest.count)))
+      try bytes.withUnsafeBytes { bytes in
+        var rest = bytes[...]
+        while !rest.isEmpty {
+          let piece = UnsafeRawBufferPointer(rebasing: rest)
+          let count =
+            ssl == nil
+            ? Glibc.send(descriptor, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
+            : Int(SSL_write(ssl, piece.baseAddress, Int32(piece.count)))
+          guard count > 0 else { throw Gone() }
+          rest = rest.dropFirst(count)
         }
-        guard count > 0 else { throw Gone() }
-        done += count
       }
     }
 
@@ -111,15 +113,17 @@ final class WebSocketPeer: Sendable {
 
     func read(_ count: Int) throws -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
-      var done = 0
-      while done < count {
-        let got = bytes[done...].withUnsafeMutableBytes { rest in
-          ssl == nil
-            ? Glibc.read(descriptor, rest.baseAddress, rest.count)
-            : Int(SSL_read(ssl, rest.baseAddress, Int32(rest.count)))
+      try bytes.withUnsafeMutableBytes { bytes in
+        var rest = bytes[...]
+        while !rest.isEmpty {
+          let piece = UnsafeMutableRawBufferPointer(rebasing: rest)
+          let got =
+            ssl == nil
+            ? Glibc.read(descriptor, piece.baseAddress, piece.count)
+            : Int(SSL_read(ssl, piece.baseAddress, Int32(piece.count)))
+          guard got > 0 else { throw Gone() }
+          rest = rest.dropFirst(got)
         }
-        guard got > 0 else { throw Gone() }
-        done += got
       }
       return bytes
     }
@@ -148,7 +152,15 @@ final class WebSocketPeer: Sendable {
       if length == 127 { length = try read(8).reduce(0) { $0 << 8 | Int($1) } }
       let mask = head[1] & 0x80 != 0 ? try read(4) : [0, 0, 0, 0]
       var payload = try read(length)
-      for index in payload.indices { payload[index] ^= mask[index & 3] }
+      payload.withUnsafeMutableBytes { payload in
+        let masks = mask.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        for offset in stride(from: 0, to: payload.count & ~3, by: 4) {
+          payload.storeBytes(
+            of: payload.loadUnaligned(fromByteOffset: offset, as: UInt32.self) ^ masks, toByteOffset: offset,
+            as: UInt32.self)
+        }
+        for offset in (payload.count & ~3)..<payload.count { payload[offset] ^= mask[offset & 3] }
+      }
       return Frame(opcode: head[0] & 15, isFinal: head[0] & 0x80 != 0, payload: payload)
     }
 

@@ -14,6 +14,17 @@ public struct Configuration: Equatable, Sendable {
   public var access: [AccessRule] = []
 
   public init() {}
+
+  /// What an upstream used by URL gets of `[defaults]`: everything but what is meant for known servers only. Whoever may
+  /// use a URL chooses the server, and must not be able to collect headers, query values or a client certificate.
+  public var adhocSettings: UpstreamSettings {
+    var settings = defaults
+    settings.headers = []
+    settings.query = []
+    settings.tls.certificate = nil
+    settings.tls.key = nil
+    return settings
+  }
 }
 
 /// `[socket]`.

@@ -7,8 +7,8 @@ struct CommandLedger {
   private var flightOf: [String: UInt64] = [:]
   private var deadlines: [String: Timers.ID] = [:]
   private var nextAck: UInt64 = 0
-  /// The timer for the earliest time-to-live in the queue.
-  var expiryTimer: Timers.ID?
+  /// The timer for the earliest time-to-live in the queue, and when it is due.
+  var expiry: (timer: Timers.ID, due: MonotonicInstant)?
   /// What was written since the connection exists.
   private(set) var sentEvents: UInt64 = 0
   private(set) var sentBytes: UInt64 = 0
@@ -33,7 +33,10 @@ struct CommandLedger {
   mutating func written(_ command: Command) -> UInt64 {
     let ack = nextAck
     nextAck += 1
-    flights[ack] = command
+    // The message has left: only what its outcome needs is kept.
+    var flying = command
+    flying.message = PreparedMessage(event: command.message.event, body: [])
+    flights[ack] = flying
     flightOf[command.id] = ack
     return ack
   }
@@ -63,6 +66,14 @@ struct CommandLedger {
   /// server refused, so do those that somebody waits for.
   mutating func failed(refused: Bool) -> [Command] {
     queue.commands.filter { $0.noQueue || (refused && $0.owner != .none) }.compactMap { queue.remove(id: $0.id) }
+  }
+
+  /// Takes everything out of the queue, in order.
+  mutating func takeAll() -> [Command] { queue.removeAll() }
+
+  mutating func adopt(_ limits: Limits) {
+    queue.countLimit = limits.sendQueue
+    queue.byteLimit = limits.sendQueueBytes
   }
 
   mutating func noteOutgoing(_ message: PreparedMessage) {

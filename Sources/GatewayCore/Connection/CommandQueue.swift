@@ -11,9 +11,9 @@ public struct CommandQueue: Sendable {
   }
 
   /// Most commands.
-  public let countLimit: Int
+  public var countLimit: Int
   /// Most bytes, each command counted with `overhead`.
-  public let byteLimit: Int
+  public var byteLimit: Int
   /// What the queued commands count together.
   public private(set) var byteCount = 0
 

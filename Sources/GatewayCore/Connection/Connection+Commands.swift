@@ -5,20 +5,30 @@ extension Connection {
     switch ConnectionStateMachine.admits(.send, in: state) {
     case .illegal: throw .released
     case .keep, .write: return try write(command, now: now)
-    case .queue: return now ? .dropped : try enqueue(command)
+    case .queue:
+      guard now else { return try enqueue(command) }
+      askForConnection()
+      return .dropped
     }
   }
 
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
     if now, channel.unsentBytes > 0 { return .dropped }
-    if let problem = connector.check(command.message) { throw .impossible(problem) }
-    let limit = context.limits.sendQueueBytes
-    guard channel.unsentBytes + command.message.byteCount <= limit else {
-      throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
+    if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
+      throw .impossible(problem)
     }
+    try checkRoom(for: command.message, on: channel)
     writeOut(command, to: channel)
     return .written
+  }
+
+  /// A server that stops reading must not make us hoard what it does not take.
+  private func checkRoom(for message: PreparedMessage, on channel: any UpstreamChannel) throws(SubmissionProblem) {
+    let limit = context.limits.sendQueueBytes
+    guard channel.unsentBytes + message.byteCount <= limit else {
+      throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
+    }
   }
 
   private func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
@@ -57,10 +67,12 @@ extension Connection {
   }
 
   /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
-  func answer(_ token: String, args: RawSpan) throws(MessageProblem) -> Bool {
+  func answer(_ token: String, args: RawSpan) throws(SubmissionProblem) -> Bool {
     guard let channel, answers.isPending(token) else { return false }
-    let message = try connector.prepareAnswer(args: args)
-    if let problem = connector.check(message) { throw problem }
+    let message: PreparedMessage
+    do { message = try connector.prepareAnswer(args: args) } catch { throw .impossible(error) }
+    if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
+    try checkRoom(for: message, on: channel)
     guard let id = answers.take(token) else { return false }
     channel.answer(id, message)
     commands.noteOutgoing(message)
@@ -72,7 +84,7 @@ extension Connection {
     while let channel, let command = commands.popFirst() {
       if let expires = command.expires, expires <= context.time.now {
         settle(command, .expired)
-      } else if let problem = connector.check(command.message) {
+      } else if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
         settle(command, .impossible(problem))
       } else {
         writeOut(command, to: channel)
@@ -116,12 +128,16 @@ extension Connection {
   }
 
   private func armExpiry() {
-    guard commands.expiryTimer == nil, let next = commands.queue.nextExpiry else { return }
-    commands.expiryTimer = context.timers.at(next) { [weak self] in self?.expire() }
+    guard let next = commands.queue.nextExpiry else { return }
+    if let armed = commands.expiry {
+      guard next < armed.due else { return }
+      context.timers.cancel(armed.timer)
+    }
+    commands.expiry = (context.timers.at(next) { [weak self] in self?.expire() }, next)
   }
 
   private func expire() {
-    commands.expiryTimer = nil
+    commands.expiry = nil
     for command in commands.expire(at: context.time.now) { settle(command, .expired) }
     armExpiry()
     review()

@@ -6,7 +6,7 @@ public final class Connection {
   public let key: ConnectionKey
   public private(set) var specification: UpstreamSpecification
   private(set) var connector: any UpstreamConnector
-  let context: ConnectionContext
+  private(set) var context: ConnectionContext
   let stream: EventStream
 
   private var machine = ConnectionStateMachine()
@@ -65,8 +65,11 @@ public final class Connection {
 
   /// Whether anybody wants the connection: a lease, a command without an outcome, or the configuration.
   var isOccupied: Bool {
-    !leases.isEmpty || !commands.isIdle || specification.settings.keep == .always
+    !leases.isEmpty || !commands.isIdle || isKept
   }
+
+  /// The configuration in force wants it up.
+  private var isKept: Bool { specification.settings.keep == .always && hold != .withdrawn }
 
   /// A command was written: an unused connection lingers from now on.
   func noteUse() { unleasedSince = context.time.now }
@@ -76,7 +79,7 @@ public final class Connection {
     let down = state == .connected ? nil : lastFailure
     return ConnectionFact(
       connection: id, upstream: specification.name, url: specification.url.redacted,
-      namespace: specification.namespace, reason: down?.reason, detail: down?.detail, attempt: backoff.attempts,
+      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: backoff.attempts,
       retryIn: retryIn)
   }
 
@@ -101,10 +104,18 @@ public final class Connection {
     review()
   }
 
-  /// Somebody does not want to wait for the back-off.
+  /// Somebody does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
   func hurry(_ urgency: Urgency) {
-    self.urgency = max(self.urgency, urgency)
+    if state == .disconnected || (state == .created && !machine.attemptIsUnderWay) {
+      self.urgency = max(self.urgency, urgency)
+    }
     review()
+  }
+
+  /// A volatile command came while nothing could be written: it is dropped, but the next ones shall find a connection.
+  func askForConnection() {
+    let lease = lease(.call)
+    context.timers.after(.seconds(1)) { [weak self] in self?.giveBack(lease) }
   }
 
   // MARK: - Orders by an administrator
@@ -119,7 +130,7 @@ public final class Connection {
 
   /// Closes and stays down until `reconnect`.
   func disconnect() throws(IllegalTransition) {
-    try close(Self.failure(for: .requested), hold: .requested)
+    try close(UpstreamFailure(onPurpose: .requested), hold: .requested)
   }
 
   /// Leaves the pool, if nobody uses it.
@@ -129,15 +140,16 @@ public final class Connection {
   }
 
   private func close(_ failure: UpstreamFailure, hold newHold: Hold?) throws(IllegalTransition) {
-    let before = lastFailure
+    let before = (lastFailure, hold, nextAttempt)
+    // Everything that is told about the transition must already know its reason.
     lastFailure = failure
+    hold = newHold ?? hold
+    nextAttempt = nil
     do { try apply(.disconnect) } catch {
-      lastFailure = before
+      (lastFailure, hold, nextAttempt) = before
       throw error
     }
-    hold = newHold ?? hold
     noteEnd()
-    nextAttempt = nil
     review()
   }
 
@@ -159,11 +171,20 @@ public final class Connection {
     restart(failure)
   }
 
-  /// Closes for the daemon's end; nothing is tried any more.
+  /// Closes for the daemon's end: nothing is tried any more, and every command gets its outcome.
   func shutDown() {
     isDraining = true
-    restart(Self.failure(for: .draining))
+    let failure = UpstreamFailure(onPurpose: .draining)
+    restart(failure)
+    for command in commands.takeAll() { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
+  }
+
+  /// New limits of a changed configuration. A queue that is longer than its new limit is emptied as usual.
+  func adopt(_ limits: Limits) {
+    context.limits = limits
+    stream.adopt(lineLimit: limits.line)
+    commands.adopt(limits)
   }
 
   /// Gives what is queued a last chance before the daemon stops.
@@ -173,12 +194,15 @@ public final class Connection {
 
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
   private func restart(_ failure: UpstreamFailure) {
+    // An administrator's `disconnect` stays the reason, whatever else happens.
+    let failure = hold == .requested ? UpstreamFailure(onPurpose: .requested) : failure
+    urgency = .order
     if state == .created {
       abandon(failure)
     } else if (try? close(failure, hold: hold)) == nil {
       lastFailure = failure
     }
-    hurry(.order)
+    review()
   }
 
   /// The first attempt cannot be taken back by an order, but it can be lost.
@@ -199,7 +223,8 @@ public final class Connection {
     reviewTimer = nil
     // Three acts in a row are already more than the five states allow.
     for _ in 0..<4 {
-      let judgement = context.keeper.judge(health)
+      var judgement = context.keeper.judge(health)
+      if hold == .withdrawn, judgement.rule == "hold" { judgement.why = "The upstream left the configuration." }
       self.judgement = judgement
       switch judgement.verdict {
       case .act(let action): perform(action)
@@ -225,7 +250,8 @@ public final class Connection {
     health.attemptIsUnderWay = machine.attemptIsUnderWay
     health.hasLeases = !leases.isEmpty || !commands.isIdle
     health.unleasedSince = unleasedSince
-    health.isConfigured = specification.name != nil
+    health.isConfigured = specification.name != nil && hold != .withdrawn
+    health.isKeptAlways = isKept
     health.lastReason = lastFailure?.reason
     health.attempts = backoff.attempts
     health.lastAttemptAt = lastAttempt
@@ -240,28 +266,13 @@ public final class Connection {
     do {
       switch action {
       case .connect: try apply(.connect)
-      case .disconnect(let reason): try close(Self.failure(for: reason), hold: nil)
-      case .abandon(let reason): abandon(Self.failure(for: reason))
+      case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason), hold: nil)
+      case .abandon(let reason): abandon(UpstreamFailure(onPurpose: reason))
       case .release: try apply(.release)
       }
     } catch {
       report?(self, .illegal(error))
     }
-  }
-
-  /// The sentence for going down on purpose.
-  private static func failure(for reason: DownReason) -> UpstreamFailure {
-    let detail =
-      switch reason {
-      case .idle: "nobody uses it"
-      case .requested: "an administrator disconnected it; `reconnect` takes that back"
-      case .draining: "the gateway is stopping"
-      case .offline: "there is no network"
-      case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-        .tooLarge, .auth:
-        "it was closed"
-      }
-    return UpstreamFailure(reason, detail)
   }
 
   // MARK: - The state machine
@@ -326,18 +337,19 @@ public final class Connection {
 
   // MARK: - The channel's facts
 
-  private func opened(_ channel: any UpstreamChannel) {
+  func opened() {
     if hasBeenConnected {
       reconnects += 1
       stream.beginEpoch()
     }
     hasBeenConnected = true
     lastFailure = nil
+    urgency = .none
     openedAt = context.time.now
     transition(.opened)
   }
 
-  private func lost(_ failure: UpstreamFailure) {
+  func lost(_ failure: UpstreamFailure) {
     lastFailure = failure
     scheduleNextAttempt(after: failure.reason)
     transition(.lost)
@@ -369,43 +381,5 @@ public final class Connection {
   private func transition(_ event: ConnectionStateMachine.Event) {
     do { try apply(event) } catch { report?(self, .illegal(error)) }
     review()
-  }
-}
-
-extension Connection: UpstreamChannelOwner {
-  public func channelOpened(_ channel: any UpstreamChannel) {
-    guard channel === self.channel else { return }
-    opened(channel)
-  }
-
-  public func channel(
-    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?
-  ) {
-    guard channel === self.channel else { return }
-    var token: String?
-    stream.deliver(rawName: name, arguments: arguments, wantsAnswer: ack != nil) {
-      guard let ack else { return nil }
-      let fresh = context.tokens.next()
-      answers.add(ack, as: fresh)
-      token = fresh
-      return fresh
-    }
-    if ack != nil, token == nil { answers.noteUnanswered() }
-  }
-
-  public func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
-    guard channel === self.channel else { return }
-    stream.lose(reason)
-  }
-
-  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
-    guard channel === self.channel, let command = commands.acknowledged(id) else { return }
-    settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
-    if !isOccupied { review() }
-  }
-
-  public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
-    guard channel === self.channel else { return }
-    lost(failure)
   }
 }

@@ -11,6 +11,10 @@ final class ConnectionPool {
   }
 
   var count: Int { connections.count }
+  private var ownedBy: [UInt32: Int] = [:]
+
+  /// How many connections by URL a user has.
+  func count(ownedBy user: UInt32) -> Int { ownedBy[user] ?? 0 }
 
   /// In a stable order: configured ones by name, then the others by URL.
   var all: [Connection] {
@@ -32,11 +36,18 @@ final class ConnectionPool {
     guard let connector = factory.connector(for: specification) else { return nil }
     let made = Connection(key: key, specification: specification, connector: connector, context: context)
     made.report = { [weak self] connection, report in
-      if case .released = report { self?.connections[connection.key] = nil }
+      if case .released = report { self?.remove(connection) }
       self?.report(connection, report)
     }
     connections[key] = made
+    if let owner = specification.owner { ownedBy[owner, default: 0] += 1 }
     return made
+  }
+
+  private func remove(_ connection: Connection) {
+    guard connections.removeValue(forKey: connection.key) != nil else { return }
+    guard let owner = connection.specification.owner, let count = ownedBy[owner] else { return }
+    ownedBy[owner] = count > 1 ? count - 1 : nil
   }
 
   /// Gives a connection the settings of a changed configuration.

@@ -55,3 +55,20 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
     self.serverData = serverData
   }
 }
+
+extension UpstreamFailure {
+  /// Going down on purpose, with its sentence. Reasons that are no purpose of ours read as a plain close.
+  init(onPurpose reason: DownReason) {
+    let detail =
+      switch reason {
+      case .idle: "nobody uses it"
+      case .requested: "an administrator disconnected it; `reconnect` takes that back"
+      case .draining: "the gateway is stopping"
+      case .offline: "there is no network"
+      case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
+        .tooLarge, .auth:
+        "it was closed"
+      }
+    self.init(reason, detail)
+  }
+}

@@ -20,6 +20,12 @@ public struct UpstreamSpecification: Hashable, Sendable {
     self.settings = settings
     self.owner = owner
   }
+
+  /// The namespace without what may be secret in it: old servers take credentials as its query.
+  public var shownNamespace: String {
+    guard let mark = namespace.firstIndex(of: "?") else { return namespace }
+    return namespace[..<mark] + "?***"
+  }
 }
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
@@ -29,14 +35,15 @@ public protocol UpstreamConnector: AnyObject {
 
   /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
   /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).
-  /// The limit of the last known handshake applies even while not connected.
-  func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage
+  /// The limit of the last known handshake applies even while not connected. `acknowledged`: the server will be asked
+  /// for an acknowledgement, which costs a few bytes.
+  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage
 
   /// Prepares the answer to an acknowledgement that the server asked for.
   func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage
 
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
-  func check(_ message: PreparedMessage) -> MessageProblem?
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel

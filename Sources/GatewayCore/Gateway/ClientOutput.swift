@@ -25,33 +25,50 @@ public struct ClientOutput {
     return UnsafeRawBufferPointer(start: base + start, count: count)
   }
 
-  /// Takes the first `written` bytes off. A buffer that grew large is given back once it is empty.
-  public mutating func consume(_ written: Int) {
+  /// Takes the first `written` bytes off. Gives the buffer back when nothing is left in it.
+  fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
     start += written
-    guard start == end else { return }
-    start = 0
-    end = 0
-    if capacity > Self.keptCapacity {
-      base?.deallocate()
-      base = nil
+    guard start == end, let base else { return nil }
+    defer {
+      self.base = nil
+      start = 0
+      end = 0
       capacity = 0
     }
+    return UnsafeMutableRawBufferPointer(start: base, count: capacity)
   }
 
   @inline(__always)
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+  fileprivate var isBare: Bool { base == nil }
+
+  fileprivate mutating func adopt(_ buffer: UnsafeMutableRawBufferPointer) {
+    base = buffer.baseAddress
+    capacity = buffer.count
+  }
+
+  @inline(__always)
+  fileprivate mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
     if end &+ bytes.count > capacity { makeRoom(bytes.count) }
     (base.unsafelyUnwrapped + end).copyMemory(from: source, byteCount: bytes.count)
     end &+= bytes.count
   }
 
+  /// Two pieces with one look at the room.
+  @inline(__always)
+  fileprivate mutating func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) {
+    guard let first = head.baseAddress, let second = tail.baseAddress else { return }
+    let count = head.count &+ tail.count
+    if end &+ count > capacity { makeRoom(count) }
+    let place = base.unsafelyUnwrapped + end
+    place.copyMemory(from: first, byteCount: head.count)
+    (place + head.count).copyMemory(from: second, byteCount: tail.count)
+    end &+= count
+  }
+
   /// Beyond this many unwritten bytes events wait in their subscription's queue instead, and no more input is read
   /// from the client.
   public static let directLimit = 256 << 10
-
-  /// An empty buffer up to this size is kept for the next batch: an idle client costs nothing beyond it.
-  private static let keptCapacity = 4_096
 
   @inline(never)
   private mutating func makeRoom(_ wanted: Int) {
@@ -78,8 +95,11 @@ public final class ClientOutputs {
   public typealias Pointer = UnsafeMutablePointer<ClientOutput>
   private var dirty: ContiguousArray<Pointer> = []
   private var flushing: ContiguousArray<Pointer> = []
+  private var spares = SpareBuffers()
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
   public var onDirty: (() -> Void)?
+  /// Told when the first spare buffer is there, so that `releaseIdle` is called after a while.
+  var onSpare: (() -> Void)?
 
   public init() {}
 
@@ -106,9 +126,29 @@ public final class ClientOutputs {
   /// Appends and remembers that there is something to write.
   @inline(__always)
   func append(_ bytes: UnsafeRawBufferPointer, to pointer: Pointer) {
+    if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
     pointer.pointee.append(bytes)
     if !pointer.pointee.isDirty { markDirty(pointer) }
   }
+
+  /// The same for an event: a subscription's own head, and the tail that all of them share. Neither may be empty.
+  @inline(__always)
+  func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer, to pointer: Pointer) {
+    if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
+    pointer.pointee.append(head, tail)
+    if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  /// The kernel took the first `written` bytes.
+  public func consume(_ written: Int, of pointer: Pointer) {
+    guard let buffer = pointer.pointee.consume(written) else { return }
+    let isFirst = spares.isEmpty
+    spares.put(buffer)
+    if isFirst { onSpare?() }
+  }
+
+  /// Frees the spare buffers if nobody needed one since the last call. Returns whether any is left.
+  func releaseIdle() -> Bool { spares.releaseIdle() }
 
   /// Asks for a flush even when nothing was appended, such as for a close.
   func markDirty(_ pointer: Pointer) {

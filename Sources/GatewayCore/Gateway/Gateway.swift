@@ -26,6 +26,7 @@ public final class Gateway {
   private let factory: ConnectionFactory
   private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
   private(set) var isDraining = false
+  private var looksAfterSpares = false
 
   /// Told what happened, for the log.
   public var onFact: ((GatewayFact) -> Void)?
@@ -40,15 +41,47 @@ public final class Gateway {
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
+    outputs.onSpare = { [unowned self] in releaseSparesLater() }
   }
 
-  /// Makes the connections that the configuration keeps up. Call once, when the loop is about to run.
-  public func start() {
-    for name in configuration.upstreams.keys.sorted() {
-      guard let specification = resolver.configured(name), specification.settings.keep == .always else { continue }
-      connection(for: specification)?.review()
+  private func releaseSparesLater() {
+    guard !looksAfterSpares else { return }
+    looksAfterSpares = true
+    seams.timers.after(.seconds(5)) { [weak self] in
+      guard let self else { return }
+      looksAfterSpares = false
+      if outputs.releaseIdle() { releaseSparesLater() }
     }
   }
+
+  /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
+  /// to run.
+  public func start() {
+    connectKept()
+    tick()
+  }
+
+  private func connectKept() {
+    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key })
+    where upstream.settings.keep == .always {
+      do throws(LocalError) {
+        connection(for: try resolver.resolve(CallTarget(name: .upstream(name)), uid: identity.uid))?.review()
+      } catch {
+        note(.internalError("upstream \(name): \(error.message)"))
+      }
+    }
+  }
+
+  /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
+  private func tick() {
+    seams.timers.after(Self.tickInterval) { [weak self] in
+      guard let self, !isDraining else { return }
+      for connection in pool.all { connection.review() }
+      tick()
+    }
+  }
+
+  private static let tickInterval: Duration = .seconds(30)
 
   var resolver: TargetResolver {
     TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
@@ -128,7 +161,7 @@ public final class Gateway {
     switch report {
     case .moved(let from, let to):
       note(.connectionMoved(connection.fact, from: from, to: to))
-      for number in waiting { sessions[number]?.connectionMoved(connection) }
+      for number in waiting { sessions[number]?.connectionMoved(connection, to: to) }
     case .released:
       generation += 1
       note(.connectionReleased(connection.fact))
@@ -171,18 +204,24 @@ public final class Gateway {
         connection.withdraw()
         continue
       }
+      connection.adopt(fresh.limits)
+      guard ConnectionKey(specification) == connection.key else {
+        // The upstream is another namespace now: whoever used the old one must not get the new one's events.
+        connection.withdraw()
+        continue
+      }
       if specification != connection.specification || connection.isWithdrawn {
         pool.adopt(specification, for: connection)
       }
     }
     for session in sessions.values { session.checkRights() }
-    start()
+    connectKept()
   }
 
   /// What an existing connection's specification is under the configuration in force; nil if it has none.
   private func current(_ old: UpstreamSpecification) -> UpstreamSpecification? {
     guard let name = old.name else {
-      var settings = configuration.defaults
+      var settings = configuration.adhocSettings
       settings.auth = old.settings.auth
       var fresh = old
       fresh.settings = settings
@@ -207,11 +246,12 @@ public final class Gateway {
     let deadline = seams.time.now + configuration.limits.stop
     awaitIdle(until: deadline) { [weak self] in
       guard let self else { return }
+      for connection in pool.all { connection.shutDown() }
       for session in sessions.values {
+        session.endWaits()
         session.say(LocalNotification.goodbye(reason: reason, reconnectIn: self.reconnectDelay))
         session.closeWhenFlushed()
       }
-      for connection in pool.all { connection.shutDown() }
       finished()
     }
   }

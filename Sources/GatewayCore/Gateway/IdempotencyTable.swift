@@ -22,14 +22,15 @@ struct IdempotencyTable {
     case conflict(Entry)
   }
 
-  /// Keys beyond this count are refused rather than forgotten too early.
-  static let limit = 100_000
+  /// Keys of one user beyond this count are refused rather than forgotten too early.
+  static let limit = 10_000
   private static let lifetime: Duration = .seconds(86_400)
   private var entries: [Scope: Entry] = [:]
   private var scopes: [String: Scope] = [:]
   /// In the order of expiry, which is the order of their making.
-  private var order: [Scope] = []
+  private var order: [(scope: Scope, id: String)] = []
   private var head = 0
+  private var perUser: [UInt32: Int] = [:]
 
   static func fingerprint(of message: PreparedMessage) -> Int {
     var hasher = Hasher()
@@ -45,12 +46,17 @@ struct IdempotencyTable {
     return entry.fingerprint == fingerprint ? .duplicate(entry) : .conflict(entry)
   }
 
-  var isFull: Bool { entries.count >= Self.limit }
+  /// Places in the list of expiry, those of forgotten keys included.
+  var rememberedOrder: Int { order.count }
+
+  func isFull(for user: UInt32) -> Bool { perUser[user, default: 0] >= Self.limit }
 
   mutating func add(_ scope: Scope, id: String, fingerprint: Int, now: MonotonicInstant) {
     entries[scope] = Entry(id: id, fingerprint: fingerprint, state: "accepted", expires: now + Self.lifetime)
     scopes[id] = scope
-    order.append(scope)
+    order.append((scope, id))
+    perUser[scope.uid, default: 0] += 1
+    if order.count > 2 * entries.count + 1_024 { compact() }
   }
 
   /// The send reached another state; one that certainly never left frees its key.
@@ -59,23 +65,31 @@ struct IdempotencyTable {
     if let state {
       entries[scope]?.state = state
     } else {
-      entries[scope] = nil
-      scopes[id] = nil
+      forget(scope, id)
     }
+  }
+
+  private mutating func forget(_ scope: Scope, _ id: String) {
+    guard entries.removeValue(forKey: scope) != nil else { return }
+    scopes[id] = nil
+    let left = perUser[scope.uid, default: 1] - 1
+    perUser[scope.uid] = left > 0 ? left : nil
+  }
+
+  /// Drops what is gone from the order, wherever it stands.
+  private mutating func compact() {
+    order = order[head...].filter { entries[$0.scope]?.id == $0.id }
+    head = 0
   }
 
   private mutating func dropExpired(_ now: MonotonicInstant) {
     while head < order.count {
-      if let entry = entries[order[head]] {
-        guard entry.expires <= now else { break }
-        entries[order[head]] = nil
-        scopes[entry.id] = nil
+      let (scope, id) = order[head]
+      if let entry = entries[scope], entry.id == id {
+        guard entry.expires <= now else { return }
+        forget(scope, id)
       }
       head += 1
-    }
-    if head > 1_024, head > order.count / 2 {
-      order.removeFirst(head)
-      head = 0
     }
   }
 }

@@ -16,6 +16,13 @@ extension LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }
 
+  /// The server's acknowledgement does not fit into a line of the local protocol.
+  static func tooLong(_ size: Int, limit: Int) -> LocalError {
+    LocalError(
+      .payloadTooLarge, "The server acknowledged with more than fits into a line; raise `limits.line`.",
+      [.init("limit", .integer(limit)), .init("size", .integer(size))])
+  }
+
   init(_ problem: MessageProblem) {
     switch problem {
     case .invalid(let sentence): self.init(.invalidParams, sentence)

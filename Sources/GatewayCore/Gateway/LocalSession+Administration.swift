@@ -1,6 +1,7 @@
 /// `status`, `clients.*`, `reconnect`, `disconnect`, `release` and `reload`.
 extension LocalSession {
   func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
+    try demandStatus()
     var shown = gateway.pool.all.filter { maySee($0) }
     if let target {
       let wanted = ConnectionKey(try self.target(target, need: .status))
@@ -8,6 +9,15 @@ extension LocalSession {
     }
     let clients = visibleClients
     reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, into: &$0) }
+  }
+
+  /// Whoever may see anything at all may ask; what is shown is another matter.
+  private func demandStatus() throws(LocalError) {
+    if gateway.access.generalRights(peer).contains(.status) { return }
+    let names = gateway.configuration.upstreams.keys
+    guard names.contains(where: { gateway.access.allows(.status, upstream: $0, peer: peer) }) else {
+      throw .denied(.status, on: nil)
+    }
   }
 
   /// An administrator sees everything, others their own ad-hoc connections and the upstreams that they may use.
@@ -23,6 +33,7 @@ extension LocalSession {
   }
 
   func listClients(_ id: RequestID?) throws(LocalError) {
+    try demandStatus()
     let clients = visibleClients
     reply(id) { out in
       out.key("clients")
@@ -59,6 +70,7 @@ extension LocalSession {
 
   func reload(_ id: RequestID?) throws(LocalError) {
     try demandAdministrator()
+    if gateway.isDraining { throw .draining }
     switch gateway.reload() {
     case .success(let changed):
       reply(id) { out in

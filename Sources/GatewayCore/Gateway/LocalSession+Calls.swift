@@ -6,6 +6,8 @@ extension LocalSession {
       try answer(request.call, id: request.id)
     } catch {
       reply(request.id, error)
+      // A call that failed may have made a connection that nobody uses now.
+      if let lastUsed, lastUsed.isCurrent(in: gateway) { lastUsed.connection.review() }
     }
   }
 
@@ -117,17 +119,24 @@ extension LocalSession {
       return lastUsed.connection
     }
     let specification = try self.target(target, need: verb)
-    let limit = gateway.configuration.limits.connections
-    if gateway.pool.existing(specification) == nil, gateway.pool.count >= limit {
-      throw LocalError(
-        .quotaExceeded, "The gateway holds \(limit) connections, which is `limits.connections`; release unused ones.",
-        [.init("quota", .string("connections")), .init("limit", .integer(limit))])
-    }
+    try checkRoom(for: specification)
     guard let connection = gateway.connection(for: specification) else {
       throw LocalError(.internalError, "No kind of upstream takes this URL.")
     }
     lastUsed = LastUsed(target: target, connection: connection, generation: gateway.generation)
     return connection
+  }
+
+  /// Connections by URL have a limit in all, and half of it for one user. Configured upstreams always find room: they are
+  /// as many as the configuration names.
+  private func checkRoom(for specification: UpstreamSpecification) throws(LocalError) {
+    guard let owner = specification.owner, gateway.pool.existing(specification) == nil else { return }
+    let limit = gateway.configuration.limits.connections
+    guard gateway.pool.count < limit, gateway.pool.count(ownedBy: owner) < max(1, limit / 2) else {
+      throw LocalError(
+        .quotaExceeded, "There are too many connections by URL (`limits.connections` is \(limit)); use fewer of them.",
+        [.init("quota", .string("connections")), .init("limit", .integer(limit))])
+    }
   }
 
   // MARK: - Cancelling

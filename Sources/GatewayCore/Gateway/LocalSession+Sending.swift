@@ -9,7 +9,10 @@ extension LocalSession {
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
     let message: PreparedMessage
-    do { message = try connection.connector.prepare(event: call.event, args: call.args.span.bytes) } catch {
+    do {
+      message = try connection.connector.prepare(
+        event: call.event, args: call.args.span.bytes, acknowledged: call.delivery == .acked)
+    } catch {
       throw LocalError(error)
     }
     if let key = call.key, let known = try findKey(key, message, connection) {
@@ -44,10 +47,12 @@ extension LocalSession {
   ) -> Command {
     let now = gateway.seams.time.now
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
+    // Nobody would hear of an acknowledgement, so a notification asks the server for none.
+    let delivery = call.delivery == .acked && !answered ? .sent : call.delivery
     let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
     let ttl = call.ttl ?? (call.delivery == .accepted ? connection.specification.settings.ttl : nil)
     var command = Command(
-      id: gateway.makeCommandID(), message: message, delivery: call.delivery, expires: ttl.map { now + $0 },
+      id: gateway.makeCommandID(), message: message, delivery: delivery, expires: ttl.map { now + $0 },
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: self.number, request: number) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
@@ -75,6 +80,8 @@ extension LocalSession {
         out.member("id", command.id)
         out.member("state", form == .send(.accepted) ? "accepted" : "sent")
       }
+    case .acknowledged(let arguments) where arguments.count + Self.replyAllowance > lineLimit:
+      reply(call.id, .tooLong(arguments.count + Self.replyAllowance, limit: lineLimit))
     case .acknowledged(let arguments):
       reply(call.id) { out in
         if form != .request {
@@ -88,6 +95,10 @@ extension LocalSession {
       reply(call.id, LocalError(outcome, on: connection))
     }
   }
+
+  private var lineLimit: Int { gateway.configuration.limits.line }
+  /// What a reply has around its arguments, at most.
+  private static let replyAllowance = 512
 
   func respond(_ call: RespondCall, _ id: RequestID?) throws(LocalError) {
     // A token names its connection: only those that this client subscribes to are searched.
@@ -120,9 +131,9 @@ extension LocalSession {
         .conflict, "The key '\(key)' was used within the last 24 hours for another event or other arguments.",
         [.init("id", .string(entry.id))])
     case .fresh:
-      guard !gateway.keys.isFull else {
+      guard !gateway.keys.isFull(for: peer.uid) else {
         throw LocalError(
-          .quotaExceeded, "\(IdempotencyTable.limit) keys of the last 24 hours are remembered; send without one.",
+          .quotaExceeded, "This user has \(IdempotencyTable.limit) keys of the last 24 hours; send without one.",
           [.init("quota", .string("keys")), .init("limit", .integer(IdempotencyTable.limit))])
       }
       return nil

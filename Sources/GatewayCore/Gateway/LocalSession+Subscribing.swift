@@ -67,12 +67,20 @@ extension LocalSession {
   }
 
   /// A connection took another state: answers those who waited for it.
-  func connectionMoved(_ connection: Connection) {
+  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
     for (number, call) in waits {
-      guard case .wait(connection, _, connection.state, _) = call.work else { continue }
+      guard case .wait(connection, _, state, _) = call.work, let call = close(number) else { continue }
+      finishWait(call.work)
+      reply(call.id) { $0.member("state", state.rawValue) }
+    }
+  }
+
+  /// The gateway stops: nothing will happen any more that a `wait` could wait for.
+  func endWaits() {
+    for (number, _) in waits {
       guard let call = close(number) else { continue }
       finishWait(call.work)
-      reply(call.id) { $0.member("state", connection.state.rawValue) }
+      reply(call.id, .draining)
     }
   }
 

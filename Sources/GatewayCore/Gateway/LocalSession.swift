@@ -107,6 +107,9 @@ public final class LocalSession {
   /// Queues one line.
   func say(_ line: [UInt8]) {
     guard !isClosing else { return }
+    guard queuedBytes + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes else {
+      return drop(reason: "slow_consumer")
+    }
     line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
   }
 
@@ -132,7 +135,9 @@ public final class LocalSession {
   func drop(reason: String) {
     guard !isClosing else { return }
     gateway.note(.clientDropped(fact, reason: reason))
-    say(LocalNotification.goodbye(reason: reason, reconnectIn: nil))
+    LocalNotification.goodbye(reason: reason, reconnectIn: nil).withUnsafeBytes {
+      gateway.outputs.append($0, to: output)
+    }
     closeWhenFlushed()
     // The client may never read: the end must not depend on it.
     gateway.seams.timers.after(.seconds(1)) { [weak self] in

@@ -53,7 +53,7 @@ enum StatusDocument {
     out.member("link", facts?.link)
     out.member("upstream", specification.name)
     out.member("url", specification.url.redacted)
-    out.member("namespace", specification.namespace)
+    out.member("namespace", specification.shownNamespace)
     out.member("kind", connection.connector.kind)
     out.member("state", connection.state.rawValue)
     out.member("since", connection.sinceWall)

@@ -55,7 +55,7 @@ struct TargetResolver {
         .upstreamUnknown, "The URL belongs to no configured upstream, and the configuration allows no others.",
         [.init("url", .string(url.redacted))])
     }
-    var settings = configuration.defaults
+    var settings = configuration.adhocSettings
     if let auth = target.auth { settings.auth = .inline(auth) }
     return UpstreamSpecification(
       name: nil, url: url, namespace: try Self.namespace(of: url, asked: target.namespace), settings: settings,
@@ -68,7 +68,7 @@ struct TargetResolver {
     guard let asked else { return path.isEmpty ? "/" : path }
     guard path.isEmpty || path == asked else {
       throw LocalError(
-        .invalidParams, "`namespace` is '\(asked)', but the URL's path already says '\(path)'; leave one of them out.")
+        .invalidParams, "`namespace` differs from the URL's path, which is a namespace too; leave one of them out.")
     }
     return asked.isEmpty ? "/" : asked
   }

@@ -84,10 +84,15 @@ extension JSONValue {
     return elements[index]
   }
 
+  /// An object's members; nil for everything else.
   public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+  /// An array's elements; nil for everything else.
   public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+  /// A string's text; nil for everything else.
   public var stringValue: String? { if case .string(let text) = self { text } else { nil } }
+  /// True or false; nil for everything else.
   public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+  /// Whether this is `null`.
   public var isNull: Bool { self == .null }
   /// A number that is written as a plain integer.
   public var integerValue: Int? { if case .number(let text) = self { Int(text) } else { nil } }

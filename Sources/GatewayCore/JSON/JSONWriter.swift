@@ -20,6 +20,7 @@ public struct JSONWriter {
     needsComma = false
   }
 
+  /// A string, escaped where it has to be.
   public mutating func string(_ value: String) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -28,6 +29,7 @@ public struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// An integer of any width.
   public mutating func integer(_ value: some BinaryInteger) {
     separate()
     bytes.append(decimal: value)

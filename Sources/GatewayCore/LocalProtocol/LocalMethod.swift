@@ -1,7 +1,7 @@
 /// One method of the local protocol: a row of the method table. Everything that is said about the method, in a check,
 /// in an error or by `rpc.discover`, is said from here.
 final class LocalMethod: Sendable {
-  typealias Reader = @Sendable (borrowing ParameterReader, RawSpan) throws(LocalError) -> LocalCall
+  typealias Reader = @Sendable (borrowing ParameterValues, RawSpan) throws(LocalError) -> LocalCall
 
   let name: String
   /// One sentence for a person.
@@ -34,6 +34,11 @@ final class LocalMethod: Sendable {
     self.kinds = kinds
     knownParameters = parameters.reduce(0) { $0 | $1.name.bit }
     requiredParameters = parameters.reduce(0) { $1.isRequired ? $0 | $1.name.bit : $0 }
+  }
+
+  /// Stands for the method of a call as long as that is not known.
+  static let unknown = LocalMethod("", "There is no such method.", right: nil) { _, _ throws(LocalError) in
+    throw .unknownMethod("")
   }
 
   /// What a param may be; nil if the method does not have it.

@@ -50,7 +50,7 @@ extension MethodTable {
   ]
 
   private static func readSend(
-    _ params: borrowing ParameterReader, _ line: RawSpan, _ delivery: DeliveryLevel
+    _ params: borrowing ParameterValues, _ line: RawSpan, _ delivery: DeliveryLevel
   ) throws(LocalError) -> SendCall {
     var call = SendCall(
       target: try params.target(line), event: try params.required(.event, params.string(.event, line)),

@@ -31,7 +31,7 @@ extension LocalParameter {
   ]
 }
 
-extension ParameterReader {
+extension ParameterValues {
   /// The upstream that the call must name.
   func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
     let upstream = try string(.upstream, line)
@@ -53,6 +53,6 @@ extension ParameterReader {
   /// Nil if the call names no upstream at all.
   func optionalTarget(_ line: RawSpan) throws(LocalError) -> CallTarget? {
     let named: [ParameterName] = [.upstream, .url, .namespace, .auth]
-    return named.contains { values.range($0) != nil } ? try target(line) : nil
+    return named.contains { given & $0.bit != 0 } ? try target(line) : nil
   }
 }

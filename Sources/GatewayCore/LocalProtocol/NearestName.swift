@@ -8,30 +8,38 @@ public enum NearestName {
   public static func of(_ name: String, among candidates: some Sequence<String>) -> String? {
     guard name.utf8.count <= lengthLimit else { return nil }
     let wanted = folded(name)
+    let allowed = max(1, wanted.count / 3)
     var best: (distance: Int, candidate: String)?
-    for candidate in candidates where candidate.utf8.count <= lengthLimit {
+    for candidate in candidates where abs(candidate.utf8.count - wanted.count) <= allowed {
       let distance = distance(wanted, folded(candidate))
-      if distance < best?.distance ?? .max { best = (distance, candidate) }
+      if distance <= allowed, distance < best?.distance ?? .max { best = (distance, candidate) }
     }
-    guard let best, best.distance <= max(1, wanted.count / 3) else { return nil }
-    return best.candidate
+    return best?.candidate
   }
 
-  private static func folded(_ name: String) -> [UInt8] { name.lowercased().utf8.map { $0 == 0x2d ? 0x5f : $0 } }
+  private static func folded(_ name: String) -> [UInt8] {
+    name.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+      case UInt8(ascii: "-"): UInt8(ascii: "_")
+      default: byte
+      }
+    }
+  }
 
   /// The number of insertions, deletions, replacements and swaps of neighbours that make one name of the other.
   private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var beforeLast = [Int](repeating: 0, count: b.count + 1)
     var last = Array(0...b.count)
+    var row = last
     for i in a.indices {
-      var row = [i + 1]
+      row[0] = i + 1
       for j in b.indices {
         var least = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
         if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforeLast[j - 1] + 1) }
-        row.append(least)
+        row[j + 1] = least
       }
-      beforeLast = last
-      last = row
+      (beforeLast, last, row) = (last, row, beforeLast)
     }
     return last[b.count]
   }

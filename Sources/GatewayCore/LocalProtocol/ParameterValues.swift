@@ -1,14 +1,18 @@
 /// Where the params of one call stand in its line. Scanned in the same pass as the rest of the line, before anybody
-/// knows which method it is: what the method allows is checked later.
-struct ParameterValues {
+/// knows which method it is: what the method allows is checked later. Large, and on the path of every call: passed
+/// along, never copied.
+struct ParameterValues: ~Copyable {
+  /// The method of the call, as soon as it is known.
+  private(set) var method = LocalMethod.unknown
   /// One bit for each param that was given, by the number of its name.
   private(set) var given: UInt64 = 0
   /// The first key that is the name of no param of any method.
   private(set) var unknown: Range<Int>?
   /// The first key that was used twice.
   private(set) var duplicate: Range<Int>?
-  private var starts = InlineArray<32, Int>(repeating: 0)
-  private var ends = InlineArray<32, Int>(repeating: 0)
+  /// Offsets beyond 4 GiB, which no line reaches, are clamped: such a param is found to be wrong.
+  private var starts = InlineArray<32, UInt32>(repeating: 0)
+  private var ends = InlineArray<32, UInt32>(repeating: 0)
 
   /// Scans the object that begins at `at`; `depth` counts the object itself.
   mutating func scan(_ line: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) {
@@ -29,18 +33,19 @@ struct ParameterValues {
     let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number)
     if given & bit != 0, duplicate == nil { duplicate = key }
     given |= bit
-    starts[number] = value.lowerBound
-    ends[number] = value.upperBound
+    starts[number] = UInt32(clamping: value.lowerBound)
+    ends[number] = UInt32(clamping: value.upperBound)
   }
 
   /// Where the value of a param stands; nil if it was not given.
   @inline(__always)
   func range(_ name: ParameterName) -> Range<Int>? {
-    given & name.bit == 0 ? nil : starts[name.rawValue]..<ends[name.rawValue]
+    given & name.bit == 0 ? nil : Int(starts[name.rawValue])..<Int(ends[name.rawValue])
   }
 
-  /// Refuses params that the method does not have, that were given twice, and the lack of those it needs.
-  func check(_ method: LocalMethod, _ line: RawSpan) throws(LocalError) {
+  /// Names the method. Refuses params that it does not have, that were given twice, and the lack of those it needs.
+  mutating func begin(_ method: LocalMethod, _ line: RawSpan) throws(LocalError) {
+    self.method = method
     if let unknown { throw .unknownParameter(JSONScanner.decodeString(line, unknown), of: method) }
     let foreign = given & ~method.knownParameters
     if foreign != 0 { throw .unknownParameter(Self.first(of: foreign), of: method) }

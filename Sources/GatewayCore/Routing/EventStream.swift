@@ -39,20 +39,20 @@ final class EventStream {
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
   /// those who answer; it is called only if there is one.
   func deliver(rawName: RawSpan, arguments: RawSpan, wantsAnswer: Bool, token: () -> String?) {
-    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    let match = router.match(rawName: key) { Self.name(of: rawName) }
     sequence += 1
     byteCount += UInt64(rawName.byteCount + arguments.byteCount)
-    let now = time.wallMilliseconds
-    let answer = wantsAnswer && match.hasAnswerer ? token() : nil
+    guard router.count > 0 else { return }
+    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let match = router.match(rawName: key) { Self.name(of: rawName) }
     guard !match.feeds.isEmpty else { return }
+    let now = time.wallMilliseconds
     tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16)
     LocalNotification.eventTail(
       seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
       return tell(.tooLarge, to: match)
     }
-    if let answer {
+    if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
         seq: sequence, time: now, name: rawName, arguments: arguments, ack: answer, into: &answerTail)
@@ -93,8 +93,7 @@ final class EventStream {
       match.feeds.withUnsafeBufferPointer { feeds in
         for feed in feeds {
           if feed.pointee.flows, feed.pointee.output.pointee.count < ClientOutput.directLimit {
-            outputs.append(feed.pointee.head, to: feed.pointee.output)
-            outputs.append(tail, to: feed.pointee.output)
+            outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
           } else {
             let copy = shared ?? Array(tail)
             shared = copy

@@ -18,6 +18,8 @@ struct Router {
 
   /// More different names than this make the memory start afresh.
   private static let rememberedNames = 1_024
+  /// A longer name, in bytes, is looked up each time.
+  private static let rememberedLength = 256
 
   var count: Int { subscriptions.count }
   var all: [Subscription] { subscriptions.values.sorted { $0.serial < $1.serial } }
@@ -53,6 +55,7 @@ struct Router {
       found.feeds.append(subscription.feed)
       if subscription.feed.pointee.answers { found.hasAnswerer = true }
     }
+    guard rawName.utf8.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }
     matches[rawName] = found
     return found

@@ -213,8 +213,7 @@ final class Subscription {
   // MARK: - Writing
 
   private func write(tail: [UInt8]) {
-    outputs.append(feed.pointee.head, to: feed.pointee.output)
-    write(tail)
+    tail.withUnsafeBytes { outputs.append(feed.pointee.head, $0, to: feed.pointee.output) }
   }
 
   private func write(_ line: [UInt8]) {

@@ -39,21 +39,22 @@ final class SocketIOConnector: UpstreamConnector {
     self.maxPayload = maxPayload
   }
 
-  func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage {
+  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
     let message = try SocketIOMessage.event(
       event, args: args, attachmentLimit: attachmentLimit, revision: revision)
-    if let problem = sizeProblem(message) { throw problem }
+    if let problem = sizeProblem(message, acknowledged: acknowledged) { throw problem }
     return message
   }
 
   func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
     let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit)
-    if let problem = sizeProblem(message) { throw problem }
+    if let problem = sizeProblem(message, acknowledged: true) { throw problem }
     return message
   }
 
-  func check(_ message: PreparedMessage) -> MessageProblem? {
-    SocketIOMessage.problem(withName: message.event, revision: revision) ?? sizeProblem(message)
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    SocketIOMessage.problem(withName: message.event, revision: revision)
+      ?? sizeProblem(message, acknowledged: acknowledged)
   }
 
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
@@ -78,10 +79,14 @@ final class SocketIOConnector: UpstreamConnector {
     }
   }
 
-  /// Whether the message asks for an acknowledgement is not known here, so room for the next id is always kept.
-  private func sizeProblem(_ message: PreparedMessage) -> MessageProblem? {
+  private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
-      ackDigits: SocketIOEncoder.digits(channel?.nextAck ?? 0), revision: revision, limit: maxPayload)
+      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, limit: maxPayload)
+  }
+
+  /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.
+  private func ackDigits(_ message: PreparedMessage) -> Int {
+    SocketIOEncoder.digits(message.event.isEmpty ? .max : channel?.nextAck ?? 0)
   }
 }

@@ -175,12 +175,15 @@ struct SocketIOPacket: Equatable, Sendable {
     return JSONScanner.openContainer(text, &at, end: UInt8(ascii: "]"))
   }
 
+  /// A line of the local protocol wraps arguments in three more levels.
+  private static let depthLimit = JSONScanner.depthLimit - 3
+
   /// From the element at `at` to the last one; `at` is left behind the closing bracket.
   private static func elements(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     let start = at
     var last = at
     repeat {
-      _ = try JSONScanner.scanValue(text, &at, depth: JSONScanner.depthLimit - 1)
+      _ = try JSONScanner.scanValue(text, &at, depth: depthLimit)
       last = at
     } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"))
     return start..<last

@@ -27,4 +27,6 @@ struct LocalPeer {
   var session: LocalSession?
   /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
   var input: LineBuffer?
+  /// What was read but not looked at, because the client does not take its answers. At most one read's worth.
+  var unheard: [UInt8] = []
 }

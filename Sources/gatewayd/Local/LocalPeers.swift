@@ -100,6 +100,8 @@ final class LocalPeers {
 
 extension LocalPeers {
   private func read(_ slot: Int) {
+    // First things first, even if the client is gone by now.
+    guard slots[slot].unheard.isEmpty else { return }
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
     case .moved(let count): take(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     case .wouldBlock: return
@@ -108,23 +110,41 @@ extension LocalPeers {
     }
   }
 
-  /// Cuts bytes into lines for the session.
+  /// Cuts bytes into lines for the session, for as long as it wants them: short lines may have long answers, so a client
+  /// that only writes is stopped in the middle of what was read, and then by its own full send buffer.
   private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
     guard let session = slots[slot].session else { return }
     var input = slots[slot].input ?? LineBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
+    var rest = bytes[...]
     do throws(LineTooLong) {
-      try input.append(bytes.bytes) { line in
-        // A line behind the one that ended the session.
-        guard !session.output.pointee.closesWhenFlushed else { return }
-        session.receive(line: line)
+      while !rest.isEmpty, session.wantsInput {
+        let piece = rest.prefix(Self.lineLength(rest))
+        try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0) }
+        rest = rest[piece.endIndex...]
       }
       if !input.isEmpty { slots[slot].input = input }
     } catch {
       session.receiveOversizedLine()
     }
-    // A client that only writes fills its own send buffer and stops there.
-    if !session.wantsInput { watch(slot, slots[slot].interest.subtracting(.readable)) }
+    guard !session.wantsInput else { return }
+    watch(slot, slots[slot].interest.subtracting(.readable))
+    // A session that is over hears nothing more.
+    if !session.output.pointee.closesWhenFlushed { slots[slot].unheard = Array(rest) }
+  }
+
+  /// Up to and with the first line end, or everything.
+  private static func lineLength(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
+    let whole = UnsafeRawBufferPointer(rebasing: bytes)
+    guard let start = whole.baseAddress, let end = memchr(start, 0x0a, whole.count) else { return whole.count }
+    return UnsafeRawPointer(end) - start + 1
+  }
+
+  /// There is room again: what was read before comes first, then the socket.
+  private func resume(_ slot: Int) {
+    let unheard = slots[slot].unheard
+    slots[slot].unheard = []
+    unheard.withUnsafeBytes { take(slot, $0) }
   }
 
   /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
@@ -169,13 +189,15 @@ extension LocalPeers {
       }
       if written < pending.count { interest.insert(.writable) }
       if written > 0 {
-        output.pointee.consume(written)
+        gateway.outputs.consume(written, of: output)
         slots[slot].session?.outputDrained()
       }
     }
-    if slots[slot].phase == .open, slots[slot].session?.wantsInput == true { interest.insert(.readable) }
     if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
+    let hearsAgain = slots[slot].phase == .open && slots[slot].session?.wantsInput == true
+    if hearsAgain { interest.insert(.readable) }
     watch(slot, interest)
+    if hearsAgain, !slots[slot].unheard.isEmpty { resume(slot) }
   }
 
   /// The session is over. Goes on until everything is written or the deadline has come.
@@ -187,6 +209,7 @@ extension LocalPeers {
     guard slots[slot].phase != .leaving else { return }
     slots[slot].phase = .leaving
     slots[slot].input = nil
+    slots[slot].unheard = []
     vacate(after: gateway.configuration.limits.stop, slot)
   }
 
@@ -195,6 +218,7 @@ extension LocalPeers {
     if let session = slots[slot].session { gateway.detach(session) }
     slots[slot].session = nil
     slots[slot].input = nil
+    slots[slot].unheard = []
     guard lingering < Self.lingeringLimit else { return vacate(slot) }
     lingering += 1
     slots[slot].phase = .lingering

@@ -69,6 +69,7 @@ final class EventLoop {
     deinit { sd_event_source_disable_unref(source) }
   }
 
+  /// The clocks that the timers go by.
   let time = SystemTime()
   /// The daemon's timers; `run()` fires them.
   let timers: Timers

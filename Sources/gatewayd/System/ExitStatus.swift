@@ -1,5 +1,5 @@
 /// How the daemon ends, as a number for whoever started it. The values are those of sysexits.h and of `gatewayctl`.
-enum ExitStatus: Int32, Error {
+enum ExitStatus: Int32 {
   /// An orderly end.
   case success = 0
   /// The command line is wrong.
@@ -12,16 +12,4 @@ enum ExitStatus: Int32, Error {
   case permission = 77
   /// The configuration is wrong.
   case configuration = 78
-}
-
-/// Why the daemon cannot start: what is printed, and how it exits.
-struct StartFailure: Error, Equatable {
-  var status: ExitStatus
-  /// One sentence for a person: what happened, and what to do next.
-  var message: String
-
-  init(_ status: ExitStatus, _ message: String) {
-    self.status = status
-    self.message = message
-  }
 }

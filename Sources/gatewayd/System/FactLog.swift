@@ -2,10 +2,11 @@ import GatewayCore
 
 /// What the core reports, as log records.
 enum FactLog {
-  static func records(for fact: GatewayFact) -> [LogRecord] {
+  /// Clients that come and go are frequent and hardly ever logged: below `debug` nothing is made of them.
+  static func records(for fact: GatewayFact, at level: LogLevel) -> [LogRecord] {
     switch fact {
-    case .clientAttached(let client): [record(.clientAttached, client)]
-    case .clientDetached(let client): [record(.clientDetached, client)]
+    case .clientAttached(let client): level < .debug ? [] : [record(.clientAttached, client)]
+    case .clientDetached(let client): level < .debug ? [] : [record(.clientDetached, client)]
     case .clientDropped(let client, let reason): [record(.clientDropped, client, reason: reason)]
     case .quotaExceeded(let uid, let quota): [LogRecord(.quotaExceeded, [.uid: String(uid), .quota: quota])]
     case .connectionMoved(let connection, let from, let to): [moved(connection, from, to)]

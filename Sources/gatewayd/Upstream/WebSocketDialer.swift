@@ -2,9 +2,15 @@ import GatewayCore
 
 /// Dials WebSockets, and holds what all of them share on one loop.
 final class WebSocketDialer: TransportDialer {
+  /// What the transports run on.
   let loop: EventLoop
+  /// What they connect with.
   let multi: CurlMulti
+  /// Keys and masks.
   let random: any RandomSource
+  /// How long a goodbye may take: the rest of the output, the close frame, the peer's answer.
+  let farewellLimit: Duration
+  /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
@@ -13,9 +19,11 @@ final class WebSocketDialer: TransportDialer {
   private var leaving: [ObjectIdentifier: WebSocketTransport] = [:]
   private var onQuiet: (() -> Void)?
 
-  init(loop: EventLoop, random: any RandomSource) throws(SystemError) {
+  /// Throws when libcurl cannot be started.
+  init(loop: EventLoop, random: any RandomSource, farewellLimit: Duration = .seconds(1)) throws(SystemError) {
     self.loop = loop
     self.random = random
+    self.farewellLimit = farewellLimit
     multi = try CurlMulti(loop: loop)
   }
 
@@ -27,8 +35,8 @@ final class WebSocketDialer: TransportDialer {
     return transport
   }
 
-  /// Calls back once, later, when no transport is saying goodbye any more: after `WebSocketTransport.farewellLimit` at
-  /// the latest, counted from the last `close()`.
+  /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
+  /// from the last `close()`.
   func whenQuiet(_ body: @escaping () -> Void) {
     onQuiet = body
     if leaving.isEmpty { loop.onNextTurn { [weak self] in self?.checkQuiet() } }
@@ -37,6 +45,7 @@ final class WebSocketDialer: TransportDialer {
   /// Keeps a transport alive until `farewellEnded`.
   func farewellBegan(_ transport: WebSocketTransport) { leaving[ObjectIdentifier(transport)] = transport }
 
+  /// Lets go of a transport; of one that never said goodbye, nothing is held.
   func farewellEnded(_ transport: WebSocketTransport) {
     guard leaving.removeValue(forKey: ObjectIdentifier(transport)) != nil else { return }
     checkQuiet()

@@ -2,11 +2,12 @@ import CWslay
 import GatewayCore
 import Glibc
 
-/// The client's side of the WebSocket framing (RFC 6455 sections 5 to 7), by libwslay and without input or output:
-/// bytes in, messages out; messages in, bytes at the end of a `SendQueue`. Pings and the peer's close frame are answered.
+/// The client's side of the WebSocket framing (RFC 6455 sections 5 to 7) without input or output: bytes in, messages
+/// out; messages in, bytes at the end of a `SendQueue`. Pings and the peer's close frame are answered.
 ///
-/// libwslay works unbuffered: a message within one read is handed over where it lies, a longer one is gathered here, so
-/// that its size and not the number of its fragments bounds the memory.
+/// libwslay takes the frames apart and puts them together; which frames may follow each other is decided here, because
+/// its own message layer checks UTF-8 byte by byte and buffers every fragment by itself. A message that lies within one
+/// read is handed over where it lies.
 final class WebSocketFramer {
   enum Kind { case text, binary }
 
@@ -29,7 +30,7 @@ final class WebSocketFramer {
   /// Room for gathering that is kept from one message to the next.
   private static let keptCapacity = 64 << 10
 
-  private var context: wslay_event_context_ptr?
+  private var context: wslay_frame_context_ptr?
   private let output: SendQueue
   private let random: any RandomSource
   private let messageLimit: Int
@@ -38,22 +39,29 @@ final class WebSocketFramer {
   /// What `receive` was given, as far as libwslay has not fetched it.
   private var input = UnsafeRawBufferPointer(start: nil, count: 0)
   private var ending: Ending?
-  private var isMuted = false
+  /// Set once a close frame is queued: nothing is sent behind it.
+  private var isClosing = false
   private var pongBytes = 0
-  private var message = Message()
+  private var frame: Frame?
+  private var message: Message?
+  /// Bytes of a message, or of a control frame, that came in several pieces.
+  private var gathered: [UInt8] = []
+  private var gatheredControl: [UInt8] = []
 
-  /// A message in the making.
+  /// The frame whose payload is under way.
+  private struct Frame {
+    let opcode: UInt8
+    let isFinal: Bool
+    /// Bytes of payload still to come.
+    var left: Int
+    var isControl: Bool { opcode & 8 != 0 }
+  }
+
+  /// The message that its first frame began.
   private struct Message {
-    var kind = Kind.binary
+    let kind: Kind
     /// Sum of the announced lengths of its frames.
     var length = 0
-    /// The last frame is under way or over.
-    var isLast = false
-    /// The present frame is a control frame, which is not part of the message.
-    var isInterrupted = false
-    var gathered: [UInt8] = []
-    /// The whole message, where libwslay holds it.
-    var inPlace: UnsafeRawBufferPointer?
   }
 
   /// `onMessage` hears each message within `receive`; the span is valid during the call.
@@ -63,63 +71,163 @@ final class WebSocketFramer {
     self.output = output
     self.onMessage = onMessage
     var callbacks = Self.makeCallbacks()
-    guard wslay_event_context_client_init(&context, &callbacks, Unmanaged.passUnretained(self).toOpaque()) == 0 else {
+    guard wslay_frame_context_init(&context, &callbacks, Unmanaged.passUnretained(self).toOpaque()) == 0 else {
       fatalError("out of memory")
     }
-    wslay_event_config_set_no_buffering(context, 1)
   }
 
-  deinit { wslay_event_context_free(context) }
+  deinit { wslay_frame_context_free(context) }
 
   /// Takes bytes from the peer. A non-nil result is final. The caller keeps this object alive meanwhile.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Ending? {
-    if let ending { return ending }
     input = bytes
-    let result = wslay_event_recv(context)
-    input = UnsafeRawBufferPointer(start: nil, count: 0)
-    write()
-    if ending == nil, result != 0 || (!isMuted && wslay_event_get_read_enabled(context) == 0) { ending = ownEnding() }
+    defer { input = UnsafeRawBufferPointer(start: nil, count: 0) }
+    var piece = wslay_frame_iocb()
+    while ending == nil {
+      let result = wslay_frame_recv(context, &piece)
+      if result == Int(WSLAY_ERR_WANT_READ.rawValue) { break }
+      if result < 0 { fail(.violation) } else { take(piece) }
+    }
     return ending
   }
 
-  /// Queues a message. After a close frame nothing more is queued.
+  /// Queues a message; after a close frame it is dropped.
   func send(_ kind: Kind, _ body: RawSpan) {
-    body.withUnsafeBytes { bytes in
-      let opcode = kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME
-      var message = wslay_event_msg(
-        opcode: UInt8(opcode.rawValue), msg: bytes.bindMemory(to: UInt8.self).baseAddress, msg_length: bytes.count)
-      wslay_event_queue_msg(context, &message)
-    }
-    write()
+    guard !isClosing else { return }
+    body.withUnsafeBytes { write(kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME, $0) }
   }
 
   /// Queues a close frame and hands over no further message; the peer's own close frame is still recognised.
   func close(_ code: UInt16) {
-    isMuted = true
-    wslay_event_queue_close(context, code, nil, 0)
-    write()
+    withUnsafeBytes(of: code.bigEndian) { close(echoing: $0) }
   }
 
   /// The queue was written out: what is left to be read by the peer is up to the peer.
   func outputDrained() { pongBytes = 0 }
 
-  private func write() {
-    // The queue takes everything, so that this cannot be left half done.
-    if wslay_event_want_write(context) != 0 { wslay_event_send(context) }
+  // MARK: - Incoming
+
+  private func take(_ piece: wslay_frame_iocb) {
+    if frame == nil {
+      guard begin(piece) else { return }
+    }
+    guard var frame else { return }
+    let bytes = UnsafeRawBufferPointer(start: piece.data, count: piece.data_length)
+    frame.left -= bytes.count
+    self.frame = frame.left > 0 ? frame : nil
+    if frame.isControl { takeControl(frame, bytes) } else { takeData(frame, bytes) }
   }
 
-  /// Why libwslay stopped reading, by the code of the close frame that it queued.
-  private func ownEnding() -> Ending {
-    switch UInt32(wslay_event_get_status_code_sent(context)) {
-    case WSLAY_CODE_INVALID_FRAME_PAYLOAD_DATA.rawValue: .invalidText
-    case WSLAY_CODE_MESSAGE_TOO_BIG.rawValue: .tooLarge
-    default: .violation
+  /// Checks a frame's head: false when it ended the conversation.
+  private func begin(_ piece: wslay_frame_iocb) -> Bool {
+    let frame = Frame(
+      opcode: piece.opcode, isFinal: piece.fin != 0, left: Int(truncatingIfNeeded: piece.payload_length))
+    let continues = UInt32(frame.opcode) == WSLAY_CONTINUATION_FRAME.rawValue
+    let isAllowed = frame.isControl ? frame.opcode <= 10 : frame.opcode <= 2 && continues == (message != nil)
+    guard piece.mask == 0, piece.rsv == 0, isAllowed, frame.left >= 0 else {
+      fail(.violation)
+      return false
+    }
+    if !frame.isControl {
+      var message = message ?? Message(kind: UInt32(frame.opcode) == WSLAY_TEXT_FRAME.rawValue ? .text : .binary)
+      guard frame.left <= messageLimit - message.length else {
+        fail(.tooLarge)
+        return false
+      }
+      message.length += frame.left
+      self.message = message
+    }
+    self.frame = frame
+    return true
+  }
+
+  private func takeData(_ frame: Frame, _ bytes: UnsafeRawBufferPointer) {
+    guard let message else { return }
+    let isComplete = frame.isFinal && frame.left == 0
+    if isComplete { self.message = nil }
+    guard !isClosing else { return }
+    if isComplete, bytes.count == message.length { return deliver(message.kind, bytes) }
+    gathered.append(contentsOf: bytes)
+    guard isComplete else { return }
+    gathered.withUnsafeBytes { deliver(message.kind, $0) }
+    gathered.removeAll(keepingCapacity: gathered.capacity <= Self.keptCapacity)
+  }
+
+  private func deliver(_ kind: Kind, _ bytes: UnsafeRawBufferPointer) {
+    if kind == .text, !Self.isUTF8(bytes) { return fail(.invalidText) }
+    onMessage(kind, bytes.bytes)
+  }
+
+  private func takeControl(_ frame: Frame, _ bytes: UnsafeRawBufferPointer) {
+    gatheredControl.append(contentsOf: bytes)
+    guard frame.left == 0 else { return }
+    gatheredControl.withUnsafeBytes { payload in
+      switch UInt32(frame.opcode) {
+      case WSLAY_PING.rawValue: answerPing(payload)
+      case WSLAY_CONNECTION_CLOSE.rawValue: takeClose(payload)
+      default: return
+      }
+    }
+    gatheredControl.removeAll(keepingCapacity: true)
+  }
+
+  private func answerPing(_ payload: UnsafeRawBufferPointer) {
+    guard !isClosing else { return }
+    pongBytes += payload.count + 6
+    if pongBytes > Self.pongLimit { ending = .pingFlood } else { write(WSLAY_PONG, payload) }
+  }
+
+  /// RFC 6455 sections 5.5.1 and 7.4.
+  private func takeClose(_ payload: UnsafeRawBufferPointer) {
+    guard payload.count >= 2 else {
+      guard payload.isEmpty else { return fail(.violation) }
+      close(echoing: payload)
+      ending = .closed(code: nil, reason: "")
+      return
+    }
+    let code = Int(payload[0]) << 8 | Int(payload[1])
+    let reason = UnsafeRawBufferPointer(rebasing: payload[2...])
+    switch code {
+    case 1_000...1_003, 1_007...1_014, 3_000...4_999: break
+    default: return fail(.violation)
+    }
+    guard Self.isUTF8(reason) else { return fail(.invalidText) }
+    close(echoing: payload)
+    ending = .closed(code: code, reason: String(decoding: reason, as: UTF8.self))
+  }
+
+  private func fail(_ ending: Ending) {
+    self.ending = ending
+    switch ending {
+    case .tooLarge: close(1_009)
+    case .invalidText: close(1_007)
+    case .violation: close(1_002)
+    case .closed, .pingFlood: return
     }
   }
 
-  private func stop(_ ending: Ending) {
-    if self.ending == nil { self.ending = ending }
-    wslay_event_shutdown_read(context)
+  private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
+  }
+
+  // MARK: - Outgoing
+
+  private func close(echoing payload: UnsafeRawBufferPointer) {
+    guard !isClosing else { return }
+    write(WSLAY_CONNECTION_CLOSE, payload)
+    isClosing = true
+  }
+
+  /// The queue takes everything, so that a frame is never left half written.
+  private func write(_ opcode: wslay_opcode, _ payload: UnsafeRawBufferPointer) {
+    var frame = wslay_frame_iocb()
+    frame.fin = 1
+    frame.opcode = UInt8(opcode.rawValue)
+    frame.mask = 1
+    frame.payload_length = UInt64(payload.count)
+    frame.data = payload.bindMemory(to: UInt8.self).baseAddress
+    frame.data_length = payload.count
+    wslay_frame_send(context, &frame)
   }
 
   // MARK: - What libwslay asks for
@@ -130,60 +238,6 @@ final class WebSocketFramer {
     memcpy(buffer, from, count)
     input = UnsafeRawBufferPointer(rebasing: input[count...])
     return count
-  }
-
-  private func frameStarted(_ frame: wslay_event_on_frame_recv_start_arg) {
-    message.isInterrupted = frame.opcode & 8 != 0
-    guard !message.isInterrupted else { return }
-    if frame.opcode != WSLAY_CONTINUATION_FRAME.rawValue {
-      message.kind = frame.opcode == WSLAY_TEXT_FRAME.rawValue ? .text : .binary
-    }
-    guard frame.payload_length <= UInt64(messageLimit - message.length) else {
-      wslay_event_queue_close(context, UInt16(WSLAY_CODE_MESSAGE_TOO_BIG.rawValue), nil, 0)
-      return stop(.tooLarge)
-    }
-    message.length += Int(frame.payload_length)
-    message.isLast = frame.fin != 0
-  }
-
-  private func frameContinued(_ bytes: UnsafeRawBufferPointer) {
-    guard !message.isInterrupted, !isMuted, ending == nil, !bytes.isEmpty else { return }
-    if message.isLast, bytes.count == message.length {
-      message.inPlace = bytes
-    } else {
-      message.gathered.append(contentsOf: bytes)
-    }
-  }
-
-  private func frameEnded() {
-    guard !message.isInterrupted, message.isLast else { return }
-    defer { forgetMessage() }
-    guard !isMuted, ending == nil else { return }
-    if let inPlace = message.inPlace {
-      onMessage(message.kind, inPlace.bytes)
-    } else {
-      onMessage(message.kind, message.gathered.span.bytes)
-    }
-  }
-
-  private func forgetMessage() {
-    message.length = 0
-    message.isLast = false
-    message.inPlace = nil
-    message.gathered.removeAll(keepingCapacity: message.gathered.capacity <= Self.keptCapacity)
-  }
-
-  private func controlReceived(_ frame: wslay_event_on_msg_recv_arg) {
-    switch UInt32(frame.opcode) {
-    case WSLAY_PING.rawValue:
-      pongBytes += frame.msg_length + 6
-      if pongBytes > Self.pongLimit { stop(.pingFlood) }
-    case WSLAY_CONNECTION_CLOSE.rawValue:
-      let text = UnsafeBufferPointer(start: frame.msg, count: frame.msg_length).dropFirst(2)
-      let code = frame.status_code == 0 ? nil : Int(frame.status_code)
-      if ending == nil { ending = .closed(code: code, reason: String(decoding: text, as: UTF8.self)) }
-    default: return
-    }
   }
 
   private func mask(_ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int) {
@@ -197,35 +251,19 @@ final class WebSocketFramer {
     pointer.map { Unmanaged<WebSocketFramer>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private static func makeCallbacks() -> wslay_event_callbacks {
-    var callbacks = wslay_event_callbacks()
-    callbacks.recv_callback = { context, buffer, capacity, _, me in
-      guard let count = WebSocketFramer.of(me)?.fetch(buffer, capacity), count > 0 else {
-        wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK.rawValue)
-        return -1
-      }
+  private static func makeCallbacks() -> wslay_frame_callbacks {
+    var callbacks = wslay_frame_callbacks()
+    callbacks.recv_callback = { buffer, capacity, _, me in
+      guard let count = WebSocketFramer.of(me)?.fetch(buffer, capacity), count > 0 else { return -1 }
       return count
     }
-    callbacks.send_callback = { _, bytes, count, _, me in
+    callbacks.send_callback = { bytes, count, _, me in
       WebSocketFramer.of(me)?.output.append(UnsafeRawBufferPointer(start: bytes, count: count))
       return count
     }
-    callbacks.genmask_callback = { _, buffer, count, me in
+    callbacks.genmask_callback = { buffer, count, me in
       WebSocketFramer.of(me)?.mask(buffer, count)
       return 0
-    }
-    callbacks.on_frame_recv_start_callback = { _, frame, me in
-      if let frame { WebSocketFramer.of(me)?.frameStarted(frame.pointee) }
-    }
-    callbacks.on_frame_recv_chunk_callback = { _, chunk, me in
-      if let chunk {
-        WebSocketFramer.of(me)?.frameContinued(
-          UnsafeRawBufferPointer(start: chunk.pointee.data, count: chunk.pointee.data_length))
-      }
-    }
-    callbacks.on_frame_recv_end_callback = { _, me in WebSocketFramer.of(me)?.frameEnded() }
-    callbacks.on_msg_recv_callback = { _, frame, me in
-      if let frame { WebSocketFramer.of(me)?.controlReceived(frame.pointee) }
     }
     return callbacks
   }

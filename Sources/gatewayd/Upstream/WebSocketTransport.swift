@@ -13,7 +13,7 @@ final class WebSocketTransport: Transport {
     case open(first: [UInt8]?)
     /// The server agreed and then refused in plain text, which is being read. May become `over`.
     case refused(WebSocketUpgrade)
-    /// The receiver has gone, what still comes is dropped, and `farewellLimit` runs. May become `over`.
+    /// The receiver has gone, what still comes is dropped, and the dialer's `farewellLimit` runs. May become `over`.
     case leaving(until: Farewell)
     /// Nothing is held any more.
     case over
@@ -29,10 +29,8 @@ final class WebSocketTransport: Transport {
     case hungUp
   }
 
-  /// How long a goodbye may take: the rest of the output, the close frame, the peer's answer.
-  static let farewellLimit: Duration = .seconds(1)
   /// Most bytes read, and most bytes written, before others have their turn.
-  static let turnLimit = 64 << 10
+  static let turnLimit = 32 << 10
   static let writeTurnLimit = 1 << 20
 
   private let dialer: WebSocketDialer
@@ -301,7 +299,7 @@ final class WebSocketTransport: Transport {
     receiver = nil
     if case .open = phase {
       dialer.farewellBegan(self)
-      startTimer(Self.farewellLimit)
+      startTimer(dialer.farewellLimit)
     }
     phase = .leaving(until: farewell)
     flush()

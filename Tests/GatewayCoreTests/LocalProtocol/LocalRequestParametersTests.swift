@@ -176,7 +176,7 @@ private struct Params {
     ),
     (
       "subscribe", #"{"upstream":"c","since":{"epoch":"e","sq":1}}"#,
-      #""subscribe" has no param "since.sq"; it takes upstream, url, namespace, auth, events, since, last, strict, state, answer, queue, on_slow, credit, subscription."#
+      #"The param "since" of "subscribe" must be an object {"epoch":string,"seq":whole number}, without "sq"."#
     ),
     ("credit", #"{"subscription":"s","n":1,"n":2}"#, #"The param "n" of "credit" is given twice."#),
     (

@@ -209,22 +209,22 @@ private let timeout = UpstreamFailure(
   let rig = SocketIORig()
   let connection = rig.connection()
   let big = [UInt8](#"["\#(String(repeating: "x", count: 1_000))"]"#.utf8)
-  let queued = try connection.connector.prepare(event: "e", args: big.span.bytes)
-  #expect(connection.connector.check(queued) == nil)
+  let queued = try connection.connector.prepare(event: "e", args: big.span.bytes, acknowledged: false)
+  #expect(connection.connector.check(queued, acknowledged: false) == nil)
   rig.transport.open()
   rig.transport.receive(SocketIORig.handshake, #"40{"sid":"x"}"#)
-  #expect(connection.connector.check(queued) == .tooLarge(limit: 1_000, size: 1_011))
+  #expect(connection.connector.check(queued, acknowledged: false) == .tooLarge(limit: 1_000, size: 1_010))
   rig.transport.fail(closed)
-  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_011)) {
-    _ = try connection.connector.prepare(event: "e", args: big.span.bytes)
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_010)) {
+    _ = try connection.connector.prepare(event: "e", args: big.span.bytes, acknowledged: false)
   }
-  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_007)) {
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_026)) {
     _ = try connection.connector.prepareAnswer(args: big.span.bytes)
   }
   connection.dial()
   rig.transport.open()
   rig.transport.receive(SocketIORig.handshake.replacingMaxPayload)
-  #expect(connection.connector.check(queued) == nil)
+  #expect(connection.connector.check(queued, acknowledged: false) == nil)
 }
 
 extension String {

@@ -65,6 +65,8 @@ private let wellFormed: [(String, String)] = [
   (#"50-["a"]"#, #"5 "a" ()"#),
   (#"61-/admin,456[{"_placeholder":true,"num":0}]"#, #"6 1× /admin #456 ({"_placeholder":true,"num":0})"#),
   ("2[\"a\"," + String(repeating: "[", count: 64), "2 too deep"),
+  // One level more than a line of the local protocol could carry.
+  ("2[\"a\"," + String(repeating: "[", count: 62) + String(repeating: "]", count: 62) + "]", "2 too deep"),
   ("31[" + String(repeating: "{\"a\":", count: 64), "3 #1 too deep"),
 ]
 

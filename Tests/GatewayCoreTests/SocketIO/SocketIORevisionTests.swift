@@ -252,9 +252,12 @@ private let python = #""The client is using an unsupported version of the Socket
 @Test func reservedErrorEventIsRefusedOnceTheRevisionIsKnown() throws {
   let rig = SocketIORig()
   let connection = rig.connection()
-  let queued = try connection.connector.prepare(event: "error", args: [UInt8]("[]".utf8).span.bytes)
-  #expect(connection.connector.check(queued) == nil)
+  let queued = try connection.connector.prepare(
+    event: "error", args: [UInt8]("[]".utf8).span.bytes, acknowledged: false)
+  #expect(connection.connector.check(queued, acknowledged: false) == nil)
   rig.transport.open()
   rig.transport.receive(SocketIORig.oldHandshake, "40")
-  #expect(connection.connector.check(queued) == .invalid("the event name error is reserved by Socket.IO"))
+  #expect(
+    connection.connector.check(queued, acknowledged: false) == .invalid("the event name error is reserved by Socket.IO")
+  )
 }

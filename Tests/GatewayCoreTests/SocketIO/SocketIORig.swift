@@ -182,7 +182,7 @@ final class SocketIORig {
     func send(_ event: String, _ args: String = "[]", ack: UInt64? = nil) throws {
       let bytes = [UInt8](args.utf8)
       log.mustBeSilent = true
-      channel?.write(try connector.prepare(event: event, args: bytes.span.bytes), ack: ack)
+      channel?.write(try connector.prepare(event: event, args: bytes.span.bytes, acknowledged: ack != nil), ack: ack)
       log.mustBeSilent = false
     }
   }

@@ -32,10 +32,10 @@ final class FakeConnector: UpstreamConnector {
     self.specification = specification
   }
 
-  func prepare(event: String, args: RawSpan) throws(MessageProblem) -> PreparedMessage {
+  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
     guard event != "connect" else { throw .invalid("The event name 'connect' is reserved.") }
     let message = PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
-    if let problem = check(message) { throw problem }
+    if let problem = check(message, acknowledged: acknowledged) { throw problem }
     return message
   }
 
@@ -43,7 +43,7 @@ final class FakeConnector: UpstreamConnector {
     PreparedMessage(event: "", body: args.withUnsafeBytes { Array($0) })
   }
 
-  func check(_ message: PreparedMessage) -> MessageProblem? {
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     let size = message.body.count
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }

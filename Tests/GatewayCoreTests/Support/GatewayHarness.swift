@@ -90,7 +90,7 @@ final class HarnessClient {
     if let session, isConnected {
       while session.output.pointee.count > 0 {
         lines += String(decoding: session.output.pointee.pending, as: UTF8.self).split(separator: "\n").map(String.init)
-        session.output.pointee.consume(session.output.pointee.count)
+        gateway.outputs.consume(session.output.pointee.count, of: session.output)
         session.outputDrained()
       }
       if session.output.pointee.closesWhenFlushed { disconnect() }

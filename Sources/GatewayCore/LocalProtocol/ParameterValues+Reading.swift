@@ -1,9 +1,6 @@
-/// Reads the values of one call's params, each checked against its row of the method table. A param that was not given
-/// is nil. The line has to be passed along with every question because a value cannot keep a borrowed view.
-struct ParameterReader {
-  let method: LocalMethod
-  let values: ParameterValues
-
+/// The values of a call's params, each checked against its row of the method table. A param that was not given is nil.
+/// The line has to be passed along with every question because a value cannot keep a borrowed view.
+extension ParameterValues {
   /// The value of a param that the method needs. Its presence was checked before; here it becomes certain.
   func required<Value>(_ name: ParameterName, _ value: Value?) throws(LocalError) -> Value {
     guard let value else { throw .missingParameter(name.text, of: method) }
@@ -11,7 +8,7 @@ struct ParameterReader {
   }
 
   func boolean(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Bool? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     switch JSONScanner.byte(line, range.lowerBound) {
     case UInt8(ascii: "t"): return true
     case UInt8(ascii: "f"): return false
@@ -20,7 +17,7 @@ struct ParameterReader {
   }
 
   func integer(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Int? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     guard case .integer(let bounds) = method.kind(name), let value = JSONScanner.integer(line, range),
       bounds.contains(Int(value))
     else { throw .wrongParameter(name, of: method) }
@@ -30,7 +27,7 @@ struct ParameterReader {
   /// The default of the param's row if it was not given.
   func duration(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Duration? {
     guard case .duration(let fallback) = method.kind(name) else { return nil }
-    guard let range = values.range(name) else { return fallback.map { .milliseconds($0) } }
+    guard let range = range(name) else { return fallback.map { .milliseconds($0) } }
     guard let value = JSONScanner.integer(line, range), (0...ParameterKind.durationLimit).contains(Int(value)) else {
       throw .wrongParameter(name, of: method)
     }
@@ -38,7 +35,7 @@ struct ParameterReader {
   }
 
   func string(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> String? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     guard case .string(let bounds) = method.kind(name),
       let value = Self.string(line, range, bounds)
     else { throw .wrongParameter(name, of: method) }
@@ -48,7 +45,7 @@ struct ParameterReader {
   func choice<Choice: RawRepresentable<String>>(
     _ name: ParameterName, _ line: RawSpan
   ) throws(LocalError) -> Choice? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     guard let word = Self.string(line, range, 1...ParameterKind.identifierLimit) else {
       throw .wrongParameter(name, of: method)
     }
@@ -57,7 +54,7 @@ struct ParameterReader {
   }
 
   func strings(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [String]? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     guard case .strings(let counts, let lengths) = method.kind(name),
       let value = Self.strings(line, range, counts, lengths)
     else { throw .wrongParameter(name, of: method) }
@@ -66,7 +63,7 @@ struct ParameterReader {
 
   /// The text of an array or an object, verbatim.
   func raw(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [UInt8]? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     let first = JSONScanner.byte(line, range.lowerBound)
     let isArray = method.kind(name) == .array
     guard first == (isArray ? UInt8(ascii: "[") : UInt8(ascii: "{")) else { throw .wrongParameter(name, of: method) }
@@ -74,14 +71,14 @@ struct ParameterReader {
   }
 
   func requestID(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> RequestID? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     guard let id = RequestID(line, range) else { throw .wrongParameter(name, of: method) }
     return id
   }
 
   /// Where a subscriber left off: exactly `epoch` and `seq`.
   func position(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> (epoch: String, sequence: UInt64)? {
-    guard let range = values.range(name) else { return nil }
+    guard let range = range(name) else { return nil }
     var at = range.lowerBound
     var epoch: String?
     var sequence: UInt64?
@@ -97,7 +94,7 @@ struct ParameterReader {
         }
       }
     } catch { throw .wrongParameter(name, of: method) }
-    if let unknown { throw .unknownParameter("\(name.text).\(unknown)", of: method) }
+    if let unknown { throw .unknownMember(unknown, of: name, of: method) }
     guard let epoch, let sequence, sequence <= ParameterKind.exactIntegerLimit else {
       throw .wrongParameter(name, of: method)
     }
@@ -105,7 +102,7 @@ struct ParameterReader {
   }
 }
 
-extension ParameterReader {
+extension ParameterValues {
   /// A string of so many bytes; nil for anything else, and for half a surrogate pair, which is no character and could
   /// not be handed on as it was written.
   private static func string(_ line: RawSpan, _ range: Range<Int>, _ bounds: ClosedRange<Int>) -> String? {

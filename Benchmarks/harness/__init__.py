@@ -1,0 +1,1 @@
+"""Starts the load programs and their peers, and turns what they print into tables."""

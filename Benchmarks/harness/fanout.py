@@ -1,0 +1,104 @@
+"""P1 and P2: one upstream event to many local subscribers, saturated."""
+
+from statistics import median
+
+from . import places
+from .peers import Gatewayd, Mosquitto, NotificationRelay, Redis, Relay, available
+from .process import Program
+from .table import Table
+
+PAYLOAD = 200
+# Events per run at 100 subscribers, chosen so that every run lasts a second or more.
+EVENTS = {Relay: 150_000, NotificationRelay: 150_000, Gatewayd: 150_000, Redis: 40_000, Mosquitto: 6_000}
+
+
+def window(subscribers):
+    """Events on their way at most, the same for every peer; fewer where so many subscribers would fill the memory."""
+    return 1024 if subscribers <= 1000 else 128
+
+
+def read(peer, subscribers, events, rate=0):
+    """One run of the reader; returns its report with the daemon's CPU added."""
+    reader = Program(
+        [places.program("reader"), "--protocol", peer.protocol, "--socket", peer.socket, "--url", peer.url,
+         "--clients", subscribers, "--control", peer.control, "--events", events,
+         "--window", window(subscribers), "--rate", rate]
+    )  # fmt: skip
+    try:
+        if reader.line() != "ready":
+            raise RuntimeError("the reader is not ready")
+        before = peer.daemon.cpu()
+        reader.tell("go")
+        report = reader.report()
+        after = peer.daemon.cpu()
+    finally:
+        reader.end()
+    if not report["complete"] or report["lost"] or report["others"]:
+        print(f"  {peer.name}: incomplete run, not a fair one: {report}")
+    deliveries = max(report["deliveries"], 1)
+    report["rate"] = deliveries / report["seconds"]
+    report["user_ns"] = (after[0] - before[0]) / deliveries * 1e9
+    report["cpu_ns"] = report["user_ns"] + (after[1] - before[1]) / deliveries * 1e9
+    report["reader_ns"] = (report["user"] + report["system"]) / deliveries * 1e9
+    report["busy"] = (sum(after) - sum(before)) / report["seconds"]
+    report["line"] = report["bytes"] / deliveries
+    return report
+
+
+def measure(kind, subscribers, events):
+    """A fresh peer, warmed up, then one run."""
+    with kind(PAYLOAD) as peer:
+        read(peer, subscribers, max(events // 20, 128))
+        return read(peer, subscribers, events)
+
+
+def mid(runs, key):
+    return median(run[key] for run in runs)
+
+
+def p1(rounds):
+    kinds = available([NotificationRelay, Relay, Gatewayd, Redis, Mosquitto])
+    runs = {kind: [] for kind in kinds}
+    for number in range(rounds):
+        for kind in kinds:
+            runs[kind].append(measure(kind, 100, EVENTS[kind]))
+            last = runs[kind][-1]
+            print(f"  round {number + 1}: {kind.name}: {last['rate'] / 1e6:.2f} M/s, {last['cpu_ns']:.0f} ns", flush=True)
+    table = Table(
+        "P1", f"fan-out to 100 subscribers, {PAYLOAD} B payload, saturated (medians of {rounds} interleaved runs)",
+        ["peer", "deliveries/s", "min … max", "CPU ns/delivery", "of it user", "cores busy", "line B", "gatewayd's rate ÷ its",
+         "its CPU ÷ gatewayd's"],
+    )  # fmt: skip
+    own = runs.get(Gatewayd)
+    for kind, reports in runs.items():
+        rates = sorted(run["rate"] for run in reports)
+        table.add(
+            kind.name, f"{mid(reports, 'rate') / 1e6:.2f} M", f"{rates[0] / 1e6:.2f} … {rates[-1] / 1e6:.2f} M",
+            f"{mid(reports, 'cpu_ns'):.0f}", f"{mid(reports, 'user_ns'):.0f}", f"{mid(reports, 'busy'):.2f}",
+            f"{mid(reports, 'line'):.0f}", f"{mid(own, 'rate') / mid(reports, 'rate'):.2f}" if own else "–",
+            f"{mid(reports, 'cpu_ns') / mid(own, 'cpu_ns'):.2f}" if own else "–",
+        )  # fmt: skip
+    table.note("To reach: rate ≥ 0.8 × the C relay, ≥ 10 × mosquitto, ≥ redis.")
+    table.note(f"The reader, the same for all, used {mid(next(iter(runs.values())), 'reader_ns'):.0f} ns per delivery.")
+    return table
+
+
+def p2(rounds):
+    kinds = available([NotificationRelay, Gatewayd])
+    table = Table(
+        "P2", f"fan-out at other numbers of subscribers (medians of {rounds} interleaved runs)",
+        ["subscribers", *(f"{kind.name}: {what}" for kind in kinds for what in ("deliveries/s", "CPU ns/delivery"))],
+    )  # fmt: skip
+    for subscribers in (1, 10, 100, 1000, 10_000):
+        events = min(15_000_000 // subscribers, 1_000_000)
+        runs = {kind: [] for kind in kinds}
+        for _ in range(rounds):
+            for kind in kinds:
+                runs[kind].append(measure(kind, subscribers, events))
+        cells = []
+        for reports in runs.values():
+            cells += [f"{mid(reports, 'rate') / 1e6:.2f} M", f"{mid(reports, 'cpu_ns'):.0f}"]
+        print(f"  {subscribers}: {cells}", flush=True)
+        table.add(f"{subscribers:,}", *cells)
+    table.note("To reach: CPU per delivery within 2 × of the value at 100. Window 1,024 events, at 10,000 subscribers 128.")
+    return table

@@ -1,0 +1,89 @@
+"""One program under test or of the harness: started, asked, looked at in /proc, ended."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Program:
+    """A child process whose output is read line by line. Its stderr is the harness's own, or a file."""
+
+    def __init__(self, arguments, env=None, log=None):
+        self.name = os.path.basename(arguments[0])
+        self.process = subprocess.Popen(
+            [str(a) for a in arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log or sys.stderr,
+            env={**os.environ, **(env or {})},
+        )
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def line(self, timeout=30.0):
+        """The next line of its output."""
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
+        text = self.process.stdout.readline().decode() if ready else ""
+        if not text:
+            raise RuntimeError(f"{self.name} said nothing (status {self.process.poll()})")
+        return text.strip()
+
+    def report(self, timeout=600.0):
+        """The next line as JSON."""
+        return json.loads(self.line(timeout))
+
+    def tell(self, text):
+        self.process.stdin.write((text + "\n").encode())
+        self.process.stdin.flush()
+
+    def cpu(self):
+        """Seconds of CPU so far, of all its threads: (user, system)."""
+        with open(f"/proc/{self.pid}/stat", "rb") as stat:
+            fields = stat.read().rsplit(b") ", 1)[1].split()
+        return int(fields[11]) / TICK, int(fields[12]) / TICK
+
+    def memory(self):
+        """Resident KiB: {'Rss':…, 'Pss':…, 'Anonymous':…}."""
+        found = {}
+        with open(f"/proc/{self.pid}/smaps_rollup") as rollup:
+            for text in rollup:
+                key, _, rest = text.partition(":")
+                if key in ("Rss", "Pss", "Anonymous"):
+                    found[key] = int(rest.split()[0])
+        return found
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def wait_for_socket(path, program, timeout=10.0):
+    """Waits until somebody listens at the path."""
+    import socket
+
+    limit = time.monotonic() + timeout
+    while time.monotonic() < limit:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(path)
+                return
+            except OSError:
+                if program.process.poll() is not None:
+                    break
+                time.sleep(0.01)
+    raise RuntimeError(f"{program.name} does not listen on {path} (status {program.process.poll()})")

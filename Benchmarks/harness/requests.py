@@ -1,0 +1,84 @@
+"""P3: the round trip of a request."""
+
+from statistics import median
+
+from . import places
+from .peers import Courier, Gatewayd, available
+from .placement import PLACEMENTS
+from .process import Program
+from .table import Table
+
+COUNT = 20_000
+WARM_UP = 2_000
+DIRECT = "C client, direct"
+TIMES = ("min", "p50", "p90", "p99")
+
+
+def ping(*arguments):
+    pinger = Program([places.program("pinger"), "--count", COUNT, "--warm-up", WARM_UP, *arguments])
+    try:
+        return pinger.report()
+    finally:
+        pinger.end()
+
+
+def through(peer, inflight):
+    """One run through a peer; the report with the peer's CPU per request, in µs, added."""
+    before = sum(peer.daemon.cpu())
+    report = ping("--socket", peer.socket, "--url", peer.url, "--inflight", inflight)
+    report["cpu"] = (sum(peer.daemon.cpu()) - before) / (COUNT + WARM_UP) * 1e6
+    return report
+
+
+def one_round(inflight):
+    """A report for each way: straight to the server, then through each process that can stand between."""
+    reports = {}
+    with Gatewayd() as peer:
+        reports[DIRECT] = ping("--direct", peer.url.rsplit(":", 1)[1], "--inflight", inflight)
+        reports[Gatewayd.name] = through(peer, inflight)
+    with Courier() as peer:
+        reports[Courier.name] = through(peer, inflight)
+    return reports
+
+
+def middle(reports):
+    """The medians of several runs' figures."""
+    found = {key: median(report["times"][key] for report in reports) for key in TIMES}
+    found["rate"] = median(report["requests_per_second"] for report in reports)
+    found["cpu"] = median(report.get("cpu", 0) for report in reports)
+    return found
+
+
+def table(name, rounds, inflight, placements):
+    if not available([Gatewayd]):
+        return None
+    runs = {}
+    for number in range(rounds):
+        for placement in placements:
+            with PLACEMENTS[placement]():
+                for way, report in one_round(inflight).items():
+                    runs.setdefault((placement, way), []).append(report)
+        shown = ", ".join(f"{w} ({p}) {r[-1]['times']['p50']:.1f}" for (p, w), r in runs.items())
+        print(f"  round {number + 1}, p50 in µs: {shown}", flush=True)
+    flight = "one at a time" if inflight == 1 else f"{inflight} in flight"
+    result = Table(
+        name, f"request round trip, 200 B echoed, {flight}, µs (medians of {rounds} interleaved runs of {COUNT:,})",
+        ["way", "placement", *TIMES, "added p50", "added p99", "requests/s", "CPU µs/request"],
+    )  # fmt: skip
+    for (placement, way), reports in runs.items():
+        mid, direct = middle(reports), middle(runs[placement, DIRECT])
+        added = [f"{mid[key] - direct[key]:.1f}" for key in ("p50", "p99")] if way != DIRECT else ["–", "–"]
+        cpu = f"{mid['cpu']:.1f}" if way != DIRECT else "–"
+        result.add(way, placement, *(f"{mid[key]:.1f}" for key in TIMES), *added, f"{mid['rate']:,.0f}", cpu)
+    return result
+
+
+def p3(rounds):
+    result = table("P3", rounds, 1, list(PLACEMENTS))
+    if result:
+        result.note("To reach: added p50 ≤ 40 µs, p99 ≤ 150 µs. The C courier is the least that any process between can add.")
+    return result
+
+
+def p3_many(rounds):
+    return table("P3-64", rounds, 64, ["any CPU"])

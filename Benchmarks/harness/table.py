@@ -1,0 +1,50 @@
+"""One result: printed as a table, and kept as a section of RESULTS.md."""
+
+import os
+import re
+
+from . import places
+
+PREAMBLE = """# Results of the last runs
+
+Written by `Benchmarks/run`; each section is replaced when its benchmark runs again. How to read them: README.md.
+"""
+
+
+class Table:
+    def __init__(self, name, title, columns):
+        self.name, self.title, self.columns = name, title, columns
+        self.rows, self.notes = [], []
+
+    def add(self, *cells):
+        self.rows.append([str(cell) for cell in cells])
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def plain(self):
+        """For a terminal."""
+        lines = [self.columns, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
+        def row(cells):
+            return "  ".join([cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:]))])
+        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.notes])
+
+    def markdown(self, machine):
+        lines = [self.columns, ["---"] + ["--:"] * (len(self.columns) - 1), *self.rows]
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        notes = "\n".join(f"* {note}" for note in [*self.notes, machine])
+        return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
+
+
+def keep(tables, machine):
+    """Replaces the sections of these tables in RESULTS.md, in the order of their names."""
+    sections = {}
+    if os.path.exists(places.RESULTS):
+        with open(places.RESULTS) as file:
+            for text in re.split(r"(?m)^(?=## )", file.read())[1:]:
+                sections[text[3:].split()[0]] = text.rstrip() + "\n"
+    for table in tables:
+        sections[table.name] = table.markdown(machine)
+    with open(places.RESULTS, "w") as file:
+        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections))]))

@@ -1,0 +1,38 @@
+/// Output buffers that are empty now. A client that has something to be sent takes the one that was used last, which is
+/// still in the processor's caches; a client that has nothing holds none.
+struct SpareBuffers: ~Copyable {
+  private var buffers: ContiguousArray<UnsafeMutableRawBufferPointer> = []
+  private var byteCount = 0
+  private var wasUsed = false
+  /// More bytes than this are freed at once.
+  private static let byteLimit = 16 << 20
+
+  deinit { for buffer in buffers { buffer.deallocate() } }
+
+  var isEmpty: Bool { buffers.isEmpty }
+
+  /// Takes an empty buffer in.
+  mutating func put(_ buffer: UnsafeMutableRawBufferPointer) {
+    guard byteCount + buffer.count <= Self.byteLimit else { return buffer.deallocate() }
+    buffers.append(buffer)
+    byteCount += buffer.count
+  }
+
+  /// Hands out the buffer that came last; nil when there is none.
+  mutating func take() -> UnsafeMutableRawBufferPointer? {
+    guard let buffer = buffers.popLast() else { return nil }
+    byteCount -= buffer.count
+    wasUsed = true
+    return buffer
+  }
+
+  /// Frees them all if none was asked for since the last call. Returns whether any is left.
+  mutating func releaseIdle() -> Bool {
+    defer { wasUsed = false }
+    guard !wasUsed else { return !buffers.isEmpty }
+    for buffer in buffers { buffer.deallocate() }
+    buffers = []
+    byteCount = 0
+    return false
+  }
+}

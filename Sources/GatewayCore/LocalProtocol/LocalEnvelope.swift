@@ -1,0 +1,107 @@
+/// The members of a JSON-RPC 2.0 request object, as they were found in a line. Members of other names are ignored.
+struct LocalEnvelope: ~Copyable {
+  private enum Member: Int, CaseIterable {
+    case jsonrpc, id, method, params
+  }
+  private static let index = NameIndex(["jsonrpc", "id", "method", "params"])
+
+  /// Why there is no request object here.
+  private var refusal: LocalError?
+  private var version: Range<Int>?
+  private var id: Range<Int>?
+  private var method: Range<Int>?
+  private var params: Range<Int>?
+  private var values = ParameterValues()
+  private var otherKeys = JSONKeySet()
+
+  /// Scans the whole line. Throws only if it is no JSON; everything else that is wrong comes up when it is asked for.
+  mutating func scan(_ line: RawSpan) throws(JSONError) {
+    var at = 0
+    JSONScanner.skipWhitespace(line, &at)
+    switch JSONScanner.byte(line, at) {
+    case UInt8(ascii: "{"): try scanMembers(line, &at)
+    case UInt8(ascii: "["):
+      return refuse("A batch is not understood here: send one line for each call.")
+    default:
+      _ = try JSONScanner.scanValue(line, &at)
+      refuse("A line must be a JSON-RPC 2.0 request object.")
+    }
+    JSONScanner.skipWhitespace(line, &at)
+    guard at == line.byteCount else { throw .syntax(at: at) }
+  }
+
+  private mutating func scanMembers(_ line: RawSpan, _ at: inout Int) throws(JSONError) {
+    guard JSONScanner.openContainer(line, &at, end: UInt8(ascii: "}")) else { return }
+    repeat {
+      let key = try JSONScanner.scanKey(line, &at)
+      let member = Self.index.find(line, key).flatMap { Member(rawValue: $0) }
+      let value: Range<Int>
+      if member == .params, params == nil, JSONScanner.byte(line, at) == UInt8(ascii: "{") {
+        let start = at
+        try values.scan(line, &at, depth: JSONScanner.depthLimit - 1)
+        value = start..<at
+      } else {
+        value = try JSONScanner.scanValue(line, &at, depth: JSONScanner.depthLimit - 1)
+      }
+      add(line, member, key, value)
+    } while try JSONScanner.stepToNext(line, &at, end: UInt8(ascii: "}"))
+  }
+
+  @inline(__always)
+  private mutating func add(_ line: RawSpan, _ member: Member?, _ key: Range<Int>, _ value: Range<Int>) {
+    let isFirst: Bool
+    switch member {
+    case .jsonrpc: isFirst = Self.set(&version, value)
+    case .id: isFirst = Self.set(&id, value)
+    case .method: isFirst = Self.set(&method, value)
+    case .params: isFirst = Self.set(&params, value)
+    case nil: isFirst = otherKeys.insert(line, key)
+    }
+    if !isFirst { refuse("The key at byte \(key.lowerBound) of the request object is used twice.") }
+  }
+
+  @inline(__always)
+  private static func set(_ place: inout Range<Int>?, _ value: Range<Int>) -> Bool {
+    guard place == nil else { return false }
+    place = value
+    return true
+  }
+
+  private mutating func refuse(_ message: String) {
+    if refusal == nil { refusal = LocalError(.invalidRequest, message) }
+  }
+
+  /// Nil for a notification.
+  func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
+    if let refusal { throw refusal }
+    guard let version, JSONScanner.stringEquals(line, version, "2.0") else {
+      throw LocalError(.invalidRequest, "The member \"jsonrpc\" must be \"2.0\".")
+    }
+    guard let range = id else { return nil }
+    guard let id = RequestID(line, range) else {
+      let requirement = ParameterKind.requestID.requirement
+      throw LocalError(.invalidRequest, "The member \"id\" must be \(requirement).")
+    }
+    return id
+  }
+
+  /// Where the method's name stands.
+  func methodName(_ line: RawSpan) throws(LocalError) -> Range<Int> {
+    guard let method, JSONScanner.byte(line, method.lowerBound) == UInt8(ascii: "\"") else {
+      throw LocalError(.invalidRequest, "The member \"method\" must be the name of a method.")
+    }
+    return method
+  }
+
+  /// The call, checked against the method table.
+  mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> LocalCall {
+    guard let method = MethodTable.find(line, name) else {
+      throw .unknownMethod(JSONScanner.decodeString(line, name))
+    }
+    if let params, JSONScanner.byte(line, params.lowerBound) != UInt8(ascii: "{") {
+      throw LocalError(.invalidParams, "The params of \"\(method.name)\" must be an object.")
+    }
+    try values.begin(method, line)
+    return try method.read(values, line)
+  }
+}

@@ -1,0 +1,85 @@
+import GatewayCore
+
+/// Runs a command for each event that wants an acknowledgement, and sends what it prints.
+final class AnsweringConsumer: EventConsumer {
+  private let context: Context
+  private let words: [String]
+  private let parallel: Int
+  /// The command prints an array of all arguments instead of the one.
+  private let printsArray: Bool
+  /// The sequence numbers of the events whose answers are on their way, by call.
+  private var answers: [Int: UInt64] = [:]
+  private(set) var taken = 0
+  private(set) var commands: [RunningCommand] = []
+
+  let prints = false
+  let isFinished = false
+  var isIdle: Bool { commands.isEmpty }
+  var hasRoom: Bool { commands.count < parallel }
+
+  init(_ context: Context, words: [String], parallel: Int) {
+    self.context = context
+    self.words = words
+    self.parallel = parallel
+    printsArray = context.arguments.has(.args)
+  }
+
+  func take(_ event: ReceivedEvent) {
+    taken += 1
+    guard event.ack != nil else {
+      return context.notices.detail("event \(event.sequence) wants no answer")
+    }
+    do {
+      commands.append(
+        try RunningCommand.start(
+          words, for: event, input: event.args + [0x0a], variables: event.variables(target: context.target),
+          collectsOutput: true))
+    } catch {
+      context.notices.error("event \(event.sequence): \(error.message ?? ""); the server gets no answer")
+    }
+  }
+
+  func settle(_ command: RunningCommand) {
+    commands.removeAll { $0 === command }
+    let number = command.event.sequence
+    guard command.ending == .exited(0) else {
+      let ending = command.ending?.description ?? "was lost"
+      return context.notices.error("the command for event \(number) \(ending); the server gets no answer")
+    }
+    do {
+      answer(command.event, with: try arguments(in: command.printed))
+    } catch {
+      context.notices.error("the command for event \(number): \(error.message ?? ""); the server gets no answer")
+    }
+  }
+
+  /// What the command printed, as the array of the acknowledgement's arguments.
+  private func arguments(in printed: [UInt8]) throws(Failure) -> [UInt8] {
+    guard printed.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return Array("[]".utf8) }
+    let value = try PayloadArguments.json(printed, named: "what it printed", advice: "one JSON value is needed")
+    guard printsArray else { return [UInt8(ascii: "[")] + value + [UInt8(ascii: "]")] }
+    guard value.first == UInt8(ascii: "[") else { throw Failure(.badInput, "with --args it has to print a JSON array") }
+    return value
+  }
+
+  private func answer(_ event: ReceivedEvent, with arguments: [UInt8]) {
+    guard context.client.isOpen, let token = event.ack else {
+      return context.notices.error("event \(event.sequence): the daemon has gone meanwhile; the server gets no answer")
+    }
+    let call = context.client.post(
+      "respond",
+      Client.object { writer in
+        writer.key("ack")
+        writer.string(token)
+        writer.key("args")
+        writer.raw(arguments)
+      })
+    answers[call] = event.sequence
+    context.client.write()
+  }
+
+  func answered(call: Int, _ error: DaemonError?) {
+    guard let number = answers.removeValue(forKey: call), let error else { return }
+    context.notices.error("the answer to event \(number) was not sent: \(error.message)")
+  }
+}

@@ -1,0 +1,115 @@
+/// The commands that look at the daemon and steer it.
+extension CommandTable {
+  static let operations: [CommandSpecification] = [
+    status, connections, clients, wait, reconnect, disconnect, release, reload, ping, call, introspect, version, help,
+  ]
+
+  private static let namespace = OptionSpecification(
+    .namespace, value: "NS", "the Socket.IO namespace, where the URL has no path")
+
+  private static let status = CommandSpecification(
+    name: .status, operands: "[URL]", operandCount: 0...1,
+    summary: "show the daemon, its connections and why they are down",
+    details: [
+      "On a terminal a table; otherwise, or with --json, everything the daemon tells, as one JSON object. With a URL or "
+        + "the name of an upstream only what concerns that one."
+    ],
+    options: [namespace],
+    examples: [
+      .init("Look", "gatewayctl status"),
+      .init("Why is it down?", "gatewayctl status --json chat | jq -r '.connections[].detail'"),
+    ])
+
+  private static let connections = CommandSpecification(
+    name: .connections, operands: "", operandCount: 0...0,
+    summary: "list the connections to servers",
+    details: ["On a terminal a table; otherwise, or with --json, one JSON object per line."],
+    examples: [
+      .init("Which are connected?", #"gatewayctl connections --json | jq -r 'select(.state=="connected").url'"#)
+    ])
+
+  private static let clients = CommandSpecification(
+    name: .clients, operands: "", operandCount: 0...0,
+    summary: "list the local programs that use the daemon",
+    details: [
+      "On a terminal a table; otherwise, or with --json, one JSON object per line. Without the right 'admin' only "
+        + "programs of your own user are listed."
+    ],
+    examples: [.init("Look", "gatewayctl clients")])
+
+  private static let wait = CommandSpecification(
+    name: .wait, operands: "URL", operandCount: 1...1,
+    summary: "wait until a connection is in a state",
+    details: [
+      "Returns as soon as the connection is in the state, which is connected unless --state names another; exit 124 "
+        + "when the time is up. Waiting is using: the daemon connects if nobody else does."
+    ],
+    options: [
+      namespace,
+      .init(.state, value: "S", "created, connected (the default), disconnected, reconnecting or released"),
+    ],
+    examples: [.init("Before a backup", "gatewayctl wait --timeout 1m chat && backup")])
+
+  private static let reconnect = CommandSpecification(
+    name: .reconnect, operands: "URL", operandCount: 1...1,
+    summary: "connect again now, also after 'disconnect'",
+    details: ["Starts an attempt at once instead of waiting for the next one. Needs the right 'admin'."],
+    options: [namespace],
+    examples: [.init("After repairing the server", "gatewayctl reconnect chat")])
+
+  private static let disconnect = CommandSpecification(
+    name: .disconnect, operands: "URL", operandCount: 1...1,
+    summary: "close a connection and keep it closed until 'reconnect'",
+    details: ["What is queued stays queued. Needs the right 'admin'."],
+    options: [namespace],
+    examples: [.init("Before maintenance", "gatewayctl disconnect chat")])
+
+  private static let release = CommandSpecification(
+    name: .release, operands: "URL", operandCount: 1...1,
+    summary: "forget a connection that nobody uses",
+    details: ["Only for a connection that is disconnected and not in use. Needs the right 'admin'."],
+    options: [namespace],
+    examples: [.init("Tidy up", "gatewayctl release https://old.example")])
+
+  private static let reload = CommandSpecification(
+    name: .reload, operands: "", operandCount: 0...0,
+    summary: "make the daemon read its configuration again",
+    details: [
+      "Returns when the new configuration is in force. If it is invalid every mistake is reported, the old one stays, "
+        + "and the exit code is 78. Needs the right 'admin'."
+    ],
+    examples: [.init("After editing", "gatewayctl reload")])
+
+  private static let ping = CommandSpecification(
+    name: .ping, operands: "", operandCount: 0...0,
+    summary: "ask whether the daemon answers",
+    details: [#"Prints how long the answer took; as JSON {"rtt":…} in milliseconds."#],
+    examples: [.init("In a health check", "gatewayctl ping -q --timeout 2s")])
+
+  private static let call = CommandSpecification(
+    name: .call, operands: "METHOD [JSON]", operandCount: 1...2,
+    summary: "call any method of the daemon and print its result",
+    details: [
+      "For what has no command of its own. JSON is the object of parameters; @FILE reads it from a file, - from standard "
+        + "input. 'gatewayctl introspect' lists the methods."
+    ],
+    examples: [.init("Who am I to the daemon?", "gatewayctl call hello")])
+
+  private static let introspect = CommandSpecification(
+    name: .introspect, operands: "[METHOD]", operandCount: 0...1,
+    summary: "list the daemon's methods, or explain one",
+    details: ["On a terminal a readable list; otherwise, or with --json, the JSON Schemas that the daemon gives."],
+    examples: [.init("What can subscribe do?", "gatewayctl introspect subscribe")])
+
+  private static let version = CommandSpecification(
+    name: .version, operands: "", operandCount: 0...0,
+    summary: "print the version of gatewayctl",
+    details: ["'gatewayctl status' shows the version of the daemon that runs."],
+    examples: [.init("Look", "gatewayctl version")])
+
+  private static let help = CommandSpecification(
+    name: .help, operands: "[COMMAND]", operandCount: 0...1,
+    summary: "list the commands, or explain one",
+    details: ["The same as 'gatewayctl COMMAND --help'."],
+    examples: [.init("About subscribe", "gatewayctl help subscribe")])
+}

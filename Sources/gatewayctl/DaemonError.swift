@@ -1,0 +1,54 @@
+import GatewayCore
+
+/// An error that the daemon answered with.
+struct DaemonError: Error, Equatable, Sendable {
+  var message: String
+  /// Nil: a type that this version does not know.
+  var kind: LocalError.Kind?
+  /// Whether the daemon says that trying again may help.
+  var retry: Bool
+  var data: JSONValue
+
+  /// Nil: this is no error object.
+  init?(_ text: [UInt8]) {
+    guard let value = try? JSONValue.parse(text.span.bytes), let message = value["message"]?.stringValue else {
+      return nil
+    }
+    self.message = message
+    data = value["data"] ?? .null
+    kind =
+      data["type"]?.stringValue.flatMap(LocalError.Kind.init)
+      ?? LocalError.Kind.allCases.first { $0.code == value["code"]?.integerValue }
+    retry = data["retry"]?.boolValue ?? false
+  }
+}
+
+extension DaemonError {
+  /// How the command ends because of it.
+  var failure: Failure {
+    let code = kind.map { ExitCode($0) } ?? .refusedByDaemon
+    guard !message.contains(";"), let advice else { return Failure(code, message) }
+    return Failure(code, "\(message.hasSuffix(".") ? String(message.dropLast()) : message); \(advice)")
+  }
+
+  /// What to do, for errors whose message only says what happened.
+  private var advice: String? {
+    switch kind {
+    case .upstreamDown: "'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
+    case .upstreamUnknown: "write a URL with ://, or the name of an upstream in the daemon's configuration"
+    case .upstreamRefused: "'gatewayctl status' shows the server's words; check the credentials"
+    case .queueFull, .quotaExceeded, .draining: "try again later"
+    case .ackTimeout: "whether the server has acted is unknown; give it more time with --timeout"
+    case .ackLost: "whether the server has acted is unknown; ask it before sending again"
+    case .expired: "give it more time, or see 'gatewayctl status'"
+    case .permissionDenied: "ask the administrator, or run it as root"
+    case .payloadTooLarge: "send it in smaller parts"
+    case .methodNotFound: "'gatewayctl introspect' lists the methods"
+    case .internalError: "the daemon's log tells more: journalctl -u gatewayd"
+    case .parseError, .invalidParams, .invalidRequest: "'gatewayctl help' explains the command"
+    case .illegalState: "'gatewayctl status' shows the state"
+    case .unrecoverable: "subscribe without --since"
+    case .conflict, .cancelled, .ackGone, .requestFailed, nil: nil
+    }
+  }
+}

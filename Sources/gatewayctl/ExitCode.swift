@@ -1,0 +1,62 @@
+import GatewayCore
+
+/// How `gatewayctl` ends: one number per cause, after `sysexits.h` and `timeout(1)`.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case done = 0
+  /// The daemon answered with an error that has no number of its own.
+  case refusedByDaemon = 1
+  case usage = 64
+  /// Bad JSON, or otherwise unusable data, in what was to be sent.
+  case badInput = 65
+  /// The daemon cannot be reached, or the upstream is down and the call was not to wait for it.
+  case unavailable = 69
+  case internalError = 70
+  case upstreamRefused = 73
+  case dataLost = 74
+  /// The same may succeed later.
+  case tryAgain = 75
+  /// What answered does not speak this version of the local protocol.
+  case protocolMismatch = 76
+  case permissionDenied = 77
+  case configurationInvalid = 78
+  case timedOut = 124
+  case interrupted = 130
+
+  /// What the code means, for the help text.
+  var meaning: String {
+    switch self {
+    case .done: "done"
+    case .refusedByDaemon: "the daemon answered with another error"
+    case .usage: "usage"
+    case .badInput: "bad JSON in the input"
+    case .unavailable: "daemon not reachable, or upstream down with --no-queue"
+    case .internalError: "internal error"
+    case .upstreamRefused: "upstream refused"
+    case .dataLost: "data lost (--on-gap fail)"
+    case .tryAgain: "try again: queue full, draining, quota"
+    case .protocolMismatch: "protocol mismatch"
+    case .permissionDenied: "permission denied"
+    case .configurationInvalid: "configuration invalid"
+    case .timedOut: "timed out"
+    case .interrupted: "interrupted"
+    }
+  }
+}
+
+extension ExitCode {
+  /// The exit code for an error that the daemon answered with, by its `data.type`.
+  init(_ kind: LocalError.Kind) {
+    switch kind {
+    case .ackTimeout, .expired: self = .timedOut
+    case .upstreamDown, .upstreamUnknown: self = .unavailable
+    case .upstreamRefused: self = .upstreamRefused
+    case .ackLost, .unrecoverable: self = .dataLost
+    case .queueFull, .quotaExceeded, .draining: self = .tryAgain
+    case .permissionDenied: self = .permissionDenied
+    case .parseError, .invalidParams, .payloadTooLarge: self = .badInput
+    case .internalError: self = .internalError
+    case .invalidRequest, .methodNotFound, .cancelled, .conflict, .illegalState, .ackGone, .requestFailed:
+      self = .refusedByDaemon
+    }
+  }
+}

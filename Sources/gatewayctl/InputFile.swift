@@ -1,0 +1,35 @@
+import Glibc
+
+/// Reads whole files and standard input.
+enum InputFile {
+  /// More than any daemon takes in one message.
+  static let sizeLimit = 64 << 20
+
+  /// The bytes of a file; `-` is standard input.
+  static func read(_ path: String) throws(Failure) -> [UInt8] {
+    if path == "-" { return try read(STDIN_FILENO, named: "standard input") }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw Failure(.badInput, "\(path) cannot be read: \(SystemText.ofError(errno)); check the name")
+    }
+    defer { close(descriptor) }
+    return try read(descriptor, named: path)
+  }
+
+  private static func read(_ descriptor: Int32, named name: String) throws(Failure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+      let count = Glibc.read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw Failure(.badInput, "\(name) cannot be read: \(SystemText.ofError(errno)); check what it is")
+      }
+      guard count > 0 else { return bytes }
+      bytes += chunk[..<count]
+      guard bytes.count <= sizeLimit else {
+        throw Failure(.badInput, "\(name) is larger than \(sizeLimit >> 20) MiB; send it in smaller parts")
+      }
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import GatewayCore
+
+/// A subscription that outlives its connections to the daemon: after a loss it connects again and resumes behind the
+/// last event that was handed out. It never waits by itself; `SubscriptionLoop` does.
+final class LiveSubscription {
+  /// What is subscribed to.
+  struct Wish: Equatable, Sendable {
+    var target: Target
+    /// Names or patterns; empty means every event.
+    var events: [String]
+    var resume: Resume?
+    /// Be told every state of the connection.
+    var wantsStates = false
+    /// Receive the tokens of acknowledgements that the server waits for.
+    var answers = false
+    /// Go on when the daemon closes the connection.
+    var reconnects = true
+  }
+
+  /// Where to begin.
+  enum Resume: Equatable, Sendable {
+    case since(Position)
+    case last(Int)
+  }
+
+  /// An event's place: `seq` never repeats within an epoch.
+  struct Position: Equatable, Sendable {
+    var epoch: String
+    var sequence: UInt64
+  }
+
+  /// What comes out of the stream, in order.
+  enum Fact: Equatable, Sendable {
+    case event(ReceivedEvent)
+    /// A state of the connection, as a JSON object.
+    case state([UInt8])
+    case gap(ReceivedGap)
+    /// What the daemon said to a call that was posted beside the stream; nil: it was done.
+    case answer(call: Int, DaemonError?)
+  }
+
+  enum Phase: Equatable, Sendable {
+    /// Not connected. Becomes `subscribing` by an attempt.
+    case down
+    /// The call with this id was sent. Becomes `live`, or `down` again.
+    case subscribing(call: Int)
+    /// Events flow to the subscription with this id. Becomes `down`.
+    case live(subscription: String)
+  }
+
+  private let client: Client
+  private let wish: Wish
+  private let notices: Notices
+  /// How long reaching the daemon may take, each time.
+  private let patience: Duration?
+  private(set) var phase = Phase.down
+  /// The last event that was handed out, or where the subscription began.
+  private var position: Position?
+  /// A subscription was live before.
+  private var wasLive = false
+  private var lastReason = ""
+  /// Why the daemon said goodbye, if it did.
+  private var farewell: String?
+  private var schedule: RetrySchedule
+  /// Set when the stream has said that it waits for the daemon.
+  private var saidWaiting = false
+
+  init(_ wish: Wish, client: Client, notices: Notices, patience: Duration?) {
+    self.wish = wish
+    self.client = client
+    self.notices = notices
+    self.patience = patience
+    schedule = RetrySchedule(patience: patience)
+  }
+
+  /// When `advance` has to be called even if nothing arrives.
+  var wakeUp: Deadline {
+    switch phase {
+    case .down: .earlier(schedule.next, schedule.end)
+    case .subscribing: schedule.end
+    case .live: .never
+    }
+  }
+
+  /// Does what is due: the next attempt to reach the daemon, or giving up.
+  func advance() throws(Failure) {
+    switch phase {
+    case .live: return
+    case .subscribing:
+      guard schedule.end.hasPassed else { return }
+      throw client.unanswered("subscribe")
+    case .down:
+      guard schedule.next.hasPassed || schedule.end.hasPassed else { return }
+      try attempt()
+    }
+  }
+
+  /// The error of a stream that had to end while the daemon was not reachable; nil if it is.
+  var unreachable: Failure? { phase == .down ? client.unreachable(lastReason) : nil }
+
+  /// The oldest fact that was not handed out yet.
+  func next() throws(Failure) -> Fact? {
+    while let message = client.next() {
+      if let fact = try take(message) { return fact }
+    }
+    if !client.isOpen, phase != .down { try lose() }
+    return nil
+  }
+
+  // MARK: The daemon's comings and goings
+
+  private func attempt() throws(Failure) {
+    guard let reason = try client.attempt() else {
+      phase = .subscribing(call: client.post("subscribe", Client.object(writeWish)))
+      return client.write()
+    }
+    lastReason = reason
+    guard !schedule.end.hasPassed else { throw client.unreachable(reason) }
+    schedule.postpone()
+    guard !wasLive, !saidWaiting, schedule.isLong else { return }
+    saidWaiting = true
+    notices.notice("waiting for a daemon at \(client.path)")
+  }
+
+  private func lose() throws(Failure) {
+    guard wish.reconnects || !wasLive else {
+      throw Failure(.unavailable, "the daemon closed the connection; without --no-reconnect it is waited for")
+    }
+    guard farewell != Self.kicked else {
+      throw Failure(.refusedByDaemon, "an administrator has ended this connection; ask before subscribing again")
+    }
+    if case .live = phase {
+      let reason = farewell.map { " (\($0))" } ?? ""
+      notices.notice("the daemon closed the connection\(reason); connecting again")
+    }
+    lastReason = "the daemon closed the connection"
+    farewell = nil
+    let wasStarting = if case .subscribing = phase { true } else { false }
+    phase = .down
+    schedule.begin(afterFailure: wasStarting)
+  }
+
+  /// The goodbye that is meant for good.
+  private static let kicked = "kicked"
+
+  private func writeWish(into writer: inout JSONWriter) {
+    wish.target.write(into: &writer)
+    if !wish.events.isEmpty {
+      writer.key("events")
+      writer.beginArray()
+      for event in wish.events { writer.string(event) }
+      writer.endArray()
+    }
+    for (name, flag) in [("state", wish.wantsStates), ("answer", wish.answers)] where flag {
+      writer.key(name)
+      writer.bool(true)
+    }
+    switch resume {
+    case .since(let position):
+      writer.key("since")
+      writer.beginObject()
+      writer.key("epoch")
+      writer.string(position.epoch)
+      writer.key("seq")
+      writer.integer(position.sequence)
+      writer.endObject()
+    case .last(let count):
+      writer.key("last")
+      writer.integer(count)
+    case nil: break
+    }
+  }
+
+  /// After a loss behind the last event, at first as asked.
+  private var resume: Resume? { wasLive ? position.map { .since($0) } : wish.resume }
+
+  // MARK: Messages
+
+  private func take(_ message: Message) throws(Failure) -> Fact? {
+    switch (message, phase) {
+    case (.result(id: let id?, let result), .subscribing(let call)) where id == call: return try begin(result)
+    case (.failure(id: let id?, let error), .subscribing(let call)) where id == call:
+      try refuse(error)
+      return nil
+    case (.failure(id: nil, let error), _): throw error.failure
+    case (.result(id: let id?, _), _): return .answer(call: id, nil)
+    case (.failure(id: let id?, let error), _): return .answer(call: id, error)
+    case (.notification(let method, let params), _):
+      guard let members = RawMembers(params) else { return nil }
+      return try take(method, members)
+    case (.result(id: nil, _), _): return nil
+    }
+  }
+
+  private func take(_ method: String, _ params: RawMembers) throws(Failure) -> Fact? {
+    switch method {
+    case "event":
+      guard let event = ReceivedEvent(params, epoch: position?.epoch ?? "") else {
+        throw Failure(.protocolMismatch, "the daemon sent an event without its parts; install the same version of both")
+      }
+      position = Position(epoch: event.epoch, sequence: event.sequence)
+      return .event(event)
+    case "state":
+      if let epoch = params.string("epoch") { enter(epoch) }
+      return .state(params.text(without: "subscription"))
+    case "gap":
+      let gap = ReceivedGap(params)
+      if let epoch = gap.epoch { enter(epoch) }
+      if let last = gap.range?.upperBound, let now = position, last > now.sequence { position?.sequence = last }
+      return .gap(gap)
+    case "goodbye":
+      schedule.comeBack(in: params.integer("reconnect_in").flatMap { Int64($0) }.map { .milliseconds($0) })
+      farewell = params.string("reason") ?? "no reason given"
+      return nil
+    default: return nil
+    }
+  }
+
+  /// Events from now on belong to this epoch.
+  private func enter(_ epoch: String) {
+    guard position?.epoch != epoch else { return }
+    position = Position(epoch: epoch, sequence: position?.sequence ?? 0)
+  }
+
+  /// The subscription is live: says whether anything was missed, and hands out the state.
+  private func begin(_ result: [UInt8]) throws(Failure) -> Fact? {
+    guard let members = RawMembers(result), let subscription = members.string("subscription") else {
+      throw Failure(.protocolMismatch, "the daemon's answer has no subscription; install the same version of both")
+    }
+    let asked = resume
+    let again = wasLive
+    phase = .live(subscription: subscription)
+    schedule = RetrySchedule(patience: patience)
+    wasLive = true
+    let recovered = members["recovered"] == Array("true".utf8)
+    if let epoch = members.string("epoch") {
+      let sequence = members.integer("seq").flatMap { UInt64($0) } ?? 0
+      if case .since(let position) = asked, recovered {
+        self.position = position
+      } else {
+        position = Position(epoch: epoch, sequence: sequence)
+      }
+    }
+    if again { notices.notice(recovered ? "connected again; nothing was missed" : "connected again") }
+    if again, asked == nil { return .gap(ReceivedGap(reason: "restart")) }
+    return .state(snapshot(members))
+  }
+
+  private func snapshot(_ members: RawMembers) -> [UInt8] {
+    Client.object { writer in
+      for key in ["state", "epoch"] {
+        guard let value = members[key] else { continue }
+        writer.key(key)
+        writer.raw(value)
+      }
+    }
+  }
+
+  /// The daemon does not want to: final at first, later only if it says that trying again is futile.
+  private func refuse(_ error: DaemonError) throws(Failure) {
+    guard wasLive, error.retry else { throw error.failure }
+    lastReason = error.message
+    client.close()
+    phase = .down
+    schedule.begin(afterFailure: true)
+  }
+}

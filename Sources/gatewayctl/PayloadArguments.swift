@@ -1,0 +1,90 @@
+import GatewayCore
+
+/// Makes the arguments of an event from the words of the command line.
+enum PayloadArguments {
+  /// Levels of nesting that are left for one argument inside the request around it.
+  static let depthLimit = JSONScanner.depthLimit - 3
+
+  /// A raw JSON array. `read` gives the bytes behind `@FILE`, `-` and `--binary FILE`.
+  static func array(
+    of words: [String], asText: Bool, binaries: [String], read: (String) throws(Failure) -> [UInt8] = InputFile.read
+  ) throws(Failure) -> [UInt8] {
+    guard asText || (words + binaries).count(where: { $0 == "-" }) < 2 else {
+      throw Failure(.usage, "standard input can be read only once; use - for one argument")
+    }
+    var writer = JSONWriter()
+    writer.beginArray()
+    for (index, word) in words.enumerated() {
+      if asText {
+        writer.string(word)
+      } else {
+        try write(word, number: index + 1, into: &writer, read)
+      }
+    }
+    for file in binaries {
+      writer.raw(binary(try read(file)))
+    }
+    writer.endArray()
+    return writer.bytes
+  }
+
+  private static func write(
+    _ word: String, number: Int, into writer: inout JSONWriter, _ read: (String) throws(Failure) -> [UInt8]
+  ) throws(Failure) {
+    if word == "-" {
+      return writer.raw(try json(try read("-"), named: "standard input", advice: "check what was sent there"))
+    }
+    if word.hasPrefix("@") {
+      let file = String(word.dropFirst())
+      return writer.raw(
+        try json(try read(file), named: file, advice: "repair it, or use --raw to send '\(word)' as text"))
+    }
+    let bytes = Array(word.utf8)
+    if let first = bytes.first, "{[\"".utf8.contains(first) {
+      return writer.raw(
+        try json(bytes, named: "argument \(number)", advice: "repair it, or use --raw to send it as text"))
+    }
+    if let raw = try? json(bytes, named: "", advice: "") { writer.raw(raw) } else { writer.string(word) }
+  }
+
+  /// The text of one JSON value, on one line; otherwise says where it stops being JSON.
+  static func json(_ text: [UInt8], named name: String, advice: String) throws(Failure) -> [UInt8] {
+    do {
+      let range = try JSONScanner.validate(text.span.bytes, depth: depthLimit)
+      return onOneLine(text[range])
+    } catch {
+      throw Failure(.badInput, "\(name) is no JSON: \(describe(error, in: text)); \(advice)")
+    }
+  }
+
+  /// Line feeds stand between the tokens of valid JSON only, where a space does as well.
+  private static func onOneLine(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    text.map { $0 == 0x0a || $0 == 0x0d ? 0x20 : $0 }
+  }
+
+  /// What is wrong and at which byte, counted from 1; in a text of several lines also the line.
+  static func describe(_ error: JSONError, in text: [UInt8]) -> String {
+    let before = text.prefix(error.offset)
+    let line = before.count { $0 == 0x0a } + 1
+    let column = before.count - (before.lastIndex(of: 0x0a).map { $0 + 1 } ?? 0) + 1
+    let place = text.contains(0x0a) ? "at line \(line), byte \(column)" : "at byte \(column)"
+    switch error {
+    case .syntax where error.offset >= text.count: return "it ends too early, \(place)"
+    case .syntax:
+      let byte = text[error.offset]
+      let seen = (0x21...0x7e).contains(byte) ? "'\(Character(Unicode.Scalar(byte)))' stands" : "something stands"
+      return "\(seen) \(place) where it may not"
+    case .utf8: return "the text is not UTF-8 \(place)"
+    case .depth: return "it is nested too deeply \(place)"
+    case .duplicateKey: return "a key is repeated \(place)"
+    }
+  }
+
+  /// Bytes as the local protocol writes them.
+  static func binary(_ bytes: [UInt8]) -> [UInt8] {
+    var text: [UInt8] = Array(#"{"$bin":""#.utf8)
+    Base64.encode(bytes.span.bytes, into: &text)
+    text += #""}"#.utf8
+    return text
+  }
+}

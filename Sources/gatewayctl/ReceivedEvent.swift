@@ -1,0 +1,61 @@
+import GatewayCore
+
+/// One event of a subscription. Byte arrays hold raw JSON text, exactly as the daemon wrote it.
+struct ReceivedEvent: Equatable, Sendable {
+  /// The event's name, a JSON string.
+  var name: [UInt8]
+  /// A JSON array.
+  var args: [UInt8]
+  var sequence: UInt64
+  var epoch: String
+  /// Milliseconds since 1970.
+  var time: String
+  /// The token to answer with, where the server waits for an acknowledgement.
+  var ack: String?
+
+  /// From the `params` of an `event` notification; nil if they lack something.
+  init?(_ params: RawMembers, epoch: String) {
+    guard let name = params["event"], let args = params["args"], let sequence = params.integer("seq"),
+      let number = UInt64(sequence), let time = params.integer("time")
+    else { return nil }
+    self.name = name
+    self.args = args
+    self.sequence = number
+    self.epoch = epoch
+    self.time = time
+    ack = params.string("ack")
+  }
+
+  /// `{"event":…,"args":…,"seq":…,"epoch":…,"time":…}`.
+  var line: [UInt8] {
+    var writer = JSONWriter(reserving: args.count + 128)
+    writer.beginObject()
+    writer.key("event")
+    writer.raw(name)
+    writer.key("args")
+    writer.raw(args)
+    writer.key("seq")
+    writer.integer(sequence)
+    writer.key("epoch")
+    writer.string(epoch)
+    writer.key("time")
+    writer.raw(Array(time.utf8))
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// What a command finds in its environment. A NUL in a name, which no environment can hold, becomes U+FFFD.
+  func variables(target: Target) -> [(name: String, value: String)] {
+    let text = name.first == UInt8(ascii: "\"") ? JSONScanner.decodeString(name.span.bytes, 0..<name.count) : ""
+    return [
+      ("GATEWAY_EVENT", text.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
+      ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name),
+    ]
+  }
+}
+
+extension String {
+  fileprivate var replacingNUL: String {
+    String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\0" ? "\u{fffd}" : $0 }))
+  }
+}

@@ -1,0 +1,177 @@
+import Glibc
+
+/// A command that was started for one event: its standard input is written and its standard output collected without
+/// ever waiting for it.
+final class RunningCommand {
+  let event: ReceivedEvent
+  private let pid: pid_t
+  /// -1 once everything was written.
+  private var input: Int32
+  private var pendingInput: [UInt8]
+  /// -1 where the command writes to our own standard output, and once it has closed it.
+  private var output: Int32
+  /// What the command has printed, at most `outputLimit` bytes.
+  private(set) var printed: [UInt8] = []
+  /// Nil while the command runs.
+  private(set) var ending: Ending?
+
+  /// More printed bytes than this make the command fail: no daemon would take them.
+  static let outputLimit = 64 << 20
+
+  /// How a command ended.
+  enum Ending: Equatable, Sendable {
+    case exited(Int32)
+    case killed(signal: Int32)
+    case printedTooMuch
+
+    var description: String {
+      switch self {
+      case .exited(let status): "ended with exit code \(status)"
+      case .killed(let signal): "was killed by signal \(signal)"
+      case .printedTooMuch: "printed more than \(RunningCommand.outputLimit >> 20) MiB"
+      }
+    }
+  }
+
+  private init(event: ReceivedEvent, pid: pid_t, input: Int32, pendingInput: [UInt8], output: Int32) {
+    self.event = event
+    self.pid = pid
+    self.input = input
+    self.pendingInput = pendingInput
+    self.output = output
+  }
+
+  deinit {
+    closeInput()
+    closeOutput()
+  }
+
+  /// Starts `words[0]`, found by `PATH`, with `input` on its standard input and `variables` added to the environment.
+  static func start(
+    _ words: [String], for event: ReceivedEvent, input: [UInt8], variables: [(name: String, value: String)],
+    collectsOutput: Bool
+  ) throws(Failure) -> RunningCommand {
+    let inputPipe = try Pipe.open()
+    let outputPipe = collectsOutput ? try Pipe.open() : nil
+    defer {
+      close(inputPipe.reading)
+      if let outputPipe { close(outputPipe.writing) }
+    }
+    let spawned = spawn(words, variables: variables, input: inputPipe.reading, output: outputPipe?.writing)
+    guard case .success(let pid) = spawned else {
+      close(inputPipe.writing)
+      if let outputPipe { close(outputPipe.reading) }
+      guard case .failure(let reason) = spawned else { throw Failure(.internalError, "no command was started") }
+      throw Executable.unusable(words.first ?? "", reason.code)
+    }
+    for end in [inputPipe.writing, outputPipe?.reading ?? -1] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    let command = RunningCommand(
+      event: event, pid: pid, input: inputPipe.writing, pendingInput: input, output: outputPipe?.reading ?? -1)
+    command.transfer()
+    return command
+  }
+
+  /// The error number of a command that could not be started.
+  private struct SpawnError: Error {
+    var code: Int32
+  }
+
+  private static func spawn(
+    _ words: [String], variables: [(name: String, value: String)], input: Int32, output: Int32?
+  ) -> Result<pid_t, SpawnError> {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    sigaddset(&defaults, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    posix_spawnattr_setsigmask(&attributes, &blocked)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    for variable in variables { setenv(variable.name, variable.value, 1) }
+    var vector = words.map { strdup($0) } + [nil]
+    defer {
+      for word in vector { free(word) }
+      posix_spawnattr_destroy(&attributes)
+      posix_spawn_file_actions_destroy(&actions)
+    }
+    var pid: pid_t = 0
+    let code = posix_spawnp(&pid, vector[0] ?? strdup(""), &actions, &attributes, &vector, ChildEnvironment.vector)
+    return code == 0 ? .success(pid) : .failure(SpawnError(code: code))
+  }
+
+  // MARK: Running
+
+  /// What to wait for with `poll(2)`.
+  var pollEntries: [pollfd] {
+    var entries: [pollfd] = []
+    if input >= 0 { entries.append(pollfd(fd: input, events: Int16(POLLOUT), revents: 0)) }
+    if output >= 0 { entries.append(pollfd(fd: output, events: Int16(POLLIN), revents: 0)) }
+    return entries
+  }
+
+  /// Writes and reads what is possible, and finds out whether the command has ended.
+  func transfer() {
+    writeInput()
+    readOutput()
+    guard ending == nil else { return }
+    var status: Int32 = 0
+    guard waitpid(pid, &status, WNOHANG) == pid else { return }
+    readOutput()
+    guard ending == nil else { return }
+    let signal = status & 0x7f
+    ending = signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal: signal)
+    closeInput()
+    closeOutput()
+  }
+
+  private func writeInput() {
+    while input >= 0, !pendingInput.isEmpty {
+      let count = write(input, pendingInput, pendingInput.count)
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return }
+      // A command that does not read what it gets is free to.
+      guard count > 0 else { break }
+      pendingInput.removeFirst(count)
+    }
+    closeInput()
+  }
+
+  private func readOutput() {
+    var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+    while output >= 0 {
+      let count = read(output, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return }
+      guard count > 0 else { return closeOutput() }
+      printed += chunk[..<count]
+      guard printed.count <= Self.outputLimit else {
+        return endAsTooTalkative()
+      }
+    }
+  }
+
+  private func endAsTooTalkative() {
+    ending = .printedTooMuch
+    closeInput()
+    closeOutput()
+    kill(pid, SIGKILL)
+    waitpid(pid, nil, 0)
+  }
+
+  private func closeInput() {
+    if input >= 0 { close(input) }
+    input = -1
+    pendingInput = []
+  }
+
+  private func closeOutput() {
+    if output >= 0 { close(output) }
+    output = -1
+  }
+}

@@ -1,0 +1,126 @@
+import GatewayCore
+
+/// `send` and `request`: one event for a server, or one per line of standard input.
+struct SendCommand {
+  private let context: Context
+  private let event: String
+  private let delivery: DeliveryLevel
+  private let ttl: Duration?
+
+  init(_ context: Context) throws(Failure) {
+    self.context = context
+    let arguments = context.arguments
+    event = arguments.operands.count > 1 ? arguments.operands[1] : ""
+    guard arguments.value(.delivery) != "durable" else {
+      throw Failure(.usage, "durable delivery is not available in this version; use accepted, sent or acked")
+    }
+    delivery = try arguments.choice(.delivery, of: DeliveryLevel.self) ?? .accepted
+    ttl = try arguments.duration(.ttl)
+  }
+
+  /// `send`: returns as soon as the daemon says what `--delivery` asks for.
+  func send() throws(Failure) -> ExitCode {
+    guard context.arguments.has(.lines) else {
+      try report(try call("send", try arrayFromWords(), until: context.deadline))
+      return .done
+    }
+    try sendLines()
+    return .done
+  }
+
+  /// `request`: prints the arguments of the acknowledgement, one per line.
+  func request() throws(Failure) -> ExitCode {
+    let result = try call("request", try arrayFromWords(), until: context.deadline)
+    guard let values = RawMembers(result)?.elements("args") else {
+      throw Failure(.protocolMismatch, "the daemon's answer has no arguments; install the same version of both")
+    }
+    for value in values { try context.printJSON(value) }
+    return .done
+  }
+
+  // MARK: One event
+
+  private func arrayFromWords() throws(Failure) -> [UInt8] {
+    let arguments = context.arguments
+    return try PayloadArguments.array(
+      of: Array(arguments.operands.dropFirst(2)), asText: arguments.has(.raw), binaries: arguments.values(.binary))
+  }
+
+  /// Sends one array of arguments. Where the daemon waits for the server it is told for how long, so that its precise
+  /// error comes before our own.
+  private func call(_ method: String, _ payload: [UInt8], until deadline: Deadline) throws(Failure) -> [UInt8] {
+    let waits = method == "request" || delivery != .accepted
+    try context.client.connect(until: deadline)
+    return try context.client.call(method, until: waits ? deadline.extended(by: Client.grace) : deadline) { writer in
+      context.target.write(into: &writer)
+      writer.key("event")
+      writer.string(event)
+      writer.key("args")
+      writer.raw(payload)
+      writeOptions(into: &writer, isRequest: method == "request")
+      guard waits, let remaining = deadline.remaining else { return }
+      writer.key("timeout")
+      writer.integer(max(1, remaining.milliseconds))
+    }
+  }
+
+  private func writeOptions(into writer: inout JSONWriter, isRequest: Bool) {
+    if !isRequest {
+      writer.key("delivery")
+      writer.string(delivery.rawValue)
+    }
+    if let ttl {
+      writer.key("ttl")
+      writer.integer(ttl.milliseconds)
+    }
+    if context.arguments.has(.noQueue) {
+      writer.key("no_queue")
+      writer.bool(true)
+    }
+    if let key = context.arguments.value(.key) {
+      writer.key("key")
+      writer.string(key)
+    }
+  }
+
+  private func report(_ result: [UInt8]) throws(Failure) {
+    if context.settings.json { try context.printJSON(result) }
+    let members = RawMembers(result)
+    context.notices.detail("\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")")
+  }
+
+  // MARK: Lines
+
+  /// One event per line, each answered before the next is sent, so that the first failure leaves nothing behind it.
+  private func sendLines() throws(Failure) {
+    let arguments = context.arguments
+    guard arguments.operands.count == 2, !arguments.has(.raw), !arguments.has(.binary), !arguments.has(.key) else {
+      throw Failure(
+        .usage, "with --lines every argument comes from standard input; leave out ARG, --raw, --binary, --key")
+    }
+    var lines = InputLines()
+    var number = 0
+    var sent = 0
+    while let line = try lines.next() {
+      number += 1
+      if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
+      do {
+        try sendLine(line, number)
+      } catch {
+        throw Failure(error.code, error.message.map { "line \(number): \($0) (\(sent) sent before it)" } ?? "")
+      }
+      sent += 1
+      try context.output.flush()
+    }
+    context.notices.detail("\(sent) sent")
+  }
+
+  private func sendLine(_ line: [UInt8], _ number: Int) throws(Failure) {
+    let payload = try PayloadArguments.json(line, named: "it", advice: "repair it and go on from there")
+    guard payload.first == UInt8(ascii: "[") else {
+      throw Failure(.badInput, "it is no JSON array; write [ and ] around the arguments")
+    }
+    try context.client.noticeLoss()
+    try report(try call("send", payload, until: context.deadline))
+  }
+}

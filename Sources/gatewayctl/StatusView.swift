@@ -1,0 +1,120 @@
+import GatewayCore
+
+/// The `status` result for a person.
+struct StatusView {
+  let document: JSONValue
+  /// Milliseconds since 1970.
+  let now: Int64
+  let palette: Palette
+
+  func everything() -> String {
+    var text = daemon() + "\n" + connections()
+    if !members("clients").isEmpty { text += "\n" + clients() }
+    return text
+  }
+
+  /// One line about the daemon.
+  private func daemon() -> String {
+    let daemon = document["daemon"] ?? .null
+    let state = daemon["state"]?.stringValue ?? "?"
+    var parts = [palette.paint("gatewayd \(TextWidth.escaped(daemon["version"]?.stringValue ?? "?"))", .heading)]
+    parts.append(palette.paint(TextWidth.escaped(state), state == "running" ? .good : .waiting))
+    if let uptime = daemon["uptime"]?.integerValue { parts.append("up \(span(uptime))") }
+    if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
+    if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
+    return parts.joined(separator: "  ") + "\n"
+  }
+
+  // MARK: Connections
+
+  /// The table of connections; below each that is not connected, why.
+  func connections() -> String {
+    var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
+    for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
+    return table.isEmpty ? "no connections: nobody uses an upstream\n" : table.text(palette)
+  }
+
+  private func cells(_ connection: JSONValue) -> [Table.Cell] {
+    let state = connection["state"]?.stringValue ?? "?"
+    return [
+      .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)), .init(state, role(state)),
+      .init(since(connection)), .init(number(connection["leases"])), .init(number(connection["queue"]?["count"])),
+      .init(number(connection["in"]?["events"])), .init(number(connection["out"]?["events"])),
+      .init(connection["rtt"]?.doubleValue.map { "\(tenths($0)) ms" } ?? "-"),
+      .init(connection["transport"]?.stringValue ?? "-"),
+    ]
+  }
+
+  /// The URL and, where its path does not say so already, the namespace.
+  private func address(_ connection: JSONValue) -> String {
+    let url = connection["url"]?.stringValue ?? "?"
+    let namespace = connection["namespace"]?.stringValue ?? "/"
+    return namespace == "/" || url.hasSuffix(namespace) ? url : "\(url) \(namespace)"
+  }
+
+  private func notes(_ connection: JSONValue) -> [Table.Cell] {
+    var notes: [Table.Cell] = []
+    if let reason = connection["reason"]?.stringValue {
+      let detail = connection["detail"]?.stringValue.map { ": \($0)" } ?? ""
+      let status = connection["status"]?.integerValue.map { " (status \($0))" } ?? ""
+      notes.append(.init("\(reason)\(detail)\(status)", Self.harmless.contains(reason) ? .faint : .bad))
+    }
+    var plan: [String] = []
+    if let next = connection["next"]?.integerValue {
+      let attempt = connection["attempt"]?.integerValue.map { "attempt \($0 + 1)" } ?? "next attempt"
+      plan.append(next > 0 ? "\(attempt) in \(span(next))" : "\(attempt) now")
+    }
+    if connection["state"]?.stringValue != "connected", let rule = connection["rule"]?.stringValue {
+      plan.append("rule '\(rule)'" + (connection["why"]?.stringValue.map { ": \($0)" } ?? ""))
+    }
+    if !plan.isEmpty { notes.append(.init(plan.joined(separator: "; "), .faint)) }
+    if connection["verified"]?.boolValue == false { notes.append(.init("the certificate is not verified", .waiting)) }
+    return notes
+  }
+
+  /// Reasons that somebody wanted.
+  private static let harmless: Set<String> = ["idle", "requested", "draining"]
+
+  private func role(_ state: String) -> Palette.Role {
+    switch state {
+    case "connected": .good
+    case "created", "reconnecting": .waiting
+    default: .bad
+    }
+  }
+
+  // MARK: Clients
+
+  func clients() -> String {
+    var table = Table(["CLIENT", "NAME", "UID", "PID", "FOR", "SUBSCRIPTIONS", "REQUESTS", "QUEUED", "DROPPED"])
+    for client in members("clients") {
+      let dropped = client["dropped"]?.integerValue ?? 0
+      table.add([
+        .init(client["client"]?.stringValue ?? "?"), .init(client["name"]?.stringValue ?? "-"),
+        .init(number(client["uid"])), .init(number(client["pid"])), .init(since(client)),
+        .init(number(client["subscriptions"])), .init(number(client["requests"])),
+        .init(number(client["queue"]?["count"])), .init("\(dropped)", dropped > 0 ? .waiting : nil),
+      ])
+    }
+    return table.isEmpty ? "no clients\n" : table.text(palette)
+  }
+
+  // MARK: Values
+
+  private func members(_ key: String) -> [JSONValue] { document[key]?.elements ?? [] }
+
+  private func number(_ value: JSONValue?) -> String { value?.integerValue.map(String.init) ?? "-" }
+
+  private func since(_ value: JSONValue) -> String {
+    value["since"]?.integerValue.map { span(Int(clamping: now &- Int64($0))) } ?? "-"
+  }
+
+  private func span(_ milliseconds: Int) -> String { DurationText.describe(milliseconds: Int64(milliseconds)) }
+
+  private func tenths(_ value: Double) -> String {
+    guard value.isFinite, abs(value) < 1e12 else { return "?" }
+    return "\((value * 10).rounded() / 10)"
+  }
+
+  private func size(_ bytes: Int) -> String { "\(tenths(Double(bytes) / 1_048_576)) MiB" }
+}

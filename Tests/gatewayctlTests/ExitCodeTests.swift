@@ -1,0 +1,35 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayctl
+
+@Suite struct ExitCodeTests {
+  /// The table of the manual, in full.
+  private static let expected: [LocalError.Kind: Int32] = [
+    .ackTimeout: 124, .expired: 124, .upstreamDown: 69, .upstreamUnknown: 69, .upstreamRefused: 73, .ackLost: 74,
+    .unrecoverable: 74, .queueFull: 75, .quotaExceeded: 75, .draining: 75, .permissionDenied: 77, .parseError: 65,
+    .invalidParams: 65, .payloadTooLarge: 65, .internalError: 70, .invalidRequest: 1, .methodNotFound: 1,
+    .cancelled: 1, .conflict: 1, .illegalState: 1, .ackGone: 1, .requestFailed: 1,
+  ]
+
+  @Test(arguments: LocalError.Kind.allCases)
+  func everyTypeOfErrorHasItsExitCode(_ kind: LocalError.Kind) throws {
+    #expect(ExitCode(kind).rawValue == Self.expected[kind])
+  }
+
+  @Test func theTypeDecidesAndTheCodeHelpsOut() throws {
+    let typed = try #require(DaemonError(Array(#"{"code":-1,"message":"m","data":{"type":"QueueFull"}}"#.utf8)))
+    #expect(typed.kind == .queueFull)
+    let untyped = try #require(DaemonError(Array(#"{"code":-32601,"message":"m"}"#.utf8)))
+    #expect(untyped.kind == .methodNotFound)
+    let unknown = try #require(DaemonError(Array(#"{"code":-1,"message":"m","data":{"type":"New"}}"#.utf8)))
+    #expect(unknown.failure == Failure(.refusedByDaemon, "m"))
+  }
+
+  @Test func adviceIsAddedOnlyWhereTheDaemonGivesNone() throws {
+    let plain = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full."}"#.utf8)))
+    #expect(plain.failure.message == "It is full; try again later")
+    let advised = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full; wait."}"#.utf8)))
+    #expect(advised.failure.message == "It is full; wait.")
+  }
+}

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import gatewayctl
+
+@Suite struct RenderingTests {
+  private let plain = Palette(isColored: false)
+
+  @Test func columnsAreAlignedByWidthAndNotByLength() {
+    var table = Table(["NAME", "STATE"])
+    table.add([.init("日本"), .init("up")])
+    table.add([.init("e\u{301}te\u{301}"), .init("down")], notes: [.init("why")])
+    table.add([.init("👋"), .init("up")])
+    #expect(table.text(plain) == "NAME  STATE\n日本  up\ne\u{301}te\u{301}   down\n  why\n👋    up\n")
+  }
+
+  @Test func coloursDoNotDisturbTheColumns() {
+    var table = Table(["A", "B"])
+    table.add([.init("x", .good), .init("y")])
+    #expect(
+      table.text(Palette(isColored: true)) == "\u{1b}[1mA\u{1b}[0m  \u{1b}[1mB\u{1b}[0m\n\u{1b}[32mx\u{1b}[0m  y\n")
+  }
+
+  @Test func whatCouldSteerATerminalIsWrittenOut() {
+    #expect(TextWidth.escaped("a\u{1b}[31m\u{7f}\u{9b}\u{202e}b\n") == #"a\u001b[31m\u007f\u009b\u202eb\u000a"#)
+    #expect(TextWidth.escaped("grün 日本 👋") == "grün 日本 👋")
+  }
+
+  @Test(
+    arguments: [
+      ([:], true, false, true), ([:], false, false, false), (["TERM": "dumb"], true, false, false),
+      (["NO_COLOR": "1"], true, false, false), (["FORCE_COLOR": "1"], false, false, true),
+      (["FORCE_COLOR": "0"], true, false, false), (["FORCE_COLOR": "1", "TERM": "dumb"], true, false, true),
+      (["FORCE_COLOR": "1", "NO_COLOR": "1"], true, false, false), (["FORCE_COLOR": "1"], true, true, false),
+    ] as [([String: String], Bool, Bool, Bool)])
+  func colourFollowsTheEnvironment(_ variables: [String: String], _ terminal: Bool, _ refused: Bool, _ colored: Bool) {
+    let environment = Environment(variables: variables, outputIsTerminal: terminal, errorsAreTerminal: false)
+    #expect(Palette(environment: environment, refused: refused) == Palette(isColored: colored))
+  }
+}

@@ -1,0 +1,133 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayctl
+
+/// `send` and `request`, by the real binary.
+@Suite struct SendTests {
+  @Test func sendSaysNothingWhenAllIsWell() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("send")
+      let params = #"{"url":"https://c.example","event":"move","args":[3,"up",{"x":1.0}],"delivery":"accepted","#
+      #expect(call.line.contains(params + #""ttl":60000,"no_queue":true,"key":"k1"}"#), "\(call.line)")
+      client.reply(call, #"{"id":"x","state":"accepted"}"#)
+    }
+    let outcome = try ControlProgram.run(
+      ["send", "https://c.example", "move", "3", "up", #"{"x":1.0}"#, "--ttl", "1m", "--no-queue", "--key", "k1"],
+      socket: daemon.path)
+    #expect(outcome == .init(status: 0, output: "", errors: ""))
+    try daemon.finish()
+  }
+
+  @Test func sendTellsTheResultWhenAsked() throws {
+    let daemon = try FakeDaemon { daemon in
+      for _ in 0..<2 {
+        let client = try daemon.accept()
+        client.reply(try client.call("send"), #"{"id":"x","state":"accepted"}"#)
+      }
+    }
+    let json = try ControlProgram.run(["send", "--json", "chat", "e"], socket: daemon.path)
+    #expect(json == .init(status: 0, output: #"{"id":"x","state":"accepted"}"# + "\n", errors: ""))
+    let verbose = try ControlProgram.run(["send", "-v", "chat", "e"], socket: daemon.path)
+    #expect(verbose == .init(status: 0, output: "", errors: "gatewayctl: accepted as x\n"))
+    try daemon.finish()
+  }
+
+  @Test func theDaemonIsToldHowLongToWaitForTheServer() throws {
+    let daemon = try FakeDaemon { daemon in
+      var client = try daemon.accept()
+      let send = try client.call("send")
+      #expect(send.params["delivery"]?.stringValue == "acked")
+      #expect((4_000...5_000).contains(send.params["timeout"]?.integerValue ?? 0))
+      client.fail(send, .ackTimeout)
+      client = try daemon.accept()
+      let request = try client.call("request")
+      #expect((9_000...10_000).contains(request.params["timeout"]?.integerValue ?? 0))
+      #expect(request.params["delivery"] == nil)
+      client.fail(request, .upstreamRefused)
+    }
+    #expect(try ControlProgram.run(["send", "--delivery", "acked", "chat", "e"], socket: daemon.path).status == 124)
+    #expect(try ControlProgram.run(["request", "chat", "e"], socket: daemon.path).status == 73)
+    try daemon.finish()
+  }
+
+  @Test func requestPrintsEachArgumentOfTheAnswer() throws {
+    let daemon = try FakeDaemon { daemon in
+      for args in [#"[{"name":"ann"},1.0,"\u00e9"]"#, "[]"] {
+        let client = try daemon.accept()
+        client.reply(try client.call("request"), #"{"args":\#(args)}"#)
+      }
+    }
+    let full = try ControlProgram.run(["request", "chat", "whoami"], socket: daemon.path)
+    #expect(full == .init(status: 0, output: #"{"name":"ann"}"# + "\n1.0\n" + #""\u00e9""# + "\n", errors: ""))
+    #expect(
+      try ControlProgram.run(["request", "chat", "x"], socket: daemon.path) == .init(status: 0, output: "", errors: ""))
+    try daemon.finish()
+  }
+
+  @Test func inputThatIsNoJSONIsRefusedBeforeAnythingIsSent() throws {
+    let outcome = try ControlProgram.run(["send", "chat", "e", #"{"a""#], socket: "/nonexistent")
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.contains("argument 1 is no JSON: it ends too early, at byte 5"))
+    #expect(try ControlProgram.run(["send", "chat", "e", "@/nonexistent"], socket: nil).status == 65)
+    #expect(try ControlProgram.run(["send", "--delivery", "durable", "chat", "e"], socket: nil).status == 64)
+    #expect(try ControlProgram.run(["send", "--delivery", "bogus", "chat", "e"], socket: nil).status == 64)
+  }
+
+  @Test func aFileCanBeSentAsBinary() throws {
+    let directory = TemporaryDirectory()
+    let file = directory.file("file", [0, 255, 10])
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("send")
+      #expect(call.line.contains(#""args":["a",{"$bin":"AP8K"}]"#))
+      client.reply(call, #"{"id":"x","state":"accepted"}"#)
+    }
+    #expect(try ControlProgram.run(["send", "chat", "e", "--binary", file, "a"], socket: daemon.path).status == 0)
+    try daemon.finish()
+  }
+
+  @Test func linesAreSentOneByOne() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      for args in ["[1]", #"["a", 2]"#] {
+        let call = try client.call("send")
+        #expect(call.line.contains(#""args":\#(args),"#))
+        client.reply(call, #"{"id":"x","state":"accepted"}"#)
+      }
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(
+      ["send", "--lines", "chat", "e"], socket: daemon.path, input: "[1]\n\n  [\"a\", 2]\r\n{\"no\":1}\n[3]\n")
+    #expect(outcome.status == 65)
+    #expect(
+      outcome.errors
+        == "gatewayctl: line 4: it is no JSON array; write [ and ] around the arguments (2 sent before it)\n")
+    try daemon.finish()
+  }
+
+  @Test func linesGoOnAfterARestartInBetween() throws {
+    let daemon = try FakeDaemon { daemon in
+      let first = try daemon.accept()
+      first.reply(try first.call("send"), #"{"id":"x","state":"accepted"}"#)
+      first.hangUp()
+      let second = try daemon.accept()
+      let call = try second.call("send")
+      #expect(call.line.contains(#""args":[2]"#))
+      second.reply(call, #"{"id":"y","state":"accepted"}"#)
+    }
+    let program = try ControlProgram(["send", "-v", "--lines", "chat", "e"], socket: daemon.path)
+    program.type("[1]\n")
+    try program.awaitError(containing: "accepted as x")
+    program.type("[2]\n")
+    try program.awaitError(containing: "accepted as y")
+    #expect(try program.finish().status == 0)
+    try daemon.finish()
+  }
+
+  @Test func linesTakeNoOtherArguments() throws {
+    #expect(try ControlProgram.run(["send", "--lines", "chat", "e", "1"], socket: nil).status == 64)
+    #expect(try ControlProgram.run(["send", "--lines", "--raw", "chat", "e"], socket: nil).status == 64)
+  }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import gatewayctl
+
+@Suite struct SettingsTests {
+  private func choose(_ option: String?, _ variables: [String: String], exists: Bool = true) throws(Failure) -> String {
+    var environment = Environment(variables: variables, outputIsTerminal: false, errorsAreTerminal: false)
+    environment.fileExists = { _ in exists }
+    return try SocketPath.choose(option: option, environment: environment)
+  }
+
+  @Test func theSocketIsLookedForInOrder() throws {
+    let both = ["GATEWAYD_SOCKET": "/b", "XDG_RUNTIME_DIR": "/c"]
+    #expect(try choose("/a", both) == "/a")
+    #expect(try choose(nil, both) == "/b")
+    #expect(try choose(nil, ["XDG_RUNTIME_DIR": "/c"]) == "/c/gatewayd.sock")
+    #expect(try choose(nil, ["XDG_RUNTIME_DIR": "/c"], exists: false) == "/run/gatewayd.sock")
+    #expect(try choose(nil, [:]) == "/run/gatewayd.sock")
+  }
+
+  @Test func pathsThatNoSocketCanHaveAreRefused() throws {
+    #expect(try choose(String(repeating: "a", count: 107), [:]).count == 107)
+    #expect(throws: Failure.self) { try choose(String(repeating: "a", count: 108), [:]) }
+    #expect(throws: Failure.self) { try choose("", [:]) }
+  }
+
+  @Test func everyCommandHasItsTimeLimit() throws {
+    let environment = Environment(variables: [:], outputIsTerminal: true, errorsAreTerminal: true)
+    func settings(_ words: String...) throws -> Settings {
+      try Settings(try Arguments.parse(words), environment: environment)
+    }
+    #expect(try settings("ping").timeout == .seconds(5))
+    #expect(try settings("request", "u", "e").timeout == .seconds(10))
+    #expect(try settings("subscribe", "u").timeout == nil)
+    #expect(try settings("subscribe", "u", "--timeout", "1s").timeout == .seconds(1))
+    #expect(try settings("ping").isReadable)
+    #expect(try !settings("ping", "--json").isReadable)
+    #expect(throws: Failure.self) { try settings("ping", "-qv") }
+  }
+}

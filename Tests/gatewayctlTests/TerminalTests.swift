@@ -1,0 +1,80 @@
+import Testing
+
+@testable import gatewayctl
+
+/// What a person sees, by the real binary on a pseudo-terminal.
+@Suite struct TerminalTests {
+  private static let status = #"""
+    {"daemon":{"version":"1.0.0","uptime":11520000,"pid":7,"rss":19000000,"state":"running"},"connections":[
+    {"upstream":"chat","url":"https://chat.example","namespace":"/","state":"connected","leases":3,"queue":{"count":0},
+    "in":{"events":12},"out":{"events":4},"rtt":0.84,"transport":"websocket","verified":true},
+    {"upstream":null,"url":"https://b.example","namespace":"/x","state":"disconnected","reason":"refused",
+    "detail":"bad \u001b[31mtoken","rule":"reconnect","attempt":2,"next":3500,"leases":1,"queue":{"count":5},
+    "in":{"events":0},"out":{"events":0},"rtt":null,"transport":null,"verified":false}],
+    "clients":[{"client":"c1","name":"backup","uid":1000,"pid":99,"subscriptions":1,"requests":0,"queue":{"count":0},
+    "dropped":0}]}
+    """#.replacing("\n", with: "")
+
+  private func run(_ words: [String], _ method: String, environment: [String: String] = [:]) throws
+    -> ControlProgram.Outcome
+  {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.reply(try client.call(method), method == "ping" ? "{}" : Self.status)
+    }
+    let outcome = try ControlProgram.run(
+      words, socket: daemon.path, environment: environment, terminal: try PseudoTerminal())
+    try daemon.finish()
+    return outcome
+  }
+
+  @Test func statusIsATable() throws {
+    let outcome = try run(["status", "--no-color"], "status")
+    #expect(
+      outcome.output.replacing("\r\n", with: "\n") == #"""
+        gatewayd 1.0.0  running  up 3 h 12 min  pid 7  18.1 MiB
+
+        UPSTREAM  URL                   STATE         FOR  USED BY  QUEUED  IN  OUT  RTT     TRANSPORT
+        chat      https://chat.example  connected     -    3        0       12  4    0.8 ms  websocket
+        -         https://b.example /x  disconnected  -    1        5       0   0    -       -
+          refused: bad \u001b[31mtoken
+          attempt 3 in 3 s; rule 'reconnect'
+          the certificate is not verified
+
+        CLIENT  NAME    UID   PID  FOR  SUBSCRIPTIONS  REQUESTS  QUEUED  DROPPED
+        c1      backup  1000  99   -    1              0         0       0
+
+        """#)
+  }
+
+  @Test func statesAreColoured() throws {
+    let outcome = try run(["connections"], "status", environment: ["TERM": "xterm"])
+    #expect(outcome.output.contains("\u{1b}[32mconnected\u{1b}[0m"))
+    #expect(outcome.output.contains("\u{1b}[31mdisconnected\u{1b}[0m"))
+    #expect(try !run(["connections"], "status", environment: ["NO_COLOR": "1"]).output.contains("\u{1b}"))
+  }
+
+  @Test func jsonCanBeAskedForOnATerminal() throws {
+    let outcome = try run(["status", "--json"], "status")
+    #expect(outcome.output.hasPrefix(#"{"daemon":{"#))
+  }
+
+  @Test func confirmationsAreSentences() throws {
+    let outcome = try run(["ping"], "ping")
+    #expect(outcome.output.hasPrefix("the daemon answered in "))
+    #expect(try run(["ping", "-q"], "ping").output.isEmpty)
+  }
+
+  @Test func eventsCannotSteerTheTerminal() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.begin(try client.call("subscribe"))
+      client.event(11, args: "[\"\u{9b}31m\u{7f}ä\"]")
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(
+      ["subscribe", "-n1", "--args-only", "chat"], socket: daemon.path, terminal: try PseudoTerminal())
+    #expect(outcome.output == #"["\u009b31m\u007fä"]"# + "\r\n")
+    try daemon.finish()
+  }
+}
