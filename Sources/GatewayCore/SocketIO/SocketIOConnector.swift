@@ -80,11 +80,14 @@ final class SocketIOConnector: UpstreamConnector {
     }
   }
 
-  /// A message that is acknowledged, or is an acknowledgement, carries an id.
   private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
-      ackDigits: acknowledged ? SocketIOEncoder.digits(channel?.nextAck ?? 0) : 0, revision: revision,
-      limit: sizeLimit)
+      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, limit: sizeLimit)
+  }
+
+  /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.
+  private func ackDigits(_ message: PreparedMessage) -> Int {
+    SocketIOEncoder.digits(message.event.isEmpty ? .max : channel?.nextAck ?? 0)
   }
 }

@@ -218,7 +218,7 @@ private let timeout = UpstreamFailure(
   #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_010)) {
     _ = try connection.connector.prepare(event: "e", args: big.span.bytes, acknowledged: false)
   }
-  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_007)) {
+  #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_026)) {
     _ = try connection.connector.prepareAnswer(args: big.span.bytes)
   }
   connection.dial()

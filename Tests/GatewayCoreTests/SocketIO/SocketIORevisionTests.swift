@@ -90,6 +90,8 @@ private let python = #""The client is using an unsupported version of the Socket
   rig.transport.fail(UpstreamFailure(.closed, "gone"))
   connection.dial()
   #expect(rig.transport.request.target == "/socket.io/?EIO=3&transport=websocket")
+  // A newer Node server agrees to the WebSocket and only then refuses, in plain text.
+  rig.transport.open()
   rig.transport.fail(refused, body: "Unsupported protocol version")
   #expect(rig.transport.request.target == "/socket.io/?EIO=4&transport=websocket")
   rig.transport.open()
