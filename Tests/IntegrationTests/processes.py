@@ -12,7 +12,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 
 
+def _start_afresh():
+    """A shell's background job has the interrupt ignored, and its children inherit that: they begin like a user's."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _die_with_parent():
+    _start_afresh()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -20,7 +26,7 @@ async def spawn(*command, dies_with_parent=True, **options):
     """Starts a process as the leader of a group of its own."""
     return await asyncio.create_subprocess_exec(
         *map(str, command), start_new_session=True, limit=1 << 26,
-        preexec_fn=_die_with_parent if dies_with_parent else None, **options)
+        preexec_fn=_die_with_parent if dies_with_parent else _start_afresh, **options)
 
 
 async def finish(process, what):
