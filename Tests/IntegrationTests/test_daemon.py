@@ -386,7 +386,8 @@ async def activated(daemons, folder):
     await daemon.launch()
 
     async def listening():
-        while not os.path.exists(path):
+        # The file is there a moment before the socket listens; the word comes after both.
+        while "Listening on" not in daemon.text():
             await asyncio.sleep(0.01)
 
     await within(listening(), "systemd-socket-activate")
