@@ -4,17 +4,8 @@ public final class Timers {
   /// Names one scheduled call. Never reused.
   public struct ID: Hashable, Sendable { fileprivate let number: UInt64 }
 
-  private struct Entry {
-    let deadline: MonotonicInstant
-    let number: UInt64
-    /// Equal deadlines fire in the order of their scheduling.
-    func isBefore(_ other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : number < other.number
-    }
-  }
-
   private let time: any TimeSource
-  private var heap: [Entry] = []
+  private var heap = DeadlineHeap()
   private var bodies: [UInt64: () -> Void] = [:]
   private var nextNumber: UInt64 = 1
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
@@ -40,18 +31,18 @@ public final class Timers {
   /// Schedules one call at an instant; one that has passed fires at the next `fire()`.
   @discardableResult
   public func at(_ deadline: MonotonicInstant, _ body: @escaping () -> Void) -> ID {
-    let entry = Entry(deadline: deadline, number: nextNumber)
+    let number = nextNumber
     nextNumber += 1
-    bodies[entry.number] = body
-    push(entry)
-    if heap[0].number == entry.number { onEarlierDeadline?() }
-    return ID(number: entry.number)
+    bodies[number] = body
+    heap.push(deadline, number)
+    if heap.first?.number == number { onEarlierDeadline?() }
+    return ID(number: number)
   }
 
   /// Forgets a call; one that fired or was cancelled before is ignored.
   public func cancel(_ id: ID?) {
     guard let id, bodies.removeValue(forKey: id.number) != nil else { return }
-    if heap.count > 64, bodies.count < heap.count / 2 { compact() }
+    if heap.count > 64, bodies.count < heap.count / 2 { heap.keep { bodies[$0] != nil } }
   }
 
   /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a body
@@ -60,44 +51,12 @@ public final class Timers {
     let now = time.now
     let horizon = nextNumber
     while let top = heap.first, top.deadline <= now, top.number < horizon {
-      pop()
+      heap.removeFirst()
       bodies.removeValue(forKey: top.number)?()
     }
   }
 
   private func dropCancelled() {
-    while let top = heap.first, bodies[top.number] == nil { pop() }
-  }
-
-  private func compact() {
-    let kept = heap.filter { bodies[$0.number] != nil }
-    heap.removeAll(keepingCapacity: true)
-    kept.forEach(push)
-  }
-
-  private func push(_ entry: Entry) {
-    heap.append(entry)
-    var child = heap.count - 1
-    while child > 0 {
-      let parent = (child - 1) / 2
-      guard heap[child].isBefore(heap[parent]) else { return }
-      heap.swapAt(child, parent)
-      child = parent
-    }
-  }
-
-  private func pop() {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child].isBefore(heap[least]) {
-        least = child
-      }
-      guard least != parent else { return }
-      heap.swapAt(parent, least)
-      parent = least
-    }
+    while let top = heap.first, bodies[top.number] == nil { heap.removeFirst() }
   }
 }

@@ -23,7 +23,7 @@ public struct CommandQueue: Sendable {
   private var order: ContiguousArray<UInt64> = []
   /// Where the first number of `order` that was not taken yet stands.
   private var head = 0
-  private var deadlines = ExpiryHeap()
+  private var deadlines = DeadlineHeap()
   private var nextNumber: UInt64
 
   public init(countLimit: Int, byteLimit: Int) {

@@ -1,6 +1,6 @@
 /// Numbers ordered by deadline, the earliest first; equal deadlines in the order of the numbers. A binary heap: pushing
-/// deadlines that do not decrease, which is what one default time-to-live does, costs one comparison each.
-struct ExpiryHeap: Sendable {
+/// deadlines that do not decrease, which is what one default time-to-live or time-out does, costs one comparison each.
+struct DeadlineHeap: Sendable {
   private struct Entry {
     var deadline: MonotonicInstant
     var number: UInt64
