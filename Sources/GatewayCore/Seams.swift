@@ -117,9 +117,24 @@ public protocol Transport: AnyObject {
 
 /// Who is told what happens on a transport. Spans are valid only during the call.
 public protocol TransportReceiver: AnyObject {
-  func transportOpened(_ facts: TransportFacts)
+  /// `headers` are those of the server's answer to the opening request, names in lower case; they may hold secrets.
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
   /// The end, by the peer or by a failure. Nothing follows.
   func transportClosed(_ failure: TransportFailure)
+}
+
+/// Makes single HTTP exchanges. The daemon uses libcurl, which keeps connections open between them.
+public protocol HTTPRequester: AnyObject {
+  /// Starts one exchange. `done` is called exactly once, later, unless the exchange is cancelled before.
+  func start(
+    _ request: HTTPRequest, _ done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void
+  ) -> any HTTPExchange
+}
+
+/// One HTTP exchange under way. Letting go of it does not end it.
+public protocol HTTPExchange: AnyObject {
+  /// Ends it; `done` is not called any more.
+  func cancel()
 }

@@ -82,7 +82,7 @@ final class WebSocketDialing: TransportReceiver {
 
   private func heard() { if isCalling { callsFromWithin += 1 } }
 
-  func transportOpened(_ facts: TransportFacts) {
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     heard()
     opened.append(facts)
     onOpened()

@@ -61,12 +61,16 @@ public struct TransportFacts: Equatable, Sendable {
 /// Why a transport could not be opened, or ended.
 public struct TransportFailure: Error, Equatable, Sendable {
   public var failure: UpstreamFailure
+  /// The header lines of an HTTP response that came instead of an upgrade, names in lower case; empty otherwise. They
+  /// may hold secrets.
+  public var headers: [HTTPHeader]
   /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
   /// recognises a version mismatch in it. Empty otherwise.
   public var httpBody: [UInt8]
 
-  public init(_ failure: UpstreamFailure, httpBody: [UInt8] = []) {
+  public init(_ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = []) {
     self.failure = failure
+    self.headers = headers
     self.httpBody = httpBody
   }
 }

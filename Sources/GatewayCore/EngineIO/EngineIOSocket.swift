@@ -61,7 +61,7 @@ final class EngineIOSocket: TransportReceiver {
 
   // MARK: - From the transport
 
-  func transportOpened(_ facts: TransportFacts) {
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     transportFacts = facts
     perform(session.handle(.transportOpened))
   }

@@ -16,7 +16,7 @@ public struct WebSocketUpgrade: Sendable {
     /// Collecting the head. May become `body`, `upgraded` or `failed`.
     case head
     /// The answer is no upgrade; its text is collected for whoever can read a reason in it. May become `failed`.
-    case body(UpstreamFailure, HTTPBodyPrefix)
+    case body(TransportFailure, HTTPBodyPrefix)
     case upgraded
     case failed(TransportFailure)
   }
@@ -33,6 +33,8 @@ public struct WebSocketUpgrade: Sendable {
   private var state = State.head
   private var buffer: [UInt8] = []
   private var headBytes = 0
+  /// The header lines of the 101 response, names in lower case; empty before it. They may hold secrets.
+  public private(set) var headers: [HTTPHeader] = []
 
   /// `key` is sixteen random bytes in base64, `expectedAccept` what the server must make of it.
   public init(request: DialRequest, key: String, expectedAccept: String) {
@@ -86,15 +88,16 @@ public struct WebSocketUpgrade: Sendable {
     let failure =
       switch state {
       case .head, .upgraded: TransportFailure(otherwise)
-      case .body(let failure, let body): TransportFailure(failure, httpBody: body.bytes)
+      case .body(let failure, let body): Self.refusal(failure, body)
       case .failed(let failure): failure
       }
     state = .failed(failure)
     return failure
   }
 
-  private mutating func fail(_ failure: UpstreamFailure, body: [UInt8] = []) -> Outcome {
-    let failure = TransportFailure(failure, httpBody: body)
+  private mutating func fail(_ failure: UpstreamFailure) -> Outcome { fail(TransportFailure(failure)) }
+
+  private mutating func fail(_ failure: TransportFailure) -> Outcome {
     state = .failed(failure)
     return .failed(failure)
   }
@@ -126,12 +129,14 @@ public struct WebSocketUpgrade: Sendable {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
       }
       state = .upgraded
+      headers = head.headers
       return .upgraded(consumed: consumed)
     case 100..<200:
       return continueAfterInterim(rest, consumed: consumed)
     default:
       do {
-        state = .body(Self.refusal(head), try HTTPBodyPrefix(of: head, limit: Self.bodyLimit))
+        let failure = TransportFailure(Self.refusal(head), headers: head.headers)
+        state = .body(failure, try HTTPBodyPrefix(of: head, limit: Self.bodyLimit))
       } catch {
         return fail(Self.failure(of: error))
       }
@@ -160,7 +165,11 @@ public struct WebSocketUpgrade: Sendable {
       state = .body(failure, body)
       return .needMore
     }
-    return fail(failure, body: body.bytes)
+    return fail(Self.refusal(failure, body))
+  }
+
+  private static func refusal(_ failure: TransportFailure, _ body: HTTPBodyPrefix) -> TransportFailure {
+    TransportFailure(failure.failure, headers: failure.headers, httpBody: body.bytes)
   }
 
   /// The offset behind the empty line that ends a head; nil when it is not there yet.

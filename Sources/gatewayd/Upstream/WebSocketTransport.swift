@@ -125,11 +125,11 @@ final class WebSocketTransport: Transport {
     switch outcome {
     case .needMore: phase = .upgrading(upgrade)
     case .failed(let failure): fail(failure)
-    case .upgraded(let consumed): open(UnsafeRawBufferPointer(rebasing: bytes[consumed...]))
+    case .upgraded(let consumed): open(upgrade.headers, UnsafeRawBufferPointer(rebasing: bytes[consumed...]))
     }
   }
 
-  private func open(_ rest: UnsafeRawBufferPointer) {
+  private func open(_ headers: [HTTPHeader], _ rest: UnsafeRawBufferPointer) {
     startTimer(nil)
     if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse([UInt8](rest)) }
     phase = .open(first: [])
@@ -138,7 +138,7 @@ final class WebSocketTransport: Transport {
     }
     let facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
-    receiver?.transportOpened(facts)
+    receiver?.transportOpened(facts, headers: headers)
     if !rest.isEmpty { received(rest) }
   }
 

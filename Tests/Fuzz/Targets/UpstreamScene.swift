@@ -136,7 +136,9 @@ final class UpstreamScene {
     return connection
   }
 
-  func open() { line?.receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true)) }
+  func open() {
+    line?.receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true), headers: [])
+  }
   func receive(text: [UInt8]) { line?.receiver?.transportReceived(text: text.span.bytes) }
   func receive(text: String) { receive(text: Array(text.utf8)) }
   func receive(binary: [UInt8]) { line?.receiver?.transportReceived(binary: binary.span.bytes) }

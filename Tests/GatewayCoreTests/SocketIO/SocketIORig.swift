@@ -35,7 +35,9 @@ final class FakeTransport: Transport {
     return unread
   }
 
-  func open() { receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true)) }
+  func open() {
+    receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true), headers: [])
+  }
 
   func receive(_ texts: String...) {
     for text in texts {
@@ -244,7 +246,7 @@ extension FakeTransport {
   /// Stands in when nothing was dialled, so that a test fails by its expectations.
   static var none: FakeTransport {
     final class Nobody: TransportReceiver {
-      func transportOpened(_ facts: TransportFacts) {}
+      func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {}
       func transportReceived(text: RawSpan) {}
       func transportReceived(binary: RawSpan) {}
       func transportClosed(_ failure: TransportFailure) {}

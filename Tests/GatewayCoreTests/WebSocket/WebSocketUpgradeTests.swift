@@ -16,7 +16,8 @@ private func fresh() -> WebSocketUpgrade {
   WebSocketUpgrade(request: request(), key: "dGhlIHNhbXBsZSBub25jZQ==", expectedAccept: accept)
 }
 
-/// Feeds a whole response in two pieces, or byte by byte, and returns the outcome with absolute offsets.
+/// Feeds a whole response in two pieces, or byte by byte, and returns the outcome with absolute offsets and, for the
+/// refusals, without the header lines.
 private func outcome(_ text: String, cut: Int?, of start: WebSocketUpgrade = fresh()) -> WebSocketUpgrade.Outcome {
   var upgrade = start
   let bytes = [UInt8](text.utf8)
@@ -26,7 +27,7 @@ private func outcome(_ text: String, cut: Int?, of start: WebSocketUpgrade = fre
     switch upgrade.receive([UInt8](piece).span.bytes) {
     case .needMore: taken += piece.count
     case .upgraded(let consumed): return .upgraded(consumed: taken + consumed)
-    case .failed(let failure): return .failed(failure)
+    case .failed(let failure): return .failed(TransportFailure(failure.failure, httpBody: failure.httpBody))
     }
   }
   return .needMore
@@ -168,6 +169,22 @@ func upgradeRequestLeavesOutDefaultPort(secure: Bool, port: UInt16, host: String
     httpBody: [UInt8]("Unsupported protocol version".utf8))
   #expect(upgrade.ended() == expected)
   #expect(upgrade.timedOut() == expected)
+}
+
+@Test func headersOfTheAnswerAreKept() {
+  var refused = fresh()
+  let refusal = [UInt8]("HTTP/1.1 503 Later\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n".utf8)
+  guard case .failed(let failure) = refused.receive(refusal.span.bytes) else {
+    Issue.record("the refusal was not seen")
+    return
+  }
+  #expect(
+    failure.headers == [HTTPHeader(name: "retry-after", value: "7"), HTTPHeader(name: "content-length", value: "0")])
+  var agreed = fresh()
+  let cookie = "Set-Cookie: node=a; Path=/"
+  let answer = agreement.dropLast() + cookie + "\r\n\r\n"
+  #expect(agreed.receive([UInt8](answer.utf8).span.bytes) == .upgraded(consumed: answer.utf8.count))
+  #expect(agreed.headers.last == HTTPHeader(name: "set-cookie", value: "node=a; Path=/"))
 }
 
 @Test func onlyTheBeginningOfALongBodyIsKept() {

@@ -1,0 +1,38 @@
+/// One HTTP request and its response: plain values that cross the `HTTPRequester` seam.
+
+/// A request to the server that a link goes to.
+public struct HTTPRequest: Hashable, Sendable {
+  /// Where to, by which way and with which headers. `phaseLimit` limits name + TCP + TLS + proxy, `messageLimit` the body
+  /// of the response: a larger one ends the exchange with `tooLarge`.
+  public var dial: DialRequest
+  /// Nil for GET; otherwise the body of a POST, sent with its length.
+  public var body: [UInt8]?
+  /// `Content-Type` of the body.
+  public var contentType: String?
+  /// From the connection's being ready to the last byte of the response. A long poll may take this long.
+  public var answerLimit: Duration
+
+  public init(_ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration) {
+    self.dial = dial
+    self.body = body
+    self.contentType = contentType
+    self.answerLimit = answerLimit
+  }
+}
+
+/// A complete response, whatever its status. Redirects are never followed on the way.
+public struct HTTPResponse: Equatable, Sendable {
+  public var status: Int
+  /// Names in lower case, in the order of the lines. They may hold secrets.
+  public var headers: [HTTPHeader]
+  public var body: [UInt8]
+  /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
+  public var tlsVersion: String?
+
+  public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = [], tlsVersion: String? = nil) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.tlsVersion = tlsVersion
+  }
+}
