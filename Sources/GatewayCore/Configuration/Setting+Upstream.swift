@@ -112,7 +112,17 @@ extension Setting<ReconnectSettings> {
         "As `base`, while the server answers but refuses the connection."),
       Setting(
         "refused_cap", \.refusedCap, .duration(milliseconds: delay),
-        "As `cap`, while the server answers but refuses the connection."),
+        "As `cap`, while the server answers but refuses the connection. A server's `Retry-After` counts up to the larger of the two."
+      ),
+      Setting(
+        "enabled", \.enabled, .flag,
+        "With `false` a connection that was lost, or could not be made, stays down until `gatewayctl reconnect`."),
+      Setting(
+        "attempts", \.attempts, .count(0...1_000_000),
+        "After so many failed attempts in a row comes a rest, then the next series. 0: never. Refusals are not counted."
+      ),
+      Setting(
+        "rest", \.rest, .duration(milliseconds: delay), "The wait between two such series."),
     ]
   }
 }

@@ -84,5 +84,14 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// Bounds of the slower schedule used while the upstream refuses us.
   public var refusedBase: Duration = .seconds(30)
   public var refusedCap: Duration = .seconds(600)
+  /// `false`: a connection that was lost, or whose attempt failed, stays down until an administrator's `reconnect`.
+  public var enabled = true
+  /// Attempts of a series, after which `rest` is waited; 0: no series ever ends.
+  public var attempts = 0
+  /// The wait between two series.
+  public var rest: Duration = .seconds(300)
   public init() {}
+
+  /// How long a server may put us off by `Retry-After`; more counts as this much.
+  public var longestRetryAfter: Duration { max(cap, refusedCap) }
 }

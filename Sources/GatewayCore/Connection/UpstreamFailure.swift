@@ -43,16 +43,19 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   public var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none.
   public var serverData: [UInt8]?
+  /// The server asked not to be tried again for so long: `Retry-After`, RFC 9110 section 10.2.3. Nil when it did not.
+  public var retryAfter: Duration?
 
   public init(
     _ reason: DownReason, _ detail: String, status: Int? = nil, serverMessage: String? = nil,
-    serverData: [UInt8]? = nil
+    serverData: [UInt8]? = nil, retryAfter: Duration? = nil
   ) {
     self.reason = reason
     self.detail = detail
     self.status = status
     self.serverMessage = serverMessage
     self.serverData = serverData
+    self.retryAfter = retryAfter
   }
 }
 

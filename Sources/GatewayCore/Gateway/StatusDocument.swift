@@ -73,7 +73,8 @@ enum StatusDocument {
     if let status = failure?.status { out.member("status", status) }
     out.member("rule", connection.judgement?.rule)
     out.member("why", connection.judgement?.why)
-    out.member("attempt", connection.state == .connected ? 0 : connection.backoff.attempts)
+    out.member("attempt", connection.state == .connected ? 0 : connection.failedAttempts)
+    out.member("generation", Int(clamping: connection.generation))
     out.member("next", connection.retryIn)
   }
 

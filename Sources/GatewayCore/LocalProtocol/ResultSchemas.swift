@@ -62,6 +62,7 @@ enum ResultSchemas {
     .sometimes("status", .count, "HTTP status or WebSocket close code."),
     .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."),
     .sometimes("why", .optional(.text), "Why it spoke so."), .always("attempt", .count),
+    .sometimes("generation", .count, "Number of the last attempt."),
     .sometimes("next", .optional(.count), "Milliseconds until the next attempt."), .always("leases", .count),
     .always("subscriptions", .count),
     .always(

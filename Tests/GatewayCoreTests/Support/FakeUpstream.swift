@@ -63,6 +63,7 @@ final class FakeChannel: UpstreamChannel {
   private(set) var written: [String] = []
   private(set) var answers: [String] = []
   private(set) var isClosed = false
+  private(set) var isFailed = false
   var unsentBytes = 0
   var isCongested = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
@@ -86,7 +87,10 @@ final class FakeChannel: UpstreamChannel {
   // What the server does.
 
   func accept() { owner?.channelOpened(self) }
-  func fail(_ failure: UpstreamFailure) { owner?.channelEnded(self, failure) }
+  func fail(_ failure: UpstreamFailure) {
+    isFailed = true
+    owner?.channelEnded(self, failure)
+  }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
 
   func emit(_ name: String, _ arguments: String = "", ack: UInt64? = nil) {
