@@ -55,6 +55,15 @@ extension Setting<UpstreamSettings> {
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
         "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),
       Setting(
+        "connect_timeout", \.connectTimeout, SettingType<Duration>.duration(milliseconds: 10...3_600_000).optional,
+        "Limit of the last phase, in which the server accepts the namespace. Without it `handshake` counts."),
+      Setting(
+        "probe_timeout", \.probeTimeout, .duration(milliseconds: 10...3_600_000),
+        "After a suspend or a change of the network the server is asked whether it is still there. Without an answer in this time the link is lost with `heartbeat`."
+      ),
+      Setting(
+        "force_new", \.forceNew, .flag, "`true`: each connection has a link of its own, which it shares with no other."),
+      Setting(
         "reconnect_after_kick", \.reconnectAfterKick, .flag,
         "Connect again after the server disconnected the namespace?"),
     ]
@@ -66,6 +75,9 @@ extension Setting<UpstreamSettings> {
         "attachments", \.attachments, .count(1...1_000),
         "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
       ),
+      Setting(
+        "attachment_timeout", \.attachmentTimeout, .duration(milliseconds: 10...3_600_000),
+        "Longest wait from one part of a message with attachments to the next. Then the link is lost with `protocol`."),
       Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),

@@ -18,6 +18,14 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var ttl: Duration = .seconds(3_600)
   /// Limit of each phase of a handshake.
   public var handshake: Duration = .seconds(10)
+  /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
+  public var connectTimeout: Duration?
+  /// How long the server may take to answer when it is asked whether it is still there.
+  public var probeTimeout: Duration = .seconds(5)
+  /// From one part of a message with attachments to the next.
+  public var attachmentTimeout: Duration = .seconds(60)
+  /// A link of its own for each connection, never shared.
+  public var forceNew = false
   /// Most binary attachments in one message, both ways.
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.

@@ -322,7 +322,7 @@ public final class Connection {
 
   /// Milliseconds until the next attempt; nil when none is planned.
   var retryIn: Int64? {
-    guard state == .disconnected, isOccupied else { return nil }
+    guard state == .disconnected || state == .created, isOccupied else { return nil }
     switch context.keeper.judge(health).verdict {
     case .act(.connect): return 0
     case .wait(let until?): return max(0, (until - context.time.now).milliseconds)

@@ -109,6 +109,7 @@ enum StatusDocument {
       out.object {
         $0.member("interval", heartbeat.interval.milliseconds)
         $0.member("timeout", heartbeat.timeout.milliseconds)
+        $0.member("age", facts?.heartbeatAge?.milliseconds)
       }
     } else {
       out.null()

@@ -72,7 +72,11 @@ enum ResultSchemas {
     .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(
-      "heartbeat", .optional(.object([.always("interval", .count), .always("timeout", .count)]))),
+      "heartbeat", .optional(
+        .object([
+          .always("interval", .count), .always("timeout", .count),
+          .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),
+        ]))),
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),

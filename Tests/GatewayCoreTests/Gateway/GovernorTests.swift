@@ -132,6 +132,33 @@ import Testing
     #expect(harness.upstream.channels.count == 2)
   }
 
+  @Test func aSendThatFindsTheHeartbeatOverdueIsDeliveredAfterTheReconnectAndNotLost() {
+    let harness = harness { _ in }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    client.call("send", #"{"upstream":"chat","event":"before"}"#)
+    let old = harness.upstream.channel
+    old.isOverdue = true
+    client.call("send", #"{"upstream":"chat","event":"late"}"#)
+    client.call("send", #"{"upstream":"chat","event":"later"}"#)
+    #expect(old.written == ["before []"])
+    harness.pass(.seconds(2))
+    #expect(harness.upstream.channels.count == 2)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["late []", "later []"])
+  }
+
+  @Test func aVolatileSendThatFindsTheHeartbeatOverdueIsDropped() {
+    let harness = harness { _ in }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.isOverdue = true
+    let answer = client.call("send", #"{"upstream":"chat","event":"now","volatile":true}"#)
+    #expect(answer.last?.contains(#""state":"dropped""#) == true)
+  }
+
   @Test func anUpstreamThatConnectsAndDropsAgainIsTriedMoreAndMoreSeldom() {
     let harness = harness { _ in }
     harness.client().call("subscribe", #"{"upstream":"chat"}"#)

@@ -83,6 +83,16 @@ final class FakeChannel: UpstreamChannel {
 
   func forget(ack: UInt64) {}
   func close() { isClosed = true }
+  /// How often the gateway doubted that the server is still there.
+  private(set) var verifications = 0
+  func verify() { verifications += 1 }
+  /// Set: the next thing that is to be written finds the heartbeat overdue.
+  var isOverdue = false
+  func checkHeartbeat() {
+    guard isOverdue else { return }
+    isOverdue = false
+    fail(.heartbeat)
+  }
 
   // What the server does.
 
