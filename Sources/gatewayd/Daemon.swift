@@ -83,7 +83,8 @@ extension Daemon {
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
       let kind = SocketIOKind(
-        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+        dialer: dialer, requester: CurlRequester(multi: dialer.multi), credentials: FileCredentialReader(),
+        timers: loop.timers, time: loop.time, random: random)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
