@@ -24,7 +24,9 @@ extension SocketIOLink: EngineIOReceiver {
     {
       return perform(detection.handle(.revisionRefused))
     }
-    end(EngineIORefusal.explain(failure))
+    let explained = EngineIORefusal.explain(failure)
+    let isOpening = engine?.transportFacts != nil && engine?.handshake == nil
+    end(isOpening ? explained.closing(before: "its Engine.IO handshake") : explained)
   }
 
   private func dispatch(
