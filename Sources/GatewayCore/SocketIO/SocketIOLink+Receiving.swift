@@ -6,7 +6,7 @@ extension SocketIOLink: EngineIOReceiver {
 
   func engineReceived(text: RawSpan, from start: Int) {
     do throws(SocketIOProblem) {
-      guard let packet = try decoder.receive(text: text, from: start) else { return }
+      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachments() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
@@ -14,6 +14,7 @@ extension SocketIOLink: EngineIOReceiver {
   func engineReceived(binary: RawSpan) {
     do throws(SocketIOProblem) {
       guard let message = try decoder.receive(binary: binary) else { return }
+      attachmentsCame()
       try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
@@ -53,6 +54,14 @@ extension SocketIOLink: EngineIOReceiver {
       receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) })
     }
   }
+
+  /// Nothing else can come before the rest of the message, so a server that never finishes it holds up everything.
+  private func awaitAttachments() {
+    attachmentTimer = timers.after(key.phaseLimit) { [weak self] in self?.end(Self.unfinished) }
+  }
+
+  private static let unfinished = UpstreamFailure(
+    .timeout, "the server did not send all attachments of a message in time")
 
   private static let tooManyEarlyEvents = UpstreamFailure(
     .tooLarge, "the server sent too many events before it accepted the namespace")

@@ -14,7 +14,7 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  private let timers: Timers
+  let timers: Timers
   private let time: any TimeSource
 
   var detection: RevisionDetection
@@ -28,6 +28,8 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
+  /// Runs while a message waits for its attachments.
+  var attachmentTimer: Timers.ID?
   private var isEnded = false
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
@@ -194,9 +196,16 @@ final class SocketIOLink {
     for channel in ended { channel.handle(.failed(failure)) }
   }
 
+  /// The message that waited has all its attachments, or nobody waits for it any more.
+  func attachmentsCame() {
+    timers.cancel(attachmentTimer)
+    attachmentTimer = nil
+  }
+
   private func hangUp() {
     isEnded = true
     cancelSettling()
+    attachmentsCame()
     engine?.close()
     links?.remove(self)
   }
