@@ -274,7 +274,8 @@ final class WebSocketTransport: Transport {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade):
       let failure = upgrade.ended()
-      fail(failure.failure.reason == .closed ? TransportFailure(lost ?? failure.failure) : failure)
+      let early = lost?.closing(before: "it answered the WebSocket handshake")
+      fail(failure.failure.reason == .closed ? TransportFailure(early ?? failure.failure) : failure)
     case .open:
       fail(lost ?? UpstreamFailure(.closed, "the server closed the connection without a WebSocket close frame"))
     case .leaving: release()
