@@ -53,7 +53,8 @@ extension Setting<UpstreamSettings> {
         "Time-to-live of a queued send that names none. Then it ends as `expired`."),
       Setting(
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
-        "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),
+        "Limit of each phase of a handshake, and for the attachments of one message to arrive. Then the attempt, or the "
+          + "link, has failed with `timeout`."),
       Setting(
         "reconnect_after_kick", \.reconnectAfterKick, .flag,
         "Connect again after the server disconnected the namespace?"),
