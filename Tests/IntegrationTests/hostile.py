@@ -233,7 +233,7 @@ cell("event", "cut", "within fragments", "closed", NO_CLOSE, joined(frame(TEXT, 
 cell("event", "cut", "reset", "closed", LOST, joined(then=reset))
 cell("event", "cut", "with a code", "closed", "the server closed the WebSocket with code 1001 (going away)",
      joined(frame(CLOSE, b"\x03\xe9going away")))
-cell("event", "delayed", "attachments", "timeout", "the server did not send all attachments of a message in time",
+cell("event", "delayed", "attachments", "protocol", "the server announced attachments and did not send them in time",
      joined(ATTACHMENTS, frame(BINARY, b"x")))
 cell("event", "garbled", "no JSON", "protocol", PAYLOAD, joined(text('42["e"')))
 cell("event", "garbled", "stray binary", "protocol", "the server sent binary data that belongs to no packet",

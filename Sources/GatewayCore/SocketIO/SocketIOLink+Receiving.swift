@@ -6,15 +6,15 @@ extension SocketIOLink: EngineIOReceiver {
 
   func engineReceived(text: RawSpan, from start: Int) {
     do throws(SocketIOProblem) {
-      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachments() }
+      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
 
   func engineReceived(binary: RawSpan) {
     do throws(SocketIOProblem) {
-      guard let message = try decoder.receive(binary: binary) else { return }
-      attachmentsCame()
+      guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
+      timers.cancel(attachmentTimer)
       try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
@@ -28,6 +28,14 @@ extension SocketIOLink: EngineIOReceiver {
     let explained = EngineIORefusal.explain(failure)
     let isOpening = engine?.transportFacts != nil && engine?.handshake == nil
     end(isOpening ? explained.closing(before: "its Engine.IO handshake") : explained)
+  }
+
+  /// Half a message must not be kept for ever: the next part comes in time or the link ends.
+  private func awaitAttachment() {
+    timers.cancel(attachmentTimer)
+    attachmentTimer = timers.after(key.attachmentTimeLimit) { [weak self] in
+      self?.end(SocketIOProblem.lateAttachment.failure)
+    }
   }
 
   private func dispatch(
@@ -54,14 +62,6 @@ extension SocketIOLink: EngineIOReceiver {
       receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) })
     }
   }
-
-  /// Nothing else can come before the rest of the message, so a server that never finishes it holds up everything.
-  private func awaitAttachments() {
-    attachmentTimer = timers.after(key.phaseLimit) { [weak self] in self?.end(Self.unfinished) }
-  }
-
-  private static let unfinished = UpstreamFailure(
-    .timeout, "the server did not send all attachments of a message in time")
 
   private static let tooManyEarlyEvents = UpstreamFailure(
     .tooLarge, "the server sent too many events before it accepted the namespace")

@@ -15,7 +15,7 @@ final class SocketIOLink {
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
   let timers: Timers
-  private let time: any TimeSource
+  let time: any TimeSource
 
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
@@ -28,7 +28,7 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
-  /// Runs while a message waits for its attachments.
+  /// Runs while attachments are awaited.
   var attachmentTimer: Timers.ID?
   private var isEnded = false
   /// Room for the text being written, kept for the next one.
@@ -60,8 +60,12 @@ final class SocketIOLink {
       link: id, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
-      heartbeat: (handshake.pingInterval, handshake.pingTimeout))
+      heartbeat: (handshake.pingInterval, handshake.pingTimeout),
+      heartbeatAge: engine.lastHeartbeat.map { time.now - $0 })
   }
+
+  /// Asks the server for a sign of life.
+  func verify() { engine?.verify(within: key.probeLimit) }
 
   // MARK: - Channels
 
@@ -196,16 +200,10 @@ final class SocketIOLink {
     for channel in ended { channel.handle(.failed(failure)) }
   }
 
-  /// The message that waited has all its attachments, or nobody waits for it any more.
-  func attachmentsCame() {
-    timers.cancel(attachmentTimer)
-    attachmentTimer = nil
-  }
-
   private func hangUp() {
     isEnded = true
     cancelSettling()
-    attachmentsCame()
+    timers.cancel(attachmentTimer)
     engine?.close()
     links?.remove(self)
   }

@@ -297,26 +297,3 @@ extension String {
   rig.transport.fail(closed)
   #expect(main.log.take() == [.ended(closed)], "a transport that never opened tells its own stage")
 }
-
-@Test func aMessageWhoseAttachmentsNeverComeEndsTheLink() {
-  let rig = SocketIORig()
-  let main = rig.joined()
-  let head = #"452-["a",{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}]"#
-  rig.transport.receive(head)
-  rig.transport.receive(binary: [1])
-  rig.advance(.seconds(9))
-  rig.transport.receive("2")
-  rig.transport.receive(binary: [2])
-  #expect(main.log.take() == [.event(#""a"({"$bin":"AQ=="},{"$bin":"Ag=="})"#)])
-  rig.advance(.seconds(11))
-  #expect(main.log.take() == [], "a message that came in time leaves no timer")
-  rig.transport.receive(head)
-  rig.advance(.milliseconds(9_999))
-  #expect(main.log.take() == [])
-  rig.advance(.milliseconds(1))
-  #expect(
-    main.log.take() == [
-      .ended(UpstreamFailure(.timeout, "the server did not send all attachments of a message in time"))
-    ])
-  #expect(rig.transport.isClosed && rig.timers.count == 0)
-}
