@@ -106,6 +106,10 @@ public protocol Transport: AnyObject {
   func send(text: RawSpan)
   /// Queues one binary message.
   func send(binary: RawSpan)
+  /// The same, for a sender who knows that compressing is not worth the trouble: with `compress: false` the message
+  /// leaves as it is. Transports that compress nothing need no implementation of their own.
+  func send(text: RawSpan, compress: Bool)
+  func send(binary: RawSpan, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
@@ -113,6 +117,11 @@ public protocol Transport: AnyObject {
   var isCongested: Bool { get }
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
+}
+
+extension Transport {
+  public func send(text: RawSpan, compress: Bool) { send(text: text) }
+  public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
 }
 
 /// Who is told what happens on a transport. Spans are valid only during the call.

@@ -89,6 +89,7 @@ public struct SendCall: Equatable, Sendable {
   public var timeout: Duration?
   public var noQueue = false
   public var volatile = false
+  public var compress = true
   public var key: String?
 
   public init(target: CallTarget, event: String, args: [UInt8], delivery: DeliveryLevel) {

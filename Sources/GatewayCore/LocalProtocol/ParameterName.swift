@@ -1,6 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, answer, args, auth, client, credit, delivery, event, events, id, key, last, n, namespace, noQueue, onSlow,
+  case ack, answer, args, auth, client, compress, credit, delivery, event, events, id, key, last, n, namespace, noQueue,
+    onSlow,
     protocolVersion, queue, since, state, strict, subscription, timeout, ttl, upstream, url, volatile
 
   /// The name on the line.
@@ -11,6 +12,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .args: "args"
     case .auth: "auth"
     case .client: "client"
+    case .compress: "compress"
     case .credit: "credit"
     case .delivery: "delivery"
     case .event: "event"
