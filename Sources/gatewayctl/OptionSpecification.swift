@@ -8,6 +8,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case namespace, delivery, ttl, key
   case noQueue = "no-queue"
   case noCompress = "no-compress"
+  case retries
+  case ackTimeout = "ack-timeout"
+  case coalesce
   case raw, binary, lines
   case count
   case `for`, since, last, state
