@@ -32,7 +32,7 @@ class PollingPeer:
         self.upstream = ScriptedUpstream()
         self.upstream.script = self._serve
         self.gets, self.posts, self.sockets = asyncio.Queue(), asyncio.Queue(), asyncio.Queue()
-        self.pending = {"GET": 0, "POST": 0}
+        self.pending = []
         self.overlaps = []
 
     async def start(self):
@@ -64,15 +64,19 @@ class PollingPeer:
         body = b""
         if request.method == "POST":
             body = await link.reader.readexactly(int(request.headers["content-length"]))
-        self.pending[request.method] += 1
-        if self.pending[request.method] > 1:
-            self.overlaps.append(request.target)
         poll = Poll(link, request, body)
+        if "sid" not in request.query:
+            # A new session: what still hangs belongs to an old one, whose end may not have been noticed here.
+            self.pending.clear()
+        if any(other.method == poll.method for other in self.pending):
+            self.overlaps.append(request.target)
+        self.pending.append(poll)
         (self.posts if request.method == "POST" else self.gets).put_nowait(poll)
         try:
             answer = await poll.answered
         finally:
-            self.pending[request.method] -= 1
+            if poll in self.pending:
+                self.pending.remove(poll)
         await link.raw(answer)
 
     async def get(self):

@@ -70,9 +70,11 @@ enum ResultSchemas {
       .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),
     .sometimes("transport", .optional(.text)), .sometimes("protocol", .optional(.object([]))),
     .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
+    .sometimes("compression", .boolean, "Whether the server agreed to compressed WebSocket messages."),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(
-      "heartbeat", .optional(
+      "heartbeat",
+      .optional(
         .object([
           .always("interval", .count), .always("timeout", .count),
           .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),

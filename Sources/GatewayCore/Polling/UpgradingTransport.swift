@@ -39,6 +39,8 @@ final class UpgradingTransport: Transport {
   var isCongested: Bool { carrier?.isCongested ?? false }
   func send(text: RawSpan) { carrier?.send(text: text) }
   func send(binary: RawSpan) { carrier?.send(binary: binary) }
+  func send(text: RawSpan, compress: Bool) { carrier?.send(text: text, compress: compress) }
+  func send(binary: RawSpan, compress: Bool) { carrier?.send(binary: binary, compress: compress) }
   func probe() -> Bool { carrier?.probe() ?? false }
 
   func close() {

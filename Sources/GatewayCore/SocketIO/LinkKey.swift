@@ -37,6 +37,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   let messageLimit: Int
   /// Most attachments of a message from the server.
   let attachmentLimit: Int
+  private let compression: CompressionSettings
 
   init(_ specification: UpstreamSpecification) {
     let url = specification.url
@@ -58,6 +59,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     probeLimit = settings.probeTimeout
     messageLimit = settings.messageLimit
     attachmentLimit = settings.attachments
+    compression = settings.compression
   }
 
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }
@@ -79,10 +81,12 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     var target = endpoint.path + "?EIO=\(revision.rawValue)&transport=\(transport.rawValue)"
     if let sid { target += "&sid=" + PercentEncoding.component(sid) }
     if let stamp { target += "&t=" + stamp }
-    return DialRequest(
+    var request = DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
       target: target + query, headers: headers, tls: tls, phaseLimit: phaseLimit,
       messageLimit: transport == .websocket ? messageLimit : payloadLimit)
+    request.compressionThreshold = transport == .websocket && compression.enabled ? compression.threshold : nil
+    return request
   }
 
   /// Largest body of a poll: room for two of the largest packets.

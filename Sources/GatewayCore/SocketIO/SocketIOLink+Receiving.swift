@@ -38,7 +38,9 @@ extension SocketIOLink: EngineIOReceiver {
     if failure.failure.reason == .http, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
       return perform(detection.handle(.revisionRefused))
     }
-    switch choice.failed(explained, beforeHTTP: failure.isBeforeHTTP) {
+    let isOpen = engine?.transportFacts != nil && choice.current == .websocket
+    let told = isOpen ? explained.closing(before: "its Engine.IO handshake") : explained
+    switch choice.failed(told, beforeHTTP: failure.isBeforeHTTP) {
     case .tryNext: dialAgain()
     case .giveUp(let conclusion): end(conclusion)
     }

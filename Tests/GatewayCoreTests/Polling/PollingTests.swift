@@ -101,7 +101,7 @@ private final class PollingRig {
   polling.rig.turn()
   let post = polling.requester.post
   let text = [UInt8](#"451-["e","😀",{"_placeholder":true,"num":0}]"#.utf8)
-  #expect(post.request.body == [0, 4, 7, 0xff] + text + [1, 3, 0xff, 4, 1, 2])
+  #expect(post.request.body == [0, 4, 6, 0xff] + text + [1, 3, 0xff, 4, 1, 2])
   #expect(post.request.contentType == "application/octet-stream")
   polling.requester.get.answer(
     [0, 7, 0xff] + [UInt8](#"42["n"]"#.utf8), type: "application/octet-stream")
