@@ -22,12 +22,13 @@ let package = Package(
   ],
   targets: systemModules + [
     .target(name: "CLinux"),
+    .target(name: "CNetlink"),
     .target(name: "CToml", cxxSettings: [.unsafeFlags(["-std=c++17"])]),
     .target(name: "GatewayCore", swiftSettings: strict),
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
         "CCrypto",
       ],
       swiftSettings: strict),

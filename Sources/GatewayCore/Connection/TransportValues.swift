@@ -50,11 +50,14 @@ public struct TransportFacts: Equatable, Sendable {
   public var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
   public var verified: Bool
+  /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
+  public var address: String?
 
-  public init(name: String, tlsVersion: String?, verified: Bool) {
+  public init(name: String, tlsVersion: String?, verified: Bool, address: String? = nil) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
+    self.address = address
   }
 }
 

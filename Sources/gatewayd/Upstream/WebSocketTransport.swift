@@ -149,7 +149,8 @@ final class WebSocketTransport: Transport {
     }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
-      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
+      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
+      address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) })
     receiver?.transportOpened(facts, headers: headers)
     if !rest.isEmpty { received(rest) }
   }
