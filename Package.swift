@@ -28,7 +28,8 @@ let package = Package(
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
+        "CWslay",
         "CCrypto",
       ],
       swiftSettings: strict),

@@ -4,7 +4,7 @@
 final class FakeNetwork: NetworkObserver {
   var onChange: ((NetworkChange) -> Void)?
   /// By numeric address; `*` stands for all others.
-  var paths: [String: NetworkPath] = ["*": .interface(2, source: [10, 0, 0, 1])]
+  var paths: [String: NetworkPath] = ["127.0.0.1": .here, "*": .interface(2, source: [10, 0, 0, 1])]
   /// By name.
   var hostsFile: [String: [String]] = [:]
   var hasUsableInterface = true
