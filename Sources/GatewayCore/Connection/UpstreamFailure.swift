@@ -43,7 +43,8 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   public var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none.
   public var serverData: [UInt8]?
-  /// The server asked not to be tried again for so long: `Retry-After`, RFC 9110 section 10.2.3. Nil when it did not.
+  /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
+  /// said nothing.
   public var retryAfter: Duration?
 
   public init(

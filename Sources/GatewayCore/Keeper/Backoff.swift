@@ -8,7 +8,8 @@
 /// | lost, unreachable … | 1 | 2 | 4 | 8 | 16 | 30 |
 /// | refused by the upstream | 30 | 60 | 120 | 240 | 480 | 600 |
 ///
-/// Drawing from the whole range spreads the clients of a restarted server evenly. The counters start anew only after a
+/// Drawing from the whole range spreads the clients of a restarted server evenly. A server that refuses is in no hurry to
+/// see us again: its delays are drawn from the upper half of the range. The counters start anew only after a
 /// connection that lasted for `stable`: one that connects and drops again keeps slowing down. Refusals are counted apart,
 /// so that an unreachable spell between two refusals does not hasten the next one. With `attempts` set, each series of so
 /// many failures, refusals aside, is followed by `rest`, and the next series begins with `base` again.
@@ -46,7 +47,7 @@ public struct Backoff: Equatable, Sendable {
     if reason.isRefusal {
       refusals += 1
       let bound = Self.bound(attempt: refusals, base: settings.refusedBase, cap: settings.refusedCap)
-      return Self.delay(bound: bound, fraction: fraction)
+      return Self.delay(bound: bound, fraction: (1 + fraction) / 2)
     }
     losses += 1
     let position = settings.attempts > 0 ? (losses - 1) % settings.attempts + 1 : losses
