@@ -10,7 +10,7 @@ import time
 import pytest
 
 from chat import ChatServer
-from patience import within
+from patience import FACTOR
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 numbers = itertools.count()
@@ -87,9 +87,10 @@ async def scene(cable, far_server, daemons):
     return daemon, client
 
 
-async def transition(client, state):
-    """The transition to a state, and how long it took, in milliseconds."""
+async def transition(client, state, action=lambda: None):
+    """The transition to a state that an action causes, and how long both took together, in milliseconds."""
     began = time.monotonic()
+    action()
     last = (await client.state_until(state))[-1]
     return last, (time.monotonic() - began) * 1000
 
@@ -98,8 +99,7 @@ async def transition(client, state):
 async def test_a_cut_link_is_offline_at_once_and_connected_again_at_once(cable, scene, end):
     """`near`: the daemon's own device is shut down. `far`: it loses its carrier."""
     daemon, client = scene
-    cable.set("down", end)
-    state, noticed = await transition(client, "disconnected")
+    state, noticed = await transition(client, "disconnected", lambda: cable.set("down", end))
     assert state["reason"] == "offline", state
     generation, sent = (await daemon.connection())["generation"], cable.sent()
     # Ten times as long as the longest back-off of the tests.
@@ -109,25 +109,24 @@ async def test_a_cut_link_is_offline_at_once_and_connected_again_at_once(cable, 
     assert (connection["state"], connection["rule"], connection["reason"]) == ("disconnected", "offline", "offline")
     if end == "near":
         assert cable.sent() == sent
-    cable.set("up", end)
-    _, back = await transition(client, "connected")
+    _, back = await transition(client, "connected", lambda: cable.set("up", end))
     print(f"link down ({end} end): offline after {noticed:.0f} ms; no attempt in 2 s; "
           f"link up: connected after {back:.0f} ms")
-    assert noticed < 1000 and back < 5000, (noticed, back)
+    assert noticed < 1000 * FACTOR and back < 5000 * FACTOR, (noticed, back)
 
 
 async def test_a_changed_address_makes_the_server_be_asked_and_the_link_be_replaced(cable, scene):
     daemon, client = scene
+    # Without this the kernel takes the second address of a network away together with the first.
+    ip("netns", "exec", cable.near, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/conf/near/promote_secondaries")
     ip("-n", cable.near, "address", "add", "10.77.0.3/24", "dev", "near")
-    ip("-n", cable.near, "address", "delete", "10.77.0.2/24", "dev", "near")
-    # The route stays by the second address, or is back within the flurry; the link's own address is gone.
-    subprocess.run(["ip", "-n", cable.near, "address", "add", "10.77.0.3/24", "dev", "near"], check=False,
-                   capture_output=True, timeout=10)
-    state, noticed = await transition(client, "disconnected")
-    assert state["reason"] in ("heartbeat", "offline"), state
+    state, noticed = await transition(
+        client, "disconnected", lambda: ip("-n", cable.near, "address", "delete", "10.77.0.2/24", "dev", "near"))
+    assert state["reason"] == "heartbeat", state
     _, back = await transition(client, "connected")
     print(f"address changed: {state['reason']} after {noticed:.0f} ms, connected {back:.0f} ms later")
-    assert noticed < 3000
+    # What `probe_timeout` says, and what it takes to notice.
+    assert 400 <= noticed < 3000 * FACTOR, noticed
 
 
 async def test_a_link_that_survives_a_change_of_the_network_stays(cable, scene):
