@@ -127,6 +127,7 @@ public final class Connection {
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     hold = nil
+    schedule.ordered(at: context.time.now, context.budget)
     try apply(.connect)
     review()
   }
