@@ -120,7 +120,12 @@ private let refusals: [(response: String, outcome: WebSocketUpgrade.Outcome)] = 
     agreement.replacing("\r\n\r\n", with: "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n"),
     failed(
       UpstreamFailure(
-        .protocolError, "the server chose a WebSocket extension or subprotocol that was not offered", status: 101))
+        .protocolError, "the server chose a WebSocket extension or a parameter that was not offered", status: 101))
+  ),
+  (
+    agreement.replacing("\r\n\r\n", with: "\r\nSec-WebSocket-Protocol: chat\r\n\r\n"),
+    failed(
+      UpstreamFailure(.protocolError, "the server chose a WebSocket subprotocol that was not offered", status: 101))
   ),
 ]
 
