@@ -9,9 +9,14 @@ final class Daemon {
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
   private let dialer: WebSocketDialer
+  private let requester: CurlRequester
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
+  /// Nil where the kernel or a sandbox does not allow it.
+  private let suspends: SuspendWatch?
+  /// Why the network is not watched; nil when it is.
+  private let blindness: SystemError?
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
   private var isStopping = false
@@ -32,7 +37,10 @@ final class Daemon {
     log = parts.log
     gateway = parts.gateway
     dialer = parts.dialer
+    requester = parts.requester
     server = parts.server
+    suspends = parts.suspends
+    blindness = parts.blindness
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
       environment: environment)
@@ -69,7 +77,10 @@ extension Daemon {
     let log: Log
     let gateway: Gateway
     let dialer: WebSocketDialer
+    let requester: CurlRequester
     let server: LocalServer
+    let suspends: SuspendWatch?
+    let blindness: SystemError?
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
@@ -82,14 +93,25 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
+      requester = CurlRequester(multi: dialer.multi)
       let kind = SocketIOKind(
-        dialer: dialer, requester: CurlRequester(multi: dialer.multi), credentials: FileCredentialReader(),
-        timers: loop.timers, time: loop.time, random: random)
+        dialer: dialer, requester: requester, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time,
+        random: random)
+      let network: NetlinkObserver?
+      do throws(SystemError) {
+        network = try NetlinkObserver(loop: loop)
+        blindness = nil
+      } catch {
+        network = nil
+        blindness = error
+      }
+      suspends = try? SuspendWatch(loop: loop)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
+          network: network,
           residentBytes: { ResidentMemory.bytes }))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
@@ -97,6 +119,7 @@ extension Daemon {
 
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
+    suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
@@ -109,6 +132,7 @@ extension Daemon {
   }
 
   private func announceStart() {
+    if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     log.record(
@@ -166,8 +190,10 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the dialer's `farewellLimit`, which began when the gateway closed its links.
-      return dialer.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
+      return dialer.whenQuiet { [unowned self] in
+        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      }
     }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
   }

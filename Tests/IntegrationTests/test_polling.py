@@ -367,3 +367,15 @@ async def test_when_every_transport_fails_each_is_named(daemons, peer):
     assert state["detail"] == (
         "websocket: the server answered HTTP 502 Bad Gateway instead of opening a WebSocket; "
         "polling: the server answered HTTP 404 instead of an Engine.IO handshake")
+
+
+async def test_a_stopping_daemon_sends_its_goodbye_by_polling(daemons, poller):
+    daemon = await daemons(POLLING)
+    client = await daemon.client()
+    await client.call("subscribe", url=poller.url)
+    await poller.session()
+    stopping = asyncio.ensure_future(daemon.stop())
+    goodbye = await poller.post()
+    assert goodbye.body == b"41\x1e1"
+    goodbye.answer()
+    await stopping
