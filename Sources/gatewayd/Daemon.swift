@@ -9,6 +9,7 @@ final class Daemon {
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
   private let dialer: WebSocketDialer
+  private let credentials: SystemCredentialReader
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
@@ -32,6 +33,7 @@ final class Daemon {
     log = parts.log
     gateway = parts.gateway
     dialer = parts.dialer
+    credentials = parts.credentials
     server = parts.server
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
@@ -52,6 +54,7 @@ final class Daemon {
       gateway.start()
       announceStart()
       let code = try loop.run()
+      credentials.stop()
       log.flush()
       return ExitStatus(rawValue: code) ?? .software
     } catch {
@@ -69,6 +72,7 @@ extension Daemon {
     let log: Log
     let gateway: Gateway
     let dialer: WebSocketDialer
+    let credentials: SystemCredentialReader
     let server: LocalServer
 
     init(
@@ -82,8 +86,9 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
+      credentials = SystemCredentialReader(loop: loop, environment: environment)
       let kind = SocketIOKind(
-        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+        dialer: dialer, credentials: credentials, timers: loop.timers, time: loop.time, random: random)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
@@ -97,6 +102,7 @@ extension Daemon {
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
     gateway.onClose = { [unowned self] in server.close($0) }
+    credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
     server.onTrouble = { [unowned self] trouble in

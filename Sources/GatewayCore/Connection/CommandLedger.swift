@@ -20,6 +20,9 @@ struct CommandLedger {
   /// Nothing is queued and nothing is awaited.
   var isIdle: Bool { queue.isEmpty && flights.isEmpty }
 
+  /// An acknowledgement is awaited.
+  var isAwaiting: Bool { !flights.isEmpty }
+
   mutating func append(_ command: Command) throws(QueueFull) { try queue.append(command) }
 
   mutating func popFirst() -> Command? { queue.popFirst() }

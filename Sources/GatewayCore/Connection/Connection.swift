@@ -193,7 +193,7 @@ public final class Connection {
   }
 
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
-  private func restart(_ failure: UpstreamFailure) {
+  func restart(_ failure: UpstreamFailure) {
     // An administrator's `disconnect` stays the reason, whatever else happens.
     let failure = hold == .requested ? UpstreamFailure(onPurpose: .requested) : failure
     urgency = .order
@@ -253,6 +253,7 @@ public final class Connection {
     health.isConfigured = specification.name != nil && hold != .withdrawn
     health.isKeptAlways = isKept
     health.lastReason = lastFailure?.reason
+    health.lastStatus = lastFailure?.status
     health.attempts = backoff.attempts
     health.lastAttemptAt = lastAttempt
     health.nextAttemptAt = nextAttempt
@@ -351,16 +352,17 @@ public final class Connection {
 
   func lost(_ failure: UpstreamFailure) {
     lastFailure = failure
-    scheduleNextAttempt(after: failure.reason)
+    scheduleNextAttempt(after: failure)
+    awaitNewCredentials(after: failure)
     transition(.lost)
-    for command in commands.failed(refused: failure.reason == .refused) {
+    for command in commands.failed(refused: failure.isRefusal) {
       settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
     }
     review()
   }
 
-  private func scheduleNextAttempt(after reason: DownReason) {
-    switch reason {
+  private func scheduleNextAttempt(after failure: UpstreamFailure) {
+    switch failure.reason {
     case .idle, .requested, .draining, .offline:
       noteEnd()
       nextAttempt = nil
@@ -368,7 +370,10 @@ public final class Connection {
       .tooLarge, .auth:
       let lasted = openedAt.map { context.time.now - $0 }
       openedAt = nil
-      nextAttempt = context.time.now + backoff.failed(reason, lasted: lasted, fraction: context.random.fraction())
+      nextAttempt =
+        context.time.now
+        + backoff.failed(
+          failure.reason, status: failure.status, lasted: lasted, fraction: context.random.fraction())
     }
   }
 

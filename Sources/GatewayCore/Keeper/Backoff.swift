@@ -36,9 +36,11 @@ public struct Backoff: Equatable, Sendable {
 
   /// An attempt failed or a link was lost. Counts it and gives the delay until the next attempt; `fraction` is a random
   /// number in 0 ..< 1.
-  public mutating func failed(_ reason: DownReason, lasted: Duration?, fraction: Double) -> Duration {
+  public mutating func failed(
+    _ reason: DownReason, status: Int? = nil, lasted: Duration?, fraction: Double
+  ) -> Duration {
     ended(lasted: lasted)
-    if reason.isRefusal {
+    if reason.isRefusal(status: status) {
       refusals += 1
       let bound = Self.bound(attempt: refusals, base: settings.refusedBase, cap: settings.refusedCap)
       return Self.delay(bound: bound, fraction: fraction)
@@ -66,9 +68,4 @@ public struct Backoff: Equatable, Sendable {
     let delay: Duration = nanoseconds < 0x1p62 ? .nanoseconds(Int64(nanoseconds)) : bound
     return max(delay, shortestDelay)
   }
-}
-
-extension DownReason {
-  /// Whether the upstream was reached and does not want us: such a reason has a slower schedule of its own.
-  public var isRefusal: Bool { self == .refused }
 }

@@ -88,13 +88,13 @@ extension KeeperRule {
     guard health.urgency != .order else { return health.now }
     let soonest = health.lastAttemptAt.map { $0 + hastenedSpacing } ?? health.now
     guard let scheduled = health.nextAttemptAt else { return soonest }
-    let weakest: Urgency = health.lastReason?.isRefusal == true ? .lease : .none
+    let weakest: Urgency = health.isRefused ? .lease : .none
     return health.urgency > weakest ? min(scheduled, soonest) : scheduled
   }
 
   private static func waitingReason(_ health: Health) -> String {
     guard let reason = health.lastReason else { return "The next attempt waits for the back-off." }
-    let schedule = reason.isRefusal ? "the slower schedule of a refusal" : "the back-off"
+    let schedule = health.isRefused ? "the slower schedule of a refusal" : "the back-off"
     return "Not connected (\(reason.rawValue)); attempt \(health.attempts + 1) waits for \(schedule)."
   }
 }

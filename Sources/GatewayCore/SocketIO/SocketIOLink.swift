@@ -29,6 +29,8 @@ final class SocketIOLink {
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
   private var isEnded = false
+  /// What was read for the first channel; the transport needs the headers and the query of it.
+  private var secrets: ConnectSecrets?
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
   private static let keptScratch = 64 << 10
@@ -69,9 +71,17 @@ final class SocketIOLink {
       && !channels.contains { $0.namespace == namespace }
   }
 
-  /// Takes a channel. Its owner hears nothing before this has returned.
-  func attach(_ channel: SocketIOChannel) {
+  /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
+    guard let wanted, let secrets else { return true }
+    return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is
+  /// dialled for it serves all.
+  func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    self.secrets = self.secrets ?? secrets
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -168,7 +178,8 @@ final class SocketIOLink {
 
   private func dial(_ revision: EngineIORevision) {
     let engine = EngineIOSocket(
-      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+      revision: revision, request: key.request(revision).adding(secrets ?? ConnectSecrets()), dialer: dialer,
+      timers: timers, time: time, receiver: self)
     self.engine = engine
     engine.dial()
   }
