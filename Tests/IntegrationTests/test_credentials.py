@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import time
+from urllib.parse import unquote
 
 import pytest
 
@@ -145,7 +146,7 @@ async def test_headers_and_query_from_files_and_commands(daemons, server, folder
     await daemon.connected(upstream="chat")
     one = (await server.joined(1))[-1]
     assert one["headers"]["authorization"] == "Bearer abc" and one["headers"]["x_team"] == "ops"
-    assert "key=a%26b c" in one["query"] and "run=it" in one["query"]
+    assert {"key=a&b c", "run=it"} <= {unquote(part) for part in one["query"].split("&")}
     assert str(folder / "bearer") in daemon.text(), "a secret that everybody can read is worth a warning"
     assert str(folder / "key") not in daemon.text()
 
