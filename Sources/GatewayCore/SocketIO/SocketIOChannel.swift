@@ -71,9 +71,12 @@ final class SocketIOChannel: UpstreamChannel {
 
   // MARK: - After a refusal
 
-  /// Whether reading the credentials again could help: once in an attempt, and only what the server has seen.
+  /// Whether reading the credentials again could help: once in an attempt, only what the server has seen, and not when
+  /// it asks for patience.
   private func mayTryAgain(after failure: UpstreamFailure) -> Bool {
-    guard firstRefusal == nil, !isJoined, session.state != .left, owner != nil, failure.isRefusal else { return false }
+    guard firstRefusal == nil, !isJoined, session.state != .left, owner != nil, failure.isRefusal,
+      failure.retryAfter == nil
+    else { return false }
     return failure.reason == .refused ? connector.credentials.isRefreshable : connector.credentials.requestIsRefreshable
   }
 
@@ -165,6 +168,9 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.leave)
   }
 
+  func checkHeartbeat() { link?.engine?.checkHeartbeat() }
+  func verify() { link?.verify() }
+
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
 
@@ -182,7 +188,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.handle(.deadlinePassed) }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil

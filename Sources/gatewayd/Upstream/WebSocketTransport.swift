@@ -80,6 +80,17 @@ final class WebSocketTransport: Transport {
   private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan) {
     guard case .open = phase else { return }
     framer?.send(kind, body)
+    flushSoon()
+  }
+
+  func probe() -> Bool {
+    guard case .open = phase, let framer else { return false }
+    framer.ping()
+    flushSoon()
+    return true
+  }
+
+  private func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
     dialer.loop.onNextTurn { [weak self] in self?.flush() }
@@ -135,6 +146,7 @@ final class WebSocketTransport: Transport {
     framer = WebSocketFramer(messageLimit: request.messageLimit, random: dialer.random, output: queue) {
       [unowned self] kind, body in deliver(kind, body)
     }
+    framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
     receiver?.transportOpened(facts, headers: headers)
