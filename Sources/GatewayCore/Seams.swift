@@ -108,6 +108,10 @@ public protocol Transport: AnyObject {
   func send(text: RawSpan)
   /// Queues one binary message.
   func send(binary: RawSpan)
+  /// The same, for a sender who knows that compressing is not worth the trouble: with `compress: false` the message
+  /// leaves as it is. Transports that compress nothing need no implementation of their own.
+  func send(text: RawSpan, compress: Bool)
+  func send(binary: RawSpan, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
@@ -121,6 +125,8 @@ public protocol Transport: AnyObject {
 }
 
 extension Transport {
+  public func send(text: RawSpan, compress: Bool) { send(text: text) }
+  public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
   /// For a transport whose peer is heard of often enough by itself.
   public func probe() -> Bool { false }
 }

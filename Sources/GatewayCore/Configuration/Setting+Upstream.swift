@@ -30,6 +30,7 @@ extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
     requestSettings + timeSettings + messageSettings + credentialSettings
+      + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
   }
@@ -116,6 +117,19 @@ extension Setting<RefreshSettings> {
         "Shortest time before the end, and between two readings. A token that lives for less than twice as long is read at half of its life."
       ),
       Setting("most", \.most, .duration(milliseconds: 1_000...86_400_000), "Longest time before the end."),
+    ]
+  }
+}
+
+extension Setting<CompressionSettings> {
+  /// `compression = { … }`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "enabled", \.enabled, .flag, "Offer compressed WebSocket messages to the server? `status` shows its answer."),
+      Setting(
+        "threshold", \.threshold, .size(0...(1 << 30)),
+        "Smallest message that is compressed on its way to the server; smaller ones leave as they are."),
     ]
   }
 }

@@ -66,6 +66,8 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
 
   public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event
