@@ -13,6 +13,10 @@ final class Daemon {
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
+  /// Nil where the kernel or a sandbox does not allow it.
+  private let suspends: SuspendWatch?
+  /// Why the network is not watched; nil when it is.
+  private let blindness: SystemError?
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
   private var isStopping = false
@@ -35,6 +39,8 @@ final class Daemon {
     dialer = parts.dialer
     credentials = parts.credentials
     server = parts.server
+    suspends = parts.suspends
+    blindness = parts.blindness
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
       environment: environment)
@@ -74,6 +80,8 @@ extension Daemon {
     let dialer: WebSocketDialer
     let credentials: SystemCredentialReader
     let server: LocalServer
+    let suspends: SuspendWatch?
+    let blindness: SystemError?
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
@@ -89,11 +97,21 @@ extension Daemon {
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let kind = SocketIOKind(
         dialer: dialer, credentials: credentials, timers: loop.timers, time: loop.time, random: random)
+      let network: NetlinkObserver?
+      do throws(SystemError) {
+        network = try NetlinkObserver(loop: loop)
+        blindness = nil
+      } catch {
+        network = nil
+        blindness = error
+      }
+      suspends = try? SuspendWatch(loop: loop)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
+          network: network,
           residentBytes: { ResidentMemory.bytes }))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
@@ -101,6 +119,7 @@ extension Daemon {
 
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
+    suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
     credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }
@@ -114,6 +133,7 @@ extension Daemon {
   }
 
   private func announceStart() {
+    if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     log.record(

@@ -35,6 +35,7 @@ final class FakeUpstream: UpstreamKind {
 
 final class FakeConnector: UpstreamConnector {
   let kind = "fake"
+  var hosts: [String] { [specification.url.host] }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
 
