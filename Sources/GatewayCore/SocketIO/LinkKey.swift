@@ -14,8 +14,10 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// Percent-encoded, without the protocol's own parameters; empty or beginning with `&`.
   private let query: String
   private let headers: [HTTPHeader]
+  /// Headers and query parameters that are read at each connect: by where from, not by value.
+  private let sources: [[SecretMember]]
   private let tls: TLSSettings
-  let auth: AuthSource
+  private let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
   private let namespaceQuery: Substring
@@ -46,6 +48,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
       secure: url.secure, host: url.host, port: url.effectivePort, path: PercentEncoding.path(settings.path))
     query = Self.query(url, settings)
     headers = Self.headers(url, settings)
+    sources = [settings.headerSources, settings.querySources]
     tls = settings.tls
     auth = settings.auth
     owner = specification.owner

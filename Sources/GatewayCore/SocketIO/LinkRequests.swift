@@ -2,6 +2,8 @@
 final class LinkRequests {
   let key: LinkKey
   private let links: SocketIOLinks
+  /// What the credentials' sources gave when the link was made: every request carries it. Nil before that.
+  var secrets: ConnectSecrets?
 
   init(key: LinkKey, links: SocketIOLinks) {
     self.key = key
@@ -12,6 +14,7 @@ final class LinkRequests {
   func request(_ transport: TransportName, _ revision: EngineIORevision, sid: String? = nil) -> DialRequest {
     let stamp = transport == .polling ? String(links.random.bits() >> 12, radix: 36) : nil
     var request = key.request(revision, transport, sid: sid, stamp: stamp)
+    if let secrets { request = request.adding(secrets) }
     let now = links.time.wallMilliseconds
     guard let cookies = links.cookies(of: key).header(path: key.endpoint.path, now: now) else { return request }
     if let own = request.headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {

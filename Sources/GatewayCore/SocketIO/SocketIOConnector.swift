@@ -3,7 +3,7 @@
 final class SocketIOConnector: UpstreamConnector {
   let key: LinkKey
   let links: SocketIOLinks
-  private let credentials: any CredentialReader
+  let credentials: UpstreamCredentials
   private let namespace: String
   private let attachmentLimit: Int
   private var revision: EngineIORevision?
@@ -12,11 +12,14 @@ final class SocketIOConnector: UpstreamConnector {
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
+  private lazy var watch = CredentialWatch(credentials, timers: links.timers)
+  let refresh: RefreshSettings
 
-  init(_ specification: UpstreamSpecification, links: SocketIOLinks, credentials: any CredentialReader) {
+  init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: SharedReadings) {
     key = LinkKey(specification)
     self.links = links
-    self.credentials = credentials
+    credentials = UpstreamCredentials(specification, readings: readings)
+    refresh = specification.settings.refresh
     namespace = specification.namespace
     attachmentLimit = specification.settings.attachments
   }
@@ -63,26 +66,14 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    watch.stop()
     let channel = SocketIOChannel(connector: self, owner: owner)
     self.channel = channel
     channel.start()
     return channel
   }
 
-  /// Calls back with the CONNECT payload of this moment, nil for none; possibly before it returns.
-  func readCredentials(_ done: @escaping (Result<[UInt8]?, CredentialProblem>) -> Void) {
-    switch key.auth {
-    case .none: done(.success(nil))
-    case .inline(let payload): done(.success(payload))
-    case .file(let path):
-      credentials.read(file: path) { content in
-        done(
-          content.flatMap { bytes in
-            Result { () throws(CredentialProblem) in try SocketIOCredentials.payload(fromFile: bytes) }
-          })
-      }
-    }
-  }
+  func awaitNewCredentials(_ done: @escaping () -> Void) { watch.start(done) }
 
   private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(

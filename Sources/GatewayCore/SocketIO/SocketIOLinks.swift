@@ -26,12 +26,16 @@ final class SocketIOLinks {
     self.random = random
   }
 
+  /// A random number in 0 ..< 1.
+  func fraction() -> Double { random.fraction() }
+
   /// How many links exist.
   var count: Int { links.values.reduce(0) { $0 + $1.count } }
 
   /// A link that can take this namespace: one that exists, else a new one. A link carries a namespace once at a time.
-  func link(for key: LinkKey, namespace: [UInt8]) -> SocketIOLink {
-    if let link = links[key]?.first(where: { $0.canCarry(namespace) }) { return link }
+  /// - Parameter sent: what its HTTP requests must have carried; nil for no matter what.
+  func link(for key: LinkKey, namespace: [UInt8], sent: ConnectSecrets? = nil) -> SocketIOLink {
+    if let link = links[key]?.first(where: { $0.canCarry(namespace) && $0.hasSent(sent) }) { return link }
     let link = SocketIOLink(id: random.uuid(), key: key, links: self)
     links[key, default: []].append(link)
     return link

@@ -16,9 +16,11 @@ final class UpstreamScene {
   }
 
   private final class NoCredentials: CredentialReader {
-    func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+    func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
       done(.failure(CredentialProblem("there are no files")))
     }
+
+    func version(of source: SecretSource) -> SecretVersion? { nil }
   }
 
   /// One frame that the daemon's side sent.
@@ -94,6 +96,10 @@ final class UpstreamScene {
     func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
       note(opened == 1 && endings.isEmpty, "an acknowledgement came while the channel was not open")
       acknowledgements.append((id, arguments.withUnsafeBytes { Array($0) }))
+    }
+
+    func channelHasNewCredentials(_ channel: any UpstreamChannel) {
+      note(false, "credentials that nobody reads changed")
     }
 
     func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
