@@ -264,7 +264,8 @@ async def serve(options):
     facts = Facts()
     server = socketio.AsyncServer(
         async_mode="asgi" if options.stack == "uvicorn" else "aiohttp", ping_interval=options.ping_interval,
-        ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*")
+        ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*",
+        **({"serializer": options.serializer} if options.serializer else {}))
     for namespace in NAMESPACES:
         server.register_namespace(Room(namespace, facts))
     if options.stack == "uvicorn":
@@ -314,6 +315,7 @@ def main():
     parser.add_argument("--max-payload", type=int, default=1_000_000)
     parser.add_argument("--ping-interval", type=float, default=25)
     parser.add_argument("--ping-timeout", type=float, default=20)
+    parser.add_argument("--serializer", help="msgpack; servers of the current line only")
     parser.add_argument("--cert")
     parser.add_argument("--key")
     parser.add_argument("--client-ca")
