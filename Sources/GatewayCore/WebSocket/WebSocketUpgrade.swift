@@ -222,7 +222,7 @@ public struct WebSocketUpgrade: Sendable {
   private static func refusal(_ head: HTTPResponseHead) -> UpstreamFailure {
     var name = "HTTP \(head.status)"
     if !head.phrase.isEmpty { name += " " + head.phrase }
-    var detail = "the server answered \(name) instead of opening a WebSocket"
+    var detail = HTTPRefusalText.sentence(head, name: name)
     if (300..<400).contains(head.status) {
       let target = head.values("location").first.flatMap(Self.hostOfLocation)
       detail = "the server redirects to \(target ?? "another place") (\(name)), which is not followed"

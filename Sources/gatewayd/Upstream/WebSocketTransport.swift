@@ -154,7 +154,7 @@ final class WebSocketTransport: Transport {
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
-      compression: compression != nil)
+      compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) })
     receiver?.transportOpened(facts, headers: upgrade.headers)
     if !rest.isEmpty { received(rest) }
   }
@@ -291,7 +291,8 @@ final class WebSocketTransport: Transport {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade):
       let failure = upgrade.ended()
-      fail(failure.failure.reason == .closed ? TransportFailure(lost ?? failure.failure) : failure)
+      let early = lost?.closing(before: "it answered the WebSocket handshake")
+      fail(failure.failure.reason == .closed ? TransportFailure(early ?? failure.failure) : failure)
     case .open:
       fail(lost ?? UpstreamFailure(.closed, "the server closed the connection without a WebSocket close frame"))
     case .leaving: release()
