@@ -23,6 +23,9 @@ public struct Configuration: Equatable, Sendable {
     settings.query = []
     settings.tls.certificate = nil
     settings.tls.key = nil
+    settings.tls.keyPassword = nil
+    settings.tls.keyPasswordFile = nil
+    settings.tls.pins = []
     return settings
   }
 }
@@ -65,6 +68,11 @@ public struct ConfiguredUpstream: Equatable, Sendable {
   public init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
+  }
+
+  /// All of its URLs, the preferred one first.
+  public var urls: [UpstreamURL] {
+    [url] + settings.alternatives
   }
 }
 

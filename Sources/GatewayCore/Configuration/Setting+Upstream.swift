@@ -6,8 +6,9 @@ extension Setting<UpstreamDraft> {
   static var declared: [Self] {
     [
       Setting(
-        "url", \.url, SettingType<String>.url.optional,
-        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`."),
+        "url", \.url, SettingType<[String]>.urls.optional,
+        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`. Of several, the next one is tried when one cannot be used."
+      ),
       Setting(
         "auth", \.settings.auth, .payload,
         "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Not together with `auth_file`."),
@@ -23,7 +24,7 @@ extension Setting<UpstreamDraft> {
 extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
-    requestSettings + timeSettings + messageSettings
+    requestSettings + proxySettings + timeSettings + messageSettings
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
   }
@@ -36,6 +37,24 @@ extension Setting<UpstreamSettings> {
       Setting(
         "transports", \.transports, .transports,
         "Transports in the order of preference. `polling` is not available in this version and is passed over."),
+    ]
+  }
+
+  private static var proxySettings: [Self] {
+    [
+      Setting(
+        "proxy", \.proxy.choice, .proxy,
+        "Proxy to the server: `http://`, `socks5://` or `socks5h://` with user and password where it wants them; `none` for no proxy. Absent: the environment's `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`."
+      ),
+      Setting(
+        "proxy_password_file", \.proxy.passwordFile, SettingType<String>.path().optional,
+        "File with the password for the proxy, read at each connect."),
+      Setting(
+        "no_proxy", \.proxy.exceptions, .exceptions,
+        "Hosts that are reached without a proxy: names with all below them, addresses, networks, or `*`."),
+      Setting(
+        "redirects", \.redirects, .choice,
+        "Which redirects are followed: none, those to the same host, or all. Never from TLS to plain text."),
     ]
   }
 
@@ -90,6 +109,16 @@ extension Setting<TLSSettings> {
       Setting(
         "server_name", \.serverName, SettingType<String>.hostName.optional,
         "Name that is asked for and checked in the certificate, instead of the URL's host."),
+      Setting("min_version", \.minimum, .choice, "Oldest version of TLS that is spoken."),
+      Setting(
+        "pins", \.pins, .pins,
+        "Hashes of public keys, such as `sha256//…` in base64. The server's key must be one of them."),
+      Setting(
+        "key_password", \.keyPassword, SettingType<String>.secret.optional,
+        "Password of the key's file. Not together with `tls.key_password_file`."),
+      Setting(
+        "key_password_file", \.keyPasswordFile, SettingType<String>.path().optional,
+        "File with the password of the key's file, read at each connect."),
     ]
   }
 }

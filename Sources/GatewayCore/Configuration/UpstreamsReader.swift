@@ -77,12 +77,27 @@ struct UpstreamsReader {
       notes.note("\(title) has no url", at: upstream.place)
       return nil
     }
-    guard let text = upstream.draft.url else { return nil }
+    guard let texts = upstream.draft.url else { return nil }
+    var urls: [UpstreamURL] = []
+    for text in texts { if let url = read(text, title, place) { urls.append(url) } }
+    guard let first = urls.first, urls.count == texts.count else { return nil }
+    for (index, url) in urls.enumerated().dropFirst() {
+      if url.canonical.path != first.canonical.path {
+        notes.note("\(title).url must have the same path, which is the namespace, in each of its URLs", at: place)
+      } else if urls[..<index].contains(where: url.isSameUpstream) {
+        notes.note("\(title).url must not name the same URL twice", at: place)
+      }
+    }
+    var settings = upstream.draft.settings
+    settings.alternatives = Array(urls.dropFirst())
+    return ConfiguredUpstream(url: first, settings: settings)
+  }
+
+  /// Nil, with the reason noted, when it cannot be used.
+  private func read(_ text: String, _ title: String, _ place: Place) -> UpstreamURL? {
     do throws(URLProblem) {
       let url = try urls.read(text)
-      guard let predicate = Self.problem(with: url) else {
-        return ConfiguredUpstream(url: url, settings: upstream.draft.settings)
-      }
+      guard let predicate = Self.problem(with: url) else { return url }
       notes.note("\(title).url \(predicate)", at: place)
     } catch {
       notes.note("\(title).url cannot be used: \(error.message)", at: place)

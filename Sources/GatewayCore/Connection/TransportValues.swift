@@ -22,14 +22,15 @@ public struct DialRequest: Hashable, Sendable {
   /// Headers beyond those that the WebSocket handshake itself needs.
   public var headers: [HTTPHeader]
   public var tls: TLSSettings
-  /// Limit for name + TCP + TLS + proxy, and again for the HTTP upgrade.
+  public var proxy: ProxySettings
+  /// Limit of each phase: name, TCP, proxy, TLS, HTTP upgrade.
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
 
   public init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
-    phaseLimit: Duration, messageLimit: Int
+    proxy: ProxySettings = ProxySettings(), phaseLimit: Duration, messageLimit: Int
   ) {
     self.secure = secure
     self.host = host
@@ -37,6 +38,7 @@ public struct DialRequest: Hashable, Sendable {
     self.target = target
     self.headers = headers
     self.tls = tls
+    self.proxy = proxy
     self.phaseLimit = phaseLimit
     self.messageLimit = messageLimit
   }
@@ -63,11 +65,14 @@ public struct TransportFacts: Equatable, Sendable {
   public var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
   public var verified: Bool
+  /// Host and port of the proxy that the connection goes through; nil without one.
+  public var proxy: String?
 
-  public init(name: String, tlsVersion: String?, verified: Bool) {
+  public init(name: String, tlsVersion: String?, verified: Bool, proxy: String? = nil) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
+    self.proxy = proxy
   }
 }
 

@@ -10,11 +10,16 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     var path: String
   }
 
-  let endpoint: Endpoint
+  private(set) var endpoint: Endpoint
   /// Percent-encoded, without the protocol's own parameters; empty or beginning with `&`.
   private let query: String
-  private let headers: [HTTPHeader]
+  private var headers: [HTTPHeader]
   private let tls: TLSSettings
+  private let proxy: ProxySettings
+  /// Which redirects are followed.
+  let redirects: RedirectPolicy
+  /// The upstream's other URLs, in their order; they have none themselves.
+  let alternatives: [LinkKey]
   let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
@@ -34,6 +39,14 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     query = Self.query(url, settings)
     headers = Self.headers(url, settings)
     tls = settings.tls
+    proxy = settings.proxy
+    redirects = settings.redirects
+    alternatives = settings.alternatives.map { url in
+      var other = specification
+      other.url = url
+      other.settings.alternatives = []
+      return LinkKey(other)
+    }
     auth = settings.auth
     owner = specification.owner
     namespaceQuery = specification.namespace.drop { $0 != "?" }
@@ -45,12 +58,27 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }
   var customMirror: Mirror { Mirror(reflecting: description) }
 
+  /// Scheme, host and port, for people.
+  var server: String {
+    let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+    let isUsual = endpoint.port == (endpoint.secure ? 443 : 80)
+    return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
+  }
+
+  /// The same at the place that a server redirects to. Headers with credentials do not go to another host.
+  func moved(to target: Endpoint) -> LinkKey {
+    var moved = self
+    moved.endpoint = target
+    if target.host != endpoint.host { moved.headers.removeAll { $0.isCredential } }
+    return moved
+  }
+
   /// What to dial in order to speak a revision. Engine.IO protocol, section "Handshake".
   func request(_ revision: EngineIORevision) -> DialRequest {
     DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
       target: endpoint.path + "?EIO=\(revision.rawValue)&transport=websocket" + query, headers: headers, tls: tls,
-      phaseLimit: phaseLimit, messageLimit: messageLimit)
+      proxy: proxy, phaseLimit: phaseLimit, messageLimit: messageLimit)
   }
 
   private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {
@@ -71,4 +99,9 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     let value = "Basic " + String(decoding: encoded, as: UTF8.self)
     return settings.headers + [HTTPHeader(name: "Authorization", value: value)]
   }
+}
+
+extension HTTPHeader {
+  /// Whether it proves who we are.
+  var isCredential: Bool { ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased()) }
 }

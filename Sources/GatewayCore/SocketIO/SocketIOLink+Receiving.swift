@@ -19,12 +19,15 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   func engineEnded(_ failure: TransportFailure) {
+    var failure = failure
+    failure.failure.retryAfter = retryAfter(failure)
+    if isRedirected(failure) { return }
     if case .dialling = detection.state, failure.failure.reason == .http,
       EngineIORefusal(body: failure.httpBody) == .unsupportedRevision
     {
       return perform(detection.handle(.revisionRefused))
     }
-    end(EngineIORefusal.explain(failure))
+    attemptFailed(EngineIORefusal.explain(failure))
   }
 
   private func dispatch(
@@ -79,6 +82,7 @@ extension SocketIOLink: EngineIOReceiver {
   // MARK: - Namespaces
 
   private func receiveConnect(_ namespace: [UInt8], _ sid: String?) {
+    answered()
     if engine?.revision == .four {
       perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
       guard sid != nil || revision == .three else { return }
@@ -93,6 +97,7 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
+    answered()
     if detection.state == .settling, namespace.isEmpty { perform(detection.handle(.oldAnswer)) }
     if takeDueReply(namespace) { return }
     let failure = refusal.failure(.refused, namespace)

@@ -17,6 +17,10 @@ final class SocketIOLink {
   private let timers: Timers
   private let time: any TimeSource
 
+  /// Where the present attempt goes.
+  var routes: LinkRoutes
+  /// Whether the server has accepted or refused a namespace.
+  private var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
   var decoder: SocketIODecoder
@@ -40,7 +44,9 @@ final class SocketIOLink {
     dialer = links.dialer
     timers = links.timers
     time = links.time
-    detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
+    let routes = LinkRoutes(key, remembered: links.route(of: key))
+    self.routes = routes
+    detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
 
@@ -52,10 +58,10 @@ final class SocketIOLink {
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
-      return ChannelFacts(link: id, transport: engine?.transportFacts)
+      return ChannelFacts(link: id, server: routes.current.server, transport: engine?.transportFacts)
     }
     return ChannelFacts(
-      link: id, transport: engine.transportFacts,
+      link: id, server: routes.current.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
       heartbeat: (handshake.pingInterval, handshake.pingTimeout))
@@ -149,9 +155,9 @@ final class SocketIOLink {
         cancelSettling()
         guard let revision else { continue }
         for channel in channels { join(channel, revision) }
-      case .remember(let revision): links?.setRevision(revision, of: key.endpoint)
-      case .forget: links?.setRevision(nil, of: key.endpoint)
-      case .fail(let failure): end(failure)
+      case .remember(let revision): links?.setRevision(revision, of: routes.current.endpoint)
+      case .forget: links?.setRevision(nil, of: routes.current.endpoint)
+      case .fail(let failure): attemptFailed(failure)
       }
     }
   }
@@ -168,7 +174,8 @@ final class SocketIOLink {
 
   private func dial(_ revision: EngineIORevision) {
     let engine = EngineIOSocket(
-      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+      revision: revision, request: routes.current.request(revision), dialer: dialer, timers: timers, time: time,
+      receiver: self)
     self.engine = engine
     engine.dial()
   }
@@ -181,6 +188,42 @@ final class SocketIOLink {
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
     dial(revision)
+  }
+
+  // MARK: - The way
+
+  /// A namespace was accepted or refused: this is the right server.
+  func answered() {
+    guard !isAnswered else { return }
+    isAnswered = true
+    links?.setRoute(routes.index, of: key)
+  }
+
+  /// The present place has failed. As long as no namespace was answered, another URL may do better.
+  func attemptFailed(_ failure: UpstreamFailure) {
+    guard !isAnswered else { return end(failure) }
+    perform(routes.failed(failure))
+  }
+
+  /// Whether the failure is a redirect that is dealt with here.
+  func isRedirected(_ failure: TransportFailure) -> Bool {
+    guard !isAnswered, let step = routes.redirected(failure.failure, failure.headers) else { return false }
+    if case .giveUp(let conclusion) = step { attemptFailed(conclusion) } else { perform(step) }
+    return true
+  }
+
+  private func perform(_ step: LinkRoutes.Step) {
+    switch step {
+    case .dial:
+      detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
+      redial(detection.dialled)
+    case .giveUp(let failure): end(failure)
+    }
+  }
+
+  /// How long the server wants to be left alone, if it said so.
+  func retryAfter(_ failure: TransportFailure) -> Duration? {
+    RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
 
   // MARK: - The end

@@ -20,11 +20,14 @@ final class WebSocketDialer: TransportDialer {
   private var onQuiet: (() -> Void)?
 
   /// Throws when libcurl cannot be started.
-  init(loop: EventLoop, random: any RandomSource, farewellLimit: Duration = .seconds(1)) throws(SystemError) {
+  init(
+    loop: EventLoop, random: any RandomSource, environment: @escaping (String) -> String? = { _ in nil },
+    farewellLimit: Duration = .seconds(1)
+  ) throws(SystemError) {
     self.loop = loop
     self.random = random
     self.farewellLimit = farewellLimit
-    multi = try CurlMulti(loop: loop)
+    multi = try CurlMulti(loop: loop, environment: environment)
   }
 
   deinit { readBuffer.deallocate() }

@@ -136,7 +136,8 @@ final class WebSocketTransport: Transport {
       [unowned self] kind, body in deliver(kind, body)
     }
     let facts = TransportFacts(
-      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
+      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
+      proxy: connection?.proxy)
     receiver?.transportOpened(facts, headers: headers)
     if !rest.isEmpty { received(rest) }
   }
