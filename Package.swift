@@ -12,6 +12,7 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 ]
 
 let package = Package(
@@ -28,7 +29,7 @@ let package = Package(
       name: "gatewayd",
       dependencies: [
         "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
-        "CCrypto",
+        "CCrypto", "CZlib",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),

@@ -57,6 +57,8 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
 
   public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event
@@ -85,6 +87,11 @@ public protocol UpstreamChannel: AnyObject {
   func answer(_ id: UInt64, _ message: PreparedMessage)
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
+  /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
+  func checkHeartbeat()
+  /// The network may have changed, or the machine slept: asks the server for a sign of life. Without one in time the
+  /// channel ends.
+  func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
   /// Bytes accepted but not yet taken by the kernel.
@@ -122,14 +129,17 @@ public struct ChannelFacts: Equatable, Sendable {
   public var protocols: [(name: String, revision: Int)]
   /// The server's id of this connection; shown only to those who may see the connection.
   public var sid: String?
-  /// The last heartbeat's round trip in milliseconds, where our side measures one.
+  /// The last measured round trip in milliseconds.
   public var roundTrip: Double?
   public var heartbeat: (interval: Duration, timeout: Duration)?
+  /// Since the last heartbeat was heard, or the link opened.
+  public var heartbeatAge: Duration?
 
   public init(
     link: String, server: String? = nil, transport: TransportFacts? = nil,
     protocols: [(name: String, revision: Int)] = [],
-    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil
+    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
+    heartbeatAge: Duration? = nil
   ) {
     self.link = link
     self.server = server
@@ -138,13 +148,14 @@ public struct ChannelFacts: Equatable, Sendable {
     self.sid = sid
     self.roundTrip = roundTrip
     self.heartbeat = heartbeat
+    self.heartbeatAge = heartbeatAge
   }
 
   public static func == (a: Self, b: Self) -> Bool {
     a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
       && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
-      && a.heartbeat?.timeout == b.heartbeat?.timeout
+      && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
   }
 }
 

@@ -73,7 +73,8 @@ enum StatusDocument {
     if let status = failure?.status { out.member("status", status) }
     out.member("rule", connection.judgement?.rule)
     out.member("why", connection.judgement?.why)
-    out.member("attempt", connection.state == .connected ? 0 : connection.backoff.attempts)
+    out.member("attempt", connection.state == .connected ? 0 : connection.failedAttempts)
+    out.member("generation", Int(clamping: connection.generation))
     out.member("next", connection.retryIn)
   }
 
@@ -102,6 +103,8 @@ enum StatusDocument {
     out.key("verified")
     out.bool(facts?.transport?.verified ?? specification.settings.tls.verify)
     out.member("proxy", facts?.transport?.proxy)
+    out.key("compression")
+    out.bool(facts?.transport?.compression ?? false)
     out.member("sid", facts?.sid)
     out.key("rtt")
     if let roundTrip = facts?.roundTrip { out.number(roundTrip) } else { out.null() }
@@ -110,6 +113,7 @@ enum StatusDocument {
       out.object {
         $0.member("interval", heartbeat.interval.milliseconds)
         $0.member("timeout", heartbeat.timeout.milliseconds)
+        $0.member("age", facts?.heartbeatAge?.milliseconds)
       }
     } else {
       out.null()

@@ -24,12 +24,21 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
   private let namespaceQuery: Substring
+  /// Whose link it is alone; nil for a link that is shared.
+  private let exclusive: String?
   /// Limit of each phase of a handshake.
   let phaseLimit: Duration
+  /// Limit of the last one, the joining of a namespace.
+  let joinLimit: Duration
+  /// From one part of a message with attachments to the next.
+  let attachmentTimeLimit: Duration
+  /// For the server's answer when it is asked whether it is still there.
+  let probeLimit: Duration
   /// Largest message from the server, in bytes, alone or with its attachments.
   let messageLimit: Int
   /// Most attachments of a message from the server.
   let attachmentLimit: Int
+  private let compression: CompressionSettings
 
   init(_ specification: UpstreamSpecification) {
     let url = specification.url
@@ -50,9 +59,14 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     auth = settings.auth
     owner = specification.owner
     namespaceQuery = specification.namespace.drop { $0 != "?" }
+    exclusive = settings.forceNew ? "\(specification.name ?? "")\u{0}\(specification.namespace)" : nil
     phaseLimit = settings.handshake
+    joinLimit = settings.connectTimeout ?? settings.handshake
+    attachmentTimeLimit = settings.attachmentTimeout
+    probeLimit = settings.probeTimeout
     messageLimit = settings.messageLimit
     attachmentLimit = settings.attachments
+    compression = settings.compression
   }
 
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }
@@ -75,10 +89,12 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   /// What to dial in order to speak a revision. Engine.IO protocol, section "Handshake".
   func request(_ revision: EngineIORevision) -> DialRequest {
-    DialRequest(
+    var request = DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
       target: endpoint.path + "?EIO=\(revision.rawValue)&transport=websocket" + query, headers: headers, tls: tls,
       proxy: proxy, phaseLimit: phaseLimit, messageLimit: messageLimit)
+    request.compressionThreshold = compression.enabled ? compression.threshold : nil
+    return request
   }
 
   private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {

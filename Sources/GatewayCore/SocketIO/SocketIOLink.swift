@@ -14,8 +14,8 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  private let timers: Timers
-  private let time: any TimeSource
+  let timers: Timers
+  let time: any TimeSource
 
   /// Where the present attempt goes.
   var routes: LinkRoutes
@@ -32,6 +32,8 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
+  /// Runs while attachments are awaited.
+  var attachmentTimer: Timers.ID?
   private var isEnded = false
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
@@ -64,8 +66,12 @@ final class SocketIOLink {
       link: id, server: routes.current.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
-      heartbeat: (handshake.pingInterval, handshake.pingTimeout))
+      heartbeat: (handshake.pingInterval, handshake.pingTimeout),
+      heartbeatAge: engine.lastHeartbeat.map { time.now - $0 })
   }
+
+  /// Asks the server for a sign of life.
+  func verify() { engine?.verify(within: key.probeLimit) }
 
   // MARK: - Channels
 
@@ -125,20 +131,22 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
-    send(kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body)
-    for attachment in message.attachments { engine?.send(binary: attachment) }
+    send(
+      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body, compress: message.compress)
+    for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
   }
 
   /// Writes one packet's text.
   func send(
-    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = []
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
+    compress: Bool = true
   ) {
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
-    engine?.send(text: frame.span.bytes)
+    engine?.send(text: frame.span.bytes, compress: compress)
     if frame.capacity <= Self.keptScratch { scratch = frame }
   }
 
@@ -240,6 +248,7 @@ final class SocketIOLink {
   private func hangUp() {
     isEnded = true
     cancelSettling()
+    timers.cancel(attachmentTimer)
     engine?.close()
     links?.remove(self)
   }
