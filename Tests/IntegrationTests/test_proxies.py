@@ -6,7 +6,7 @@ import pytest
 
 LOGIN = ("us-er", "p4ss-w0rd")
 KINDS = ["http", "socks5", "socks5h"]
-TRANSPORTS = ["websocket"]
+TRANSPORTS = ["websocket", "polling"]
 
 
 async def down(daemon):

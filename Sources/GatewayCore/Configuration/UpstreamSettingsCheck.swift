@@ -15,6 +15,7 @@ struct UpstreamSettingsCheck {
     checkFile("tls.key_password_file", settings.tls.keyPasswordFile)
     checkFile("proxy_password_file", settings.proxy.passwordFile)
     checkPasswords(settings)
+    checkOrder("refresh.least", settings.refresh.least, "refresh.most", settings.refresh.most)
     checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
     checkOrder(
       "reconnect.refused_base", settings.reconnect.refusedBase, "reconnect.refused_cap", settings.reconnect.refusedCap)

@@ -14,16 +14,24 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// Percent-encoded, without the protocol's own parameters; empty or beginning with `&`.
   private let query: String
   private var headers: [HTTPHeader]
+  /// Headers and query parameters that are read at each connect: by where from, not by value.
+  private let sources: [[SecretMember]]
   private let tls: TLSSettings
   private let proxy: ProxySettings
   /// Which redirects are followed.
   let redirects: RedirectPolicy
   /// The upstream's other URLs, in their order; they have none themselves.
   let alternatives: [LinkKey]
-  let auth: AuthSource
+  /// Whether a redirect led to another host than the configured one, which gets no credentials in headers.
+  private(set) var isForeign = false
+  private let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
   private let namespaceQuery: Substring
+  /// In the order of preference.
+  let transports: [TransportName]
+  /// Whether a session that began with long-polling may go on as a WebSocket.
+  let upgrades: Bool
   /// Whose link it is alone; nil for a link that is shared.
   private let exclusive: String?
   /// Limit of each phase of a handshake.
@@ -47,6 +55,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
       secure: url.secure, host: url.host, port: url.effectivePort, path: PercentEncoding.path(settings.path))
     query = Self.query(url, settings)
     headers = Self.headers(url, settings)
+    sources = [settings.headerSources, settings.querySources]
     tls = settings.tls
     proxy = settings.proxy
     redirects = settings.redirects
@@ -59,6 +68,8 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     auth = settings.auth
     owner = specification.owner
     namespaceQuery = specification.namespace.drop { $0 != "?" }
+    transports = settings.transports
+    upgrades = settings.upgrade
     exclusive = settings.forceNew ? "\(specification.name ?? "")\u{0}\(specification.namespace)" : nil
     phaseLimit = settings.handshake
     joinLimit = settings.connectTimeout ?? settings.handshake
@@ -83,18 +94,41 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   func moved(to target: Endpoint) -> LinkKey {
     var moved = self
     moved.endpoint = target
-    if target.host != endpoint.host { moved.headers.removeAll { $0.isCredential } }
+    if target.host != endpoint.host {
+      moved.isForeign = true
+      moved.headers.removeAll { $0.isCredential }
+    }
     return moved
   }
 
-  /// What to dial in order to speak a revision. Engine.IO protocol, section "Handshake".
-  func request(_ revision: EngineIORevision) -> DialRequest {
+  var verifiesCertificates: Bool { tls.verify }
+
+  /// Largest packet of long-polling: the largest message as base64, with its packet type.
+  var packetLimit: Int {
+    let (size, overflow) = messageLimit.addingReportingOverflow(messageLimit / 3 + 8)
+    return overflow ? .max : size
+  }
+
+  /// What to dial in order to speak a revision by a transport; `sid` goes on with a session, `stamp` keeps caches away.
+  /// Engine.IO protocol, section "Handshake".
+  func request(
+    _ revision: EngineIORevision, _ transport: TransportName, sid: String? = nil, stamp: String? = nil
+  ) -> DialRequest {
+    var target = endpoint.path + "?EIO=\(revision.rawValue)&transport=\(transport.rawValue)"
+    if let sid { target += "&sid=" + PercentEncoding.component(sid) }
+    if let stamp { target += "&t=" + stamp }
     var request = DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
-      target: endpoint.path + "?EIO=\(revision.rawValue)&transport=websocket" + query, headers: headers, tls: tls,
-      proxy: proxy, phaseLimit: phaseLimit, messageLimit: messageLimit)
-    request.compressionThreshold = compression.enabled ? compression.threshold : nil
+      target: target + query, headers: headers, tls: tls, proxy: proxy,
+      phaseLimit: phaseLimit, messageLimit: transport == .websocket ? messageLimit : payloadLimit)
+    request.compressionThreshold = transport == .websocket && compression.enabled ? compression.threshold : nil
     return request
+  }
+
+  /// Largest body of a poll: room for two of the largest packets.
+  private var payloadLimit: Int {
+    let (size, overflow) = packetLimit.multipliedReportingOverflow(by: 2)
+    return overflow ? .max : size
   }
 
   private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {

@@ -14,6 +14,9 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
+  private let requester: (any HTTPRequester)?
+  let requests: LinkRequests
+  var choice: TransportChoice
   let timers: Timers
   let time: any TimeSource
 
@@ -44,16 +47,21 @@ final class SocketIOLink {
     self.key = key
     self.links = links
     dialer = links.dialer
-    timers = links.timers
-    time = links.time
+    requester = links.requester
     let routes = LinkRoutes(key, remembered: links.route(of: key))
     self.routes = routes
+    requests = LinkRequests(key: routes.current, links: links)
+    choice = Self.choice(routes.current, links)
+    timers = links.timers
+    time = links.time
     detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
 
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
+  /// What carries the link's messages.
+  var carrier: TransportName { engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? choice.current }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
 
@@ -81,9 +89,17 @@ final class SocketIOLink {
       && !channels.contains { $0.namespace == namespace }
   }
 
-  /// Takes a channel. Its owner hears nothing before this has returned.
-  func attach(_ channel: SocketIOChannel) {
+  /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
+    guard let wanted, let secrets = requests.secrets else { return true }
+    return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is
+  /// dialled for it serves all.
+  func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    if requests.secrets == nil { requests.secrets = secrets }
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -181,12 +197,29 @@ final class SocketIOLink {
   }
 
   private func dial(_ revision: EngineIORevision) {
+    let transport = choice.current
     let engine = EngineIOSocket(
-      revision: revision, request: routes.current.request(revision), dialer: dialer, timers: timers, time: time,
-      receiver: self)
+      revision: revision, request: requests.request(transport, revision),
+      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
     engine.dial()
   }
+
+  private func pollingDialer(_ revision: EngineIORevision) -> any TransportDialer {
+    guard let requester else { return dialer }
+    return PollingDialer(
+      revision: revision, requests: requests, requester: requester, timers: timers,
+      webSockets: choice.mayUpgrade ? dialer : nil)
+  }
+
+  /// Starts again with the transport that is the choice now.
+  func dialAgain() {
+    detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
+    redial(detection.dialled)
+  }
+
+  /// Notes that a transport carries a session.
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: routes.current.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
@@ -199,6 +232,12 @@ final class SocketIOLink {
   }
 
   // MARK: - The way
+
+  private static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
+    TransportChoice(
+      order: place.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
+  }
 
   /// A namespace was accepted or refused: this is the right server.
   func answered() {
@@ -223,8 +262,10 @@ final class SocketIOLink {
   private func perform(_ step: LinkRoutes.Step) {
     switch step {
     case .dial:
-      detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
-      redial(detection.dialled)
+      guard let links else { return }
+      requests.move(to: routes.current)
+      choice = Self.choice(routes.current, links)
+      dialAgain()
     case .giveUp(let failure): end(failure)
     }
   }

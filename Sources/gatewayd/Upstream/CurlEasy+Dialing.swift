@@ -61,16 +61,16 @@ extension CurlEasy {
 
   /// The content of a file without its line end.
   private static func secret(in path: String) throws(CurlProblem) -> String {
-    var result: Result<[UInt8], CredentialProblem> = .success([])
-    FileCredentialReader().read(file: path) { result = $0 }
-    switch result {
-    case .success(var bytes):
-      if bytes.last == 10 { bytes.removeLast() }
-      if bytes.last == 13 { bytes.removeLast() }
-      guard !bytes.contains(0) else { throw CurlProblem(kind: .noSecret, text: "the file \(path) holds a zero byte") }
-      return String(decoding: bytes, as: UTF8.self)
-    case .failure(let problem): throw CurlProblem(kind: .noSecret, text: problem.message)
+    var bytes: [UInt8]
+    do throws(CredentialProblem) {
+      bytes = try SecretFile(subject: "the password file \(path)", path: path).read().bytes
+    } catch {
+      throw CurlProblem(kind: .noSecret, text: error.message)
     }
+    if bytes.last == 10 { bytes.removeLast() }
+    if bytes.last == 13 { bytes.removeLast() }
+    guard !bytes.contains(0) else { throw CurlProblem(kind: .noSecret, text: "the file \(path) holds a zero byte") }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }

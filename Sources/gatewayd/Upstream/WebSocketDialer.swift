@@ -40,6 +40,12 @@ final class WebSocketDialer: TransportDialer {
     return transport
   }
 
+  /// A proxy that cannot be used is reported by the attempt.
+  func firstHost(of request: DialRequest) -> String {
+    let proxy = try? multi.proxies.proxy(for: request)
+    return proxy??.host ?? request.host
+  }
+
   /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
   /// from the last `close()`.
   func whenQuiet(_ body: @escaping () -> Void) {

@@ -70,7 +70,7 @@ import Testing
     var routes = LinkRoutes(Self.key(["a"], .sameHost), remembered: nil)
     let (failure, headers) = Self.redirect("http://a:8080/live/?EIO=4&token=x")
     #expect(routes.redirected(failure, headers) == .dial)
-    let request = routes.current.request(.four)
+    let request = routes.current.request(.four, .websocket)
     #expect(request.host == "a" && request.port == 8_080)
     #expect(request.target == "/live/?EIO=4&transport=websocket")
     #expect(request.headers.map(\.name) == ["X-Team", "cookie", "Authorization"])
@@ -80,7 +80,7 @@ import Testing
     var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
     let (failure, headers) = Self.redirect("https://b/socket.io/")
     #expect(routes.redirected(failure, headers) == .dial)
-    let request = routes.current.request(.four)
+    let request = routes.current.request(.four, .websocket)
     #expect(request.secure && request.host == "b" && request.port == 443)
     #expect(request.headers.map(\.name) == ["X-Team"])
   }
