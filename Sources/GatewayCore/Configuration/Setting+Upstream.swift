@@ -114,6 +114,9 @@ extension Setting<UpstreamSettings> {
   private static var messageSettings: [Self] {
     [
       Setting(
+        "parser", \.parser, .choice,
+        "How the server writes packets: `msgpack` where it uses Socket.IO's msgpack parser, else `json`."),
+      Setting(
         "attachments", \.attachments, .count(1...1_000),
         "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
       ),

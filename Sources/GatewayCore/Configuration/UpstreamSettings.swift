@@ -42,6 +42,7 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
   public var compression = CompressionSettings()
+  public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
   /// In the order of preference.
@@ -72,6 +73,14 @@ public enum RedirectPolicy: String, CaseIterable, Sendable {
   /// Only to other paths and ports of the same host.
   case sameHost = "same-host"
   case any
+}
+
+/// How the packets of Socket.IO are written; client and server have to agree beforehand.
+public enum ParserName: String, CaseIterable, Sendable {
+  /// The usual one: JSON text with binary attachments.
+  case json
+  /// MessagePack, binary included.
+  case msgpack
 }
 
 /// `keep`: whether a connection exists only while somebody uses it.

@@ -47,6 +47,8 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// Most attachments of a message from the server.
   let attachmentLimit: Int
   private let compression: CompressionSettings
+  /// How packets are written.
+  let parser: ParserName
 
   init(_ specification: UpstreamSpecification) {
     let url = specification.url
@@ -78,6 +80,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     messageLimit = settings.messageLimit
     attachmentLimit = settings.attachments
     compression = settings.compression
+    parser = settings.parser
   }
 
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }

@@ -51,13 +51,13 @@ final class SocketIOConnector: UpstreamConnector {
 
   func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
     let message = try SocketIOMessage.event(
-      event, args: args, attachmentLimit: attachmentLimit, revision: revision)
+      event, args: args, attachmentLimit: attachmentLimit, revision: revision, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: acknowledged) { throw problem }
     return message
   }
 
   func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit)
+    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: true) { throw problem }
     return message
   }
@@ -80,7 +80,8 @@ final class SocketIOConnector: UpstreamConnector {
   private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
-      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, transport: transport, limit: sizeLimit)
+      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, transport: transport, limit: sizeLimit,
+      parser: key.parser)
   }
 
   /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.

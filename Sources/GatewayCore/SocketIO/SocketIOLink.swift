@@ -157,6 +157,7 @@ final class SocketIOLink {
     _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
     compress: Bool = true
   ) {
+    if key.parser == .msgpack { return send(msgpack: kind, namespace, ack: ack, body: body, compress: compress) }
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
@@ -164,6 +165,22 @@ final class SocketIOLink {
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
     engine?.send(text: frame.span.bytes, compress: compress)
     if frame.capacity <= Self.keptScratch { scratch = frame }
+  }
+
+  /// A CONNECT's body is JSON as the credentials were read; every other one was prepared as MessagePack.
+  private func send(
+    msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, body: [UInt8], compress: Bool
+  ) {
+    var data = body
+    if kind == .connect, !body.isEmpty {
+      guard let payload = try? MsgpackWriter.write(body.span.bytes, binaryLimit: key.attachmentLimit) else {
+        return end(UpstreamFailure(.auth, "the credentials hold a value that the msgpack parser cannot send"))
+      }
+      data = payload
+    }
+    var output = MsgpackOutput()
+    MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
+    engine?.send(binary: output.bytes, compress: compress)
   }
 
   // MARK: - The revision

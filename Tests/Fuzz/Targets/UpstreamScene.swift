@@ -132,9 +132,10 @@ final class UpstreamScene {
   var dialCount: Int { dialer.lines.count }
   var pendingTimers: Int { timers.count }
 
-  func dial(_ namespace: String) -> Connection {
+  func dial(_ namespace: String, parser: ParserName = .json) -> Connection {
     var settings = UpstreamSettings()
     settings.messageLimit = 1 << 20
+    settings.parser = parser
     let specification = UpstreamSpecification(
       name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: namespace, settings: settings, owner: nil)
     let connection = Connection(kind.connector(for: specification))

@@ -74,6 +74,7 @@ struct ConfigurationSettingTests {
     Change("attachment_timeout", #""7s""#) { $0.attachmentTimeout = .seconds(7) },
     Change("force_new", "true") { $0.forceNew = true },
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
+    Change("parser", #""msgpack""#) { $0.parser = .msgpack },
     Change("attachments", "11") { $0.attachments = 11 },
     Change("compression.enabled", "false") { $0.compression.enabled = false },
     Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
