@@ -23,13 +23,14 @@ let package = Package(
   ],
   targets: systemModules + [
     .target(name: "CLinux"),
+    .target(name: "CNetlink"),
     .target(name: "CToml", cxxSettings: [.unsafeFlags(["-std=c++17"])]),
     .target(name: "GatewayCore", swiftSettings: strict),
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
-        "CCrypto", "CZlib",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
+        "CWslay", "CCrypto", "CZlib",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),

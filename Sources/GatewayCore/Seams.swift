@@ -98,6 +98,13 @@ public protocol TransportDialer: AnyObject {
   /// Starts one attempt. `receiver` hears `transportOpened` at most once and `transportClosed` exactly once, never
   /// before this method has returned, and nothing after `transportClosed` or after `Transport.close()`.
   func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport
+  /// The host that a request would connect to first, a name or an address: the server's, or that of the proxy before it.
+  func firstHost(of request: DialRequest) -> String
+}
+
+extension TransportDialer {
+  /// For dialers that know no proxies.
+  public func firstHost(of request: DialRequest) -> String { request.host }
 }
 
 /// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.

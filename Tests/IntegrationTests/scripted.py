@@ -123,7 +123,14 @@ class Link:
         await self.raw(frame(BINARY, payload))
 
     async def frame(self):
-        """The next frame, whatever it is: its first byte and its payload."""
+        """The next frame other than a ping, which is answered: its first byte and its payload."""
+        while True:
+            first, payload = await self._any_frame()
+            if first & 0x0F != PING:
+                return first, payload
+            await self.raw(frame(PONG, payload))
+
+    async def _any_frame(self):
         head = await self.reader.readexactly(2)
         assert head[1] & 0x80, "a client's frame must be masked"
         length = head[1] & 0x7F
@@ -139,7 +146,7 @@ class Link:
     async def _message(self):
         kind, parts = None, []
         while True:
-            first, payload = await self.frame()
+            first, payload = await self._any_frame()
             opcode = first & 0x0F
             if opcode == CLOSE:
                 with contextlib.suppress(ConnectionError):

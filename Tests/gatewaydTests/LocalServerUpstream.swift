@@ -31,6 +31,7 @@ final class LocalServerUpstream: UpstreamKind {
   }
 
   private final class Connector: UpstreamConnector {
+    let hosts = ["nowhere.example"]
     let kind = "test"
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }

@@ -68,12 +68,17 @@ public struct TransportFacts: Equatable, Sendable {
   public var verified: Bool
   /// Whether the server agreed to compressed messages.
   public var compression: Bool
+  /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
+  public var address: String?
 
-  public init(name: String, tlsVersion: String?, verified: Bool, compression: Bool = false) {
+  public init(
+    name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil
+  ) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
     self.compression = compression
+    self.address = address
   }
 }
 

@@ -32,6 +32,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
 public protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }
+  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
+  /// futile when there is a way to none of them.
+  var hosts: [String] { get }
 
   /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
   /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).

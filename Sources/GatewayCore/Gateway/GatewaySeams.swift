@@ -6,12 +6,14 @@ public struct GatewaySeams {
   public var urls: any URLReader
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
+  /// Nil where the network cannot be watched: every upstream counts as reachable then.
+  public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int
+    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil, residentBytes: @escaping () -> Int
   ) {
     self.time = time
     self.timers = timers
@@ -19,6 +21,7 @@ public struct GatewaySeams {
     self.urls = urls
     self.kinds = kinds
     self.loader = loader
+    self.network = network
     self.residentBytes = residentBytes
   }
 }

@@ -73,7 +73,8 @@ enum ResultSchemas {
     .sometimes("compression", .boolean, "Whether the server agreed to compressed WebSocket messages."),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(
-      "heartbeat", .optional(
+      "heartbeat",
+      .optional(
         .object([
           .always("interval", .count), .always("timeout", .count),
           .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),
