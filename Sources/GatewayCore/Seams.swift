@@ -107,7 +107,7 @@ extension TransportDialer {
   public func firstHost(of request: DialRequest) -> String { request.host }
 }
 
-/// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.
+/// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in order.
 public protocol Transport: AnyObject {
   /// Queues one text message. Never blocks; bytes that the socket does not take now are kept.
   func send(text: RawSpan)
@@ -140,6 +140,7 @@ extension Transport {
 public protocol TransportReceiver: AnyObject {
   /// `headers` are those of the server's answer to the opening request, names in lower case; they may hold secrets.
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
+  func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
   /// The peer answered the last `probe()`.
@@ -149,6 +150,8 @@ public protocol TransportReceiver: AnyObject {
 }
 
 extension TransportReceiver {
+  /// A WebSocket stays one.
+  public func transportNoticed(_ notice: TransportNotice) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
 }

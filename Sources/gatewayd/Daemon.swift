@@ -9,6 +9,7 @@ final class Daemon {
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
   private let dialer: WebSocketDialer
+  private let requester: CurlRequester
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
@@ -36,6 +37,7 @@ final class Daemon {
     log = parts.log
     gateway = parts.gateway
     dialer = parts.dialer
+    requester = parts.requester
     server = parts.server
     suspends = parts.suspends
     blindness = parts.blindness
@@ -75,6 +77,7 @@ extension Daemon {
     let log: Log
     let gateway: Gateway
     let dialer: WebSocketDialer
+    let requester: CurlRequester
     let server: LocalServer
     let suspends: SuspendWatch?
     let blindness: SystemError?
@@ -90,8 +93,10 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
+      requester = CurlRequester(multi: dialer.multi)
       let kind = SocketIOKind(
-        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+        dialer: dialer, requester: requester, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time,
+        random: random)
       let network: NetlinkObserver?
       do throws(SystemError) {
         network = try NetlinkObserver(loop: loop)
@@ -185,8 +190,10 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the dialer's `farewellLimit`, which began when the gateway closed its links.
-      return dialer.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
+      return dialer.whenQuiet { [unowned self] in
+        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      }
     }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
   }

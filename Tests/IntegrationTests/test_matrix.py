@@ -18,7 +18,7 @@ SERVERS = {
 TRANSPORTS = {
     "websocket": ({"transports": ["websocket"]}, "websocket"),
     "polling": ({"transports": ["polling"]}, "polling"),
-    "polling→websocket": ({"transports": ["polling", "websocket"]}, "websocket"),
+    "upgraded": ({"transports": ["polling", "websocket"]}, "websocket"),
 }
 """The settings, and what `status` shows in the end."""
 

@@ -35,8 +35,12 @@ extension Setting<UpstreamSettings> {
       Setting("headers", \.headers, .headers, "Added to every HTTP request."),
       Setting("query", \.query, .query, "Added to the query of every HTTP request."),
       Setting(
-        "transports", \.transports, .transports,
-        "Transports in the order of preference. `polling` is not available in this version and is passed over."),
+        "transports", \.transports, SettingType<TransportName>.choices,
+        "Transports in the order of preference. The next one is tried when one fails; what worked is tried first the next time."
+      ),
+      Setting(
+        "upgrade", \.upgrade, .flag,
+        "Go on over a WebSocket where a session began with long-polling and `transports` names both?"),
     ]
   }
 

@@ -33,8 +33,10 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var compression = CompressionSettings()
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
-  /// In the order of preference. A transport that the daemon does not have is passed over.
+  /// In the order of preference.
   public var transports: [TransportName] = [.websocket, .polling]
+  /// Whether a session that began with long-polling may go on over a WebSocket.
+  public var upgrade = true
   public init() {}
 }
 

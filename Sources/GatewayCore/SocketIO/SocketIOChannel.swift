@@ -51,11 +51,14 @@ final class SocketIOChannel: UpstreamChannel {
   func linkReady(
     _ entry: SocketIOSession.Entry, revision: EngineIORevision, maxPayload: Int?, nextAck: UInt64
   ) {
-    connector.learn(revision: revision, maxPayload: maxPayload)
+    connector.learn(revision: revision, maxPayload: maxPayload, transport: link?.carrier ?? .websocket)
     namespace = connector.wireNamespace(revision)
     acks = PendingAcks(next: nextAck)
     handle(.linkReady(entry))
   }
+
+  /// The link goes on over a WebSocket.
+  func transportSwitched() { connector.transport = .websocket }
 
   func handle(_ event: SocketIOSession.Event) { perform(session.handle(event)) }
 

@@ -7,6 +7,8 @@ final class SocketIOConnector: UpstreamConnector {
   private let namespace: String
   private let attachmentLimit: Int
   private var revision: EngineIORevision?
+  /// What carries messages now, or did the last time.
+  var transport = TransportName.websocket
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
@@ -20,7 +22,7 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   var kind: String { "socketio" }
-  var hosts: [String] { [links.dialer.firstHost(of: key.request(revision ?? .four))] }
+  var hosts: [String] { [links.dialer.firstHost(of: key.request(revision ?? .four, .websocket))] }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {
@@ -36,8 +38,9 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   /// The link's handshake, each time a channel of this connection is about to join.
-  func learn(revision: EngineIORevision, maxPayload: Int?) {
+  func learn(revision: EngineIORevision, maxPayload: Int?, transport: TransportName) {
     self.revision = revision
+    self.transport = transport
     sizeLimit = maxPayload ?? revision.usualPayloadLimit
   }
 
@@ -84,7 +87,7 @@ final class SocketIOConnector: UpstreamConnector {
   private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
-      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, limit: sizeLimit)
+      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, transport: transport, limit: sizeLimit)
   }
 
   /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.

@@ -1,14 +1,15 @@
-/// Socket.IO servers, 1.x to 4.x, over WebSocket.
+/// Socket.IO servers, 1.x to 4.x, over WebSocket or long-polling.
 public final class SocketIOKind: UpstreamKind {
   public let schemes = ["http", "https", "ws", "wss"]
   private let links: SocketIOLinks
   private let credentials: any CredentialReader
 
+  /// Without a `requester` long-polling is passed over.
   public init(
-    dialer: any TransportDialer, credentials: any CredentialReader, timers: Timers, time: any TimeSource,
-    random: any RandomSource
+    dialer: any TransportDialer, requester: (any HTTPRequester)?, credentials: any CredentialReader, timers: Timers,
+    time: any TimeSource, random: any RandomSource
   ) {
-    links = SocketIOLinks(dialer: dialer, timers: timers, time: time, random: random)
+    links = SocketIOLinks(dialer: dialer, requester: requester, timers: timers, time: time, random: random)
     self.credentials = credentials
   }
 

@@ -1,7 +1,19 @@
 /// What a server sends, on its way to the channels. Whatever breaks the protocol ends the link.
 extension SocketIOLink: EngineIOReceiver {
   func engineOpened(_ handshake: EngineIOHandshake) {
-    perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
+    if let revision = engine?.shownRevision {
+      perform(detection.handle(.shownHandshake(revision)))
+    } else {
+      perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
+    }
+    if revision != nil || detection.state == .settling { transportWorks(choice.current) }
+  }
+
+  func engineHeard(_ headers: [HTTPHeader]) { requests.heard(headers) }
+
+  func engineSwitched() {
+    transportWorks(.websocket)
+    for channel in channels { channel.transportSwitched() }
   }
 
   func engineReceived(text: RawSpan, from start: Int) {
@@ -20,14 +32,18 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   func engineEnded(_ failure: TransportFailure) {
-    if case .dialling = detection.state, failure.failure.reason == .http,
-      EngineIORefusal(body: failure.httpBody) == .unsupportedRevision
-    {
+    requests.heard(failure.headers)
+    let explained = EngineIORefusal.explain(failure, choice.current)
+    guard case .dialling = detection.state else { return end(explained) }
+    if failure.failure.reason == .http, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
       return perform(detection.handle(.revisionRefused))
     }
-    let explained = EngineIORefusal.explain(failure)
-    let isOpening = engine?.transportFacts != nil && engine?.handshake == nil
-    end(isOpening ? explained.closing(before: "its Engine.IO handshake") : explained)
+    let isOpen = engine?.transportFacts != nil && choice.current == .websocket
+    let told = isOpen ? explained.closing(before: "its Engine.IO handshake") : explained
+    switch choice.failed(told, beforeHTTP: failure.isBeforeHTTP) {
+    case .tryNext: dialAgain()
+    case .giveUp(let conclusion): end(conclusion)
+    }
   }
 
   /// Half a message must not be kept for ever: the next part comes in time or the link ends.

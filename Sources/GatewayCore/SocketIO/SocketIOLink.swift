@@ -14,6 +14,9 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
+  private let requester: (any HTTPRequester)?
+  let requests: LinkRequests
+  var choice: TransportChoice
   let timers: Timers
   let time: any TimeSource
 
@@ -40,6 +43,11 @@ final class SocketIOLink {
     self.key = key
     self.links = links
     dialer = links.dialer
+    requester = links.requester
+    requests = LinkRequests(key: key, links: links)
+    choice = TransportChoice(
+      order: key.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: key.endpoint), upgrades: key.upgrades)
     timers = links.timers
     time = links.time
     detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
@@ -48,6 +56,8 @@ final class SocketIOLink {
 
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
+  /// What carries the link's messages.
+  var carrier: TransportName { engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? choice.current }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
 
@@ -175,11 +185,29 @@ final class SocketIOLink {
   }
 
   private func dial(_ revision: EngineIORevision) {
+    let transport = choice.current
     let engine = EngineIOSocket(
-      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+      revision: revision, request: requests.request(transport, revision),
+      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
     engine.dial()
   }
+
+  private func pollingDialer(_ revision: EngineIORevision) -> any TransportDialer {
+    guard let requester else { return dialer }
+    return PollingDialer(
+      revision: revision, requests: requests, requester: requester, timers: timers,
+      webSockets: choice.mayUpgrade ? dialer : nil)
+  }
+
+  /// Starts again with the transport that is the choice now.
+  func dialAgain() {
+    detection = RevisionDetection(remembered: links?.revision(of: key.endpoint))
+    redial(detection.dialled)
+  }
+
+  /// Notes that a transport carries a session.
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: key.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {

@@ -23,15 +23,19 @@ enum SocketIOMessage {
   }
 
   /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
-  /// travel separately.
+  /// travel separately; by long-polling each counts as it stands in a POST of its own.
   static func problem(
-    withSizeOf message: PreparedMessage, namespace: [UInt8], ackDigits: Int, revision: EngineIORevision?, limit: Int?
+    withSizeOf message: PreparedMessage, namespace: [UInt8], ackDigits: Int, revision: EngineIORevision?,
+    transport: TransportName, limit: Int?
   ) -> MessageProblem? {
     guard let limit else { return nil }
     let prefix = revision == .three ? 1 : 0
-    let largest = message.attachments.reduce(
-      SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
-    ) { max($0, $1.count + prefix) }
+    let size: (Int, Bool) -> Int = { count, isBinary in
+      guard transport == .polling else { return count }
+      return PollingOutbox.size(ofMessage: count, isBinary: isBinary, revision ?? .four)
+    }
+    let text = SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
+    let largest = message.attachments.reduce(size(text, false)) { max($0, size($1.count + prefix, true)) }
     return largest > limit ? .tooLarge(limit: limit, size: largest) : nil
   }
 

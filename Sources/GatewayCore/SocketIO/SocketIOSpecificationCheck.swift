@@ -36,9 +36,6 @@ enum SocketIOSpecificationCheck {
     let settings = specification.settings
     guard !specification.url.host.isEmpty else { return "the URL names no host" }
     guard settings.path.hasPrefix("/") else { return "the HTTP path begins with /" }
-    guard settings.transports.contains(.websocket) else {
-      return "of the transports only websocket is available in this version"
-    }
     if specification.url.userInfo != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" })
     {
       return "the URL has a user name and the configuration an Authorization header: only one of them can be sent"

@@ -118,7 +118,7 @@ final class UpstreamScene {
   init() {
     timers = Timers(time: clock)
     kind = SocketIOKind(
-      dialer: dialer, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
+      dialer: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
   }
 
   /// The newest transport.

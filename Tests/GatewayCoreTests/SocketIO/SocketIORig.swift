@@ -161,6 +161,7 @@ final class SocketIORig {
   let timers: Timers
   let dialer = FakeTransportDialer()
   let credentials = FakeCredentials()
+  let requester = FakeRequester()
   let kind: SocketIOKind
 
   static let handshake = #"0{"sid":"engine","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000}"#
@@ -169,7 +170,8 @@ final class SocketIORig {
 
   init() {
     timers = Timers(time: time)
-    kind = SocketIOKind(dialer: dialer, credentials: credentials, timers: timers, time: time, random: FakeRandom())
+    kind = SocketIOKind(
+      dialer: dialer, requester: requester, credentials: credentials, timers: timers, time: time, random: FakeRandom())
   }
 
   /// One connection with its log and its present channel.
@@ -206,6 +208,7 @@ final class SocketIORig {
     _ change: (inout UpstreamSettings) -> Void = { _ in }
   ) -> UpstreamSpecification {
     var settings = UpstreamSettings()
+    settings.transports = [.websocket]
     change(&settings)
     return UpstreamSpecification(name: "chat", url: url, namespace: namespace, settings: settings, owner: owner)
   }

@@ -29,10 +29,7 @@ private func sentence(_ specification: UpstreamSpecification) -> String? {
 @Test func settingsThatCannotWorkAreRefused() {
   let rig = SocketIORig()
   let user = UpstreamURL(scheme: "http", userInfo: "u:p", host: "h")
-  #expect(
-    sentence(rig.specification { $0.transports = [.polling] })
-      == "of the transports only websocket is available in this version")
-  #expect(sentence(rig.specification { $0.transports = [.polling, .websocket] }) == nil)
+  #expect(sentence(rig.specification { $0.transports = [.polling] }) == nil)
   #expect(sentence(rig.specification { $0.path = "socket.io" }) == "the HTTP path begins with /")
   #expect(sentence(rig.specification(url: UpstreamURL(scheme: "http", host: ""))) == "the URL names no host")
   #expect(
@@ -51,7 +48,7 @@ private func sentence(_ specification: UpstreamSpecification) -> String? {
 }
 
 private func request(_ url: UpstreamURL, _ change: (inout UpstreamSettings) -> Void = { _ in }) -> DialRequest {
-  LinkKey(SocketIORig().specification(url: url, change)).request(.four)
+  LinkKey(SocketIORig().specification(url: url, change)).request(.four, .websocket)
 }
 
 @Test func targetsAreBuiltFromPathAndQueries() {

@@ -52,6 +52,7 @@ struct ConfigurationSettingTests {
       $0.query = [QueryItem(name: "a", value: "&"), QueryItem(name: "v", value: "2")]
     },
     Change("transports", #"["websocket"]"#) { $0.transports = [.websocket] },
+    Change("upgrade", "false") { $0.upgrade = false },
     Change("keep", #""always""#) { $0.keep = .always },
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },

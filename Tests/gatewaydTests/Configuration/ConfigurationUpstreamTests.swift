@@ -58,9 +58,7 @@ struct ConfigurationUpstreamTests {
     broken("query = { sid = \"1\" }", "query.sid is a parameter that the connection itself sets"),
     broken("query = { v = 2 }", "query.v must be a string, not an integer"),
     broken("query = { \"\" = \"2\" }", "query must not have a parameter without a name"),
-    broken(
-      "transports = [\"polling\"]",
-      #"transports must contain "websocket", because long-polling is not available in this version"#),
+    broken("upgrade = 1", "upgrade must be true or false, not an integer"),
     broken("transports = []", #"transports must be a list of "websocket", "polling", not an empty one"#),
     broken("transports = [\"websocket\", \"websocket\"]", #"transports must name "websocket" only once"#),
     broken("transports = [\"tcp\"]", #"transports must be one of "websocket", "polling", not "tcp""#),
