@@ -43,7 +43,7 @@ final class WebSocketDialer: TransportDialer {
   /// A proxy that cannot be used is reported by the attempt.
   func firstHost(of request: DialRequest) -> String {
     let proxy = try? multi.proxies.proxy(for: request)
-    return proxy??.host ?? request.host
+    return proxy?.host ?? request.host
   }
 
   /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
