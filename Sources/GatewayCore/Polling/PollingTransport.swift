@@ -219,7 +219,8 @@ final class PollingTransport: Transport {
 
   /// A poll that nobody answers for so long is what a heartbeat that stays away is on other transports.
   private static func explain(_ failure: UpstreamFailure, isOpening: Bool) -> UpstreamFailure {
-    guard failure.reason == .timeout, !isOpening else { return failure }
+    guard !isOpening else { return failure.closing(before: "its Engine.IO handshake") }
+    guard failure.reason == .timeout else { return failure }
     return UpstreamFailure(.heartbeat, "the server fell silent: it left a poll without an answer")
   }
 
