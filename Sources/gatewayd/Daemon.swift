@@ -10,6 +10,7 @@ final class Daemon {
   private let gateway: Gateway
   private let dialer: WebSocketDialer
   private let requester: CurlRequester
+  private let credentials: SystemCredentialReader
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
@@ -24,7 +25,7 @@ final class Daemon {
   /// Makes everything but takes no client yet.
   init(
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
-    urls: any URLReader, environment: (String) -> String?
+    urls: any URLReader, environment: @escaping (String) -> String?
   ) throws(StartFailure) {
     let parts: Parts
     do throws(SystemError) {
@@ -38,6 +39,7 @@ final class Daemon {
     gateway = parts.gateway
     dialer = parts.dialer
     requester = parts.requester
+    credentials = parts.credentials
     server = parts.server
     suspends = parts.suspends
     blindness = parts.blindness
@@ -60,6 +62,7 @@ final class Daemon {
       gateway.start()
       announceStart()
       let code = try loop.run()
+      credentials.stop()
       log.flush()
       return ExitStatus(rawValue: code) ?? .software
     } catch {
@@ -78,13 +81,14 @@ extension Daemon {
     let gateway: Gateway
     let dialer: WebSocketDialer
     let requester: CurlRequester
+    let credentials: SystemCredentialReader
     let server: LocalServer
     let suspends: SuspendWatch?
     let blindness: SystemError?
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
-      _ environment: (String) -> String?
+      _ environment: @escaping (String) -> String?
     ) throws(SystemError) {
       loop = try EventLoop()
       let isJournal = Journal.isConnected(environment: environment)
@@ -92,10 +96,11 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      dialer = try WebSocketDialer(loop: loop, random: random)
+      dialer = try WebSocketDialer(loop: loop, random: random, environment: environment)
       requester = CurlRequester(multi: dialer.multi)
+      credentials = SystemCredentialReader(loop: loop, environment: environment)
       let kind = SocketIOKind(
-        dialer: dialer, requester: requester, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time,
+        dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
         random: random)
       let network: NetlinkObserver?
       do throws(SystemError) {
@@ -121,6 +126,7 @@ extension Daemon {
     gateway.onFact = { [unowned self] in heard($0) }
     suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
+    credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
     server.onTrouble = { [unowned self] trouble in

@@ -265,7 +265,7 @@ async def serve(options):
     server = socketio.AsyncServer(
         async_mode="asgi" if options.stack == "uvicorn" else "aiohttp", ping_interval=options.ping_interval,
         ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*",
-        cookie=options.cookie)
+        cookie=options.cookie, **({"serializer": options.serializer} if options.serializer else {}))
     for namespace in NAMESPACES:
         server.register_namespace(Room(namespace, facts))
     if options.stack == "uvicorn":
@@ -320,6 +320,7 @@ def main():
     parser.add_argument("--ping-timeout", type=float, default=20)
     parser.add_argument("--transports", default="websocket,polling")
     parser.add_argument("--cookie")
+    parser.add_argument("--serializer", help="msgpack; servers of the current line only")
     parser.add_argument("--cert")
     parser.add_argument("--key")
     parser.add_argument("--client-ca")

@@ -48,8 +48,17 @@ public protocol UpstreamConnector: AnyObject {
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
+  /// Calls back at most once, when credentials that are read at each attempt may have become others since the last one.
+  /// A new attempt ends the waiting.
+  func awaitNewCredentials(_ done: @escaping () -> Void)
+
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
+}
+
+extension UpstreamConnector {
+  /// A kind whose credentials never change outside of the configuration has nothing to wait for.
+  public func awaitNewCredentials(_ done: @escaping () -> Void) {}
 }
 
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
@@ -117,6 +126,9 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
   /// The acknowledgement of `write(_:ack:)`; `arguments` as for an event.
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan)
+  /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
+  /// be used until then. At most once.
+  func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
 }
@@ -125,6 +137,8 @@ public protocol UpstreamChannelOwner: AnyObject {
 public struct ChannelFacts: Equatable, Sendable {
   /// Identifies the link that the channel shares.
   public var link: String
+  /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
+  public var server: String?
   public var transport: TransportFacts?
   /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
   public var protocols: [(name: String, revision: Int)]
@@ -137,11 +151,13 @@ public struct ChannelFacts: Equatable, Sendable {
   public var heartbeatAge: Duration?
 
   public init(
-    link: String, transport: TransportFacts? = nil, protocols: [(name: String, revision: Int)] = [],
+    link: String, server: String? = nil, transport: TransportFacts? = nil,
+    protocols: [(name: String, revision: Int)] = [],
     sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
     heartbeatAge: Duration? = nil
   ) {
     self.link = link
+    self.server = server
     self.transport = transport
     self.protocols = protocols
     self.sid = sid
@@ -151,7 +167,8 @@ public struct ChannelFacts: Equatable, Sendable {
   }
 
   public static func == (a: Self, b: Self) -> Bool {
-    a.link == b.link && a.transport == b.transport && a.sid == b.sid && a.roundTrip == b.roundTrip
+    a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
+      && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
       && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
   }

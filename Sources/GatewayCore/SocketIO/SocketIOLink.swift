@@ -20,6 +20,10 @@ final class SocketIOLink {
   let timers: Timers
   let time: any TimeSource
 
+  /// Where the present attempt goes.
+  var routes: LinkRoutes
+  /// Whether the server has accepted or refused a namespace.
+  private var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
   var decoder: SocketIODecoder
@@ -44,13 +48,13 @@ final class SocketIOLink {
     self.links = links
     dialer = links.dialer
     requester = links.requester
-    requests = LinkRequests(key: key, links: links)
-    choice = TransportChoice(
-      order: key.transports.filter { $0 != .polling || links.requester != nil },
-      remembered: links.transport(of: key.endpoint), upgrades: key.upgrades)
+    let routes = LinkRoutes(key, remembered: links.route(of: key))
+    self.routes = routes
+    requests = LinkRequests(key: routes.current, links: links)
+    choice = Self.choice(routes.current, links)
     timers = links.timers
     time = links.time
-    detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
+    detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
 
@@ -64,10 +68,10 @@ final class SocketIOLink {
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
-      return ChannelFacts(link: id, transport: engine?.transportFacts)
+      return ChannelFacts(link: id, server: routes.current.server, transport: engine?.transportFacts)
     }
     return ChannelFacts(
-      link: id, transport: engine.transportFacts,
+      link: id, server: routes.current.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
       heartbeat: (handshake.pingInterval, handshake.pingTimeout),
@@ -85,9 +89,17 @@ final class SocketIOLink {
       && !channels.contains { $0.namespace == namespace }
   }
 
-  /// Takes a channel. Its owner hears nothing before this has returned.
-  func attach(_ channel: SocketIOChannel) {
+  /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
+    guard let wanted, let secrets = requests.secrets else { return true }
+    return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is
+  /// dialled for it serves all.
+  func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    if requests.secrets == nil { requests.secrets = secrets }
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -145,6 +157,7 @@ final class SocketIOLink {
     _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
     compress: Bool = true
   ) {
+    if key.parser == .msgpack { return send(msgpack: kind, namespace, ack: ack, body: body, compress: compress) }
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
@@ -152,6 +165,22 @@ final class SocketIOLink {
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
     engine?.send(text: frame.span.bytes, compress: compress)
     if frame.capacity <= Self.keptScratch { scratch = frame }
+  }
+
+  /// A CONNECT's body is JSON as the credentials were read; every other one was prepared as MessagePack.
+  private func send(
+    msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, body: [UInt8], compress: Bool
+  ) {
+    var data = body
+    if kind == .connect, !body.isEmpty {
+      guard let payload = try? MsgpackWriter.write(body.span.bytes, binaryLimit: key.attachmentLimit) else {
+        return end(UpstreamFailure(.auth, "the credentials hold a value that the msgpack parser cannot send"))
+      }
+      data = payload
+    }
+    var output = MsgpackOutput()
+    MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
+    engine?.send(binary: output.bytes, compress: compress)
   }
 
   // MARK: - The revision
@@ -167,9 +196,9 @@ final class SocketIOLink {
         cancelSettling()
         guard let revision else { continue }
         for channel in channels { join(channel, revision) }
-      case .remember(let revision): links?.setRevision(revision, of: key.endpoint)
-      case .forget: links?.setRevision(nil, of: key.endpoint)
-      case .fail(let failure): end(failure)
+      case .remember(let revision): links?.setRevision(revision, of: routes.current.endpoint)
+      case .forget: links?.setRevision(nil, of: routes.current.endpoint)
+      case .fail(let failure): attemptFailed(failure)
       }
     }
   }
@@ -202,12 +231,12 @@ final class SocketIOLink {
 
   /// Starts again with the transport that is the choice now.
   func dialAgain() {
-    detection = RevisionDetection(remembered: links?.revision(of: key.endpoint))
+    detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
     redial(detection.dialled)
   }
 
   /// Notes that a transport carries a session.
-  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: key.endpoint) }
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: routes.current.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
@@ -217,6 +246,50 @@ final class SocketIOLink {
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
     dial(revision)
+  }
+
+  // MARK: - The way
+
+  private static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
+    TransportChoice(
+      order: place.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
+  }
+
+  /// A namespace was accepted or refused: this is the right server.
+  func answered() {
+    guard !isAnswered else { return }
+    isAnswered = true
+    links?.setRoute(routes.index, of: key)
+  }
+
+  /// The present place has failed. As long as no namespace was answered, another URL may do better.
+  func attemptFailed(_ failure: UpstreamFailure) {
+    guard !isAnswered else { return end(failure) }
+    perform(routes.failed(failure))
+  }
+
+  /// Whether the failure is a redirect that is dealt with here.
+  func isRedirected(_ failure: TransportFailure) -> Bool {
+    guard !isAnswered, let step = routes.redirected(failure.failure, failure.headers) else { return false }
+    if case .giveUp(let conclusion) = step { attemptFailed(conclusion) } else { perform(step) }
+    return true
+  }
+
+  private func perform(_ step: LinkRoutes.Step) {
+    switch step {
+    case .dial:
+      guard let links else { return }
+      requests.move(to: routes.current)
+      choice = Self.choice(routes.current, links)
+      dialAgain()
+    case .giveUp(let failure): end(failure)
+    }
+  }
+
+  /// How long the server wants to be left alone, if it said so.
+  func retryAfter(_ failure: TransportFailure) -> Duration? {
+    RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
 
   // MARK: - The end

@@ -9,6 +9,7 @@ final class SocketIOLinks {
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
   private var revisions: [LinkKey.Endpoint: EngineIORevision] = [:]
+  private var routes: [LinkKey: Int] = [:]
   private var transports: [LinkKey.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
 
@@ -26,12 +27,16 @@ final class SocketIOLinks {
     self.random = random
   }
 
+  /// A random number in 0 ..< 1.
+  func fraction() -> Double { random.fraction() }
+
   /// How many links exist.
   var count: Int { links.values.reduce(0) { $0 + $1.count } }
 
   /// A link that can take this namespace: one that exists, else a new one. A link carries a namespace once at a time.
-  func link(for key: LinkKey, namespace: [UInt8]) -> SocketIOLink {
-    if let link = links[key]?.first(where: { $0.canCarry(namespace) }) { return link }
+  /// - Parameter sent: what its HTTP requests must have carried; nil for no matter what.
+  func link(for key: LinkKey, namespace: [UInt8], sent: ConnectSecrets? = nil) -> SocketIOLink {
+    if let link = links[key]?.first(where: { $0.canCarry(namespace) && $0.hasSent(sent) }) { return link }
     let link = SocketIOLink(id: random.uuid(), key: key, links: self)
     links[key, default: []].append(link)
     return link
@@ -41,6 +46,16 @@ final class SocketIOLinks {
   func remove(_ link: SocketIOLink) {
     links[link.key]?.removeAll { $0 === link }
     if links[link.key]?.isEmpty == true { links[link.key] = nil }
+  }
+
+  /// Which of the upstream's URLs worked the last time; nil for the first.
+  func route(of key: LinkKey) -> Int? { routes[key] }
+
+  /// Remembers that one.
+  func setRoute(_ index: Int, of key: LinkKey) {
+    guard index > 0 else { return routes[key] = nil }
+    if routes[key] == nil, routes.count >= Self.memoryLimit { _ = routes.popFirst() }
+    routes[key] = index
   }
 
   /// What worked with a server the last time.
