@@ -18,6 +18,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case onGap = "on-gap"
   case noReconnect = "no-reconnect"
   case args, parallel
+  case payloads
 }
 
 /// One option as a command offers it.

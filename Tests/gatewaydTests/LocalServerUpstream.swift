@@ -32,6 +32,7 @@ final class LocalServerUpstream: UpstreamKind {
 
   private final class Connector: UpstreamConnector {
     let kind = "test"
+    var observer: (any UpstreamObserver)?
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
 

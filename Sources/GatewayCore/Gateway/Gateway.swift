@@ -21,6 +21,7 @@ public final class Gateway {
   /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
   private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
+  var traces = TraceTable()
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   private let factory: ConnectionFactory
@@ -94,7 +95,11 @@ public final class Gateway {
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
-    pool.connection(for: specification, context: context)
+    let connection = pool.connection(for: specification, context: context)
+    if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
+      connection.observer = observer
+    }
+    return connection
   }
 
   /// A globally unique id for a send.

@@ -30,6 +30,8 @@ extension LocalSession {
       try order(target, id) { connection throws(IllegalTransition) in try connection.disconnect() }
     case .release(let target):
       try order(target, id) { connection throws(IllegalTransition) in try connection.release() }
+    case .trace(let target, let payloads): try trace(target, payloads: payloads, id)
+    case .untrace(let trace): try untrace(trace, id)
     case .reload: try reload(id)
     case .ping: reply(id)
     case .cancel(let other): cancel(other, id)
@@ -156,7 +158,7 @@ extension LocalCall {
     switch self {
     case .subscribe, .send, .request, .wait: true
     case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
-      .release, .reload, .ping, .cancel, .discover:
+      .release, .trace, .untrace, .reload, .ping, .cancel, .discover:
       false
     }
   }

@@ -2,8 +2,8 @@
 enum ParameterName: Int, CaseIterable, Sendable {
   case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, key, last, n,
     namespace,
-    noQueue, onSlow, protocolVersion, queue, retries, since, state, strict, subscription, timeout, ttl, upstream, url,
-    volatile
+    noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, strict, subscription, timeout, trace, ttl,
+    upstream, url, volatile
 
   /// The name on the line.
   var text: String {
@@ -26,6 +26,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .namespace: "namespace"
     case .noQueue: "no_queue"
     case .onSlow: "on_slow"
+    case .payloads: "payloads"
     case .protocolVersion: "protocol"
     case .queue: "queue"
     case .retries: "retries"
@@ -34,6 +35,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .strict: "strict"
     case .subscription: "subscription"
     case .timeout: "timeout"
+    case .trace: "trace"
     case .ttl: "ttl"
     case .upstream: "upstream"
     case .url: "url"

@@ -5,7 +5,7 @@ final class SocketIOChannel: UpstreamChannel {
   private var session = SocketIOSession()
   private var link: SocketIOLink?
   /// The CONNECT payload, once it was read. Secret.
-  private var payload: [UInt8]?
+  private(set) var payload: [UInt8]?
   private var timer: Timers.ID?
   private var held: HeldEvents
   private var acks = PendingAcks()
@@ -18,6 +18,11 @@ final class SocketIOChannel: UpstreamChannel {
     namespace = connector.wireNamespace(nil)
     held = HeldEvents(byteLimit: connector.key.messageLimit)
   }
+
+  /// Who traces the connection; nil while nobody does.
+  var observer: (any UpstreamObserver)? { connector.observer }
+
+  func observerChanged() { link?.retrace() }
 
   /// The id that the next acknowledgement will have on the wire.
   var nextAck: UInt64 { acks.next }
@@ -53,6 +58,7 @@ final class SocketIOChannel: UpstreamChannel {
   ) {
     connector.learn(revision: revision, maxPayload: maxPayload)
     namespace = connector.wireNamespace(revision)
+    if observer != nil { observerChanged() }
     acks = PendingAcks(next: nextAck)
     handle(.linkReady(entry))
   }
@@ -151,6 +157,7 @@ final class SocketIOChannel: UpstreamChannel {
         self.link = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
+        observer?.observed(TraceFact(.incoming, .socketio, "END \(PacketWords.failure(failure))"))
         let owner = owner
         self.owner = nil
         owner?.channelEnded(self, failure)

@@ -10,6 +10,9 @@ final class SocketIOConnector: UpstreamConnector {
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
+  var observer: (any UpstreamObserver)? {
+    didSet { channel?.observerChanged() }
+  }
 
   init(_ specification: UpstreamSpecification, links: SocketIOLinks, credentials: any CredentialReader) {
     key = LinkKey(specification)

@@ -29,6 +29,8 @@ final class SocketIOLink {
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
   private var isEnded = false
+  /// Puts everything into words while somebody observes one of the channels.
+  private(set) var trace: LinkTrace?
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
   private static let keptScratch = 64 << 10
@@ -72,6 +74,7 @@ final class SocketIOLink {
   /// Takes a channel. Its owner hears nothing before this has returned.
   func attach(_ channel: SocketIOChannel) {
     channels.append(channel)
+    retrace()
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -81,7 +84,27 @@ final class SocketIOLink {
     guard !isEnded else { return }
     if replyDue { repliesDue[channel.namespace, default: 0] += 1 }
     nextAck = max(nextAck, channel.nextAck)
-    if channels.isEmpty { hangUp() }
+    if channels.isEmpty {
+      trace?.hungUp()
+      hangUp()
+    } else {
+      retrace()
+    }
+  }
+
+  /// Channels, or those who observe them, have changed.
+  func retrace() {
+    let observed = channels.compactMap { channel in
+      channel.observer.map { LinkTrace.Observed(namespace: channel.namespace, observer: $0) }
+    }
+    if observed.isEmpty {
+      trace = nil
+    } else {
+      trace = LinkTrace(
+        observed, request: key.request(detection.dialled), secrets: channels.compactMap(\.payload))
+      trace?.revision = engine?.revision ?? detection.dialled
+    }
+    engine?.observer = trace
   }
 
   /// Leaves a namespace politely. In revision 3 the main one stays joined while others need it: some servers end them
@@ -133,6 +156,7 @@ final class SocketIOLink {
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
     engine?.send(text: frame.span.bytes)
+    trace?.sent(kind, namespace, attachments: attachments, ack: ack, payload: body.span.bytes)
     if frame.capacity <= Self.keptScratch { scratch = frame }
   }
 
@@ -144,7 +168,9 @@ final class SocketIOLink {
       case .redial(let revision): redial(revision)
       case .settle(let delay):
         settleTimer = timers.after(delay) { [weak self] in self?.settleTimePassed() }
-      case .switchToThree: engine?.switchToThree()
+      case .switchToThree:
+        engine?.switchToThree()
+        trace?.revision = .three
       case .join:
         cancelSettling()
         guard let revision else { continue }
@@ -170,6 +196,8 @@ final class SocketIOLink {
     let engine = EngineIOSocket(
       revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
+    trace?.revision = revision
+    engine.observer = trace
     engine.dial()
   }
 

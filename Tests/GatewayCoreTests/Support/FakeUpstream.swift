@@ -26,6 +26,7 @@ final class FakeConnector: UpstreamConnector {
   let kind = "fake"
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
+  var observer: (any UpstreamObserver)?
 
   init(upstream: FakeUpstream, specification: UpstreamSpecification) {
     self.upstream = upstream
