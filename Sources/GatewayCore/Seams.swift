@@ -111,8 +111,16 @@ public protocol Transport: AnyObject {
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
   /// Bytes that have not been offered yet do not count.
   var isCongested: Bool { get }
+  /// Asks the peer for a sign of life; the receiver hears `transportAnsweredProbe` when it comes. A probe replaces one
+  /// that is unanswered: only the last one's answer is told. False: this transport cannot ask now.
+  func probe() -> Bool
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
+}
+
+extension Transport {
+  /// For a transport whose peer is heard of often enough by itself.
+  public func probe() -> Bool { false }
 }
 
 /// Who is told what happens on a transport. Spans are valid only during the call.
@@ -121,8 +129,15 @@ public protocol TransportReceiver: AnyObject {
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
+  /// The peer answered the last `probe()`.
+  func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
   func transportClosed(_ failure: TransportFailure)
+}
+
+extension TransportReceiver {
+  /// For receivers that never ask.
+  public func transportAnsweredProbe() {}
 }
 
 /// Makes single HTTP exchanges. The daemon uses libcurl, which keeps connections open between them.

@@ -67,10 +67,10 @@ struct DaemonTests {
       try connection.upgrade()
       try connection.send(
         text: #"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000}"#)
-      peer.note(try connection.readFrame().text)
+      peer.note(try connection.readMessage().text)
       try connection.send(text: #"40{"sid":"s"}"#)
-      peer.note(try connection.readFrame().text)
-      let close = try connection.readFrame()
+      peer.note(try connection.readMessage().text)
+      let close = try connection.readMessage()
       peer.note("close \(close.closeCode)")
       usleep(200_000)
       peer.note(connection.hasHungUp ? "gone" : "waits")

@@ -55,6 +55,8 @@ final class LocalServerUpstream: UpstreamKind {
     func write(_ message: PreparedMessage, ack: UInt64?) {}
     func answer(_ id: UInt64, _ message: PreparedMessage) {}
     func forget(ack: UInt64) {}
+    func checkHeartbeat() {}
+    func verify() {}
     func close() { owner = nil }
   }
 }

@@ -55,6 +55,15 @@ extension Setting<UpstreamSettings> {
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
         "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),
       Setting(
+        "connect_timeout", \.connectTimeout, SettingType<Duration>.duration(milliseconds: 10...3_600_000).optional,
+        "Limit of the last phase, in which the server accepts the namespace. Without it `handshake` counts."),
+      Setting(
+        "probe_timeout", \.probeTimeout, .duration(milliseconds: 10...3_600_000),
+        "After a suspend or a change of the network the server is asked whether it is still there. Without an answer in this time the link is lost with `heartbeat`."
+      ),
+      Setting(
+        "force_new", \.forceNew, .flag, "`true`: each connection has a link of its own, which it shares with no other."),
+      Setting(
         "reconnect_after_kick", \.reconnectAfterKick, .flag,
         "Connect again after the server disconnected the namespace?"),
     ]
@@ -66,6 +75,9 @@ extension Setting<UpstreamSettings> {
         "attachments", \.attachments, .count(1...1_000),
         "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
       ),
+      Setting(
+        "attachment_timeout", \.attachmentTimeout, .duration(milliseconds: 10...3_600_000),
+        "Longest wait from one part of a message with attachments to the next. Then the link is lost with `protocol`."),
       Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
@@ -112,7 +124,17 @@ extension Setting<ReconnectSettings> {
         "As `base`, while the server answers but refuses the connection."),
       Setting(
         "refused_cap", \.refusedCap, .duration(milliseconds: delay),
-        "As `cap`, while the server answers but refuses the connection."),
+        "As `cap`, while the server answers but refuses the connection. A server's `Retry-After` counts up to the larger of the two."
+      ),
+      Setting(
+        "enabled", \.enabled, .flag,
+        "With `false` a connection that was lost, or could not be made, stays down until `gatewayctl reconnect`."),
+      Setting(
+        "attempts", \.attempts, .count(0...1_000_000),
+        "After so many failed attempts in a row comes a rest, then the next series. 0: never. Refusals are not counted."
+      ),
+      Setting(
+        "rest", \.rest, .duration(milliseconds: delay), "The wait between two such series."),
     ]
   }
 }

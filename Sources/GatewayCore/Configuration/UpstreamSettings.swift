@@ -18,6 +18,14 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var ttl: Duration = .seconds(3_600)
   /// Limit of each phase of a handshake.
   public var handshake: Duration = .seconds(10)
+  /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
+  public var connectTimeout: Duration?
+  /// How long the server may take to answer when it is asked whether it is still there.
+  public var probeTimeout: Duration = .seconds(5)
+  /// From one part of a message with attachments to the next.
+  public var attachmentTimeout: Duration = .seconds(60)
+  /// A link of its own for each connection, never shared.
+  public var forceNew = false
   /// Most binary attachments in one message, both ways.
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
@@ -84,5 +92,14 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// Bounds of the slower schedule used while the upstream refuses us.
   public var refusedBase: Duration = .seconds(30)
   public var refusedCap: Duration = .seconds(600)
+  /// `false`: a connection that was lost, or whose attempt failed, stays down until an administrator's `reconnect`.
+  public var enabled = true
+  /// Attempts of a series, after which `rest` is waited; 0: no series ever ends.
+  public var attempts = 0
+  /// The wait between two series.
+  public var rest: Duration = .seconds(300)
   public init() {}
+
+  /// How long a server may put us off by `Retry-After`; more counts as this much.
+  public var longestRetryAfter: Duration { max(cap, refusedCap) }
 }

@@ -7,6 +7,8 @@ struct ConnectionContext {
   /// One for all connections: the tokens of `respond` are unique in the daemon.
   let tokens: TokenCounter
   let keeper = Keeper()
+  /// One for all connections.
+  let budget: AttemptBudget
   var limits: Limits
 }
 

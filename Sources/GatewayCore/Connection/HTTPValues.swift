@@ -36,3 +36,15 @@ public struct HTTPResponse: Equatable, Sendable {
     self.tlsVersion = tlsVersion
   }
 }
+
+extension HTTPResponse {
+  /// From the bytes of a head, status line and header lines, and a body that is no longer in chunks.
+  public init(head: [UInt8], body: [UInt8], tlsVersion: String?) throws(UpstreamFailure) {
+    do throws(HTTPResponseHead.Problem) {
+      let head = try HTTPResponseHead(parsing: head)
+      self.init(status: head.status, headers: head.headers, body: body, tlsVersion: tlsVersion)
+    } catch {
+      throw UpstreamFailure(error)
+    }
+  }
+}

@@ -42,6 +42,19 @@ public struct DialRequest: Hashable, Sendable {
   }
 }
 
+extension DialRequest {
+  /// What the `Host` header says: the port only where it is not the scheme's own.
+  public var authority: String {
+    let host = host.contains(":") ? "[\(host)]" : host
+    return port == (secure ? 443 : 80) ? host : "\(host):\(port)"
+  }
+}
+
+extension HTTPHeader {
+  /// The `User-Agent` of requests whose headers name none.
+  public static let defaultUserAgent = "gatewayd/" + GatewayVersion.current
+}
+
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
   /// `websocket`.

@@ -89,6 +89,11 @@ public protocol UpstreamChannel: AnyObject {
   func answer(_ id: UInt64, _ message: PreparedMessage)
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
+  /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
+  func checkHeartbeat()
+  /// The network may have changed, or the machine slept: asks the server for a sign of life. Without one in time the
+  /// channel ends.
+  func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
   /// Bytes accepted but not yet taken by the kernel.
@@ -124,13 +129,16 @@ public struct ChannelFacts: Equatable, Sendable {
   public var protocols: [(name: String, revision: Int)]
   /// The server's id of this connection; shown only to those who may see the connection.
   public var sid: String?
-  /// The last heartbeat's round trip in milliseconds, where our side measures one.
+  /// The last measured round trip in milliseconds.
   public var roundTrip: Double?
   public var heartbeat: (interval: Duration, timeout: Duration)?
+  /// Since the last heartbeat was heard, or the link opened.
+  public var heartbeatAge: Duration?
 
   public init(
     link: String, transport: TransportFacts? = nil, protocols: [(name: String, revision: Int)] = [],
-    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil
+    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
+    heartbeatAge: Duration? = nil
   ) {
     self.link = link
     self.transport = transport
@@ -138,12 +146,13 @@ public struct ChannelFacts: Equatable, Sendable {
     self.sid = sid
     self.roundTrip = roundTrip
     self.heartbeat = heartbeat
+    self.heartbeatAge = heartbeatAge
   }
 
   public static func == (a: Self, b: Self) -> Bool {
     a.link == b.link && a.transport == b.transport && a.sid == b.sid && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
-      && a.heartbeat?.timeout == b.heartbeat?.timeout
+      && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
   }
 }
 

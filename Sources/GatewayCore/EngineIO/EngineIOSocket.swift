@@ -2,15 +2,19 @@
 final class EngineIOSocket: TransportReceiver {
   private let request: DialRequest
   private let dialer: any TransportDialer
-  private let timers: Timers
-  private let time: any TimeSource
+  let timers: Timers
+  let time: any TimeSource
   private weak var receiver: (any EngineIOReceiver)?
   /// Who traces the session; nil while nobody does.
   var observer: (any EngineIOObserver)?
 
-  private var session: EngineIOSession
-  private var transport: (any Transport)?
+  var session: EngineIOSession
+  private(set) var transport: (any Transport)?
   private var timer: Timers.ID?
+  var probe = LinkProbe()
+  var probeTimer: Timers.ID?
+  /// When the last heartbeat was heard, or the session opened.
+  private(set) var lastHeartbeat: MonotonicInstant?
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
@@ -28,7 +32,8 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   var revision: EngineIORevision { session.revision }
-  var roundTrip: Duration? { session.roundTrip }
+  /// In revision 3 our own pings are answered, so that nothing else has to be asked after the opening.
+  var roundTrip: Duration? { session.roundTrip ?? probe.roundTrip }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
   /// Whether what is sent now waits behind what the kernel refused.
@@ -73,6 +78,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   func transportReceived(text: RawSpan) {
+    if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -86,7 +92,11 @@ final class EngineIOSocket: TransportReceiver {
     case .ping(let range):
       let data = text.extracting(range).withUnsafeBytes { [UInt8]($0) }
       perform(session.handle(.ping(data, at: time.now)))
-    case .pong: perform(session.handle(.pong(at: time.now)))
+      lastHeartbeat = time.now
+      if session.revision == .four { measure() }
+    case .pong:
+      lastHeartbeat = time.now
+      perform(session.handle(.pong(at: time.now)))
     case .open(let range): open(text.extracting(range))
     case .close: perform(session.handle(.closePacket))
     case .upgrade, .noop, .binary: perform(session.handle(.filler))
@@ -94,6 +104,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   func transportReceived(binary: RawSpan) {
+    if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(binary: binary, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -104,6 +115,7 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
+    stopVerifying()
     observer?.closed(failure.failure)
     // The session knows only why; what the server wrote instead of a handshake matters one level up.
     let receiver = receiver
@@ -116,7 +128,9 @@ final class EngineIOSocket: TransportReceiver {
     do {
       let handshake = try EngineIOHandshake(parsing: text)
       self.handshake = handshake
+      lastHeartbeat = time.now
       perform(session.handle(.handshake(handshake, at: time.now)))
+      measure()
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
@@ -129,7 +143,7 @@ final class EngineIOSocket: TransportReceiver {
     return false
   }
 
-  private func perform(_ actions: [EngineIOSession.Action]) {
+  func perform(_ actions: [EngineIOSession.Action]) {
     for action in actions {
       switch action {
       case .arm(let delay):
@@ -167,6 +181,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   private func letGo() {
+    stopVerifying()
     let transport = transport
     self.transport = nil
     transport?.close()

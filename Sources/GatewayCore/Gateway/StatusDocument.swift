@@ -73,7 +73,8 @@ enum StatusDocument {
     if let status = failure?.status { out.member("status", status) }
     out.member("rule", connection.judgement?.rule)
     out.member("why", connection.judgement?.why)
-    out.member("attempt", connection.state == .connected ? 0 : connection.backoff.attempts)
+    out.member("attempt", connection.state == .connected ? 0 : connection.failedAttempts)
+    out.member("generation", Int(clamping: connection.generation))
     out.member("next", connection.retryIn)
   }
 
@@ -108,6 +109,7 @@ enum StatusDocument {
       out.object {
         $0.member("interval", heartbeat.interval.milliseconds)
         $0.member("timeout", heartbeat.timeout.milliseconds)
+        $0.member("age", facts?.heartbeatAge?.milliseconds)
       }
     } else {
       out.null()

@@ -26,6 +26,12 @@ public struct Health: Equatable, Sendable {
   /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when it
   /// went down on purpose (`idle`, `requested`, `offline`, `draining`).
   public var nextAttemptAt: MonotonicInstant?
+  /// The server asked not to be tried earlier.
+  public var notBefore: MonotonicInstant?
+  /// When the machine's budget of attempts allows the one that is due; nil until it was asked.
+  public var turnAt: MonotonicInstant?
+  /// As many attempts as `reconnect.attempts` have failed: what is waited for is `reconnect.rest`.
+  public var isResting = false
   public var urgency = Urgency.none
 
   /// An administrator asked for `disconnect` and nobody for `reconnect` since.
@@ -41,6 +47,8 @@ public struct Health: Equatable, Sendable {
   public var retain: Duration
   /// Reconnect after the server disconnected the namespace?
   public var reconnectsAfterKick: Bool
+  /// Reconnect at all?
+  public var reconnects: Bool
 
   /// A snapshot of a connection of which nothing but this is known.
   public init(
@@ -53,6 +61,7 @@ public struct Health: Equatable, Sendable {
     linger = settings.linger
     retain = settings.retain
     reconnectsAfterKick = settings.reconnectAfterKick
+    reconnects = settings.reconnect.enabled
   }
 
   /// Whether the connection is wanted.

@@ -19,8 +19,16 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
   private let namespaceQuery: Substring
+  /// Whose link it is alone; nil for a link that is shared.
+  private let exclusive: String?
   /// Limit of each phase of a handshake.
   let phaseLimit: Duration
+  /// Limit of the last one, the joining of a namespace.
+  let joinLimit: Duration
+  /// From one part of a message with attachments to the next.
+  let attachmentTimeLimit: Duration
+  /// For the server's answer when it is asked whether it is still there.
+  let probeLimit: Duration
   /// Largest message from the server, in bytes, alone or with its attachments.
   let messageLimit: Int
   /// Most attachments of a message from the server.
@@ -37,7 +45,11 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     auth = settings.auth
     owner = specification.owner
     namespaceQuery = specification.namespace.drop { $0 != "?" }
+    exclusive = settings.forceNew ? "\(specification.name ?? "")\u{0}\(specification.namespace)" : nil
     phaseLimit = settings.handshake
+    joinLimit = settings.connectTimeout ?? settings.handshake
+    attachmentTimeLimit = settings.attachmentTimeout
+    probeLimit = settings.probeTimeout
     messageLimit = settings.messageLimit
     attachmentLimit = settings.attachments
   }

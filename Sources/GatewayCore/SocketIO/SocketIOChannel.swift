@@ -130,6 +130,9 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.leave)
   }
 
+  func checkHeartbeat() { link?.engine?.checkHeartbeat() }
+  func verify() { link?.verify() }
+
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
 
@@ -147,7 +150,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.handle(.deadlinePassed) }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil

@@ -6,14 +6,15 @@ extension SocketIOLink: EngineIOReceiver {
 
   func engineReceived(text: RawSpan, from start: Int) {
     do throws(SocketIOProblem) {
-      guard let packet = try decoder.receive(text: text, from: start) else { return }
+      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
 
   func engineReceived(binary: RawSpan) {
     do throws(SocketIOProblem) {
-      guard let message = try decoder.receive(binary: binary) else { return }
+      guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
+      timers.cancel(attachmentTimer)
       try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
@@ -25,6 +26,14 @@ extension SocketIOLink: EngineIOReceiver {
       return perform(detection.handle(.revisionRefused))
     }
     end(EngineIORefusal.explain(failure))
+  }
+
+  /// Half a message must not be kept for ever: the next part comes in time or the link ends.
+  private func awaitAttachment() {
+    timers.cancel(attachmentTimer)
+    attachmentTimer = timers.after(key.attachmentTimeLimit) { [weak self] in
+      self?.end(SocketIOProblem.lateAttachment.failure)
+    }
   }
 
   private func dispatch(

@@ -14,8 +14,8 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  private let timers: Timers
-  private let time: any TimeSource
+  let timers: Timers
+  let time: any TimeSource
 
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
@@ -28,6 +28,8 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
+  /// Runs while attachments are awaited.
+  var attachmentTimer: Timers.ID?
   private var isEnded = false
   /// Puts everything into words while somebody observes one of the channels.
   private(set) var trace: LinkTrace?
@@ -60,8 +62,12 @@ final class SocketIOLink {
       link: id, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
-      heartbeat: (handshake.pingInterval, handshake.pingTimeout))
+      heartbeat: (handshake.pingInterval, handshake.pingTimeout),
+      heartbeatAge: engine.lastHeartbeat.map { time.now - $0 })
   }
+
+  /// Asks the server for a sign of life.
+  func verify() { engine?.verify(within: key.probeLimit) }
 
   // MARK: - Channels
 
@@ -225,6 +231,7 @@ final class SocketIOLink {
   private func hangUp() {
     isEnded = true
     cancelSettling()
+    timers.cancel(attachmentTimer)
     engine?.close()
     links?.remove(self)
   }

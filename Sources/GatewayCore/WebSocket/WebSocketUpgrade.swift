@@ -115,7 +115,7 @@ public struct WebSocketUpgrade: Sendable {
     headBytes += end
     guard headBytes <= Self.headLimit else { return fail(Self.tooLongHead) }
     let head: HTTPResponseHead
-    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(Self.failure(of: error)) }
+    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(UpstreamFailure(error)) }
     let rest = [UInt8](buffer[end...])
     buffer = []
     return judge(head, rest: rest, consumed: chunk.count - rest.count)
@@ -124,7 +124,7 @@ public struct WebSocketUpgrade: Sendable {
   private mutating func judge(_ head: HTTPResponseHead, rest: [UInt8], consumed: Int) -> Outcome {
     switch head.status {
     case 101:
-      guard let expectedAccept else { return fail(Self.failure(of: .malformed)) }
+      guard let expectedAccept else { return fail(UpstreamFailure(.malformed)) }
       if let problem = Self.problem(of: head, expectedAccept: expectedAccept) {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
       }
@@ -138,7 +138,7 @@ public struct WebSocketUpgrade: Sendable {
         let failure = TransportFailure(Self.refusal(head), headers: head.headers)
         state = .body(failure, try HTTPBodyPrefix(of: head, limit: Self.bodyLimit))
       } catch {
-        return fail(Self.failure(of: error))
+        return fail(UpstreamFailure(error))
       }
       return receiveBody(rest)
     }
@@ -155,7 +155,7 @@ public struct WebSocketUpgrade: Sendable {
 
   private mutating func refuseForeignProtocol() -> Outcome? {
     guard buffer.span.bytes.byteCount > 0, Self.looksLikeHTTP(buffer.span.bytes) == false else { return nil }
-    return fail(Self.failure(of: .notHTTP))
+    return fail(UpstreamFailure(.notHTTP))
   }
 
   private mutating func receiveBody(_ chunk: [UInt8]) -> Outcome {
@@ -200,13 +200,6 @@ public struct WebSocketUpgrade: Sendable {
 
   private static let tooLongHead = UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB")
 
-  private static func failure(of problem: HTTPResponseHead.Problem) -> UpstreamFailure {
-    switch problem {
-    case .notHTTP: UpstreamFailure(.http, "the server's answer is not HTTP")
-    case .malformed: UpstreamFailure(.protocolError, "the server's HTTP header is malformed")
-    }
-  }
-
   private static func refusal(_ head: HTTPResponseHead) -> UpstreamFailure {
     var name = "HTTP \(head.status)"
     if !head.phrase.isEmpty { name += " " + head.phrase }
@@ -234,16 +227,11 @@ public struct WebSocketUpgrade: Sendable {
   private static func requestText(_ request: DialRequest, key: String) -> [UInt8] {
     let given = Set(request.headers.map { $0.name.lowercased() })
     var text = "GET \(request.target) HTTP/1.1\r\n"
-    if !given.contains("host") { text += "Host: \(authority(request))\r\n" }
+    if !given.contains("host") { text += "Host: \(request.authority)\r\n" }
     text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
     text += "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"
-    if !given.contains("user-agent") { text += "User-Agent: gatewayd\r\n" }
+    if !given.contains("user-agent") { text += "User-Agent: \(HTTPHeader.defaultUserAgent)\r\n" }
     for header in request.headers { text += "\(header.name): \(header.value)\r\n" }
     return [UInt8]((text + "\r\n").utf8)
-  }
-
-  private static func authority(_ request: DialRequest) -> String {
-    let host = request.host.contains(":") ? "[\(request.host)]" : request.host
-    return request.port == (request.secure ? 443 : 80) ? host : "\(host):\(request.port)"
   }
 }

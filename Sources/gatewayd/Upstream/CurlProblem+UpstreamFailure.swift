@@ -24,6 +24,10 @@ extension CurlProblem {
       return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
     case .lost:
       return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
+    case .hungUp:
+      return UpstreamFailure(.closed, "\(place) closed the connection before its answer was complete")
+    case .notHTTP:
+      return UpstreamFailure(.http, "the server's answer is not HTTP")
     case .other:
       return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
     }
@@ -54,8 +58,9 @@ extension CurlProblem {
     switch phase {
     case .name: return "the name \(request.host) was not resolved \(limit)"
     case .tcp: return "\(place) did not accept the connection \(limit)"
-    case .tls where request.secure: return "\(place) did not finish the TLS handshake \(limit)"
-    case .tls: return "\(place) did not get ready \(limit)"
+    case .proxy: return "the proxy did not open the way to \(place) \(limit)"
+    case .tls: return "\(place) did not finish the TLS handshake \(limit)"
+    case .answer: return "\(place) did not answer the HTTP request in time"
     }
   }
 }

@@ -12,6 +12,10 @@ struct CurlProblem: Error, Equatable, Sendable {
     case tls
     /// The peer went away on an open connection.
     case lost
+    /// The server hung up before its answer was complete.
+    case hungUp
+    /// The server's answer to a request is something else than HTTP.
+    case notHTTP
     case other
   }
 
@@ -19,7 +23,11 @@ struct CurlProblem: Error, Equatable, Sendable {
   enum Phase: Equatable, Sendable {
     case name
     case tcp
+    /// What the proxy does before it passes bytes on.
+    case proxy
     case tls
+    /// The request is on its way or awaits the rest of its answer.
+    case answer
   }
 
   var kind: Kind

@@ -35,6 +35,11 @@ final class WebSocketFramer {
   private let random: any RandomSource
   private let messageLimit: Int
   private let onMessage: (Kind, RawSpan) -> Void
+  /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
+  var onPong: (() -> Void)?
+  /// What the last ping carried; an older one's answer has another number.
+  private var pingNumber: UInt64 = 0
+  private var awaitsPong = false
 
   /// What `receive` was given, as far as libwslay has not fetched it.
   private var input = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -95,6 +100,14 @@ final class WebSocketFramer {
   func send(_ kind: Kind, _ body: RawSpan) {
     guard !isClosing else { return }
     body.withUnsafeBytes { write(kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME, $0) }
+  }
+
+  /// Queues a ping, whose answer `onPong` hears.
+  func ping() {
+    guard !isClosing else { return }
+    pingNumber &+= 1
+    awaitsPong = true
+    withUnsafeBytes(of: pingNumber.bigEndian) { write(WSLAY_PING, $0) }
   }
 
   /// Queues a close frame and hands over no further message; the peer's own close frame is still recognised.
@@ -164,6 +177,7 @@ final class WebSocketFramer {
     gatheredControl.withUnsafeBytes { payload in
       switch UInt32(frame.opcode) {
       case WSLAY_PING.rawValue: answerPing(payload)
+      case WSLAY_PONG.rawValue: takePong(payload)
       case WSLAY_CONNECTION_CLOSE.rawValue: takeClose(payload)
       default: return
       }
@@ -175,6 +189,13 @@ final class WebSocketFramer {
     guard !isClosing else { return }
     pongBytes += payload.count + 6
     if pongBytes > Self.pongLimit { ending = .pingFlood } else { write(WSLAY_PONG, payload) }
+  }
+
+  private func takePong(_ payload: UnsafeRawBufferPointer) {
+    let isOurs = withUnsafeBytes(of: pingNumber.bigEndian) { payload.elementsEqual($0) }
+    guard awaitsPong, isOurs, !isClosing else { return }
+    awaitsPong = false
+    onPong?()
   }
 
   /// RFC 6455 sections 5.5.1 and 7.4.

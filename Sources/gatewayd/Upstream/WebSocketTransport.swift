@@ -37,7 +37,7 @@ final class WebSocketTransport: Transport {
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
   private var phase = Phase.connecting
-  private var connection: CurlMulti.Connection?
+  private var connection: CurlConnection?
   private var source: EventLoop.IOSource?
   private var framer: WebSocketFramer?
   private let queue: SendQueue
@@ -62,7 +62,7 @@ final class WebSocketTransport: Transport {
   /// Starts to connect; nobody is called back from here.
   func start() {
     do {
-      connection = try CurlMulti.Connection(dialer.multi, to: request) { [weak self] problem in self?.made(problem) }
+      connection = try CurlConnection(dialer.multi, to: request) { [weak self] problem in self?.made(problem) }
     } catch {
       dialer.loop.onNextTurn { [weak self] in self?.made(error) }
     }
@@ -80,6 +80,17 @@ final class WebSocketTransport: Transport {
   private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan) {
     guard case .open = phase else { return }
     framer?.send(kind, body)
+    flushSoon()
+  }
+
+  func probe() -> Bool {
+    guard case .open = phase, let framer else { return false }
+    framer.ping()
+    flushSoon()
+    return true
+  }
+
+  private func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
     dialer.loop.onNextTurn { [weak self] in self?.flush() }
@@ -118,9 +129,8 @@ final class WebSocketTransport: Transport {
 
   private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) {
     var upgrade = upgrade
-    if !request.secure, bytes[0] == 0x15, bytes.count == 1 || bytes[1] == 0x03 {
-      return fail(UpstreamFailure(.tls, "the server speaks TLS on this port: use wss:// or https://"))
-    }
+    let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, secure: request.secure)
+    if foreign.reason == .tls { return fail(foreign) }
     let outcome = upgrade.receive(bytes.bytes)
     switch outcome {
     case .needMore: phase = .upgrading(upgrade)
@@ -136,6 +146,7 @@ final class WebSocketTransport: Transport {
     framer = WebSocketFramer(messageLimit: request.messageLimit, random: dialer.random, output: queue) {
       [unowned self] kind, body in deliver(kind, body)
     }
+    framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
     receiver?.transportOpened(facts, headers: headers)

@@ -49,6 +49,18 @@ private let table:
         [.disarm, .end(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))],
         [.arm(.seconds(35))]
       ),
+      (
+        .overdue, [], [],
+        [.disarm, .end(UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent"))]
+      ),
+      (
+        .probeUnanswered, [], [],
+        [
+          .disarm,
+          .end(
+            UpstreamFailure(.heartbeat, "the server did not answer when it was asked whether it is still there")),
+        ]
+      ),
       (.hangUp, [.disarm], [.disarm], [.disarm]),
     ]
   }()
@@ -69,6 +81,15 @@ private let table:
   #expect(session.handle(.ping([], at: at(25))) == [.sendPong([]), .arm(.seconds(45))])
   #expect(session.handle(.message) == [.deliver])
   #expect(session.handle(.timerFired(at: at(69.9))) == [.arm(.milliseconds(100))])
+}
+
+@Test func theHeartbeatsDeadlineIsWhenTheServerHasGivenUpToo() {
+  #expect(open.heartbeatDeadline == at(45))
+  var pinged = open
+  _ = pinged.handle(.ping([], at: at(25)))
+  #expect(pinged.heartbeatDeadline == at(70))
+  #expect(openThree.heartbeatDeadline == at(45))
+  #expect(opening.heartbeatDeadline == nil)
 }
 
 @Test func overdueHeartbeatGetsOneMoreTurnBeforeTheEnd() {

@@ -24,6 +24,17 @@ final class FakeTransport: Transport {
     unread.append("<" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + ">")
   }
 
+  /// How often it was asked for a sign of life; whether it can be asked.
+  private(set) var probes = 0
+  var canProbe = true
+
+  func probe() -> Bool {
+    if canProbe { probes += 1 }
+    return canProbe
+  }
+
+  func answerProbe() { receiver?.transportAnsweredProbe() }
+
   func close() {
     isClosed = true
     receiver = nil

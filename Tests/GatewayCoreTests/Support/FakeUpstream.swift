@@ -64,6 +64,7 @@ final class FakeChannel: UpstreamChannel {
   private(set) var written: [String] = []
   private(set) var answers: [String] = []
   private(set) var isClosed = false
+  private(set) var isFailed = false
   var unsentBytes = 0
   var isCongested = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
@@ -83,11 +84,24 @@ final class FakeChannel: UpstreamChannel {
 
   func forget(ack: UInt64) {}
   func close() { isClosed = true }
+  /// How often the gateway doubted that the server is still there.
+  private(set) var verifications = 0
+  func verify() { verifications += 1 }
+  /// Set: the next thing that is to be written finds the heartbeat overdue.
+  var isOverdue = false
+  func checkHeartbeat() {
+    guard isOverdue else { return }
+    isOverdue = false
+    fail(.heartbeat)
+  }
 
   // What the server does.
 
   func accept() { owner?.channelOpened(self) }
-  func fail(_ failure: UpstreamFailure) { owner?.channelEnded(self, failure) }
+  func fail(_ failure: UpstreamFailure) {
+    isFailed = true
+    owner?.channelEnded(self, failure)
+  }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
 
   func emit(_ name: String, _ arguments: String = "", ack: UInt64? = nil) {

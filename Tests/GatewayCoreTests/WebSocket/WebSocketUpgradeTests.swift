@@ -114,7 +114,7 @@ extension String {
   #expect(
     String(decoding: upgrade.requestBytes, as: UTF8.self)
       == "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: [::1]:8080\r\nUpgrade: websocket\r\n"
-      + "Connection: Upgrade\r\nSec-WebSocket-Key: abc\r\nSec-WebSocket-Version: 13\r\nUser-Agent: gatewayd\r\n"
+      + "Connection: Upgrade\r\nSec-WebSocket-Key: abc\r\nSec-WebSocket-Version: 13\r\nUser-Agent: gatewayd/\(GatewayVersion.current)\r\n"
       + "X-Team: a\r\n\r\n")
 }
 

@@ -36,6 +36,8 @@ struct ConfigurationSettingTests {
     Change("limits.send_queue", "22") { $0.limits.sendQueue = 22 },
     Change("limits.send_queue_bytes", #""3GiB""#) { $0.limits.sendQueueBytes = 3 << 30 },
     Change("limits.connections", "23") { $0.limits.connections = 23 },
+    Change("limits.attempts", "24") { $0.limits.attempts = 24 },
+    Change("limits.attempts_burst", "25") { $0.limits.attemptsBurst = 25 },
     Change("limits.stop", #""500ms""#) { $0.limits.stop = .milliseconds(500) },
     Change("state.path", #""/srv/state""#) { $0.state.path = "/srv/state" },
     Change("defaults.adhoc", "false") { $0.adhoc = false },
@@ -55,6 +57,10 @@ struct ConfigurationSettingTests {
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
     Change("ttl", #""2h""#) { $0.ttl = .seconds(7_200) },
     Change("handshake", #""11s""#) { $0.handshake = .seconds(11) },
+    Change("connect_timeout", #""12s""#) { $0.connectTimeout = .seconds(12) },
+    Change("probe_timeout", #""6s""#) { $0.probeTimeout = .seconds(6) },
+    Change("attachment_timeout", #""7s""#) { $0.attachmentTimeout = .seconds(7) },
+    Change("force_new", "true") { $0.forceNew = true },
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
     Change("attachments", "11") { $0.attachments = 11 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },
@@ -74,6 +80,9 @@ struct ConfigurationSettingTests {
     Change("reconnect.stable", #""3s""#) { $0.reconnect.stable = .seconds(3) },
     Change("reconnect.refused_base", #""31s""#) { $0.reconnect.refusedBase = .seconds(31) },
     Change("reconnect.refused_cap", #""11m""#) { $0.reconnect.refusedCap = .seconds(660) },
+    Change("reconnect.enabled", "false") { $0.reconnect.enabled = false },
+    Change("reconnect.attempts", "9") { $0.reconnect.attempts = 9 },
+    Change("reconnect.rest", #""1m""#) { $0.reconnect.rest = .seconds(60) },
   ]
 
   static let secrets: [Change<UpstreamSettings>] = [
