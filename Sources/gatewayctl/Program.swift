@@ -36,6 +36,7 @@ enum Program {
     case .connections: try StatusCommand.connections(context)
     case .clients: try StatusCommand.clients(context)
     case .wait: try OperationCommands.wait(context)
+    case .doctor: try DoctorCommand(context).run()
     case .trace: try runTrace(context)
     case .reconnect, .disconnect, .release: try OperationCommands.steer(context)
     case .reload: try OperationCommands.reload(context)

@@ -82,14 +82,20 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
-      let kind = SocketIOKind(
-        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+      let (dialer, loop) = (dialer, loop)
+      let makeKind = {
+        SocketIOKind(
+          dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+      }
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
-          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
-          residentBytes: { ResidentMemory.bytes }))
+          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
+          residentBytes: { ResidentMemory.bytes },
+          doctor: DoctorSeams(
+            route: CurlRouteProbe(multi: dialer.multi), requester: CurlRequester(multi: dialer.multi), dialer: dialer,
+            makeKind: makeKind)))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
   }

@@ -23,6 +23,8 @@ public final class Gateway {
   private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
   var traces = TraceTable()
+  /// How many examinations are under way.
+  var doctors = 0
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   private let factory: ConnectionFactory

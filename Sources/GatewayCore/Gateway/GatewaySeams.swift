@@ -8,10 +8,13 @@ public struct GatewaySeams {
   public var loader: any ConfigurationLoader
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
+  /// What `doctor` works with; nil where there is no network.
+  public var doctor: DoctorSeams?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int
+    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int,
+    doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -20,6 +23,7 @@ public struct GatewaySeams {
     self.kinds = kinds
     self.loader = loader
     self.residentBytes = residentBytes
+    self.doctor = doctor
   }
 }
 

@@ -34,6 +34,7 @@ public final class LocalSession {
     enum Work {
       case command(Connection, id: String, form: ReplyForm)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
+      case doctor(Doctor)
     }
   }
 
@@ -182,6 +183,13 @@ public final class LocalSession {
     }
   }
 
+  /// The numbers of the open examinations.
+  var examinations: [UInt64] {
+    calls.compactMap { number, call in
+      if case .doctor = call.work { number } else { nil }
+    }
+  }
+
   /// Answers with a result; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
     if let id { say(LocalReply.result(id, body)) }
@@ -261,6 +269,9 @@ public final class LocalSession {
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)
+    case .doctor(let doctor):
+      gateway.doctors -= 1
+      doctor.cancel()
     }
   }
 

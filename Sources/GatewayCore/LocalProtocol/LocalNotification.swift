@@ -92,6 +92,18 @@ public enum LocalNotification {
     }
   }
 
+  /// A finding of an examination that goes on.
+  static func progress(_ id: RequestID, _ finding: DoctorFinding) -> [UInt8] {
+    line("progress") { writer in
+      writer.key("id")
+      writer.raw(id.text)
+      writer.key("args")
+      writer.beginArray()
+      writer.object { finding.write(into: &$0) }
+      writer.endArray()
+    }
+  }
+
   /// The daemon is about to close the socket. `reconnectIn` is when to come back, where that makes sense.
   public static func goodbye(reason: String, reconnectIn: Duration?) -> [UInt8] {
     line("goodbye") { writer in

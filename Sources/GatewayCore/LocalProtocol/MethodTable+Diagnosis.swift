@@ -2,6 +2,17 @@
 extension MethodTable {
   static let diagnosisMethods: [LocalMethod] = [
     LocalMethod(
+      "doctor", "Walks from the name of a server to an accepted namespace, on connections of its own.", right: .send,
+      parameters: LocalParameter.target + [
+        .optional(
+          .timeout, .duration(default: 30_000), "How long all of it may take, in milliseconds; 30000 unless given.")
+      ],
+      result: ResultSchemas.doctor
+    ) { params, line throws(LocalError) in
+      .doctor(
+        try params.target(line), timeout: try params.required(.timeout, params.duration(.timeout, line)))
+    },
+    LocalMethod(
       "trace", "Shows every packet of a connection, in words, until `untrace`; makes no connection by itself.",
       right: .admin,
       parameters: LocalParameter.target + [

@@ -45,6 +45,12 @@ enum NotificationTable {
         .sometimes("dropped", .count, "So many packets were not told before, because the client did not read."),
       ])),
     Row(
+      name: "progress", summary: "A step of a call that is not answered yet.",
+      parameters: .object([
+        .always("id", .any, "The call's id."),
+        .always("args", .list(ResultSchemas.doctorStep), "For `doctor`: one finding."),
+      ])),
+    Row(
       name: "goodbye", summary: "The daemon is about to close the socket.",
       parameters: .object([
         .always("reason", .text), .sometimes("reconnect_in", .count, "Milliseconds after which to come back."),
