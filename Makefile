@@ -7,6 +7,7 @@ SYSCONFDIR ?= /etc
 BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
+ROUNDS ?= 100000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -20,7 +21,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint demo bench fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint demo bench soak fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -51,6 +52,9 @@ demo: release environments ## a short tour with a real server; checks what it sh
 
 bench: release ## measures against the peers; BENCH="P1 P3" selects
 	Benchmarks/run $(BENCH)
+
+soak: release environments ## ROUNDS=100000 forced reconnects: memory, descriptors and threads must stay flat
+	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 

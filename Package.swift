@@ -12,6 +12,7 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 ]
 
 let package = Package(
@@ -22,13 +23,14 @@ let package = Package(
   ],
   targets: systemModules + [
     .target(name: "CLinux"),
+    .target(name: "CNetlink"),
     .target(name: "CToml", cxxSettings: [.unsafeFlags(["-std=c++17"])]),
     .target(name: "GatewayCore", swiftSettings: strict),
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
-        "CCrypto",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
+        "CWslay", "CCrypto", "CZlib",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),

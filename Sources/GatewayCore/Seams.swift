@@ -98,6 +98,13 @@ public protocol TransportDialer: AnyObject {
   /// Starts one attempt. `receiver` hears `transportOpened` at most once and `transportClosed` exactly once, never
   /// before this method has returned, and nothing after `transportClosed` or after `Transport.close()`.
   func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport
+  /// The host that a request would connect to first, a name or an address: the server's, or that of the proxy before it.
+  func firstHost(of request: DialRequest) -> String
+}
+
+extension TransportDialer {
+  /// For dialers that know no proxies.
+  public func firstHost(of request: DialRequest) -> String { request.host }
 }
 
 /// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.
@@ -106,6 +113,10 @@ public protocol Transport: AnyObject {
   func send(text: RawSpan)
   /// Queues one binary message.
   func send(binary: RawSpan)
+  /// The same, for a sender who knows that compressing is not worth the trouble: with `compress: false` the message
+  /// leaves as it is. Transports that compress nothing need no implementation of their own.
+  func send(text: RawSpan, compress: Bool)
+  func send(binary: RawSpan, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
@@ -119,6 +130,8 @@ public protocol Transport: AnyObject {
 }
 
 extension Transport {
+  public func send(text: RawSpan, compress: Bool) { send(text: text) }
+  public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
   /// For a transport whose peer is heard of often enough by itself.
   public func probe() -> Bool { false }
 }

@@ -12,6 +12,10 @@ final class Daemon {
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
+  /// Nil where the kernel or a sandbox does not allow it.
+  private let suspends: SuspendWatch?
+  /// Why the network is not watched; nil when it is.
+  private let blindness: SystemError?
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
   private var isStopping = false
@@ -33,6 +37,8 @@ final class Daemon {
     gateway = parts.gateway
     dialer = parts.dialer
     server = parts.server
+    suspends = parts.suspends
+    blindness = parts.blindness
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
       environment: environment)
@@ -70,6 +76,8 @@ extension Daemon {
     let gateway: Gateway
     let dialer: WebSocketDialer
     let server: LocalServer
+    let suspends: SuspendWatch?
+    let blindness: SystemError?
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
@@ -87,12 +95,21 @@ extension Daemon {
         SocketIOKind(
           dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
       }
+      let network: NetlinkObserver?
+      do throws(SystemError) {
+        network = try NetlinkObserver(loop: loop)
+        blindness = nil
+      } catch {
+        network = nil
+        blindness = error
+      }
+      suspends = try? SuspendWatch(loop: loop)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
-          residentBytes: { ResidentMemory.bytes },
+          network: network, residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: dialer.multi), requester: CurlRequester(multi: dialer.multi), dialer: dialer,
             makeKind: makeKind)))
@@ -102,6 +119,7 @@ extension Daemon {
 
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
+    suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
@@ -114,6 +132,7 @@ extension Daemon {
   }
 
   private func announceStart() {
+    if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     log.record(

@@ -141,7 +141,9 @@ import Testing
     let peer = try peer()
     let dialing = try WebSocketDialing()
     #expect(try dialing.open(WebSocketDialing.request(peer.port, host: host, secure: true)) == nil)
-    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: true)])
+    #expect(
+      dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: true, address: "127.0.0.1")]
+    )
   }
 
   @Test func olderTLSIsReported() throws {
@@ -181,7 +183,10 @@ import Testing
     request.tls.verify = false
     let dialing = try WebSocketDialing()
     #expect(try dialing.open(request) == nil)
-    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: false)])
+    #expect(
+      dialing.opened == [
+        TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: false, address: "127.0.0.1")
+      ])
   }
 
   @Test func serverNameIsAskedForAndCheckedInsteadOfTheHost() throws {

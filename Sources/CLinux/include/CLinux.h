@@ -38,6 +38,18 @@ int gw_epoll_poll(int set, struct gw_ready *ready, int capacity);
 /// Writes without raising SIGPIPE. Like send(2).
 ssize_t gw_send(int socket, const void *bytes, size_t count);
 
+/// A descriptor that becomes readable whenever the wall clock is set, which a resume from suspend does too. -1 and errno.
+int gw_clock_watch(void);
+/// Makes it unreadable until the next time.
+void gw_clock_rearm(int watch);
+
+/// Text of a numeric address of either family, as inet_ntop(3) writes it.
+struct gw_address {
+  char text[46];
+};
+/// The far end's address of an Internet socket; empty for another socket.
+struct gw_address gw_peer_address(int socket);
+
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 

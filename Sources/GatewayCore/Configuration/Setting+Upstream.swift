@@ -24,6 +24,7 @@ extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
     requestSettings + timeSettings + messageSettings
+      + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
   }
@@ -81,6 +82,19 @@ extension Setting<UpstreamSettings> {
       Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
+    ]
+  }
+}
+
+extension Setting<CompressionSettings> {
+  /// `compression = { … }`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "enabled", \.enabled, .flag, "Offer compressed WebSocket messages to the server? `status` shows its answer."),
+      Setting(
+        "threshold", \.threshold, .size(0...(1 << 30)),
+        "Smallest message that is compressed on its way to the server; smaller ones leave as they are."),
     ]
   }
 }

@@ -30,6 +30,7 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  public var compression = CompressionSettings()
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
   /// In the order of preference. A transport that the daemon does not have is passed over.
@@ -78,6 +79,15 @@ public struct TLSSettings: Hashable, Sendable {
   public var verify = true
   /// Name sent as SNI and checked in the certificate; nil means the URL's host.
   public var serverName: String?
+  public init() {}
+}
+
+/// `compression = { … }`: `permessage-deflate` on WebSockets.
+public struct CompressionSettings: Hashable, Sendable {
+  /// Whether it is offered to the server.
+  public var enabled = true
+  /// Smaller messages leave as they are, in bytes.
+  public var threshold = 1 << 10
   public init() {}
 }
 

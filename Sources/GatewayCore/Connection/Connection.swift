@@ -18,6 +18,8 @@ public final class Connection {
 
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
+  /// Whether there may be a way to the server.
+  var reach = NetworkReach()
   private(set) var since: MonotonicInstant
   private(set) var sinceWall: Int64
   private var unleasedSince: MonotonicInstant?
@@ -55,6 +57,7 @@ public final class Connection {
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAtNetwork()
   }
 
   public var state: ConnectionState { machine.state }
@@ -129,6 +132,7 @@ public final class Connection {
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     hold = nil
+    schedule.ordered(at: context.time.now, context.budget)
     try apply(.connect)
     review()
   }
@@ -165,6 +169,7 @@ public final class Connection {
     self.connector.observer = nil
     connector.observer = observer
     self.connector = connector
+    lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }
     restart(.init(.idle, "its settings changed"))
@@ -261,6 +266,7 @@ public final class Connection {
     health.lastReason = lastFailure?.reason
     schedule.describe(to: &health)
     health.isHeld = hold != nil
+    health.networkIsUp = reach.isUp
     health.isDraining = isDraining
     return health
   }
@@ -347,8 +353,15 @@ public final class Connection {
     }
     hasBeenConnected = true
     lastFailure = nil
+    reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
+    lookAtNetwork()
     schedule.opened(at: context.time.now)
     transition(.opened)
+  }
+
+  /// The way to the server is gone: what is waited for from now on is the network.
+  func noteOffline() {
+    if state == .disconnected, isOccupied, hold == nil { lastFailure = UpstreamFailure(onPurpose: .offline) }
   }
 
   func lost(_ failure: UpstreamFailure) {

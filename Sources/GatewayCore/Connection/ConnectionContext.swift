@@ -9,6 +9,8 @@ struct ConnectionContext {
   let keeper = Keeper()
   /// One for all connections.
   let budget: AttemptBudget
+  /// Nil: nothing is known of the network, and every upstream counts as reachable.
+  let network: (any NetworkObserver)?
   var limits: Limits
 }
 

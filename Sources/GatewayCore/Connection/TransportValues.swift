@@ -26,6 +26,9 @@ public struct DialRequest: Hashable, Sendable {
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
+  /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil
+  /// offers no compression.
+  public var compressionThreshold: Int?
 
   public init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
@@ -63,11 +66,19 @@ public struct TransportFacts: Equatable, Sendable {
   public var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
   public var verified: Bool
+  /// Whether the server agreed to compressed messages.
+  public var compression: Bool
+  /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
+  public var address: String?
 
-  public init(name: String, tlsVersion: String?, verified: Bool) {
+  public init(
+    name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil
+  ) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
+    self.compression = compression
+    self.address = address
   }
 }
 

@@ -32,6 +32,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
 public protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }
+  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
+  /// futile when there is a way to none of them.
+  var hosts: [String] { get }
 
   /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
   /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).
@@ -61,6 +64,8 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
 
   public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event

@@ -28,9 +28,9 @@ struct EngineIOHandshake: Equatable, Sendable {
   /// Parses the JSON behind the packet type. Unknown members are ignored; times must be positive numbers of
   /// milliseconds.
   init(parsing text: RawSpan) throws(EngineIOProblem) {
-    guard text.byteCount <= Self.textLimit else { throw .malformedHandshake("size") }
+    guard text.byteCount <= Self.textLimit else { throw .handshakeTooLong }
     let json: JSONValue
-    do { json = try JSONValue.parse(text) } catch { throw .malformedHandshake("JSON") }
+    do { json = try JSONValue.parse(text) } catch { throw .handshakeNotJSON }
     guard let sid = json["sid"]?.stringValue, !sid.isEmpty, sid.utf8.count <= Self.sidLimit else {
       throw .malformedHandshake("sid")
     }

@@ -86,7 +86,7 @@ struct EngineIOSession: Equatable, Sendable {
     case (.opening, .handshake(let handshake, let now)):
       return open(handshake, at: now)
     case (.opening, .ping), (.opening, .pong), (.opening, .message), (.opening, .filler):
-      return end(UpstreamFailure(.protocolError, "the server did not begin with an Engine.IO handshake"))
+      return end(EngineIOProblem.foreignOpening.failure)
     case (.opening, .timerFired):
       return end(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))
 
@@ -121,7 +121,9 @@ struct EngineIOSession: Equatable, Sendable {
 
     case (.opening, .closePacket), (.open, .closePacket):
       return end(UpstreamFailure(.closed, "the server closed the session"))
-    case (.opening, .undecodable(let problem)), (.open, .undecodable(let problem)):
+    case (.opening, .undecodable(let problem)):
+      return end(problem.atTheOpening.failure)
+    case (.open, .undecodable(let problem)):
       return end(problem.failure)
     case (.dialling, .transportLost(let failure)), (.opening, .transportLost(let failure)),
       (.open, .transportLost(let failure)):

@@ -49,15 +49,15 @@ final class EngineIOSocket: TransportReceiver {
   func switchToThree() { perform(session.handle(.revisionThreeSeen(at: time.now))) }
 
   /// Sends one text message, packet type included.
-  func send(text: RawSpan) { transport?.send(text: text) }
+  func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
 
   /// Sends one binary message.
-  func send(binary: [UInt8]) {
+  func send(binary: [UInt8], compress: Bool = true) {
     switch session.revision {
-    case .four: transport?.send(binary: binary.span.bytes)
+    case .four: transport?.send(binary: binary.span.bytes, compress: compress)
     case .three:
       let prefixed = [EngineIOPacket.binaryMessageByte] + binary
-      transport?.send(binary: prefixed.span.bytes)
+      transport?.send(binary: prefixed.span.bytes, compress: compress)
     }
   }
 

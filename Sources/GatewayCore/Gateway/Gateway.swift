@@ -62,8 +62,17 @@ public final class Gateway {
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
   /// to run.
   public func start() {
+    seams.network?.onChange = { [weak self] change in
+      guard let self else { return }
+      for connection in pool.all { connection.networkChanged(change) }
+    }
     connectKept()
     tick()
+  }
+
+  /// The machine was suspended and goes on.
+  public func resumed() {
+    for connection in pool.all { connection.resumed() }
   }
 
   private func connectKept() {
@@ -95,7 +104,7 @@ public final class Gateway {
   var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
-      budget: budget, limits: configuration.limits)
+      budget: budget, network: seams.network, limits: configuration.limits)
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {

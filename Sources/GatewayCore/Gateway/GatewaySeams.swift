@@ -6,6 +6,8 @@ public struct GatewaySeams {
   public var urls: any URLReader
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
+  /// Nil where the network cannot be watched: every upstream counts as reachable then.
+  public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
   /// What `doctor` works with; nil where there is no network.
@@ -13,7 +15,7 @@ public struct GatewaySeams {
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int,
+    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil, residentBytes: @escaping () -> Int,
     doctor: DoctorSeams? = nil
   ) {
     self.time = time
@@ -22,6 +24,7 @@ public struct GatewaySeams {
     self.urls = urls
     self.kinds = kinds
     self.loader = loader
+    self.network = network
     self.residentBytes = residentBytes
     self.doctor = doctor
   }

@@ -101,6 +101,8 @@ enum StatusDocument {
     out.member("tls", facts?.transport?.tlsVersion)
     out.key("verified")
     out.bool(facts?.transport?.verified ?? specification.settings.tls.verify)
+    out.key("compression")
+    out.bool(facts?.transport?.compression ?? false)
     out.member("sid", facts?.sid)
     out.key("rtt")
     if let roundTrip = facts?.roundTrip { out.number(roundTrip) } else { out.null() }

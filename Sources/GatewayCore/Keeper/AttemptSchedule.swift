@@ -28,6 +28,11 @@ struct AttemptSchedule: Equatable, Sendable {
     return turn <= now || urgency == .order
   }
 
+  /// An administrator is about to start one: it does not wait for the budget, but counts.
+  mutating func ordered(at now: MonotonicInstant, _ budget: AttemptBudget) {
+    turn = turn ?? budget.takeTurn(at: now)
+  }
+
   /// An attempt starts.
   mutating func started(at now: MonotonicInstant) {
     generation += 1

@@ -1,6 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, key, last, n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, key, last,
+    n,
     namespace,
     noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, strict, subscription, timeout, trace, ttl,
     upstream, url, volatile
@@ -15,6 +16,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .auth: "auth"
     case .client: "client"
     case .coalesce: "coalesce"
+    case .compress: "compress"
     case .credit: "credit"
     case .delivery: "delivery"
     case .event: "event"

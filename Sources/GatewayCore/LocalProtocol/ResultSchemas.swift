@@ -82,6 +82,7 @@ enum ResultSchemas {
       .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),
     .sometimes("transport", .optional(.text)), .sometimes("protocol", .optional(.object([]))),
     .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
+    .sometimes("compression", .boolean, "Whether the server agreed to compressed WebSocket messages."),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(
       "heartbeat",

@@ -33,6 +33,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   let messageLimit: Int
   /// Most attachments of a message from the server.
   let attachmentLimit: Int
+  private let compression: CompressionSettings
 
   init(_ specification: UpstreamSpecification) {
     let url = specification.url
@@ -52,6 +53,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     probeLimit = settings.probeTimeout
     messageLimit = settings.messageLimit
     attachmentLimit = settings.attachments
+    compression = settings.compression
   }
 
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }
@@ -59,10 +61,12 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   /// What to dial in order to speak a revision. Engine.IO protocol, section "Handshake".
   func request(_ revision: EngineIORevision) -> DialRequest {
-    DialRequest(
+    var request = DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
       target: endpoint.path + "?EIO=\(revision.rawValue)&transport=websocket" + query, headers: headers, tls: tls,
       phaseLimit: phaseLimit, messageLimit: messageLimit)
+    request.compressionThreshold = compression.enabled ? compression.threshold : nil
+    return request
   }
 
   private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {

@@ -23,6 +23,7 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   var kind: String { "socketio" }
+  var hosts: [String] { [links.dialer.firstHost(of: key.request(revision ?? .four))] }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {

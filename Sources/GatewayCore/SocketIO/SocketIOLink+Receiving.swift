@@ -25,7 +25,9 @@ extension SocketIOLink: EngineIOReceiver {
     {
       return perform(detection.handle(.revisionRefused))
     }
-    end(EngineIORefusal.explain(failure))
+    let explained = EngineIORefusal.explain(failure)
+    let isOpening = engine?.transportFacts != nil && engine?.handshake == nil
+    end(isOpening ? explained.closing(before: "its Engine.IO handshake") : explained)
   }
 
   /// Half a message must not be kept for ever: the next part comes in time or the link ends.

@@ -148,20 +148,22 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
-    send(kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body)
-    for attachment in message.attachments { engine?.send(binary: attachment) }
+    send(
+      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body, compress: message.compress)
+    for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
   }
 
   /// Writes one packet's text.
   func send(
-    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = []
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
+    compress: Bool = true
   ) {
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
-    engine?.send(text: frame.span.bytes)
+    engine?.send(text: frame.span.bytes, compress: compress)
     trace?.sent(kind, namespace, attachments: attachments, ack: ack, payload: body.span.bytes)
     if frame.capacity <= Self.keptScratch { scratch = frame }
   }

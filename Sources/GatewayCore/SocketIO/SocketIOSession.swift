@@ -58,6 +58,14 @@ struct SocketIOSession: Equatable, Sendable {
     return sid
   }
 
+  /// Whether the link is ready and the namespace is not accepted yet.
+  private var isEntering: Bool {
+    switch state {
+    case .behindMain, .joining: true
+    case .waiting, .joined, .left: false
+    }
+  }
+
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.waiting, .linkReady(.ask)), (.behindMain, .mainAccepted):
@@ -106,6 +114,7 @@ struct SocketIOSession: Equatable, Sendable {
     .timeout, "the server did not answer the request for the namespace in time")
 
   private mutating func leave(replyDue: Bool, _ failure: UpstreamFailure? = nil) -> [Action] {
+    let failure = isEntering ? failure?.closing(before: "it accepted the namespace") : failure
     state = .left
     return [.disarm, .detach(replyDue: replyDue)] + (failure.map { [.end($0)] } ?? [])
   }

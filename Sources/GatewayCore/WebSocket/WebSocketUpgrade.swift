@@ -1,7 +1,8 @@
 /// The client's side of the HTTP exchange that opens a WebSocket (RFC 6455 section 4.1), without input or output: the
 /// transport writes `requestBytes`, hands over whatever arrives and acts on the outcome.
 ///
-/// Neither subprotocols nor extensions are offered, so a server that names one breaks the protocol.
+/// No subprotocol is offered, and as extension at most `permessage-deflate`: a server that names another breaks the
+/// protocol.
 public struct WebSocketUpgrade: Sendable {
   /// What the bytes so far amount to.
   public enum Outcome: Equatable, Sendable {
@@ -30,6 +31,9 @@ public struct WebSocketUpgrade: Sendable {
   public let requestBytes: [UInt8]
   /// Nil once a 101 would be out of place.
   private let expectedAccept: String?
+  /// What the server agreed to of the compression that was offered; nil before that, and when it agreed to none.
+  public private(set) var deflate: MessageDeflate?
+  private let offersDeflate: Bool
   private var state = State.head
   private var buffer: [UInt8] = []
   private var headBytes = 0
@@ -40,11 +44,13 @@ public struct WebSocketUpgrade: Sendable {
   public init(request: DialRequest, key: String, expectedAccept: String) {
     requestBytes = Self.requestText(request, key: key)
     self.expectedAccept = expectedAccept
+    offersDeflate = request.compressionThreshold != nil
   }
 
   private init() {
     requestBytes = []
     expectedAccept = nil
+    offersDeflate = false
   }
 
   /// For the text that some servers write into the stream after they agreed, see `looksLikeHTTP`. Its outcome is never
@@ -128,6 +134,9 @@ public struct WebSocketUpgrade: Sendable {
       if let problem = Self.problem(of: head, expectedAccept: expectedAccept) {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
       }
+      do throws(MessageDeflate.Unacceptable) { deflate = try agreement(head) } catch {
+        return fail(UpstreamFailure(.protocolError, Self.unofferedExtension, status: 101))
+      }
       state = .upgraded
       headers = head.headers
       return .upgraded(consumed: consumed)
@@ -190,10 +199,20 @@ public struct WebSocketUpgrade: Sendable {
     guard head.values("sec-websocket-accept") == [expectedAccept] else {
       return "the server's Sec-WebSocket-Accept does not match the key"
     }
-    guard head.elements("sec-websocket-extensions").isEmpty, head.elements("sec-websocket-protocol").isEmpty else {
-      return "the server chose a WebSocket extension or subprotocol that was not offered"
+    guard head.elements("sec-websocket-protocol").isEmpty else {
+      return "the server chose a WebSocket subprotocol that was not offered"
     }
     return nil
+  }
+
+  private static let unofferedExtension = "the server chose a WebSocket extension or a parameter that was not offered"
+
+  /// RFC 6455 section 9.1 and RFC 7692 section 5: nothing, or the one extension that was offered.
+  private func agreement(_ head: HTTPResponseHead) throws(MessageDeflate.Unacceptable) -> MessageDeflate? {
+    let extensions = head.elements("sec-websocket-extensions")
+    guard let answer = extensions.first else { return nil }
+    guard extensions.count == 1, offersDeflate else { throw MessageDeflate.Unacceptable() }
+    return try MessageDeflate(answer: answer)
   }
 
   // MARK: - Failures
@@ -203,7 +222,7 @@ public struct WebSocketUpgrade: Sendable {
   private static func refusal(_ head: HTTPResponseHead) -> UpstreamFailure {
     var name = "HTTP \(head.status)"
     if !head.phrase.isEmpty { name += " " + head.phrase }
-    var detail = "the server answered \(name) instead of opening a WebSocket"
+    var detail = HTTPRefusalText.sentence(head, name: name)
     if (300..<400).contains(head.status) {
       let target = head.values("location").first.flatMap(Self.hostOfLocation)
       detail = "the server redirects to \(target ?? "another place") (\(name)), which is not followed"
@@ -230,6 +249,7 @@ public struct WebSocketUpgrade: Sendable {
     if !given.contains("host") { text += "Host: \(request.authority)\r\n" }
     text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
     text += "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"
+    if request.compressionThreshold != nil { text += "Sec-WebSocket-Extensions: \(MessageDeflate.offer)\r\n" }
     if !given.contains("user-agent") { text += "User-Agent: \(HTTPHeader.defaultUserAgent)\r\n" }
     for header in request.headers { text += "\(header.name): \(header.value)\r\n" }
     return [UInt8]((text + "\r\n").utf8)

@@ -7,7 +7,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded
-  case socketIgnored, descriptorsExhausted, acceptFailed, internalError
+  case networkUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
     switch self {
@@ -26,6 +26,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
     case .restartNeeded: "some changes of the configuration wait for a restart"
+    case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .socketIgnored: "ignored a socket that systemd passed"
     case .descriptorsExhausted: "no file descriptor left for a new client"
     case .acceptFailed: "cannot accept clients for the moment"
@@ -38,7 +39,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .configurationRefused, .descriptorsExhausted, .acceptFailed, .internalError: .error
     case .connectionDown, .clientDropped, .quotaExceeded, .sendFailed, .configurationWarning, .restartNeeded,
-      .socketIgnored:
+      .socketIgnored, .networkUnwatched:
       .warning
     case .started, .stopping, .configurationReloaded: .notice
     case .connectionUp: .info
@@ -64,6 +65,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
     case .restartNeeded: "9d41d3923c64414a95004ccc6049f933"
+    case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .socketIgnored: "56b4136c5d3944dbb2f3feb8076bdb18"
     case .descriptorsExhausted: "18dff9994724415e90214e37c847356e"
     case .acceptFailed: "205a24a0b051465d8a85cdce41d5c7a6"

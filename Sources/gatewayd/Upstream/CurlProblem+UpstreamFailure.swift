@@ -42,6 +42,10 @@ extension CurlProblem {
     } else if let mark = reason.firstRange(of: "SSL certificate problem: ") ?? reason.firstRange(of: "SSL: ") {
       reason = reason[mark.upperBound...]
     }
+    if reason.contains("SSL_ERROR_SYSCALL") { return "the server closed the connection" }
+    for call in ["Recv failure: ", "Send failure: "] where reason.hasPrefix(call) {
+      reason = reason.dropFirst(call.count)
+    }
     if let errno = reason.firstRange(of: ", errno ") { reason = reason[..<errno.lowerBound] }
     return String(reason)
   }

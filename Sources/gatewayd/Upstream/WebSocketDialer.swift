@@ -12,6 +12,8 @@ final class WebSocketDialer: TransportDialer {
   let farewellLimit: Duration
   /// Memory for their output.
   let blocks = SendQueue.Pool()
+  /// What compresses and inflates their messages.
+  let compression = CompressionContexts()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 

@@ -89,13 +89,13 @@ private func usual(_ interval: Int64 = 25_000, _ timeout: Int64 = 20_000, _ limi
     (#"{"sid":7,"pingInterval":1,"pingTimeout":1}"#, .failure(.malformedHandshake("sid"))),
     (#"{"pingInterval":1,"pingTimeout":1}"#, .failure(.malformedHandshake("sid"))),
     (#"[]"#, .failure(.malformedHandshake("sid"))),
-    (#"{"#, .failure(.malformedHandshake("JSON"))),
-    ("", .failure(.malformedHandshake("JSON"))),
+    (#"{"#, .failure(.handshakeNotJSON)),
+    ("", .failure(.handshakeNotJSON)),
     (
       "{\"sid\":\"\(String(repeating: "s", count: 1_025))\",\"pingInterval\":1,\"pingTimeout\":1}",
       .failure(.malformedHandshake("sid"))
     ),
-    (String(repeating: " ", count: 20_000) + "{}", .failure(.malformedHandshake("size"))),
+    (String(repeating: " ", count: 20_000) + "{}", .failure(.handshakeTooLong)),
   ]
   for (input, expected) in table { #expect(handshake(input) == expected, "\(input.prefix(100))") }
 }

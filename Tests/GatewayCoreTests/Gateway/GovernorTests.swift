@@ -37,7 +37,7 @@ import Testing
     #expect(harness.upstream.channels.count == 5)
   }
 
-  @Test func anAdministratorsReconnectDoesNotWaitForTheBudget() throws {
+  @Test func anAdministratorsReconnectDoesNotWaitForTheBudgetButCounts() throws {
     let harness = GatewayHarness {
       $0.limits.attempts = 1
       $0.limits.attemptsBurst = 1
@@ -47,6 +47,11 @@ import Testing
     harness.upstream.channel.fail(.unreachable)
     client.call("reconnect", #"{"upstream":"chat"}"#)
     #expect(harness.upstream.channels.count == 2)
+    client.call("subscribe", #"{"url":"http://h/"}"#)
+    harness.pass(.milliseconds(1_900))
+    #expect(harness.upstream.channels.count == 2)
+    harness.pass(.milliseconds(200))
+    #expect(harness.upstream.channels.count == 3)
   }
 
   @Test func aServersRetryAfterHoldsForNewProgramsAndNotForAnAdministrator() throws {

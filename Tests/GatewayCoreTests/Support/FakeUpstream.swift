@@ -24,6 +24,7 @@ final class FakeUpstream: UpstreamKind {
 
 final class FakeConnector: UpstreamConnector {
   let kind = "fake"
+  var hosts: [String] { [specification.url.host] }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
   var observer: (any UpstreamObserver)?

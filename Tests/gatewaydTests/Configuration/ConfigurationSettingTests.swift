@@ -63,6 +63,8 @@ struct ConfigurationSettingTests {
     Change("force_new", "true") { $0.forceNew = true },
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
     Change("attachments", "11") { $0.attachments = 11 },
+    Change("compression.enabled", "false") { $0.compression.enabled = false },
+    Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },
     Change("tls.ca", #""/ca""#) { $0.tls.ca = "/ca" },
     Change("tls.cert", #""/cert", tls.key = "/key""#) {
