@@ -21,7 +21,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint demo bench soak fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench soak fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -61,6 +61,10 @@ sanitize: sanitize-thread sanitize-address ## every test under the thread and th
 sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
+
+autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs Python 2.7 and some minutes
+	swift build --build-tests
+	$(PYTHON) Tests/Autobahn/run $(CASES)
 
 fuzz: packages ## each fuzz target for $(RUNS) runs; a finding is kept and replayed by the tests
 	for target in $(sort $(notdir $(wildcard Tests/Fuzz/corpus/*))); do Tests/Fuzz/run $$target $(RUNS) || exit 1; done

@@ -3,8 +3,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -96,3 +100,45 @@ int gw_peer_groups(int socket, gid_t *groups, int capacity) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0 && errno != ERANGE) return -1;
   return (int)(length / sizeof(gid_t));
 }
+
+int gw_pipe(int *reading, int *writing) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+  *reading = ends[0];
+  *writing = ends[1];
+  return 0;
+}
+
+static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int output) {
+  sigset_t all, none;
+  int code = 0;
+  sigfillset(&all);
+  sigemptyset(&none);
+  if (!code) code = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!code) code = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+  if (!code) code = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  if (!code) code = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+  if (!code) code = posix_spawn_file_actions_addchdir_np(actions, "/");
+  if (!code) code = posix_spawnattr_setsigdefault(attributes, &all);
+  if (!code) code = posix_spawnattr_setsigmask(attributes, &none);
+  if (!code) code = posix_spawnattr_setpgroup(attributes, 0);
+  short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
+  return code ? code : posix_spawnattr_setflags(attributes, flags);
+}
+
+int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int code = posix_spawn_file_actions_init(&actions);
+  if (code) return code;
+  code = posix_spawnattr_init(&attributes);
+  if (!code) {
+    code = prepare(&actions, &attributes, output);
+    if (!code) code = posix_spawn(process, path, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return code;
+}
+
+int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

@@ -80,11 +80,13 @@ public struct URLProblem: Error, Equatable, Sendable {
   public init(_ message: String) { self.message = message }
 }
 
-/// Reads secrets that live outside the configuration: today a file, read at each connect.
+/// Reads secrets that live outside the configuration: files and the output of commands, at each connect.
 public protocol CredentialReader: AnyObject {
-  /// Calls back exactly once, possibly before returning, with the bytes or with a sentence that says what is wrong
-  /// and never contains the secret.
-  func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+  /// Calls back exactly once, possibly before returning, with at most `SecretSource.sizeLimit` bytes or with a sentence
+  /// that says what is wrong and never contains the secret.
+  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+  /// Changes when the content of a file may have changed; nil for a file that is not there, and for a command. Cheap.
+  func version(of source: SecretSource) -> SecretVersion?
 }
 
 /// Credentials that could not be obtained, and why, in one sentence for a person.
@@ -107,7 +109,7 @@ extension TransportDialer {
   public func firstHost(of request: DialRequest) -> String { request.host }
 }
 
-/// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.
+/// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in order.
 public protocol Transport: AnyObject {
   /// Queues one text message. Never blocks; bytes that the socket does not take now are kept.
   func send(text: RawSpan)
@@ -140,6 +142,7 @@ extension Transport {
 public protocol TransportReceiver: AnyObject {
   /// `headers` are those of the server's answer to the opening request, names in lower case; they may hold secrets.
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
+  func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
   /// The peer answered the last `probe()`.
@@ -149,6 +152,8 @@ public protocol TransportReceiver: AnyObject {
 }
 
 extension TransportReceiver {
+  /// A WebSocket stays one.
+  public func transportNoticed(_ notice: TransportNotice) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
 }

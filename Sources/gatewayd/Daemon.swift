@@ -9,6 +9,8 @@ final class Daemon {
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
   private let dialer: WebSocketDialer
+  private let requester: CurlRequester
+  private let credentials: SystemCredentialReader
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let status: StatusPublisher
@@ -36,6 +38,8 @@ final class Daemon {
     log = parts.log
     gateway = parts.gateway
     dialer = parts.dialer
+    requester = parts.requester
+    credentials = parts.credentials
     server = parts.server
     suspends = parts.suspends
     blindness = parts.blindness
@@ -58,6 +62,7 @@ final class Daemon {
       gateway.start()
       announceStart()
       let code = try loop.run()
+      credentials.stop()
       log.flush()
       return ExitStatus(rawValue: code) ?? .software
     } catch {
@@ -75,6 +80,8 @@ extension Daemon {
     let log: Log
     let gateway: Gateway
     let dialer: WebSocketDialer
+    let requester: CurlRequester
+    let credentials: SystemCredentialReader
     let server: LocalServer
     let suspends: SuspendWatch?
     let blindness: SystemError?
@@ -90,10 +97,13 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       dialer = try WebSocketDialer(loop: loop, random: random)
-      let (dialer, loop) = (dialer, loop)
+      requester = CurlRequester(multi: dialer.multi)
+      credentials = SystemCredentialReader(loop: loop, environment: environment)
+      let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)
       let makeKind = {
         SocketIOKind(
-          dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+          dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
+          random: random)
       }
       let network: NetlinkObserver?
       do throws(SystemError) {
@@ -111,7 +121,7 @@ extension Daemon {
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
           network: network, residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
-            route: CurlRouteProbe(multi: dialer.multi), requester: CurlRequester(multi: dialer.multi), dialer: dialer,
+            route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKind: makeKind)))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
@@ -121,6 +131,7 @@ extension Daemon {
     gateway.onFact = { [unowned self] in heard($0) }
     suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
+    credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
     server.onTrouble = { [unowned self] trouble in
@@ -190,8 +201,10 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the dialer's `farewellLimit`, which began when the gateway closed its links.
-      return dialer.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
+      return dialer.whenQuiet { [unowned self] in
+        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      }
     }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
   }

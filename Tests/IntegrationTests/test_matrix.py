@@ -15,7 +15,11 @@ SERVERS = {
     "python-socketio 4 on aiohttp": ("eio3", []),
 }
 
-TRANSPORTS = {"websocket": ({"transports": ["websocket"]}, "websocket")}
+TRANSPORTS = {
+    "websocket": ({"transports": ["websocket"]}, "websocket"),
+    "polling": ({"transports": ["polling"]}, "polling"),
+    "upgraded": ({"transports": ["polling", "websocket"]}, "websocket"),
+}
 """The settings, and what `status` shows in the end."""
 
 PROXIES = {"none": None}

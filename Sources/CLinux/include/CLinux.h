@@ -56,3 +56,14 @@ int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 /// The peer's supplementary groups. Returns their count, or -1 and errno. A count above capacity means that none was
 /// stored: call again with room for that many.
 int gw_peer_groups(int socket, gid_t *groups, int capacity);
+
+/// A pipe, both ends close-on-exec from birth. 0, or -1 and errno.
+int gw_pipe(int *reading, int *writing);
+
+/// Starts a program: in a process group of its own, in /, signals as a program expects them, standard output on the given
+/// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
+int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
+
+/// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
+/// look into its memory. 0, or -1 and errno.
+int gw_forbid_dumps(void);

@@ -21,6 +21,8 @@ public struct Configuration: Equatable, Sendable {
     var settings = defaults
     settings.headers = []
     settings.query = []
+    settings.headerSources = []
+    settings.querySources = []
     settings.tls.certificate = nil
     settings.tls.key = nil
     return settings
@@ -65,6 +67,12 @@ public struct ConfiguredUpstream: Equatable, Sendable {
   public init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
+  }
+
+  /// What its kind is told of it, with the namespace that its URL names.
+  func specification(_ name: String) -> UpstreamSpecification {
+    UpstreamSpecification(
+      name: name, url: url, namespace: url.path.isEmpty ? "/" : url.path, settings: settings, owner: nil)
   }
 }
 

@@ -10,12 +10,18 @@ extension Setting<UpstreamDraft> {
         "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`."),
       Setting(
         "auth", \.settings.auth, .payload,
-        "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Not together with `auth_file`."),
+        "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Only one of the settings that begin with `auth` and name a source."
+      ),
       Setting(
-        "auth_file", \.settings.auth, .file,
+        "auth_file", \.settings.auth, .external(.secretFile),
         "File that is read at each connect. A JSON object in it is the payload; anything else becomes `{\"token\":\"…\"}`."
       ),
-      Setting("auth_command", \.settings.auth, .unavailable, "Not available in this version."),
+      Setting(
+        "auth_credential", \.settings.auth, .external(.credential),
+        "The same, by the name of a credential that systemd passes with `LoadCredential=`."),
+      Setting(
+        "auth_command", \.settings.auth, .external(.command),
+        "Program and arguments; it runs at each connect, and what it prints is treated as the content of `auth_file`."),
     ]
   }
 }
@@ -23,7 +29,7 @@ extension Setting<UpstreamDraft> {
 extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
-    requestSettings + timeSettings + messageSettings
+    requestSettings + timeSettings + messageSettings + credentialSettings
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
@@ -32,12 +38,28 @@ extension Setting<UpstreamSettings> {
   private static var requestSettings: [Self] {
     [
       Setting("path", \.path, .requestPath, "HTTP path of the server; a slash at its end is part of it."),
-      Setting("headers", \.headers, .headers, "Added to every HTTP request."),
-      Setting("query", \.query, .query, "Added to the query of every HTTP request."),
       Setting(
-        "transports", \.transports, .transports,
-        "Transports in the order of preference. `polling` is not available in this version and is passed over."),
+        "headers", \.headerTable, .headers,
+        "Added to every HTTP request. A value is a string, or `{ file = \"…\" }`, `{ credential = \"…\" }` or `{ command = […] }`, read at each connect."
+      ),
+      Setting(
+        "query", \.queryTable, .query, "Added to the query of every HTTP request. Values as those of `headers`."),
+      Setting(
+        "transports", \.transports, SettingType<TransportName>.choices,
+        "Transports in the order of preference. The next one is tried when one fails; what worked is tried first the next time."
+      ),
+      Setting(
+        "upgrade", \.upgrade, .flag,
+        "Go on over a WebSocket where a session began with long-polling and `transports` names both?"),
     ]
+  }
+
+  private static var credentialSettings: [Self] {
+    [
+      Setting(
+        "auth_timeout", \.authTimeout, .duration(milliseconds: 10...600_000),
+        "How long a command that prints credentials may run. Then it is ended and the attempt has failed with `auth`.")
+    ] + Setting<RefreshSettings>.declared.map { $0.within(\.refresh, prefix: "refresh.") }
   }
 
   private static var timeSettings: [Self] {
@@ -73,6 +95,9 @@ extension Setting<UpstreamSettings> {
   private static var messageSettings: [Self] {
     [
       Setting(
+        "parser", \.parser, .choice,
+        "How the server writes packets: `msgpack` where it uses Socket.IO's msgpack parser, else `json`."),
+      Setting(
         "attachments", \.attachments, .count(1...1_000),
         "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
       ),
@@ -82,6 +107,23 @@ extension Setting<UpstreamSettings> {
       Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
+    ]
+  }
+}
+
+extension Setting<RefreshSettings> {
+  /// `refresh = { … }`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "share", \.share, .count(1...50),
+        "A token is read again this long before it expires, in percent of the time that it has left when it is used first."
+      ),
+      Setting(
+        "least", \.least, .duration(milliseconds: 1_000...86_400_000),
+        "Shortest time before the end, and between two readings. A token that lives for less than twice as long is read at half of its life."
+      ),
+      Setting("most", \.most, .duration(milliseconds: 1_000...86_400_000), "Longest time before the end."),
     ]
   }
 }

@@ -5,8 +5,15 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var auth: AuthSource = .none
   /// Added to every HTTP request.
   public var headers: [HTTPHeader] = []
+  /// Headers whose values are read at each connect. No name stands in both lists.
+  public var headerSources: [SecretMember] = []
   /// Added to the query of every HTTP request, sorted by name; not yet percent-encoded.
   public var query: [QueryItem] = []
+  /// Query parameters whose values are read at each connect, sorted by name. No name stands in both lists.
+  public var querySources: [SecretMember] = []
+  /// How long a command that prints credentials may run.
+  public var authTimeout: Duration = .seconds(10)
+  public var refresh = RefreshSettings()
   public var keep: KeepMode = .onDemand
   public var tls = TLSSettings()
   public var reconnect = ReconnectSettings()
@@ -31,10 +38,13 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
   public var compression = CompressionSettings()
+  public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
-  /// In the order of preference. A transport that the daemon does not have is passed over.
+  /// In the order of preference.
   public var transports: [TransportName] = [.websocket, .polling]
+  /// Whether a session that began with long-polling may go on over a WebSocket.
+  public var upgrade = true
   public init() {}
 }
 
@@ -53,6 +63,14 @@ public enum TransportName: String, CaseIterable, Sendable {
   case polling
 }
 
+/// How the packets of Socket.IO are written; client and server have to agree beforehand.
+public enum ParserName: String, CaseIterable, Sendable {
+  /// The usual one: JSON text with binary attachments.
+  case json
+  /// MessagePack, binary included.
+  case msgpack
+}
+
 /// `keep`: whether a connection exists only while somebody uses it.
 public enum KeepMode: String, CaseIterable, Sendable {
   case onDemand = "on-demand"
@@ -64,8 +82,21 @@ public enum AuthSource: Hashable, Sendable {
   case none
   /// The JSON text of an object.
   case inline([UInt8])
-  /// A file read at each connect. JSON object as is; anything else becomes `{"token":"…"}` without its line end.
-  case file(String)
+  /// Read at each connect. A JSON object as it is; anything else becomes `{"token":"…"}` without its line end.
+  case external(SecretSource)
+
+  /// A file read at each connect.
+  public static func file(_ path: String) -> Self { .external(.file(path)) }
+}
+
+/// `refresh = { … }`: when credentials with a token that expires are read again.
+public struct RefreshSettings: Hashable, Sendable {
+  /// How long before the token's end, in percent of the time that it has left when it is used first.
+  public var share = 10
+  /// Bounds of that time. The lower one is also the shortest time between two readings.
+  public var least: Duration = .seconds(30)
+  public var most: Duration = .seconds(600)
+  public init() {}
 }
 
 /// `tls = { … }`.

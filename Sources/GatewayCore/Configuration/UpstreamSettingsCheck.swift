@@ -12,6 +12,7 @@ struct UpstreamSettingsCheck {
     checkFile("tls.ca", settings.tls.ca)
     checkFile("tls.cert", settings.tls.certificate)
     checkFile("tls.key", settings.tls.key)
+    checkOrder("refresh.least", settings.refresh.least, "refresh.most", settings.refresh.most)
     checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
     checkOrder(
       "reconnect.refused_base", settings.reconnect.refusedBase, "reconnect.refused_cap", settings.reconnect.refusedCap)

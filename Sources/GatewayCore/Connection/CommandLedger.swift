@@ -22,6 +22,9 @@ struct CommandLedger {
   /// Nothing is queued and nothing is awaited.
   var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty }
 
+  /// An acknowledgement is awaited.
+  var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
+
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
 

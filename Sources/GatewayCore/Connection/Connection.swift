@@ -204,7 +204,7 @@ public final class Connection {
   }
 
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
-  private func restart(_ failure: UpstreamFailure) {
+  func restart(_ failure: UpstreamFailure) {
     // An administrator's `disconnect` stays the reason, whatever else happens.
     let failure = hold == .requested ? UpstreamFailure(onPurpose: .requested) : failure
     schedule.hasten(.order)
@@ -264,6 +264,7 @@ public final class Connection {
     health.isConfigured = specification.name != nil && hold != .withdrawn
     health.isKeptAlways = isKept
     health.lastReason = lastFailure?.reason
+    health.lastStatus = lastFailure?.status
     schedule.describe(to: &health)
     health.isHeld = hold != nil
     health.networkIsUp = reach.isUp
@@ -367,8 +368,9 @@ public final class Connection {
   func lost(_ failure: UpstreamFailure) {
     lastFailure = failure
     schedule.failed(failure, at: context.time.now, fraction: context.random.fraction())
+    awaitNewCredentials(after: failure)
     transition(.lost)
-    for command in commands.failed(refused: failure.reason == .refused) {
+    for command in commands.failed(refused: failure.isRefusal) {
       settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
     }
     review()

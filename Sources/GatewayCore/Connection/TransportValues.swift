@@ -60,7 +60,7 @@ extension HTTPHeader {
 
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
-  /// `websocket`.
+  /// `websocket` or `polling`.
   public var name: String
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   public var tlsVersion: String?
@@ -82,6 +82,14 @@ public struct TransportFacts: Equatable, Sendable {
   }
 }
 
+/// What changed about an open transport.
+public enum TransportNotice: Equatable, Sendable {
+  /// The form of the server's answers shows the revision of Engine.IO; told before the first packet.
+  case revision(EngineIORevision)
+  /// The session goes on over another transport. Nothing was lost and nothing changed its place.
+  case switched(TransportFacts)
+}
+
 /// Why a transport could not be opened, or ended.
 public struct TransportFailure: Error, Equatable, Sendable {
   public var failure: UpstreamFailure
@@ -91,10 +99,15 @@ public struct TransportFailure: Error, Equatable, Sendable {
   /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
   /// recognises a version mismatch in it. Empty otherwise.
   public var httpBody: [UInt8]
+  /// Whether it failed at name, TCP, TLS or proxy, so that the server was never asked anything.
+  public var isBeforeHTTP: Bool
 
-  public init(_ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = []) {
+  public init(
+    _ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = [], isBeforeHTTP: Bool = false
+  ) {
     self.failure = failure
     self.headers = headers
     self.httpBody = httpBody
+    self.isBeforeHTTP = isBeforeHTTP
   }
 }

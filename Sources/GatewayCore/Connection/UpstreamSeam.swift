@@ -48,12 +48,21 @@ public protocol UpstreamConnector: AnyObject {
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
+  /// Calls back at most once, when credentials that are read at each attempt may have become others since the last one.
+  /// A new attempt ends the waiting.
+  func awaitNewCredentials(_ done: @escaping () -> Void)
+
   /// Who is told what goes over the connection, from now on and on every later channel; nil while nobody is. A kind looks
   /// at it before it puts anything into words.
   var observer: (any UpstreamObserver)? { get set }
 
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
+}
+
+extension UpstreamConnector {
+  /// A kind whose credentials never change outside of the configuration has nothing to wait for.
+  public func awaitNewCredentials(_ done: @escaping () -> Void) {}
 }
 
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
@@ -121,6 +130,9 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
   /// The acknowledgement of `write(_:ack:)`; `arguments` as for an event.
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan)
+  /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
+  /// be used until then. At most once.
+  func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
 }

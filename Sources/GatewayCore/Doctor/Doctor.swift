@@ -6,7 +6,8 @@ final class Doctor {
   let timers: Timers
   let time: any TimeSource
   /// How a WebSocket of the upstream is dialled; every other request is made from it.
-  let dial: DialRequest
+  private(set) var dial: DialRequest
+  private let credentials: UpstreamCredentials
   /// For all steps together.
   private let limit: Duration
 
@@ -46,13 +47,21 @@ final class Doctor {
     self.limit = limit
     self.onFinding = onFinding
     self.onEnd = onEnd
-    dial = LinkKey(specification).request(.four)
+    dial = LinkKey(specification).request(.four, .websocket)
+    credentials = UpstreamCredentials(specification, readings: SharedReadings(reader: seams.credentials))
     stepBegan = time.now
   }
 
   func start() {
     deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
-    lookAtRoute()
+    let settings = specification.settings
+    guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return lookAtRoute() }
+    credentials.read { [weak self] result in
+      guard let self, onEnd != nil else { return }
+      // What cannot be read is told where it is asked for, with the credentials of the namespace.
+      if let secrets = try? result.get() { dial = dial.adding(secrets) }
+      lookAtRoute()
+    }
   }
 
   /// Ends it; nothing more is told.

@@ -3,16 +3,19 @@ public struct DoctorSeams {
   public var route: any RouteProbe
   public var requester: any HTTPRequester
   public var dialer: any TransportDialer
+  /// For headers and query parameters that are not in the configuration itself.
+  public var credentials: any CredentialReader
   /// A kind of its own, whose links no connection shares.
   public var makeKind: () -> any UpstreamKind
 
   public init(
     route: any RouteProbe, requester: any HTTPRequester, dialer: any TransportDialer,
-    makeKind: @escaping () -> any UpstreamKind
+    credentials: any CredentialReader, makeKind: @escaping () -> any UpstreamKind
   ) {
     self.route = route
     self.requester = requester
     self.dialer = dialer
+    self.credentials = credentials
     self.makeKind = makeKind
   }
 }

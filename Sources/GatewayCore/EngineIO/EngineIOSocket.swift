@@ -18,6 +18,8 @@ final class EngineIOSocket: TransportReceiver {
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
+  /// The revision that the form of the server's answers shows; nil where the form is the same in both.
+  private(set) var shownRevision: EngineIORevision?
 
   init(
     revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
@@ -74,7 +76,17 @@ final class EngineIOSocket: TransportReceiver {
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     transportFacts = facts
     observer?.opened(facts)
+    receiver?.engineHeard(headers)
     perform(session.handle(.transportOpened))
+  }
+
+  func transportNoticed(_ notice: TransportNotice) {
+    switch notice {
+    case .revision(let revision): shownRevision = revision
+    case .switched(let facts):
+      transportFacts = facts
+      receiver?.engineSwitched()
+    }
   }
 
   func transportReceived(text: RawSpan) {

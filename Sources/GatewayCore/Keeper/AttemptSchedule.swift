@@ -58,7 +58,10 @@ struct AttemptSchedule: Equatable, Sendable {
       .tooLarge, .auth:
       let lasted = openedAt.map { now - $0 }
       openedAt = nil
-      nextAttempt = now + backoff.failed(failure.reason, lasted: lasted, fraction: fraction)
+      nextAttempt =
+        now
+        + backoff.failed(
+          failure.reason, status: failure.status, lasted: lasted, fraction: fraction)
       notBefore = failure.retryAfter.map { now + min($0, backoff.settings.longestRetryAfter) }
     }
   }

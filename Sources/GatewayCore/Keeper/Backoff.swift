@@ -41,10 +41,12 @@ public struct Backoff: Equatable, Sendable {
 
   /// An attempt failed or a link was lost. Counts it and gives the delay until the next attempt; `fraction` is a random
   /// number in 0 ..< 1.
-  public mutating func failed(_ reason: DownReason, lasted: Duration?, fraction: Double) -> Duration {
+  public mutating func failed(
+    _ reason: DownReason, status: Int? = nil, lasted: Duration?, fraction: Double
+  ) -> Duration {
     ended(lasted: lasted)
     isResting = false
-    if reason.isRefusal {
+    if reason.isRefusal(status: status) {
       refusals += 1
       let bound = Self.bound(attempt: refusals, base: settings.refusedBase, cap: settings.refusedCap)
       return Self.delay(bound: bound, fraction: (1 + fraction) / 2)
@@ -79,9 +81,6 @@ public struct Backoff: Equatable, Sendable {
 }
 
 extension DownReason {
-  /// Whether the upstream was reached and does not want us: such a reason has a slower schedule of its own.
-  public var isRefusal: Bool { self == .refused }
-
   /// Whether it is a failure of the server or of the way to it, and nothing that we or the machine wanted.
   public var isFailure: Bool {
     switch self {

@@ -19,6 +19,8 @@ public struct Health: Equatable, Sendable {
 
   /// Why the connection is not connected, or why it last was not; nil when nothing has failed yet.
   public var lastReason: DownReason?
+  /// The HTTP status or close code that came with it.
+  public var lastStatus: Int?
   /// Failed attempts and lost links in a row.
   public var attempts = 0
   /// When the last attempt was started.
@@ -66,6 +68,9 @@ public struct Health: Equatable, Sendable {
 
   /// Whether the connection is wanted.
   public var isOccupied: Bool { hasLeases || isKeptAlways }
+
+  /// The upstream was reached and does not want us.
+  public var isRefused: Bool { lastReason?.isRefusal(status: lastStatus) == true }
 
   /// Since when the connection has been unused *and* in its present state.
   public var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }

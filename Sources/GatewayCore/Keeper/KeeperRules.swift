@@ -104,7 +104,7 @@ extension KeeperRule {
   private static func wantedAttempt(_ health: Health) -> MonotonicInstant {
     let soonest = health.lastAttemptAt.map { $0 + hastenedSpacing } ?? health.now
     guard let scheduled = health.nextAttemptAt else { return soonest }
-    let weakest: Urgency = health.lastReason?.isRefusal == true ? .lease : .none
+    let weakest: Urgency = health.isRefused ? .lease : .none
     return health.urgency > weakest ? min(scheduled, soonest) : scheduled
   }
 
@@ -116,7 +116,7 @@ extension KeeperRule {
       } else if health.isResting {
         "the end of the rest after a series of attempts"
       } else {
-        reason.isRefusal ? "the slower schedule of a refusal" : "the back-off"
+        health.isRefused ? "the slower schedule of a refusal" : "the back-off"
       }
     return "Not connected (\(reason.rawValue)); attempt \(health.attempts + 1) waits for \(schedule)."
   }

@@ -30,6 +30,14 @@ final class LinkTrace: EngineIOObserver {
     packet(.outgoing, kind, namespace, attachments: attachments, ack: ack, payload: payload)
   }
 
+  /// A packet in MessagePack, whose payload is only counted.
+  func sent(msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, size: Int) {
+    let text = PacketWords.packet(msgpack: kind, String(decoding: namespace, as: UTF8.self), ack: ack, size: size)
+    for one in observed where one.namespace == namespace {
+      one.observer.observed(TraceFact(.outgoing, .socketio, text))
+    }
+  }
+
   /// A packet of the server, whose text begins at `start`.
   func received(_ packet: SocketIOPacket, _ text: RawSpan, attachments: Int) {
     let namespace = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }

@@ -20,6 +20,20 @@ enum PacketWords {
     }
   }
 
+  /// `EVENT /chat (58 bytes of MessagePack) ack 7`.
+  static func packet(msgpack kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, size: Int) -> String {
+    let word =
+      switch kind {
+      case .connect: "CONNECT"
+      case .disconnect: "DISCONNECT"
+      case .connectError: "CONNECT_ERROR"
+      case .event, .binaryEvent: "EVENT"
+      case .acknowledgement, .binaryAcknowledgement: "ACK"
+      }
+    let place = namespace.isEmpty ? "/" : namespace
+    return "\(word) \(place) (\(size) bytes of MessagePack)" + (ack.map { " ack \($0)" } ?? "")
+  }
+
   /// `PING`, `HANDSHAKE …`.
   static func packet(_ packet: EngineIOPacket, _ text: RawSpan, _ revision: EngineIORevision) -> String {
     switch packet {

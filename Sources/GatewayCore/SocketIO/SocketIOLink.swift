@@ -14,6 +14,9 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
+  private let requester: (any HTTPRequester)?
+  let requests: LinkRequests
+  var choice: TransportChoice
   let timers: Timers
   let time: any TimeSource
 
@@ -42,6 +45,11 @@ final class SocketIOLink {
     self.key = key
     self.links = links
     dialer = links.dialer
+    requester = links.requester
+    requests = LinkRequests(key: key, links: links)
+    choice = TransportChoice(
+      order: key.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: key.endpoint), upgrades: key.upgrades)
     timers = links.timers
     time = links.time
     detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
@@ -50,6 +58,8 @@ final class SocketIOLink {
 
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
+  /// What carries the link's messages.
+  var carrier: TransportName { engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? choice.current }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
 
@@ -77,9 +87,17 @@ final class SocketIOLink {
       && !channels.contains { $0.namespace == namespace }
   }
 
-  /// Takes a channel. Its owner hears nothing before this has returned.
-  func attach(_ channel: SocketIOChannel) {
+  /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
+    guard let wanted, let secrets = requests.secrets else { return true }
+    return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is
+  /// dialled for it serves all.
+  func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    if requests.secrets == nil { requests.secrets = secrets }
     retrace()
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
@@ -107,7 +125,7 @@ final class SocketIOLink {
       trace = nil
     } else {
       trace = LinkTrace(
-        observed, request: key.request(detection.dialled), secrets: channels.compactMap(\.payload))
+        observed, request: requests.request(choice.current, detection.dialled), secrets: channels.compactMap(\.payload))
       trace?.revision = engine?.revision ?? detection.dialled
     }
     engine?.observer = trace
@@ -158,6 +176,7 @@ final class SocketIOLink {
     _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
     compress: Bool = true
   ) {
+    if key.parser == .msgpack { return send(msgpack: kind, namespace, ack: ack, body: body, compress: compress) }
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
@@ -166,6 +185,23 @@ final class SocketIOLink {
     engine?.send(text: frame.span.bytes, compress: compress)
     trace?.sent(kind, namespace, attachments: attachments, ack: ack, payload: body.span.bytes)
     if frame.capacity <= Self.keptScratch { scratch = frame }
+  }
+
+  /// A CONNECT's body is JSON as the credentials were read; every other one was prepared as MessagePack.
+  private func send(
+    msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, body: [UInt8], compress: Bool
+  ) {
+    var data = body
+    if kind == .connect, !body.isEmpty {
+      guard let payload = try? MsgpackWriter.write(body.span.bytes, binaryLimit: key.attachmentLimit) else {
+        return end(UpstreamFailure(.auth, "the credentials hold a value that the msgpack parser cannot send"))
+      }
+      data = payload
+    }
+    var output = MsgpackOutput()
+    MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
+    engine?.send(binary: output.bytes, compress: compress)
+    trace?.sent(msgpack: kind, namespace, ack: ack, size: data.count)
   }
 
   // MARK: - The revision
@@ -201,13 +237,31 @@ final class SocketIOLink {
   }
 
   private func dial(_ revision: EngineIORevision) {
+    let transport = choice.current
     let engine = EngineIOSocket(
-      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+      revision: revision, request: requests.request(transport, revision),
+      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
     trace?.revision = revision
     engine.observer = trace
     engine.dial()
   }
+
+  private func pollingDialer(_ revision: EngineIORevision) -> any TransportDialer {
+    guard let requester else { return dialer }
+    return PollingDialer(
+      revision: revision, requests: requests, requester: requester, timers: timers,
+      webSockets: choice.mayUpgrade ? dialer : nil)
+  }
+
+  /// Starts again with the transport that is the choice now.
+  func dialAgain() {
+    detection = RevisionDetection(remembered: links?.revision(of: key.endpoint))
+    redial(detection.dialled)
+  }
+
+  /// Notes that a transport carries a session.
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: key.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {

@@ -22,6 +22,10 @@ enum SocketIOProblem: Error, Equatable, Sendable {
   case malformedPlaceholder
   /// A packet with its attachments larger than allowed, in bytes.
   case tooLarge(limit: Int)
+  /// A binary message that is not one map of MessagePack.
+  case malformedMsgpack
+  /// A text message, though the upstream's parser is msgpack.
+  case textForMsgpack
   /// Accepted a namespace without giving it an id.
   case missingSid
 
@@ -47,6 +51,11 @@ enum SocketIOProblem: Error, Equatable, Sendable {
       UpstreamFailure(.protocolError, "the server announced attachments and did not send them in time")
     case .malformedPlaceholder:
       UpstreamFailure(.protocolError, "the server sent a message whose placeholders do not match its attachments")
+    case .malformedMsgpack:
+      UpstreamFailure(
+        .protocolError, "the server sent a message that is no MessagePack, though its parser is set to msgpack")
+    case .textForMsgpack:
+      UpstreamFailure(.protocolError, "the server speaks JSON, though its parser is set to msgpack")
     case .missingSid: UpstreamFailure(.protocolError, "the server accepted a namespace without giving it an id")
     }
   }

@@ -31,6 +31,8 @@ struct SocketIOSession: Equatable, Sendable {
     case linkReset
     case mainAccepted
     case accepted(sid: String?)
+    /// Refused, and asked for again from the beginning, on this link or on another one.
+    case triedAgain
     /// Refused, kicked, or the link is gone.
     case failed(UpstreamFailure)
     case deadlinePassed
@@ -84,6 +86,9 @@ struct SocketIOSession: Equatable, Sendable {
       state = .joined(sid: sid)
       return [.disarm, .announce]
 
+    case (.waiting, .triedAgain), (.behindMain, .triedAgain), (.joining, .triedAgain):
+      state = .waiting
+      return [.disarm, .detach(replyDue: false)]
     case (.waiting, .failed(let failure)), (.behindMain, .failed(let failure)), (.joining, .failed(let failure)),
       (.joined, .failed(let failure)):
       return leave(replyDue: false, failure)
@@ -103,6 +108,7 @@ struct SocketIOSession: Equatable, Sendable {
       (.behindMain, .linkReady), (.behindMain, .accepted),
       (.joining, .linkReady), (.joining, .mainAccepted),
       (.joined, .linkReady), (.joined, .linkReset), (.joined, .mainAccepted), (.joined, .accepted),
+      (.joined, .triedAgain), (.left, .triedAgain),
       (.joined, .deadlinePassed),
       (.left, .linkReady), (.left, .linkReset), (.left, .mainAccepted), (.left, .accepted), (.left, .failed),
       (.left, .deadlinePassed), (.left, .leave):

@@ -231,7 +231,7 @@ public struct WebSocketUpgrade: Sendable {
   }
 
   /// Scheme and host of an absolute URL; the rest may hold secrets. Nil for a relative one.
-  private static func hostOfLocation(_ location: String) -> String? {
+  static func hostOfLocation(_ location: String) -> String? {
     let parts = location.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count >= 3, parts[1].isEmpty, parts[0].hasSuffix(":") || parts[0].isEmpty else { return nil }
     guard let host = parts[2].split(separator: "?").first?.split(separator: "#").first?.split(separator: "@").last,

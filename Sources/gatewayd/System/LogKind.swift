@@ -6,7 +6,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case started, stopping
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
-  case configurationReloaded, configurationRefused, configurationWarning, restartNeeded
+  case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case networkUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
@@ -26,6 +26,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
     case .restartNeeded: "some changes of the configuration wait for a restart"
+    case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .socketIgnored: "ignored a socket that systemd passed"
     case .descriptorsExhausted: "no file descriptor left for a new client"
@@ -39,7 +40,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .configurationRefused, .descriptorsExhausted, .acceptFailed, .internalError: .error
     case .connectionDown, .clientDropped, .quotaExceeded, .sendFailed, .configurationWarning, .restartNeeded,
-      .socketIgnored, .networkUnwatched:
+      .secretIsPublic, .socketIgnored, .networkUnwatched:
       .warning
     case .started, .stopping, .configurationReloaded: .notice
     case .connectionUp: .info
@@ -65,6 +66,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
     case .restartNeeded: "9d41d3923c64414a95004ccc6049f933"
+    case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .socketIgnored: "56b4136c5d3944dbb2f3feb8076bdb18"
     case .descriptorsExhausted: "18dff9994724415e90214e37c847356e"

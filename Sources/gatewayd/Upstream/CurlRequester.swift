@@ -5,7 +5,25 @@ final class CurlRequester: HTTPRequester {
   private let multi: CurlMulti
   private var exchanges: [ObjectIdentifier: CurlExchange] = [:]
 
+  private var onQuiet: (() -> Void)?
+
   init(multi: CurlMulti) { self.multi = multi }
+
+  /// Calls back once, later, when no exchange is under way any more.
+  func whenQuiet(_ body: @escaping () -> Void) {
+    onQuiet = body
+    checkQuietLater()
+  }
+
+  /// What an exchange ends with may start the next one.
+  private func checkQuietLater() {
+    guard onQuiet != nil else { return }
+    multi.loop.onNextTurn { [weak self] in
+      guard let self, exchanges.isEmpty, let body = onQuiet else { return }
+      onQuiet = nil
+      body()
+    }
+  }
 
   /// How many are under way.
   var count: Int { exchanges.count }
@@ -16,6 +34,7 @@ final class CurlRequester: HTTPRequester {
     do throws(CurlProblem) {
       let exchange = try CurlExchange(multi, request, done: done) { [weak self] exchange in
         self?.exchanges[ObjectIdentifier(exchange)] = nil
+        self?.checkQuietLater()
       }
       exchanges[ObjectIdentifier(exchange)] = exchange
       return exchange

@@ -113,7 +113,7 @@ final class WebSocketTransport: Transport {
 
   private func made(_ problem: CurlProblem?) {
     guard case .connecting = phase else { return }
-    if let problem { return fail(problem.failure(dialing: request)) }
+    if let problem { return fail(TransportFailure(problem.failure(dialing: request), isBeforeHTTP: true)) }
     guard let connection else { return }
     do {
       source = try dialer.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }

@@ -8,7 +8,7 @@ import Testing
   private let request = LinkKey(
     UpstreamSpecification(
       name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: "/", settings: UpstreamSettings(), owner: 1)
-  ).request(.four)
+  ).request(.four, .websocket)
 
   private func read(_ body: [UInt8], status: Int = 200, headers: [HTTPHeader] = []) -> HTTPReading {
     HTTPReading(HTTPResponse(status: status, headers: headers, body: body), to: request)

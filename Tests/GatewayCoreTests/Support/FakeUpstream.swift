@@ -8,6 +8,17 @@ final class FakeUpstream: UpstreamKind {
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
 
+  /// Who waits for new credentials.
+  private var waiting: (() -> Void)?
+
+  fileprivate func awaitNewCredentials(_ done: (() -> Void)?) { waiting = done }
+
+  func changeCredentials() {
+    let waiting = waiting
+    self.waiting = nil
+    waiting?()
+  }
+
   /// The newest attempt.
   var channel: FakeChannel { channels[channels.count - 1] }
 
@@ -50,7 +61,10 @@ final class FakeConnector: UpstreamConnector {
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
 
+  func awaitNewCredentials(_ done: @escaping () -> Void) { upstream.awaitNewCredentials(done) }
+
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    upstream.awaitNewCredentials(nil)
     let channel = FakeChannel(owner: owner, specification: specification)
     upstream.add(channel)
     return channel
@@ -99,6 +113,7 @@ final class FakeChannel: UpstreamChannel {
   // What the server does.
 
   func accept() { owner?.channelOpened(self) }
+  func renewCredentials() { owner?.channelHasNewCredentials(self) }
   func fail(_ failure: UpstreamFailure) {
     isFailed = true
     owner?.channelEnded(self, failure)

@@ -51,7 +51,12 @@ struct ConfigurationSettingTests {
     Change("query", #"{ v = "2", a = "&" }"#) {
       $0.query = [QueryItem(name: "a", value: "&"), QueryItem(name: "v", value: "2")]
     },
+    Change("auth_timeout", #""2s""#) { $0.authTimeout = .seconds(2) },
+    Change("refresh.share", "25") { $0.refresh.share = 25 },
+    Change("refresh.least", #""31s""#) { $0.refresh.least = .seconds(31) },
+    Change("refresh.most", #""9m""#) { $0.refresh.most = .seconds(540) },
     Change("transports", #"["websocket"]"#) { $0.transports = [.websocket] },
+    Change("upgrade", "false") { $0.upgrade = false },
     Change("keep", #""always""#) { $0.keep = .always },
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
@@ -62,6 +67,7 @@ struct ConfigurationSettingTests {
     Change("attachment_timeout", #""7s""#) { $0.attachmentTimeout = .seconds(7) },
     Change("force_new", "true") { $0.forceNew = true },
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
+    Change("parser", #""msgpack""#) { $0.parser = .msgpack },
     Change("attachments", "11") { $0.attachments = 11 },
     Change("compression.enabled", "false") { $0.compression.enabled = false },
     Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
@@ -92,6 +98,21 @@ struct ConfigurationSettingTests {
       $0.auth = .inline(Array(#"{"b":"x\"","a":[1,2.5,-3.0,true],"c":{"d":{}}}"#.utf8))
     },
     Change("auth_file", #""/run/token""#) { $0.auth = .file("/run/token") },
+    Change("auth_credential", #""chat.token""#) { $0.auth = .external(.credential("chat.token")) },
+    Change("auth_command", #"["/bin/token", "-q", ""]"#) { $0.auth = .external(.command(["/bin/token", "-q", ""])) },
+    Change("headers", #"{ B = { command = ["pass", "chat"] }, A = { file = "/t", prefix = "Bearer " }, C = "c" }"#) {
+      $0.headers = [HTTPHeader(name: "C", value: "c")]
+      $0.headerSources = [
+        SecretMember(name: "B", source: .command(["pass", "chat"])),
+        SecretMember(name: "A", prefix: "Bearer ", source: .file("/t")),
+      ]
+    },
+    Change("query", #"{ z = { credential = "key" }, a = "1", y = { file = "/y" } }"#) {
+      $0.query = [QueryItem(name: "a", value: "1")]
+      $0.querySources = [
+        SecretMember(name: "y", source: .file("/y")), SecretMember(name: "z", source: .credential("key")),
+      ]
+    },
   ]
 
   @Test(arguments: tables)
@@ -125,7 +146,7 @@ struct ConfigurationSettingTests {
   @Test func everyDeclaredSettingIsTested() {
     let tables = Self.tables.map(\.name) + Self.upstreams.map { "defaults.\($0.name)" }
     #expect(Set(tables) == Set(ConfigurationSchema.tables.settings.map(\.name)))
-    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url", "auth_command"]
+    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url"]
     #expect(Set(upstreams) == Set(ConfigurationSchema.upstream.settings.map(\.name)))
   }
 }

@@ -48,7 +48,7 @@ struct ConfigurationUpstreamTests {
       "headers = { sec-WebSocket-Key = \"x\" }", "headers.sec-WebSocket-Key is a header that the connection itself sets"
     ),
     broken("headers = { \"X Y\" = \"x\" }", "headers.X Y is not the name of a header"),
-    broken("headers = { X = 1 }", "headers.X must be a string, not an integer"),
+    broken("headers = { X = 1 }", "headers.X must be a string or a table, not an integer"),
     broken(
       "headers = { X = \"a\\r\\nY: b\" }",
       "headers.X must not hold a line break or another control character"),
@@ -56,11 +56,9 @@ struct ConfigurationUpstreamTests {
       "headers = { X = \"a\", x = \"b\" }", "headers.x is a header that stands here already in other letters"),
     broken("headers = [\"X: y\"]", "headers must be a table of headers, not an array"),
     broken("query = { sid = \"1\" }", "query.sid is a parameter that the connection itself sets"),
-    broken("query = { v = 2 }", "query.v must be a string, not an integer"),
+    broken("query = { v = 2 }", "query.v must be a string or a table, not an integer"),
     broken("query = { \"\" = \"2\" }", "query must not have a parameter without a name"),
-    broken(
-      "transports = [\"polling\"]",
-      #"transports must contain "websocket", because long-polling is not available in this version"#),
+    broken("upgrade = 1", "upgrade must be true or false, not an integer"),
     broken("transports = []", #"transports must be a list of "websocket", "polling", not an empty one"#),
     broken("transports = [\"websocket\", \"websocket\"]", #"transports must name "websocket" only once"#),
     broken("transports = [\"tcp\"]", #"transports must be one of "websocket", "polling", not "tcp""#),
@@ -74,7 +72,49 @@ struct ConfigurationUpstreamTests {
     broken("auth = { since = 1979-05-27 }", "auth must hold only what JSON can express, not a date"),
     broken("auth = { limit = inf }", "auth must hold only what JSON can express, not inf"),
     broken("auth_file = \"token\"", #"auth_file must be an absolute path of at most 4095 bytes, not "token""#),
-    broken("auth_command = [\"/bin/token\"]", "auth_command is not available in this version"),
+    broken("auth_command = []", "auth_command must begin with a program: an absolute path, or a name without /"),
+    broken(
+      "auth_command = [\"bin/token\"]", "auth_command must begin with a program: an absolute path, or a name without /"),
+    broken(
+      "auth_command = \"/bin/token\"",
+      "auth_command must be an array of strings: a program and its arguments, not a string"),
+    broken(
+      "auth_command = [\"/bin/token\", 1]",
+      "auth_command must be an array of strings: a program and its arguments, not an integer"),
+    broken("auth_command = [\"/bin/token\", \"a\\u0000\"]", "auth_command must not hold a zero byte"),
+    broken(
+      "auth_credential = \"../x\"",
+      #"auth_credential must be the name of a credential: 1 to 255 printable characters without /, not "../x""#),
+    broken(
+      "headers = { A = {} }",
+      "headers.A must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "headers = { A = { file = \"/a\", command = [\"b\"] } }",
+      "headers.A must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "query = { a = { path = \"/a\" } }",
+      "query.a must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "headers = { A = { file = \"a\" } }", #"headers.A.file must be an absolute path of at most 4095 bytes, not "a""#),
+    broken(
+      "headers = { A = { file = \"/a\", prefix = \"x\\n\" } }",
+      "headers.A.prefix must not hold a line break or another control character"),
+    broken(
+      "headers = { A = { file = \"/a\" }, a = \"b\" }",
+      "headers.a is a header that stands here already in other letters"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h/?v=1&%45IO=3\"",
+      "g.toml:2: upstream.a cannot be used: the query parameter EIO is used by the connection itself"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://u:p@h\"\nheaders = { authorization = { file = \"/a\" } }",
+      "g.toml:2: upstream.a cannot be used: the URL has a user name and the configuration an Authorization header: only one of them can be sent"
+    ),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nauth_command = [\"a\"]\nauth_credential = \"b\"\nauth_file = \"/c\"",
+      "g.toml:5: upstream.a has auth_file, auth_credential and auth_command, but only one of them can be used"),
+    broken(
+      "refresh = { most = \"5s\" }",
+      #"refresh.least is "30s" and must not exceed upstream.a.refresh.most, which is "5s""#),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h\"\nauth = {}\nauth_file = \"/x\"",
       "g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used"),
@@ -123,7 +163,7 @@ struct ConfigurationUpstreamTests {
         g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used
         g.toml:5: upstream.a.headers.Authorization must not hold a line break or another control character
         g.toml:5: upstream.a.headers.X Y is not the name of a header
-        g.toml:6: upstream.a.query.token must be a string, not an integer
+        g.toml:6: upstream.a.query.token must be a string or a table, not an integer
         g.toml:6: upstream.a.query.sid is a parameter that the connection itself sets
         """)
   }
