@@ -25,7 +25,7 @@ final class Daemon {
   /// Makes everything but takes no client yet.
   init(
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
-    urls: any URLReader, environment: (String) -> String?
+    urls: any URLReader, environment: @escaping (String) -> String?
   ) throws(StartFailure) {
     let parts: Parts
     do throws(SystemError) {
@@ -88,7 +88,7 @@ extension Daemon {
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
-      _ environment: (String) -> String?
+      _ environment: @escaping (String) -> String?
     ) throws(SystemError) {
       loop = try EventLoop()
       let isJournal = Journal.isConnected(environment: environment)
@@ -96,7 +96,7 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      dialer = try WebSocketDialer(loop: loop, random: random)
+      dialer = try WebSocketDialer(loop: loop, random: random, environment: environment)
       requester = CurlRequester(multi: dialer.multi)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)

@@ -14,7 +14,7 @@ from hostile import CELLS, FAULTS, IMPOSSIBLE, SHARED, STAGES
 from programs import ROOT
 
 SETTINGS = {"handshake": "250ms", "attachment_timeout": "250ms", "message_limit": "64KiB",
-            "reconnect": {"base": "1h", "cap": "1h"}}
+            "transports": ["websocket"], "reconnect": {"base": "1h", "cap": "1h"}}
 
 
 @contextlib.contextmanager

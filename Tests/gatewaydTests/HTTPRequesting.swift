@@ -13,7 +13,7 @@ final class HTTPRequesting {
   init() throws {
     EventLoop.takeSignals([])
     loop = try EventLoop()
-    requester = CurlRequester(multi: try CurlMulti(loop: loop))
+    requester = CurlRequester(multi: try CurlMulti(loop: loop, environment: { _ in nil }))
   }
 
   static func request(

@@ -156,10 +156,48 @@ import Testing
   @Test func obsoleteTLSIsRefused() throws {
     let peer = try peer(newestVersion: 0x0302)
     let failure = try WebSocketDialing().failure(WebSocketDialing.request(peer.port, secure: true)).failure
-    #expect(failure.reason == .tls)
-    #expect(
-      failure.detail.contains("protocol version") || failure.detail.contains("unsupported protocol"),
-      "\(failure.detail)")
+    let detail = "127.0.0.1:\(peer.port) speaks no version of TLS that is allowed here, which is 1.2 or later"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func versionBelowTheConfiguredOneIsRefused() throws {
+    let peer = try peer(newestVersion: 0x0303)
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.minimum = .oneDotThree
+    let failure = try WebSocketDialing().failure(request).failure
+    let detail = "127.0.0.1:\(peer.port) speaks no version of TLS that is allowed here, which is 1.3 or later"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func pinnedKeyIsAcceptedAndAnotherOneRefused() throws {
+    let peer = try peer()
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.pins = ["sha256//" + String(repeating: "A", count: 43) + "=", WebSocketPeerTLS.files.pin]
+    #expect(try WebSocketDialing().open(request) == nil)
+    request.tls.pins.removeLast()
+    let failure = try WebSocketDialing().failure(request).failure
+    let detail = "the public key of 127.0.0.1:\(peer.port) is none of those in tls.pins"
+    #expect(failure == UpstreamFailure(.tls, detail))
+    #expect(try HTTPRequesting().failure(HTTPRequesting.request(request)) == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func keyWithAPasswordIsOpenedByThatPasswordOnly() throws {
+    let peer = try peer(wantsClient: true)
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.certificate = WebSocketPeerTLS.files.clientCertificate
+    let key = WebSocketPeerTLS.files.lockedKey
+    request.tls.key = key
+    request.tls.keyPassword = "open sesame"
+    #expect(try WebSocketDialing().open(request) == nil)
+    request.tls.keyPassword = "another"
+    let wrong = UpstreamFailure(.tls, "the password does not open the key file \(key)")
+    #expect(try WebSocketDialing().failure(request).failure == wrong)
+    #expect(try HTTPRequesting().failure(HTTPRequesting.request(request)) == wrong)
+    request.tls.keyPassword = nil
+    let missing = "the key file \(key) needs a password: tls.key_password or tls.key_password_file"
+    #expect(try WebSocketDialing().failure(request).failure == UpstreamFailure(.tls, missing))
+    request.tls.keyPasswordFile = "/nonexistent/password"
+    #expect(try WebSocketDialing().failure(request).failure.reason == .auth)
   }
 
   @Test func unknownAuthorityIsRefusedWithItsReason() throws {

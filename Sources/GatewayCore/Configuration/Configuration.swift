@@ -25,6 +25,9 @@ public struct Configuration: Equatable, Sendable {
     settings.querySources = []
     settings.tls.certificate = nil
     settings.tls.key = nil
+    settings.tls.keyPassword = nil
+    settings.tls.keyPasswordFile = nil
+    settings.tls.pins = []
     return settings
   }
 }
@@ -67,6 +70,11 @@ public struct ConfiguredUpstream: Equatable, Sendable {
   public init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
+  }
+
+  /// All of its URLs, the preferred one first.
+  public var urls: [UpstreamURL] {
+    [url] + settings.alternatives
   }
 
   /// What its kind is told of it, with the namespace that its URL names.

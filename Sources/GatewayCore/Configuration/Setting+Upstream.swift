@@ -6,8 +6,9 @@ extension Setting<UpstreamDraft> {
   static var declared: [Self] {
     [
       Setting(
-        "url", \.url, SettingType<String>.url.optional,
-        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`."),
+        "url", \.url, SettingType<[String]>.urls.optional,
+        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`. Of several, the next one is tried when one cannot be used."
+      ),
       Setting(
         "auth", \.settings.auth, .payload,
         "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Only one of the settings that begin with `auth` and name a source."
@@ -29,7 +30,7 @@ extension Setting<UpstreamDraft> {
 extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
-    requestSettings + timeSettings + messageSettings + credentialSettings
+    requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
@@ -51,6 +52,24 @@ extension Setting<UpstreamSettings> {
       Setting(
         "upgrade", \.upgrade, .flag,
         "Go on over a WebSocket where a session began with long-polling and `transports` names both?"),
+    ]
+  }
+
+  private static var proxySettings: [Self] {
+    [
+      Setting(
+        "proxy", \.proxy.choice, .proxy,
+        "Proxy to the server: `http://`, `socks5://` or `socks5h://` with user and password where it wants them; `none` for no proxy. Absent: the environment's `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`."
+      ),
+      Setting(
+        "proxy_password_file", \.proxy.passwordFile, SettingType<String>.path().optional,
+        "File with the password for the proxy, read at each connect."),
+      Setting(
+        "no_proxy", \.proxy.exceptions, .exceptions,
+        "Hosts that are reached without a proxy: names with all below them, addresses, networks, or `*`."),
+      Setting(
+        "redirects", \.redirects, .choice,
+        "Which redirects are followed: none, those to the same host, or all. Never from TLS to plain text."),
     ]
   }
 
@@ -158,6 +177,16 @@ extension Setting<TLSSettings> {
       Setting(
         "server_name", \.serverName, SettingType<String>.hostName.optional,
         "Name that is asked for and checked in the certificate, instead of the URL's host."),
+      Setting("min_version", \.minimum, .choice, "Oldest version of TLS that is spoken."),
+      Setting(
+        "pins", \.pins, .pins,
+        "Hashes of public keys, such as `sha256//…` in base64. The server's key must be one of them."),
+      Setting(
+        "key_password", \.keyPassword, SettingType<String>.secret.optional,
+        "Password of the key's file. Not together with `tls.key_password_file`."),
+      Setting(
+        "key_password_file", \.keyPasswordFile, SettingType<String>.path().optional,
+        "File with the password of the key's file, read at each connect."),
     ]
   }
 }

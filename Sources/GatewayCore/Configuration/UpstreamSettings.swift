@@ -16,6 +16,10 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var refresh = RefreshSettings()
   public var keep: KeepMode = .onDemand
   public var tls = TLSSettings()
+  public var proxy = ProxySettings()
+  /// The upstream's other URLs, tried in their order when the first cannot be used.
+  public var alternatives: [UpstreamURL] = []
+  public var redirects = RedirectPolicy.never
   public var reconnect = ReconnectSettings()
   /// How long an unused connection stays connected.
   public var linger: Duration = .seconds(30)
@@ -61,6 +65,14 @@ public struct QueryItem: Hashable, Sendable {
 public enum TransportName: String, CaseIterable, Sendable {
   case websocket
   case polling
+}
+
+/// `redirects`: which answers that name another place are followed. Never from TLS to plain text.
+public enum RedirectPolicy: String, CaseIterable, Sendable {
+  case never
+  /// Only to other paths and ports of the same host.
+  case sameHost = "same-host"
+  case any
 }
 
 /// How the packets of Socket.IO are written; client and server have to agree beforehand.
@@ -110,7 +122,21 @@ public struct TLSSettings: Hashable, Sendable {
   public var verify = true
   /// Name sent as SNI and checked in the certificate; nil means the URL's host.
   public var serverName: String?
+  /// Oldest version that is spoken.
+  public var minimum = TLSVersion.oneDotTwo
+  /// Hashes of public keys, `sha256//` and base64, of which the server must have one; empty accepts any.
+  public var pins: [String] = []
+  /// Opens the key's file; nil for one without a password. Secret.
+  public var keyPassword: String?
+  /// File with that password, read at each connect.
+  public var keyPasswordFile: String?
   public init() {}
+}
+
+/// `tls.min_version`.
+public enum TLSVersion: String, CaseIterable, Sendable {
+  case oneDotTwo = "1.2"
+  case oneDotThree = "1.3"
 }
 
 /// `compression = { … }`: `permessage-deflate` on WebSockets.

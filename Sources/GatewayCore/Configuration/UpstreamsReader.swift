@@ -84,7 +84,25 @@ struct UpstreamsReader {
       notes.note("\(title) has no url", at: upstream.place)
       return nil
     }
-    guard let text = upstream.draft.url else { return nil }
+    guard let texts = upstream.draft.url else { return nil }
+    var urls: [UpstreamURL] = []
+    for text in texts { if let url = read(text, of: upstream, place) { urls.append(url) } }
+    guard let first = urls.first, urls.count == texts.count else { return nil }
+    for (index, url) in urls.enumerated().dropFirst() {
+      if url.canonical.path != first.canonical.path {
+        notes.note("\(title).url must have the same path, which is the namespace, in each of its URLs", at: place)
+      } else if urls[..<index].contains(where: url.isSameUpstream) {
+        notes.note("\(title).url must not name the same URL twice", at: place)
+      }
+    }
+    var settings = upstream.draft.settings
+    settings.alternatives = Array(urls.dropFirst())
+    return ConfiguredUpstream(url: first, settings: settings)
+  }
+
+  /// Nil, with the reason noted, when it cannot be used.
+  private func read(_ text: String, of upstream: Entry, _ place: Place) -> UpstreamURL? {
+    let title = "upstream.\(upstream.name)"
     do throws(URLProblem) {
       let url = try urls.read(text)
       let complete = ConfiguredUpstream(url: url, settings: upstream.draft.settings)
@@ -93,7 +111,7 @@ struct UpstreamsReader {
       } else if case .invalid(let sentence) = judge(complete.specification(upstream.name)) {
         notes.note("\(title) cannot be used: \(sentence)", at: place)
       } else {
-        return complete
+        return url
       }
     } catch {
       notes.note("\(title).url cannot be used: \(error.message)", at: place)

@@ -22,7 +22,8 @@ public struct DialRequest: Hashable, Sendable {
   /// Headers beyond those that the WebSocket handshake itself needs.
   public var headers: [HTTPHeader]
   public var tls: TLSSettings
-  /// Limit for name + TCP + TLS + proxy, and again for the HTTP upgrade.
+  public var proxy: ProxySettings
+  /// Limit of each phase: name, TCP, proxy, TLS, HTTP upgrade.
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
@@ -32,7 +33,7 @@ public struct DialRequest: Hashable, Sendable {
 
   public init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
-    phaseLimit: Duration, messageLimit: Int
+    proxy: ProxySettings = ProxySettings(), phaseLimit: Duration, messageLimit: Int
   ) {
     self.secure = secure
     self.host = host
@@ -40,6 +41,7 @@ public struct DialRequest: Hashable, Sendable {
     self.target = target
     self.headers = headers
     self.tls = tls
+    self.proxy = proxy
     self.phaseLimit = phaseLimit
     self.messageLimit = messageLimit
   }
@@ -70,14 +72,18 @@ public struct TransportFacts: Equatable, Sendable {
   public var compression: Bool
   /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
   public var address: String?
+  /// Host and port of the proxy that the connection goes through; nil without one.
+  public var proxy: String?
 
   public init(
-    name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil
+    name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil,
+    proxy: String? = nil
   ) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
     self.compression = compression
+    self.proxy = proxy
     self.address = address
   }
 }

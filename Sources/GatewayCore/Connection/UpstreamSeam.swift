@@ -141,6 +141,8 @@ public protocol UpstreamChannelOwner: AnyObject {
 public struct ChannelFacts: Equatable, Sendable {
   /// Identifies the link that the channel shares.
   public var link: String
+  /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
+  public var server: String?
   public var transport: TransportFacts?
   /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
   public var protocols: [(name: String, revision: Int)]
@@ -153,11 +155,13 @@ public struct ChannelFacts: Equatable, Sendable {
   public var heartbeatAge: Duration?
 
   public init(
-    link: String, transport: TransportFacts? = nil, protocols: [(name: String, revision: Int)] = [],
+    link: String, server: String? = nil, transport: TransportFacts? = nil,
+    protocols: [(name: String, revision: Int)] = [],
     sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
     heartbeatAge: Duration? = nil
   ) {
     self.link = link
+    self.server = server
     self.transport = transport
     self.protocols = protocols
     self.sid = sid
@@ -167,7 +171,8 @@ public struct ChannelFacts: Equatable, Sendable {
   }
 
   public static func == (a: Self, b: Self) -> Bool {
-    a.link == b.link && a.transport == b.transport && a.sid == b.sid && a.roundTrip == b.roundTrip
+    a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
+      && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
       && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
   }

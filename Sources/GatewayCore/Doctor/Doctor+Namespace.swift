@@ -115,6 +115,7 @@ final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {}
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {}
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {}
+  func channelHasNewCredentials(_ channel: any UpstreamChannel) {}
 
   private func letGo() {
     let channel = channel

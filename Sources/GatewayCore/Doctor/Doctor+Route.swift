@@ -1,28 +1,43 @@
 /// Name, TCP, proxy and TLS.
 extension Doctor {
+  /// One connection shows all of it: a proxy may be another one for plain text than for TLS.
   func lookAtRoute() {
     begin(.name)
-    var plain = dial
-    plain.secure = false
-    hold(seams.route.probe(plain) { [weak self] in self?.routeSeen($0) })
+    hold(seams.route.probe(dial) { [weak self] in self?.routeSeen($0) })
   }
 
   private func routeSeen(_ result: Result<RouteReport, RouteProblem>) {
     switch result {
     case .success(let report):
-      nameIsKnown(report.address)
-      begin(.tcp)
-      find(.ok, "tcp.ok", "\(report.address) takes connections on port \(report.proxy ?? "\(dial.port)").")
-      begin(.proxy)
-      if let proxy = report.proxy {
-        find(.ok, "proxy.ok", "The way goes through the proxy \(proxy).")
+      wayIsOpen(report.address, report.proxy)
+      begin(.tls)
+      if dial.secure {
+        find(TLSReading.finding(report, verified: dial.tls.verify, now: time.wallMilliseconds))
       } else {
-        find(.skipped, "proxy.none", "No proxy is used.")
+        find(.skipped, "tls.none", "The address asks for no TLS.")
       }
-      lookAtTLS()
+      lookAtHTTP()
+    case .failure(let problem) where problem.phase == .tls && dial.secure:
+      wayIsOpen(problem.address, problem.proxy)
+      begin(.tls)
+      lookAtCertificate(problem.failure)
     case .failure(let problem):
       routeEnds(problem)
       finish()
+    }
+  }
+
+  private func wayIsOpen(_ address: String, _ proxy: String?) {
+    nameIsKnown(proxy == nil && !address.isEmpty ? address : nil)
+    begin(.tcp)
+    let host = address.isEmpty ? proxy ?? dial.host : address
+    find(
+      .ok, "tcp.ok", proxy == nil ? "\(host) takes connections on port \(dial.port)." : "The proxy takes connections.")
+    begin(.proxy)
+    if let proxy {
+      find(.ok, "proxy.ok", "The way goes through the proxy \(proxy).")
+    } else {
+      find(.skipped, "proxy.none", "No proxy is used.")
     }
   }
 
@@ -69,28 +84,11 @@ extension Doctor {
 
   // MARK: - TLS
 
-  private func lookAtTLS() {
-    begin(.tls)
-    guard dial.secure else {
-      find(.skipped, "tls.none", "The address asks for no TLS.")
-      return lookAtHTTP()
-    }
-    hold(
-      seams.route.probe(dial) { [weak self] result in
-        guard let self else { return }
-        switch result {
-        case .success(let report):
-          find(TLSReading.finding(report, verified: dial.tls.verify, now: time.wallMilliseconds))
-          lookAtHTTP()
-        case .failure(let problem): lookAtCertificate(problem.failure)
-        }
-      })
-  }
-
   /// A certificate that was not accepted is looked at without accepting it.
   private func lookAtCertificate(_ failure: UpstreamFailure) {
     var unverified = dial
     unverified.tls.verify = false
+    unverified.tls.pins = []
     hold(
       seams.route.probe(unverified) { [weak self] result in
         guard let self else { return }

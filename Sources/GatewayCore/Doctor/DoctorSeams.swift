@@ -55,10 +55,15 @@ public struct RouteProblem: Error, Equatable, Sendable {
   }
   public var phase: Phase
   public var failure: UpstreamFailure
+  /// How far it got before: as in `RouteReport`; the address is empty before there was one.
+  public var address: String
+  public var proxy: String?
 
-  public init(_ phase: Phase, _ failure: UpstreamFailure) {
+  public init(_ phase: Phase, _ failure: UpstreamFailure, address: String = "", proxy: String? = nil) {
     self.phase = phase
     self.failure = failure
+    self.address = address
+    self.proxy = proxy
   }
 }
 

@@ -54,6 +54,12 @@ enum TLSReading {
           + "have the server send its intermediate certificates too."
       )
     }
+    if says(["pinned", " pin"]) {
+      return (
+        "tls.pin",
+        "The server's key is none of those in `tls.pins`: it was changed, or somebody stands in between. Ask its owner."
+      )
+    }
     if says(["does not speak TLS"]) {
       return ("tls.plain", "Plain HTTP is spoken on port \(port): use http:// or ws://, or the port that has TLS.")
     }

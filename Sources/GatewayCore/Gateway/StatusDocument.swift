@@ -91,6 +91,7 @@ enum StatusDocument {
   private static func writeLink(
     _ facts: ChannelFacts?, _ specification: UpstreamSpecification, into out: inout JSONWriter
   ) {
+    out.member("server", facts?.server)
     out.member("transport", facts?.transport?.name)
     out.key("protocol")
     if let protocols = facts?.protocols, !protocols.isEmpty {
@@ -101,6 +102,7 @@ enum StatusDocument {
     out.member("tls", facts?.transport?.tlsVersion)
     out.key("verified")
     out.bool(facts?.transport?.verified ?? specification.settings.tls.verify)
+    out.member("proxy", facts?.transport?.proxy)
     out.key("compression")
     out.bool(facts?.transport?.compression ?? false)
     out.member("sid", facts?.sid)

@@ -80,8 +80,10 @@ enum ResultSchemas {
     .always(
       "queue",
       .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),
+    .sometimes("server", .optional(.text), "Scheme, host and port that the link goes to."),
     .sometimes("transport", .optional(.text)), .sometimes("protocol", .optional(.object([]))),
     .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
+    .sometimes("proxy", .optional(.text)),
     .sometimes("compression", .boolean, "Whether the server agreed to compressed WebSocket messages."),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(

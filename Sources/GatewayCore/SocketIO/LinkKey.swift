@@ -10,13 +10,20 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     var path: String
   }
 
-  let endpoint: Endpoint
+  private(set) var endpoint: Endpoint
   /// Percent-encoded, without the protocol's own parameters; empty or beginning with `&`.
   private let query: String
-  private let headers: [HTTPHeader]
+  private var headers: [HTTPHeader]
   /// Headers and query parameters that are read at each connect: by where from, not by value.
   private let sources: [[SecretMember]]
   private let tls: TLSSettings
+  private let proxy: ProxySettings
+  /// Which redirects are followed.
+  let redirects: RedirectPolicy
+  /// The upstream's other URLs, in their order; they have none themselves.
+  let alternatives: [LinkKey]
+  /// Whether a redirect led to another host than the configured one, which gets no credentials in headers.
+  private(set) var isForeign = false
   private let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
@@ -52,6 +59,14 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     headers = Self.headers(url, settings)
     sources = [settings.headerSources, settings.querySources]
     tls = settings.tls
+    proxy = settings.proxy
+    redirects = settings.redirects
+    alternatives = settings.alternatives.map { url in
+      var other = specification
+      other.url = url
+      other.settings.alternatives = []
+      return LinkKey(other)
+    }
     auth = settings.auth
     owner = specification.owner
     namespaceQuery = specification.namespace.drop { $0 != "?" }
@@ -71,6 +86,24 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   var description: String { "link to \(endpoint.host):\(endpoint.port)" }
   var customMirror: Mirror { Mirror(reflecting: description) }
 
+  /// Scheme, host and port, for people.
+  var server: String {
+    let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+    let isUsual = endpoint.port == (endpoint.secure ? 443 : 80)
+    return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
+  }
+
+  /// The same at the place that a server redirects to. Headers with credentials do not go to another host.
+  func moved(to target: Endpoint) -> LinkKey {
+    var moved = self
+    moved.endpoint = target
+    if target.host != endpoint.host {
+      moved.isForeign = true
+      moved.headers.removeAll { $0.isCredential }
+    }
+    return moved
+  }
+
   var verifiesCertificates: Bool { tls.verify }
 
   /// Largest packet of long-polling: the largest message as base64, with its packet type.
@@ -89,8 +122,8 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     if let stamp { target += "&t=" + stamp }
     var request = DialRequest(
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
-      target: target + query, headers: headers, tls: tls, phaseLimit: phaseLimit,
-      messageLimit: transport == .websocket ? messageLimit : payloadLimit)
+      target: target + query, headers: headers, tls: tls, proxy: proxy,
+      phaseLimit: phaseLimit, messageLimit: transport == .websocket ? messageLimit : payloadLimit)
     request.compressionThreshold = transport == .websocket && compression.enabled ? compression.threshold : nil
     return request
   }
@@ -119,4 +152,9 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     let value = "Basic " + String(decoding: encoded, as: UTF8.self)
     return settings.headers + [HTTPHeader(name: "Authorization", value: value)]
   }
+}
+
+extension HTTPHeader {
+  /// Whether it proves who we are.
+  var isCredential: Bool { ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased()) }
 }

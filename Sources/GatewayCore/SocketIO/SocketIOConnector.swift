@@ -28,7 +28,9 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   var kind: String { "socketio" }
-  var hosts: [String] { [links.dialer.firstHost(of: key.request(revision ?? .four, .websocket))] }
+  var hosts: [String] {
+    ([key] + key.alternatives).map { links.dialer.firstHost(of: $0.request(revision ?? .four, .websocket)) }
+  }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {

@@ -38,9 +38,12 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   func engineEnded(_ failure: TransportFailure) {
+    var failure = failure
+    failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
+    if isRedirected(failure) { return }
     let explained = EngineIORefusal.explain(failure, choice.current)
-    guard case .dialling = detection.state else { return end(explained) }
+    guard case .dialling = detection.state else { return attemptFailed(explained) }
     if failure.failure.reason == .http, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
       return perform(detection.handle(.revisionRefused))
     }
@@ -48,7 +51,7 @@ extension SocketIOLink: EngineIOReceiver {
     let told = isOpen ? explained.closing(before: "its Engine.IO handshake") : explained
     switch choice.failed(told, beforeHTTP: failure.isBeforeHTTP) {
     case .tryNext: dialAgain()
-    case .giveUp(let conclusion): end(conclusion)
+    case .giveUp(let conclusion): attemptFailed(conclusion)
     }
   }
 
@@ -116,6 +119,7 @@ extension SocketIOLink: EngineIOReceiver {
   // MARK: - Namespaces
 
   private func receiveConnect(_ namespace: [UInt8], _ sid: String?) {
+    answered()
     if engine?.revision == .four {
       perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
       guard sid != nil || revision == .three else { return }
@@ -130,6 +134,7 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
+    answered()
     if detection.state == .settling, namespace.isEmpty { perform(detection.handle(.oldAnswer)) }
     if takeDueReply(namespace) { return }
     let failure = refusal.failure(.refused, namespace)

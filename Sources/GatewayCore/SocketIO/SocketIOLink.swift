@@ -20,6 +20,10 @@ final class SocketIOLink {
   let timers: Timers
   let time: any TimeSource
 
+  /// Where the present attempt goes.
+  var routes: LinkRoutes
+  /// Whether the server has accepted or refused a namespace.
+  private var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
   var decoder: SocketIODecoder
@@ -46,13 +50,13 @@ final class SocketIOLink {
     self.links = links
     dialer = links.dialer
     requester = links.requester
-    requests = LinkRequests(key: key, links: links)
-    choice = TransportChoice(
-      order: key.transports.filter { $0 != .polling || links.requester != nil },
-      remembered: links.transport(of: key.endpoint), upgrades: key.upgrades)
+    let routes = LinkRoutes(key, remembered: links.route(of: key))
+    self.routes = routes
+    requests = LinkRequests(key: routes.current, links: links)
+    choice = Self.choice(routes.current, links)
     timers = links.timers
     time = links.time
-    detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
+    detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
 
@@ -66,10 +70,10 @@ final class SocketIOLink {
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
-      return ChannelFacts(link: id, transport: engine?.transportFacts)
+      return ChannelFacts(link: id, server: routes.current.server, transport: engine?.transportFacts)
     }
     return ChannelFacts(
-      link: id, transport: engine.transportFacts,
+      link: id, server: routes.current.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
       heartbeat: (handshake.pingInterval, handshake.pingTimeout),
@@ -219,9 +223,9 @@ final class SocketIOLink {
         cancelSettling()
         guard let revision else { continue }
         for channel in channels { join(channel, revision) }
-      case .remember(let revision): links?.setRevision(revision, of: key.endpoint)
-      case .forget: links?.setRevision(nil, of: key.endpoint)
-      case .fail(let failure): end(failure)
+      case .remember(let revision): links?.setRevision(revision, of: routes.current.endpoint)
+      case .forget: links?.setRevision(nil, of: routes.current.endpoint)
+      case .fail(let failure): attemptFailed(failure)
       }
     }
   }
@@ -256,12 +260,12 @@ final class SocketIOLink {
 
   /// Starts again with the transport that is the choice now.
   func dialAgain() {
-    detection = RevisionDetection(remembered: links?.revision(of: key.endpoint))
+    detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
     redial(detection.dialled)
   }
 
   /// Notes that a transport carries a session.
-  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: key.endpoint) }
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: routes.current.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
@@ -271,6 +275,50 @@ final class SocketIOLink {
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
     dial(revision)
+  }
+
+  // MARK: - The way
+
+  private static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
+    TransportChoice(
+      order: place.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
+  }
+
+  /// A namespace was accepted or refused: this is the right server.
+  func answered() {
+    guard !isAnswered else { return }
+    isAnswered = true
+    links?.setRoute(routes.index, of: key)
+  }
+
+  /// The present place has failed. As long as no namespace was answered, another URL may do better.
+  func attemptFailed(_ failure: UpstreamFailure) {
+    guard !isAnswered else { return end(failure) }
+    perform(routes.failed(failure))
+  }
+
+  /// Whether the failure is a redirect that is dealt with here.
+  func isRedirected(_ failure: TransportFailure) -> Bool {
+    guard !isAnswered, let step = routes.redirected(failure.failure, failure.headers) else { return false }
+    if case .giveUp(let conclusion) = step { attemptFailed(conclusion) } else { perform(step) }
+    return true
+  }
+
+  private func perform(_ step: LinkRoutes.Step) {
+    switch step {
+    case .dial:
+      guard let links else { return }
+      requests.move(to: routes.current)
+      choice = Self.choice(routes.current, links)
+      dialAgain()
+    case .giveUp(let failure): end(failure)
+    }
+  }
+
+  /// How long the server wants to be left alone, if it said so.
+  func retryAfter(_ failure: TransportFailure) -> Duration? {
+    RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
 
   // MARK: - The end

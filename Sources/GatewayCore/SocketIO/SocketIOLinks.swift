@@ -9,6 +9,7 @@ final class SocketIOLinks {
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
   private var revisions: [LinkKey.Endpoint: EngineIORevision] = [:]
+  private var routes: [LinkKey: Int] = [:]
   private var transports: [LinkKey.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
 
@@ -45,6 +46,16 @@ final class SocketIOLinks {
   func remove(_ link: SocketIOLink) {
     links[link.key]?.removeAll { $0 === link }
     if links[link.key]?.isEmpty == true { links[link.key] = nil }
+  }
+
+  /// Which of the upstream's URLs worked the last time; nil for the first.
+  func route(of key: LinkKey) -> Int? { routes[key] }
+
+  /// Remembers that one.
+  func setRoute(_ index: Int, of key: LinkKey) {
+    guard index > 0 else { return routes[key] = nil }
+    if routes[key] == nil, routes.count >= Self.memoryLimit { _ = routes.popFirst() }
+    routes[key] = index
   }
 
   /// What worked with a server the last time.

@@ -17,6 +17,9 @@ final class CurlConnection {
     try easy.start(CurlEasy.Limits(connecting: request.phaseLimit))
   }
 
+  /// Host and port of the proxy on the way; nil without one.
+  var proxy: String? { easy.proxy }
+
   /// The connected socket; it belongs to libcurl.
   var descriptor: Int32 { easy.descriptor }
 

@@ -16,6 +16,7 @@ final class CurlExchange: HTTPExchange {
   private var head: [UInt8] = []
   private var body: [UInt8] = []
   private var tlsVersion: String?
+  private var proxy: String?
   /// What made us stop the exchange.
   private var stopped: UpstreamFailure?
   private var wasReady = false
@@ -41,6 +42,7 @@ final class CurlExchange: HTTPExchange {
 
   private func configure(_ easy: CurlEasy) throws(CurlProblem) {
     try easy.configure(request.dial)
+    proxy = easy.proxy
     try easy.set(.target, request.dial.target)
     try easy.set(.headers, headerLines)
     try easy.set(.idleAge, Self.idleLimit)
@@ -119,7 +121,9 @@ final class CurlExchange: HTTPExchange {
   private func result(_ problem: CurlProblem?) -> Result<HTTPResponse, UpstreamFailure> {
     if let stopped { return .failure(stopped) }
     if let problem { return .failure(problem.failure(dialing: request.dial)) }
-    return Result { () throws(UpstreamFailure) in try HTTPResponse(head: head, body: body, tlsVersion: tlsVersion) }
+    return Result { () throws(UpstreamFailure) in
+      try HTTPResponse(head: head, body: body, tlsVersion: tlsVersion, proxy: proxy)
+    }
   }
 
   private func end() {

@@ -6,6 +6,8 @@ import Glibc
 final class CurlMulti {
   /// What everything runs on.
   let loop: EventLoop
+  /// Finds the proxy for every server.
+  let proxies: ProxyEnvironment
   private let multi: UnsafeMutableRawPointer
   private var sources: [Int32: EventLoop.IOSource] = [:]
   private var timer: Timers.ID?
@@ -15,8 +17,10 @@ final class CurlMulti {
 
   private static let isReady = gw_global_start() != 0
 
-  init(loop: EventLoop) throws(SystemError) {
+  /// `environment` gives the value of a variable; the usual ones name proxies.
+  init(loop: EventLoop, environment: @escaping (String) -> String?) throws(SystemError) {
     self.loop = loop
+    proxies = ProxyEnvironment(variable: environment)
     guard Self.isReady, let multi = curl_multi_init() else { throw SystemError("start libcurl", code: ENOMEM) }
     self.multi = multi
     let me = Unmanaged.passUnretained(self).toOpaque()
@@ -67,7 +71,7 @@ final class CurlMulti {
     if action == CURL_POLL_OUT || action == CURL_POLL_INOUT { interest.insert(.writable) }
     guard !interest.isEmpty else { return }
     let easy = easy(handle)
-    easy?.advance()
+    easy?.isWatched(for: interest)
     do {
       sources[descriptor] = try loop.addIO(descriptor, interest) { [weak self] readiness in
         self?.act(on: descriptor, readiness)

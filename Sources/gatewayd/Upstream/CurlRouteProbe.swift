@@ -65,11 +65,12 @@ private final class Look: HTTPExchange {
 
   private var report: RouteReport {
     guard let easy else { return RouteReport(address: "") }
-    guard request.secure else { return RouteReport(address: easy.address) }
+    guard request.secure else { return RouteReport(address: easy.address, proxy: easy.proxy) }
     // libcurl tells of the TLS session only once something was read or written.
     withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { _ = easy.receive(into: $0) }
     return RouteReport(
-      address: easy.address, tlsVersion: easy.tlsVersion, certificates: easy.certificates.map(Self.facts))
+      address: easy.address, proxy: easy.proxy, tlsVersion: easy.tlsVersion,
+      certificates: easy.certificates.map(Self.facts))
   }
 
   private static func facts(_ lines: [String]) -> CertificateFacts {
@@ -80,16 +81,18 @@ private final class Look: HTTPExchange {
   }
 
   private func routeProblem(_ problem: CurlProblem) -> RouteProblem {
-    RouteProblem(phase(problem), problem.failure(dialing: request))
+    RouteProblem(
+      phase(problem), problem.failure(dialing: request), address: easy?.address ?? "", proxy: problem.proxy)
   }
 
   private func phase(_ problem: CurlProblem) -> RouteProblem.Phase {
     switch problem.kind {
     case .nameNotResolved: .name
     case .notConnected: .tcp
-    case .certificateRefused, .badCertificateFile, .tls: .tls
+    case .certificateRefused, .badCertificateFile, .tls, .notPinned, .noSecret, .unusable: .tls
+    case .proxy: .proxy
     case .timedOut(let phase): Self.phase(phase)
-    default: Self.phase(easy?.phase ?? .tcp)
+    case .lost, .hungUp, .notHTTP, .other: Self.phase(easy?.phase ?? .tcp)
     }
   }
 

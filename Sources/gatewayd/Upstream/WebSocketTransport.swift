@@ -154,7 +154,8 @@ final class WebSocketTransport: Transport {
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
-      compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) })
+      compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) },
+      proxy: connection?.proxy)
     receiver?.transportOpened(facts, headers: upgrade.headers)
     if !rest.isEmpty { received(rest) }
   }

@@ -57,6 +57,13 @@ struct ConfigurationSettingTests {
     Change("refresh.most", #""9m""#) { $0.refresh.most = .seconds(540) },
     Change("transports", #"["websocket"]"#) { $0.transports = [.websocket] },
     Change("upgrade", "false") { $0.upgrade = false },
+    Change("proxy", #""http://user:word@proxy.example:3128""#) {
+      $0.proxy.choice = .server(
+        ProxyServer(kind: .http, host: "proxy.example", port: 3_128, user: "user", password: "word"))
+    },
+    Change("proxy_password_file", #""/etc/gatewayd/proxy""#) { $0.proxy.passwordFile = "/etc/gatewayd/proxy" },
+    Change("no_proxy", #"["example", "10.0.0.0/8"]"#) { $0.proxy.exceptions = ["example", "10.0.0.0/8"] },
+    Change("redirects", #""same-host""#) { $0.redirects = .sameHost },
     Change("keep", #""always""#) { $0.keep = .always },
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
@@ -83,6 +90,12 @@ struct ConfigurationSettingTests {
     },
     Change("tls.verify", "false") { $0.tls.verify = false },
     Change("tls.server_name", #""other.example""#) { $0.tls.serverName = "other.example" },
+    Change("tls.min_version", #""1.3""#) { $0.tls.minimum = .oneDotThree },
+    Change("tls.pins", #"["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="]"#) {
+      $0.tls.pins = ["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="]
+    },
+    Change("tls.key_password", #""word""#) { $0.tls.keyPassword = "word" },
+    Change("tls.key_password_file", #""/etc/gatewayd/word""#) { $0.tls.keyPasswordFile = "/etc/gatewayd/word" },
     Change("reconnect.base", #""2s""#) { $0.reconnect.base = .seconds(2) },
     Change("reconnect.cap", #""40s""#) { $0.reconnect.cap = .seconds(40) },
     Change("reconnect.stable", #""3s""#) { $0.reconnect.stable = .seconds(3) },
