@@ -29,7 +29,7 @@ extension Doctor {
       if self.revision == nil, revision == .four, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
         return tryWebSocket(.three)
       }
-      blocked(EngineIORefusal.explain(failure))
+      blocked(EngineIORefusal.explain(failure, .websocket))
     }
     judgeStickiness()
     guard webSocketWorks || pollingWorks else { return finish() }

@@ -43,7 +43,7 @@ final class LinkTrace: EngineIOObserver {
     let namespace = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
     self.packet(
       .incoming, packet.kind, namespace, attachments: attachments, ack: packet.ack,
-      payload: text.extracting(Self.payloadStart(packet, text)..<text.byteCount))
+      payload: Self.payload(of: packet, text).span.bytes)
   }
 
   private func packet(
@@ -63,21 +63,23 @@ final class LinkTrace: EngineIOObserver {
     for one in concerned { one.observer.observed(fact) }
   }
 
-  /// Where a packet's head ends.
-  private static func payloadStart(_ packet: SocketIOPacket, _ text: RawSpan) -> Int {
+  /// What a packet carries, as one JSON text.
+  private static func payload(of packet: SocketIOPacket, _ text: RawSpan) -> [UInt8] {
     switch packet.content {
-    case .connect(let range), .disconnect(let range): range?.lowerBound ?? text.byteCount
-    case .connectError(let range): range.lowerBound
-    case .event(let name, _): bracket(before: name.lowerBound, text)
-    case .acknowledgement(let arguments): bracket(before: arguments.lowerBound, text)
-    case .tooDeep: text.byteCount
+    case .connect(let range), .disconnect(let range):
+      guard let range else { return [] }
+      return bytes(text, range)
+    case .connectError(let range): return bytes(text, range)
+    case .event(let name, let arguments):
+      let comma = arguments.isEmpty ? [] : [UInt8(ascii: ",")]
+      return [UInt8(ascii: "[")] + bytes(text, name) + comma + bytes(text, arguments) + [UInt8(ascii: "]")]
+    case .acknowledgement(let arguments): return [UInt8(ascii: "[")] + bytes(text, arguments) + [UInt8(ascii: "]")]
+    case .unreadable: return []
     }
   }
 
-  private static func bracket(before offset: Int, _ text: RawSpan) -> Int {
-    var at = min(offset, text.byteCount) - 1
-    while at > 0, JSONScanner.byte(text, at) != UInt8(ascii: "[") { at -= 1 }
-    return max(0, at)
+  private static func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {
+    text.extracting(range).withUnsafeBytes { [UInt8]($0) }
   }
 
   /// Credentials and session ids are never shown, other payloads without the secrets that are known.
