@@ -1,7 +1,7 @@
 /// The commands. The raw value is the word on the command line.
 enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, serve
-  case status, connections, clients, wait
+  case status, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case reload, ping, call, introspect, version, help
 }
@@ -50,8 +50,6 @@ enum CommandTable {
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [
     ("top", "use 'gatewayctl status'"),
-    ("doctor", "'gatewayctl status URL' says why a connection is down"),
-    ("trace", "'gatewayctl subscribe --state URL' shows events and states"),
     ("outbox", "'gatewayctl status' shows what is queued"),
     ("drain", "stop the daemon with 'systemctl stop gatewayd.socket gatewayd.service'"),
     ("metrics", "use 'gatewayctl status --json'"),

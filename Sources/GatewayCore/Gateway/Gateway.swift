@@ -22,6 +22,9 @@ public final class Gateway {
   /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
   private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
+  var traces = TraceTable()
+  /// How many examinations are under way.
+  var doctors = 0
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   private let factory: ConnectionFactory
@@ -105,7 +108,11 @@ public final class Gateway {
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
-    pool.connection(for: specification, context: context)
+    let connection = pool.connection(for: specification, context: context)
+    if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
+      connection.observer = observer
+    }
+    return connection
   }
 
   /// A globally unique id for a send.

@@ -10,10 +10,13 @@ public struct GatewaySeams {
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
+  /// What `doctor` works with; nil where there is no network.
+  public var doctor: DoctorSeams?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil, residentBytes: @escaping () -> Int
+    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil, residentBytes: @escaping () -> Int,
+    doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -23,6 +26,7 @@ public struct GatewaySeams {
     self.loader = loader
     self.network = network
     self.residentBytes = residentBytes
+    self.doctor = doctor
   }
 }
 
