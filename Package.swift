@@ -11,6 +11,7 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+  .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 ]
 
@@ -28,7 +29,7 @@ let package = Package(
       name: "gatewayd",
       dependencies: [
         "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
-        "CCrypto",
+        "CCrypto", "CSQLite",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),
