@@ -20,7 +20,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration check lint demo bench fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint demo bench fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -37,6 +37,9 @@ test-unit: build ## the tests of the parts, without processes and network
 
 test-integration: build environments ## the tests of the real programs against real servers
 	@Tests/run integration
+
+matrix: build environments ## every server, transport, TLS and proxy with every other; prints the table
+	@$(VENV)/eio4/bin/python -m pytest Tests/IntegrationTests/test_matrix.py -q -n $(JOBS)
 
 check: packages lint test ## what has to pass before a commit
 

@@ -13,6 +13,12 @@ extension CommandTable {
     .noQueue, "fail at once with exit 69 unless the upstream is connected")
   private static let ttl = OptionSpecification(
     .ttl, value: "DUR", "give up sending after so long; 1h unless the daemon is configured otherwise")
+  private static let retries = OptionSpecification(
+    .retries, value: "N", "write it up to N times more until the server acknowledges it, also over reconnects")
+  private static let ackTimeout = OptionSpecification(
+    .ackTimeout, value: "DUR", "how long each write waits for its acknowledgement; 3s with --retries unless given")
+  private static let coalesce = OptionSpecification(
+    .coalesce, value: "K", "take the place of an earlier send with the same K that still waits in the queue")
   private static let noReconnect = OptionSpecification(
     .noReconnect, "end with exit 69 when the daemon closes the connection")
 
@@ -37,13 +43,14 @@ extension CommandTable {
         .delivery, value: "LEVEL",
         "when to return: accepted (the daemon has it; the default), sent (written to the server), acked (the server "
           + "acknowledged it)"),
-      ttl, key, noQueue, binary, raw,
+      ttl, key, noQueue, retries, ackTimeout, coalesce, binary, raw,
       .init(.lines, "read standard input and send one event per line; each line is a JSON array of arguments"),
     ],
     examples: [
       .init("Send a chat message", #"gatewayctl send https://chat.example message "hello there""#),
       .init("Send an object", #"gatewayctl send https://chat.example move '{"x":3,"y":4}'"#),
       .init("Wait until the server has acknowledged", "gatewayctl send --delivery acked chat save @draft.json"),
+      .init("Be sure that it arrives, perhaps twice", "gatewayctl send --retries 5 chat paid 4711"),
       .init("Send many", "generate | gatewayctl send --lines chat sample"),
     ])
 
@@ -55,7 +62,7 @@ extension CommandTable {
         + "value per line. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
       target, arguments,
     ],
-    options: [namespace, ttl, noQueue, key, binary, raw],
+    options: [namespace, ttl, noQueue, key, retries, ackTimeout, coalesce, binary, raw],
     examples: [
       .init("Ask a question", "gatewayctl request https://status.example getMonitor 3"),
       .init("Use the answer", "gatewayctl request chat whoami | jq -r .name"),

@@ -7,6 +7,9 @@ enum OptionName: String, CaseIterable, Sendable {
   // Those of some.
   case namespace, delivery, ttl, key
   case noQueue = "no-queue"
+  case retries
+  case ackTimeout = "ack-timeout"
+  case coalesce
   case raw, binary, lines
   case count
   case `for`, since, last, state

@@ -6,6 +6,8 @@ struct SendCommand {
   private let event: String
   private let delivery: DeliveryLevel
   private let ttl: Duration?
+  private let retries: Int?
+  private let ackTimeout: Duration?
 
   init(_ context: Context) throws(Failure) {
     self.context = context
@@ -16,6 +18,8 @@ struct SendCommand {
     }
     delivery = try arguments.choice(.delivery, of: DeliveryLevel.self) ?? .accepted
     ttl = try arguments.duration(.ttl)
+    retries = try arguments.count(.retries, in: 0...Retry.limit)
+    ackTimeout = try arguments.duration(.ackTimeout)
   }
 
   /// `send`: returns as soon as the daemon says what `--delivery` asks for.
@@ -72,6 +76,18 @@ struct SendCommand {
     if let ttl {
       writer.key("ttl")
       writer.integer(ttl.milliseconds)
+    }
+    if let retries {
+      writer.key("retries")
+      writer.integer(Int64(retries))
+    }
+    if let ackTimeout {
+      writer.key("ack_timeout")
+      writer.integer(ackTimeout.milliseconds)
+    }
+    if let coalesce = context.arguments.value(.coalesce) {
+      writer.key("coalesce")
+      writer.string(coalesce)
     }
     if context.arguments.has(.noQueue) {
       writer.key("no_queue")

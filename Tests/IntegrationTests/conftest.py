@@ -9,8 +9,10 @@ import tempfile
 import pytest
 
 import processes
+from certificates import authority
 from chat import LINES, ChatServer
 from daemon import Daemon
+from matrix import pytest_terminal_summary
 from patience import SOON, within
 from programs import GATEWAYCTL, GATEWAYD
 from scripted import ScriptedUpstream

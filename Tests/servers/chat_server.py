@@ -262,7 +262,21 @@ def tls(options):
 
 async def serve(options):
     facts = Facts()
+    server = socketio.AsyncServer(
+        async_mode="asgi" if options.stack == "uvicorn" else "aiohttp", ping_interval=options.ping_interval,
+        ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*")
+    for namespace in NAMESPACES:
+        server.register_namespace(Room(namespace, facts))
+    if options.stack == "uvicorn":
+        import on_uvicorn
+        port = await on_uvicorn.start(server, facts, options)
+    else:
+        port = await start_aiohttp(server, facts, options)
+    print(json.dumps({"port": port, "engineio": ENGINE_REVISION}), flush=True)
+    await Control(server, facts).run()
 
+
+async def start_aiohttp(server, facts, options):
     @web.middleware
     async def count_links(request, handler):
         if request.query.get("transport") != "websocket":
@@ -277,11 +291,6 @@ async def serve(options):
             del facts.links[number]
             facts.ring()
 
-    server = socketio.AsyncServer(
-        async_mode="aiohttp", ping_interval=options.ping_interval, ping_timeout=options.ping_timeout,
-        max_http_buffer_size=options.max_payload, cors_allowed_origins="*")
-    for namespace in NAMESPACES:
-        server.register_namespace(Room(namespace, facts))
     app = web.Application(middlewares=[count_links])
     server.attach(app, socketio_path=options.path)
 
@@ -293,15 +302,14 @@ async def serve(options):
     await runner.setup()
     site = web.TCPSite(runner, options.host, options.port, ssl_context=tls(options), reuse_address=True)
     await site.start()
-    port = site._server.sockets[0].getsockname()[1]
-    print(json.dumps({"port": port, "engineio": ENGINE_REVISION}), flush=True)
-    await Control(server, facts).run()
+    return site._server.sockets[0].getsockname()[1]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--stack", choices=["aiohttp", "uvicorn"], default="aiohttp")
     parser.add_argument("--path", default="socket.io")
     parser.add_argument("--max-payload", type=int, default=1_000_000)
     parser.add_argument("--ping-interval", type=float, default=25)

@@ -14,6 +14,12 @@ public struct Command: Equatable, Sendable {
   public var deadline: MonotonicInstant?
   /// May wait for a connection's first attempt, but for nothing else.
   public var noQueue = false
+  /// How it is tried again; nil writes it once.
+  public var retry: Retry?
+  /// How long the acknowledgement of one write is waited for; nil sets no limit but `deadline`.
+  public var ackTimeout: Duration?
+  /// As long as it is queued and was never written, a newer command with the same value takes its place.
+  public var coalescing: Coalescing?
 
   public init(
     id: String, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?, acceptedAt: Int64,
@@ -42,4 +48,48 @@ public enum CommandOwner: Hashable, Sendable {
     case .call(let client, _): client
     }
   }
+}
+
+/// How a command is written again that the server did not acknowledge: in one line with the others of its user, of which
+/// one is under way at a time.
+public struct Retry: Equatable, Sendable {
+  /// Most writes after the first one.
+  public static let limit = 100
+  /// How long one write is waited for unless the caller says otherwise.
+  public static let usualAckTimeout: Duration = .seconds(3)
+
+  /// Writes after the first one, at most.
+  public var again: Int
+  /// The user whose commands keep their order among each other.
+  public var line: UInt32
+  /// Writes so far.
+  public var writes = 0
+  /// Where it stands in the queue of its connection whenever it is there; nil before its first place.
+  var place: UInt64?
+
+  public init(again: Int, line: UInt32) {
+    self.again = again
+    self.line = line
+  }
+
+  /// Whether it may be written once more.
+  public var mayWrite: Bool { writes <= again }
+}
+
+/// What a newer command has to share with an older one to take its place: one user cannot replace what another one sent.
+public struct Coalescing: Hashable, Sendable {
+  public var user: UInt32
+  public var value: String
+
+  public init(user: UInt32, value: String) {
+    self.user = user
+    self.value = value
+  }
+}
+
+extension Command {
+  /// Whether the server is asked for an acknowledgement.
+  var wantsAck: Bool { delivery == .acked || retry != nil }
+  /// It was written before: whether it arrived is unknown.
+  var wasWritten: Bool { (retry?.writes ?? 0) > 0 }
 }

@@ -2,6 +2,8 @@
 /// those that were written and wait for the server's acknowledgement.
 struct CommandLedger {
   private(set) var queue: CommandQueue
+  /// Those with retries that were written.
+  private(set) var retries = RetryFlights()
   /// By the acknowledgement id that was written with them.
   private var flights: [UInt64: Command] = [:]
   private var flightOf: [String: UInt64] = [:]
@@ -18,11 +20,26 @@ struct CommandLedger {
   }
 
   /// Nothing is queued and nothing is awaited.
-  var isIdle: Bool { queue.isEmpty && flights.isEmpty }
+  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty }
 
-  mutating func append(_ command: Command) throws(QueueFull) { try queue.append(command) }
+  /// Queues a command and returns the one whose place it takes, if any.
+  mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
 
-  mutating func popFirst() -> Command? { queue.popFirst() }
+  /// Takes out what stands at a place of the queue, unless an earlier one of its line is under way.
+  mutating func takeFree(at place: UInt64) -> Command? {
+    guard !retries.isEmpty else { return queue.take(at: place) }
+    if let line = queue.command(at: place)?.retry?.line, retries.isUnderWay(line) { return nil }
+    return queue.take(at: place)
+  }
+
+  /// Takes the next command of a line out of the queue, unless an earlier one is under way.
+  mutating func takeNext(ofLine line: UInt32) -> Command? {
+    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line) else { return nil }
+    return queue.take(at: place)
+  }
+
+  /// Whether a new command of a line has to wait for its turn.
+  func mustWait(inLine line: UInt32) -> Bool { retries.isUnderWay(line) || queue.firstPlace(inLine: line) != nil }
 
   /// Takes a command out of the queue; nil when it is not there, because it was written, settled or never existed.
   mutating func takeBack(_ id: String) -> Command? { queue.remove(id: id) }
@@ -39,6 +56,44 @@ struct CommandLedger {
     flights[ack] = flying
     flightOf[command.id] = ack
     return ack
+  }
+
+  /// A command with retries is about to be written: the acknowledgement id to write with it.
+  mutating func tried(_ command: Command) -> UInt64 {
+    let ack = nextAck
+    nextAck += 1
+    var command = command
+    if command.retry?.place == nil { command.retry?.place = queue.makePlace() }
+    retries.begin(command, ack: ack)
+    return ack
+  }
+
+  /// A command with retries is about to be written once more.
+  mutating func triedAgain(_ line: UInt32) -> UInt64 {
+    let ack = nextAck
+    nextAck += 1
+    retries.repeated(line, ack: ack)
+    return ack
+  }
+
+  mutating func setAckTimer(ofLine line: UInt32, _ timer: Timers.ID) { retries.setTimer(of: line, timer) }
+
+  /// Takes a command with retries out of what is under way.
+  mutating func land(_ line: UInt32) -> RetryFlights.Flight? { retries.end(line) }
+
+  /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
+  /// its old place. Returns their timers, and the commands that had their last try.
+  mutating func requeueRetries() -> (timers: [Timers.ID], exhausted: [Command]) {
+    var exhausted: [Command] = []
+    let flights = retries.endOfLink()
+    for flight in flights {
+      if flight.command.retry?.mayWrite == true {
+        queue.putBack(flight.command)
+      } else {
+        exhausted.append(flight.command)
+      }
+    }
+    return (flights.compactMap(\.timer), exhausted)
   }
 
   /// The server acknowledged; nil for an id that nobody waits for.

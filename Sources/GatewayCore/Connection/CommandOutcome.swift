@@ -12,10 +12,25 @@ public enum CommandOutcome: Equatable, Sendable {
   case impossible(MessageProblem)
   /// Certainly not sent: its time-to-live ended in the queue.
   case expired
+  /// Certainly not sent: a newer command took its place in the queue.
+  case replaced
   /// Written, but the acknowledgement did not come in time: delivered or not is unknown.
   case acknowledgementTimeout
   /// Written, but the link broke before the acknowledgement: delivered or not is unknown.
   case acknowledgementLost(UpstreamFailure)
+}
+
+extension CommandOutcome {
+  /// The same end for a command that had been written before: nothing is certain about it any more.
+  var afterWriting: CommandOutcome {
+    switch self {
+    case .down(let failure), .refused(let failure): .acknowledgementLost(failure)
+    case .impossible:
+      .acknowledgementLost(UpstreamFailure(.tooLarge, "the server takes it no more since it was connected again"))
+    case .expired: .acknowledgementTimeout
+    case .written, .acknowledged, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
+    }
+  }
 }
 
 /// What became of a command at the moment it was handed over.

@@ -20,9 +20,11 @@ public struct CommandQueue: Sendable {
   private var entries: [UInt64: Entry] = [:]
   private var numbers: [String: UInt64] = [:]
   private var waiting: [UInt64: Set<UInt64>] = [:]
-  private var order: ContiguousArray<UInt64> = []
-  /// Where the first number of `order` that was not taken yet stands.
-  private var head = 0
+  private var order = NumberList()
+  /// The commands with retries, by the line that they wait in.
+  private var lines: [UInt32: NumberList] = [:]
+  /// Those that a newer one may replace.
+  private var replaceable: [Coalescing: UInt64] = [:]
   private var deadlines = DeadlineHeap()
   private var nextNumber: UInt64
 
@@ -42,26 +44,59 @@ public struct CommandQueue: Sendable {
   /// What one command counts in `byteCount`.
   public static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
 
-  /// Puts a command at the end. Beyond a limit the queue stays as it is.
-  public mutating func append(_ command: Command) throws(QueueFull) {
+  /// Puts a command at the end, and returns the older one whose place it takes by its `coalescing`. Beyond a limit the
+  /// queue stays as it is.
+  @discardableResult
+  public mutating func append(_ command: Command) throws(QueueFull) -> Command? {
+    let older = command.coalescing.flatMap { replaceable[$0] }
+    let freed = older.flatMap { entries[$0]?.cost } ?? 0
+    guard count < countLimit || older != nil else { throw .count(limit: countLimit) }
+    guard Self.cost(of: command) <= byteLimit - byteCount + freed else { throw .bytes(limit: byteLimit) }
+    let replaced = older.flatMap { take($0) }
+    insert(command, makePlace())
+    return replaced
+  }
+
+  /// A place at the end for a command that may come to the queue later.
+  mutating func makePlace() -> UInt64 {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  /// Puts a command with retries where it stood, whatever the limits say: it was taken before.
+  mutating func putBack(_ command: Command) {
+    insert(command, command.retry?.place ?? makePlace())
+  }
+
+  private mutating func insert(_ command: Command, _ number: UInt64) {
     let cost = Self.cost(of: command)
-    guard count < countLimit else { throw .count(limit: countLimit) }
-    guard cost <= byteLimit - byteCount else { throw .bytes(limit: byteLimit) }
-    let number = nextNumber
-    nextNumber += 1
     entries[number] = Entry(command: command, cost: cost)
     numbers[command.id] = number
     if let client = command.owner.client { waiting[client, default: []].insert(number) }
     if let expires = command.expires { deadlines.push(expires, number) }
-    order.append(number)
+    if let retry = command.retry { lines[retry.line, default: NumberList()].insert(number) }
+    if let coalescing = command.coalescing, !command.wasWritten { replaceable[coalescing] = number }
+    order.insert(number)
     byteCount += cost
   }
 
   /// The next command to write; it stays in the queue.
-  public var first: Command? { head < order.count ? entries[order[head]]?.command : nil }
+  public var first: Command? { order.first.flatMap { entries[$0]?.command } }
 
   /// Takes the next command out. Call `expire(now:)` before, so that none is written too late.
-  public mutating func popFirst() -> Command? { head < order.count ? take(order[head]) : nil }
+  public mutating func popFirst() -> Command? { order.first.flatMap { take($0) } }
+
+  /// The places of all commands, in order; some may be empty.
+  var places: ContiguousArray<UInt64>.SubSequence { order.all }
+
+  /// What stands at a place; it stays there.
+  func command(at place: UInt64) -> Command? { entries[place]?.command }
+
+  /// Takes out what stands at a place.
+  mutating func take(at place: UInt64) -> Command? { take(place) }
+
+  /// The place of the first command of a line; nil when none waits.
+  func firstPlace(inLine line: UInt32) -> UInt64? { lines[line]?.first }
 
   /// Takes one command out, wherever it stands; nil when it is not queued.
   public mutating func remove(id: String) -> Command? {
@@ -78,7 +113,7 @@ public struct CommandQueue: Sendable {
   /// Takes everything out, in order.
   public mutating func removeAll() -> [Command] {
     let all = commands
-    self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit)
+    self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
     return all
   }
 
@@ -98,37 +133,37 @@ public struct CommandQueue: Sendable {
   public var oldest: Int64? { first?.acceptedAt }
 
   /// All of them, in order.
-  public var commands: [Command] { order[head...].compactMap { entries[$0]?.command } }
+  public var commands: [Command] { order.all.compactMap { entries[$0]?.command } }
 
   private mutating func take(_ number: UInt64) -> Command? {
     guard let entry = entries.removeValue(forKey: number) else { return nil }
-    let command = entry.command
+    var command = entry.command
     byteCount -= entry.cost
     if numbers[command.id] == number { numbers[command.id] = nil }
     if let client = command.owner.client {
       waiting[client]?.remove(number)
       if waiting[client]?.isEmpty == true { waiting[client] = nil }
     }
+    if let coalescing = command.coalescing, replaceable[coalescing] == number { replaceable[coalescing] = nil }
+    if let line = command.retry?.line { dropGone(inLine: line) }
+    command.retry?.place = number
     dropGone()
     return command
   }
 
-  /// Restores what the public properties rely on: the first number of each list is that of a queued command.
-  private mutating func dropGone() {
-    while head < order.count, entries[order[head]] == nil { head += 1 }
-    while let (_, number) = deadlines.first, entries[number] == nil { deadlines.removeFirst() }
-    compact()
+  private mutating func dropGone(inLine line: UInt32) {
+    lines[line]?.tidy(alive: entries.count) { entries[$0] == nil }
+    if lines[line]?.first == nil { lines[line] = nil }
   }
 
-  /// Short lists are not worth the trouble; long ones are copied at most once per as many removals.
-  private mutating func compact() {
+  /// Restores what the public properties rely on: the first number of each list is that of a queued command. Short lists
+  /// are not worth more trouble; long ones are copied at most once per as many removals.
+  private mutating func dropGone() {
+    order.tidy(alive: entries.count) { entries[$0] == nil }
+    while let (_, number) = deadlines.first, entries[number] == nil { deadlines.removeFirst() }
     if entries.isEmpty, entries.capacity > 128 {
       // A queue that was long once gives its memory back.
       self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
-    }
-    if order.count > 64, entries.count < order.count / 2 {
-      order.removeAll { entries[$0] == nil }
-      head = 0
     }
     if deadlines.count > 64, entries.count < deadlines.count / 2 {
       deadlines.keep { entries[$0] != nil }

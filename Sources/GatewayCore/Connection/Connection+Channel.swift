@@ -27,7 +27,11 @@ extension Connection: UpstreamChannelOwner {
   }
 
   public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
-    guard channel === self.channel, let command = commands.acknowledged(id) else { return }
+    guard channel === self.channel else { return }
+    if let line = commands.retries.line(ofAck: id) {
+      return finishTry(line, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
+    }
+    guard let command = commands.acknowledged(id) else { return }
     settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
     if !isOccupied { review() }
   }

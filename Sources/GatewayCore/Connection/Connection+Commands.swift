@@ -4,7 +4,9 @@ extension Connection {
   func submit(_ command: Command, now: Bool = false) throws(SubmissionProblem) -> Submission {
     switch ConnectionStateMachine.admits(.send, in: state) {
     case .illegal: throw .released
-    case .keep, .write: return try write(command, now: now)
+    case .keep, .write:
+      if let line = command.retry?.line, commands.mustWait(inLine: line) { return try enqueue(command) }
+      return try write(command, now: now)
     case .queue:
       guard now else { return try enqueue(command) }
       askForConnection()
@@ -15,7 +17,7 @@ extension Connection {
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
     if now, channel.isCongested { return .dropped }
-    if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
+    if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
       throw .impossible(problem)
     }
     try checkRoom(for: command.message, on: channel)
@@ -24,7 +26,7 @@ extension Connection {
   }
 
   /// A server that stops reading must not make us hoard what it does not take.
-  private func checkRoom(for message: PreparedMessage, on channel: any UpstreamChannel) throws(SubmissionProblem) {
+  func checkRoom(for message: PreparedMessage, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let limit = context.limits.sendQueueBytes
     guard channel.unsentBytes + message.byteCount <= limit else {
       throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
@@ -35,7 +37,8 @@ extension Connection {
     if command.noQueue, state != .created {
       throw .down(lastFailure ?? UpstreamFailure(.idle, "it is not connected"))
     }
-    do { try commands.append(command) } catch {
+    let replaced: Command?
+    do { replaced = try commands.append(command) } catch {
       switch error {
       case .count(let limit): throw .queueFull(limit: limit, unit: "sends", retryAfter: retryAfter)
       case .bytes(let limit): throw .queueFull(limit: limit, unit: "bytes", retryAfter: retryAfter)
@@ -43,23 +46,25 @@ extension Connection {
     }
     armDeadline(command)
     armExpiry()
+    if let replaced { settle(replaced, .replaced) }
     hurry(command.owner == .none ? .lease : .request)
     return .queued
   }
 
   private var retryAfter: Duration { retryIn.map { .milliseconds($0 + 100) } ?? .seconds(1) }
 
-  /// Takes a command back before it is written. Returns whether it was still there.
+  /// Takes a command out of the queue. Returns whether it was there and was never written.
   @discardableResult
   func takeBack(_ id: String) -> Bool {
-    guard commands.takeBack(id) != nil else { return false }
+    guard let command = commands.takeBack(id) else { return false }
     context.timers.cancel(commands.removeDeadline(of: id))
     review()
-    return true
+    return !command.wasWritten
   }
 
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ id: String) {
+    if let line = commands.retries.line(of: id) { return abandonTry(line) }
     guard let (_, ack) = commands.forget(id) else { return }
     context.timers.cancel(commands.removeDeadline(of: id))
     channel?.forget(ack: ack)
@@ -79,47 +84,74 @@ extension Connection {
     return true
   }
 
-  /// Writes what queued up, in the order it was accepted.
+  /// Writes what queued up, in the order it was accepted; of each line of retries only the first.
   func drainQueue() {
-    while let channel, let command = commands.popFirst() {
-      if let expires = command.expires, expires <= context.time.now {
-        settle(command, .expired)
-      } else if let problem = connector.check(command.message, acknowledged: command.delivery == .acked) {
-        settle(command, .impossible(problem))
-      } else {
-        writeOut(command, to: channel)
-      }
+    for place in commands.queue.places {
+      guard let channel else { return }
+      if let command = commands.takeFree(at: place) { writeQueued(command, to: channel) }
+    }
+  }
+
+  /// Writes a command that was in the queue, if it still may be.
+  func writeQueued(_ command: Command, to channel: any UpstreamChannel) {
+    if let expires = command.expires, expires <= context.time.now {
+      settle(command, .expired)
+    } else if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
+      settle(command, .impossible(problem))
+    } else {
+      writeOut(command, to: channel)
     }
   }
 
   private func writeOut(_ command: Command, to channel: any UpstreamChannel) {
-    commands.noteOutgoing(command.message)
-    noteUse()
-    guard command.delivery == .acked else {
+    guard command.wantsAck else {
+      noteWrite(of: command)
       channel.write(command.message, ack: nil)
       return settle(command, .written)
     }
-    armDeadline(command)
+    guard command.retry == nil else { return tryOut(command, on: channel) }
+    noteWrite(of: command)
+    armAckTimeout(command)
     channel.write(command.message, ack: commands.written(command))
+  }
+
+  /// Counts a write.
+  func noteWrite(of command: Command) {
+    commands.noteOutgoing(command.message)
+    noteUse()
   }
 
   /// The one place where a command ends.
   func settle(_ command: Command, _ outcome: CommandOutcome) {
     context.timers.cancel(commands.removeDeadline(of: command.id))
-    report?(self, .settled(command, outcome))
+    report?(self, .settled(command, command.wasWritten ? outcome.afterWriting : outcome))
   }
 
   // MARK: - Deadlines
 
-  private func armDeadline(_ command: Command) {
+  /// A written command waits no longer than its `ackTimeout` from now.
+  private func armAckTimeout(_ command: Command) {
+    var command = command
+    if let limit = command.ackTimeout {
+      let due = context.time.now + limit
+      if command.deadline.map({ due < $0 }) ?? true {
+        context.timers.cancel(commands.removeDeadline(of: command.id))
+        command.deadline = due
+      }
+    }
+    armDeadline(command)
+  }
+
+  func armDeadline(_ command: Command) {
     guard let deadline = command.deadline, !commands.hasDeadline(command.id) else { return }
     let id = command.id
     commands.setDeadline(of: id, context.timers.at(deadline) { [weak self] in self?.deadlinePassed(id) })
   }
 
   private func deadlinePassed(_ id: String) {
+    if let line = commands.retries.line(of: id) { return giveUpTry(line) }
     if let command = commands.takeBack(id) {
-      settle(command, .down(lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time")))
+      settle(command, command.wasWritten ? .acknowledgementTimeout : .down(whyNotWritten))
     } else if let (command, ack) = commands.forget(id) {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)
@@ -127,7 +159,14 @@ extension Connection {
     review()
   }
 
-  private func armExpiry() {
+  private var whyNotWritten: UpstreamFailure {
+    if state == .connected {
+      return UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time")
+    }
+    return lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time")
+  }
+
+  func armExpiry() {
     guard let next = commands.queue.nextExpiry else { return }
     if let armed = commands.expiry {
       guard next < armed.due else { return }

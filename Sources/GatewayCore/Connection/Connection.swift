@@ -305,6 +305,7 @@ public final class Connection {
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
+    requeueRetries(failure)
   }
 
   private func announce(from: ConnectionState, to: ConnectionState) {

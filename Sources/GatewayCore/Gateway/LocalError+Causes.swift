@@ -65,6 +65,10 @@ extension LocalError {
       self.init(
         .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
+    case .replaced:
+      self.init(
+        .cancelled, "A newer send with the same `coalesce` took its place in the queue; it was not sent.",
+        [.init("reason", .string("coalesced"))])
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
     }
@@ -109,14 +113,14 @@ extension CommandOutcome {
     case .written: "sent"
     case .acknowledged: "acked"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .expired: nil
+    case .down, .refused, .impossible, .expired, .replaced: nil
     }
   }
 
-  /// For the log, when nobody waits for the answer; nil for a success.
+  /// For the log, when nobody waits for the answer; nil for a success, and for what its sender wanted replaced.
   var logText: String? {
     switch self {
-    case .written, .acknowledged: nil
+    case .written, .acknowledged, .replaced: nil
     case .down(let failure): "down: \(failure.detail)"
     case .refused: "refused"
     case .impossible: "refused by the server's limits"

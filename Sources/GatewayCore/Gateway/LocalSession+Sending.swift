@@ -11,7 +11,8 @@ extension LocalSession {
     let message: PreparedMessage
     do {
       message = try connection.connector.prepare(
-        event: call.event, args: call.args.span.bytes, acknowledged: call.delivery == .acked)
+        event: call.event, args: call.args.span.bytes,
+        acknowledged: call.delivery == .acked || call.retries != nil)
     } catch {
       throw LocalError(error)
     }
@@ -57,6 +58,9 @@ extension LocalSession {
       owner: waits && answered ? .call(client: self.number, request: number) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
     command.noQueue = call.noQueue
+    if let retries = call.retries { command.retry = Retry(again: retries, line: peer.uid) }
+    command.ackTimeout = call.ackTimeout ?? command.retry.map { _ in Retry.usualAckTimeout }
+    command.coalescing = call.coalesce.map { Coalescing(user: peer.uid, value: $0) }
     return command
   }
 
@@ -64,10 +68,14 @@ extension LocalSession {
   private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?) {
     _ = close(number)
     gateway.keys.note(command.id, state: nil)
+    replyDropped(id, command, reason: "volatile")
+  }
+
+  private func replyDropped(_ id: RequestID?, _ command: Command, reason: String) {
     reply(id) { out in
       out.member("id", command.id)
       out.member("state", "dropped")
-      out.member("reason", "volatile")
+      out.member("reason", reason)
     }
   }
 
@@ -91,7 +99,8 @@ extension LocalSession {
         out.key("args")
         out.raw([UInt8(ascii: "[")] + arguments + [UInt8(ascii: "]")])
       }
-    case .down, .refused, .impossible, .expired, .acknowledgementTimeout, .acknowledgementLost:
+    case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced")
+    case .down, .refused, .impossible, .expired, .replaced, .acknowledgementTimeout, .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }
   }

@@ -7,8 +7,8 @@ enum LaterVersions {
 
   /// By method.
   static let parameters: [String: Set<String>] = [
-    "send": ["kwargs", "coalesce", "retries", "ack_timeout", "compress"],
-    "request": ["kwargs", "coalesce", "retries", "ack_timeout", "compress"],
+    "send": ["kwargs", "compress"],
+    "request": ["kwargs", "compress"],
     "respond": ["kwargs", "error"],
   ]
 

@@ -90,6 +90,12 @@ public struct SendCall: Equatable, Sendable {
   public var noQueue = false
   public var volatile = false
   public var key: String?
+  /// Takes the place of a queued send with the same value.
+  public var coalesce: String?
+  /// How often it is written again without an acknowledgement; not with `volatile`, `noQueue` or `delivery: sent`.
+  public var retries: Int?
+  /// How long one write waits for its acknowledgement.
+  public var ackTimeout: Duration?
 
   public init(target: CallTarget, event: String, args: [UInt8], delivery: DeliveryLevel) {
     self.target = target

@@ -47,6 +47,14 @@ extension MethodTable {
     .optional(
       .key, .string(1...256),
       "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),
+    .optional(
+      .coalesce, .string(1...256), "Takes the place of a send with the same value that still waits in the queue."),
+    .optional(
+      .retries, .integer(0...Retry.limit),
+      "How often to write the event again when the server does not acknowledge it; once only unless given."),
+    .optional(
+      .ackTimeout, .duration(default: nil),
+      "How long to wait for the acknowledgement of one write, in milliseconds; 3000 with `retries` unless given."),
   ]
 
   private static func readSend(
@@ -60,6 +68,20 @@ extension MethodTable {
     call.noQueue = try params.boolean(.noQueue, line) ?? false
     call.volatile = try params.boolean(.volatile, line) ?? false
     call.key = try params.string(.key, line)
+    call.coalesce = try params.string(.coalesce, line)
+    call.retries = try params.integer(.retries, line)
+    call.ackTimeout = try params.duration(.ackTimeout, line)
+    try checkRetries(call)
     return call
+  }
+
+  /// Refuses what would contradict itself.
+  private static func checkRetries(_ call: SendCall) throws(LocalError) {
+    guard call.retries != nil else { return }
+    if call.volatile { throw .invalid("retries", "The param \"retries\" keeps the event, \"volatile\" drops it.") }
+    if call.noQueue { throw .invalid("retries", "The param \"retries\" needs the queue: leave \"no_queue\" out.") }
+    guard call.delivery != .sent else {
+      throw .invalid("retries", "The param \"retries\" goes with the delivery \"accepted\" or \"acked\".")
+    }
   }
 }

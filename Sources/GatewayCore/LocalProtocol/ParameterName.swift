@@ -1,16 +1,20 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, answer, args, auth, client, credit, delivery, event, events, id, key, last, n, namespace, noQueue, onSlow,
-    protocolVersion, queue, since, state, strict, subscription, timeout, ttl, upstream, url, volatile
+  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, key, last, n,
+    namespace,
+    noQueue, onSlow, protocolVersion, queue, retries, since, state, strict, subscription, timeout, ttl, upstream, url,
+    volatile
 
   /// The name on the line.
   var text: String {
     switch self {
     case .ack: "ack"
+    case .ackTimeout: "ack_timeout"
     case .answer: "answer"
     case .args: "args"
     case .auth: "auth"
     case .client: "client"
+    case .coalesce: "coalesce"
     case .credit: "credit"
     case .delivery: "delivery"
     case .event: "event"
@@ -24,6 +28,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .onSlow: "on_slow"
     case .protocolVersion: "protocol"
     case .queue: "queue"
+    case .retries: "retries"
     case .since: "since"
     case .state: "state"
     case .strict: "strict"

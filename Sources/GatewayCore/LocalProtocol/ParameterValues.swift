@@ -11,8 +11,8 @@ struct ParameterValues: ~Copyable {
   /// The first key that was used twice.
   private(set) var duplicate: Range<Int>?
   /// Offsets beyond 4 GiB, which no line reaches, are clamped: such a param is found to be wrong.
-  private var starts = InlineArray<32, UInt32>(repeating: 0)
-  private var ends = InlineArray<32, UInt32>(repeating: 0)
+  private var starts = InlineArray<48, UInt32>(repeating: 0)
+  private var ends = InlineArray<48, UInt32>(repeating: 0)
 
   /// Scans the object that begins at `at`; `depth` counts the object itself.
   mutating func scan(_ line: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) {
