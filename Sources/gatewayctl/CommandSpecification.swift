@@ -3,6 +3,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, serve
   case status, connections, clients, wait
   case reconnect, disconnect, release
+  case outbox, drain
   case reload, ping, call, introspect, version, help
 }
 
@@ -52,8 +53,6 @@ enum CommandTable {
     ("top", "use 'gatewayctl status'"),
     ("doctor", "'gatewayctl status URL' says why a connection is down"),
     ("trace", "'gatewayctl subscribe --state URL' shows events and states"),
-    ("outbox", "'gatewayctl status' shows what is queued"),
-    ("drain", "stop the daemon with 'systemctl stop gatewayd.socket gatewayd.service'"),
     ("metrics", "use 'gatewayctl status --json'"),
     ("config", "use 'gatewayd --check-config'"),
     ("completion", "'gatewayctl help' lists the commands"),

@@ -7,7 +7,7 @@ enum OptionName: String, CaseIterable, Sendable {
   // Those of some.
   case namespace, delivery, ttl, key
   case noQueue = "no-queue"
-  case retries
+  case retries, upstream
   case ackTimeout = "ack-timeout"
   case coalesce
   case raw, binary, lines

@@ -32,6 +32,8 @@ enum Program {
     case .clients: try StatusCommand.clients(context)
     case .wait: try OperationCommands.wait(context)
     case .reconnect, .disconnect, .release: try OperationCommands.steer(context)
+    case .outbox: try OutboxCommand.run(context)
+    case .drain: try OutboxCommand.drain(context)
     case .reload: try OperationCommands.reload(context)
     case .ping: try OperationCommands.ping(context)
     case .call: try OperationCommands.call(context)

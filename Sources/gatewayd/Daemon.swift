@@ -11,6 +11,7 @@ final class Daemon {
   private let dialer: WebSocketDialer
   private let server: LocalServer
   private let listeners: DaemonListeners
+  private let state: DaemonState
   private let status: StatusPublisher
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
@@ -21,11 +22,18 @@ final class Daemon {
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
     urls: any URLReader, environment: (String) -> String?
   ) throws(StartFailure) {
+    listeners = try DaemonListeners(
+      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
+      environment: environment)
     let parts: Parts
-    do throws(SystemError) {
-      parts = try Parts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, environment)
+    do throws(StartFailure) {
+      let choice = StateFolder.Choice.resolve(
+        configured: configuration.state.path, user: options.user, environment: environment)
+      state = try DaemonState.open(choice, time: SystemTime())
+      parts = try Self.makeParts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, state, environment)
     } catch {
-      throw StartFailure(.software, error.description)
+      listeners.remove()
+      throw error
     }
     self.loader = loader
     loop = parts.loop
@@ -33,9 +41,6 @@ final class Daemon {
     gateway = parts.gateway
     dialer = parts.dialer
     server = parts.server
-    listeners = try DaemonListeners(
-      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
-      environment: environment)
     status = StatusPublisher(timers: loop.timers)
     connectParts()
   }
@@ -72,7 +77,7 @@ extension Daemon {
     let server: LocalServer
 
     init(
-      _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
+      _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
       _ environment: (String) -> String?
     ) throws(SystemError) {
       loop = try EventLoop()
@@ -89,8 +94,17 @@ extension Daemon {
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
-          residentBytes: { ResidentMemory.bytes }))
+          outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes }))
       server = try LocalServer(gateway: gateway, loop: loop)
+    }
+  }
+
+  private static func makeParts(
+    _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
+    _ environment: (String) -> String?
+  ) throws(StartFailure) -> Parts {
+    do throws(SystemError) { return try Parts(configuration, loader, urls, state, environment) } catch {
+      throw StartFailure(.software, error.description)
     }
   }
 
@@ -110,6 +124,7 @@ extension Daemon {
   private func announceStart() {
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
+    for record in state.records { log.record(record) }
     log.record(
       LogRecord(.started, [.version: GatewayVersion.current, .path: listeners.path ?? "passed by systemd"]))
     announceReady()
@@ -141,7 +156,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .stopping, .internalError:
+      .sendFailed, .stopping, .outbox, .internalError:
       status.changed()
     }
   }

@@ -16,6 +16,8 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var retain: Duration = .seconds(60)
   /// Time-to-live of a queued send that names none.
   public var ttl: Duration = .seconds(3_600)
+  /// How fast what queued up leaves when the connection is back, in sends per second.
+  public var flush = 5_000
   /// Limit of each phase of a handshake.
   public var handshake: Duration = .seconds(10)
   /// Most binary attachments in one message, both ways.

@@ -22,8 +22,33 @@ struct CommandLedger {
   /// Nothing is queued and nothing is awaited.
   var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty }
 
+  /// Commands without an outcome.
+  var count: Int { queue.count + flights.count + retries.count }
+
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
+
+  /// The flow of the queue to the present link.
+  var flow = CommandFlow()
+
+  /// A new command must not be written past what is queued: something waits for the disk, or for its pace.
+  var isHeld: Bool { queue.firstUncommitted != nil || flow.isPaused }
+
+  /// Whether neither the disk nor the pace holds up what stands at a place.
+  private func mayFlow(_ place: UInt64) -> Bool {
+    place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
+  }
+
+  /// A link opened: everything that is queued is offered to it.
+  mutating func beginFlow(rate: Int?, now: MonotonicInstant) {
+    flow = CommandFlow(backlogEnd: queue.nextNumber, rate: rate, began: now)
+  }
+
+  /// Takes what is on disk now off the brake. Returns what it replaces by its `coalescing`; nil if it is not queued.
+  mutating func committed(_ id: String) -> (command: Command, replaced: Command?)? { queue.commit(id) }
+
+  /// Puts commands that were accepted before at the end, whatever the limits say.
+  mutating func restore(_ commands: [Command]) { for command in commands { queue.putBack(command) } }
 
   /// Takes out what stands at a place of the queue, unless an earlier one of its line is under way.
   mutating func takeFree(at place: UInt64) -> Command? {
@@ -34,7 +59,7 @@ struct CommandLedger {
 
   /// Takes the next command of a line out of the queue, unless an earlier one is under way.
   mutating func takeNext(ofLine line: UInt32) -> Command? {
-    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line) else { return nil }
+    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line), mayFlow(place) else { return nil }
     return queue.take(at: place)
   }
 
@@ -63,7 +88,7 @@ struct CommandLedger {
     let ack = nextAck
     nextAck += 1
     var command = command
-    if command.retry?.place == nil { command.retry?.place = queue.makePlace() }
+    if command.place == nil { command.place = queue.makePlace() }
     retries.begin(command, ack: ack)
     return ack
   }
@@ -83,12 +108,13 @@ struct CommandLedger {
 
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
-  mutating func requeueRetries() -> (timers: [Timers.ID], exhausted: [Command]) {
+  mutating func requeueRetries(_ requeued: (Command) -> Void) -> (timers: [Timers.ID], exhausted: [Command]) {
     var exhausted: [Command] = []
     let flights = retries.endOfLink()
     for flight in flights {
       if flight.command.retry?.mayWrite == true {
         queue.putBack(flight.command)
+        if flight.command.isStored { requeued(flight.command) }
       } else {
         exhausted.append(flight.command)
       }
@@ -120,7 +146,7 @@ struct CommandLedger {
   /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
   /// server refused, so do those that somebody waits for.
   mutating func failed(refused: Bool) -> [Command] {
-    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none) }.compactMap { queue.remove(id: $0.id) }
+    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none && !$0.isStored) }.compactMap { queue.remove(id: $0.id) }
   }
 
   /// Takes everything out of the queue, in order.

@@ -176,7 +176,8 @@ public final class Connection {
     isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
-    for command in commands.takeAll() { settle(command, .down(failure)) }
+    // What the outbox has stays there for the next daemon.
+    for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
   }
 
@@ -347,6 +348,7 @@ public final class Connection {
     lastFailure = nil
     urgency = .none
     openedAt = context.time.now
+    commands.beginFlow(rate: specification.settings.flush, now: context.time.now)
     transition(.opened)
   }
 

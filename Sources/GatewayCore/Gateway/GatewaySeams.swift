@@ -6,12 +6,13 @@ public struct GatewaySeams {
   public var urls: any URLReader
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
+  public var outbox: OutboxOpening
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, residentBytes: @escaping () -> Int
+    loader: any ConfigurationLoader, outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int
   ) {
     self.time = time
     self.timers = timers
@@ -19,6 +20,7 @@ public struct GatewaySeams {
     self.urls = urls
     self.kinds = kinds
     self.loader = loader
+    self.outbox = outbox
     self.residentBytes = residentBytes
   }
 }

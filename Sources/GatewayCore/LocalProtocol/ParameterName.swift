@@ -1,8 +1,8 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, key, last, n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, ids, key, last, limit, n,
     namespace,
-    noQueue, onSlow, protocolVersion, queue, retries, since, state, strict, subscription, timeout, ttl, upstream, url,
+    noQueue, onSlow, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout, ttl, upstream, url,
     volatile
 
   /// The name on the line.
@@ -20,8 +20,10 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .event: "event"
     case .events: "events"
     case .id: "id"
+    case .ids: "ids"
     case .key: "key"
     case .last: "last"
+    case .limit: "limit"
     case .n: "n"
     case .namespace: "namespace"
     case .noQueue: "no_queue"
@@ -31,6 +33,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .retries: "retries"
     case .since: "since"
     case .state: "state"
+    case .states: "states"
     case .strict: "strict"
     case .subscription: "subscription"
     case .timeout: "timeout"

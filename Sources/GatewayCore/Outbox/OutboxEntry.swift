@@ -1,4 +1,5 @@
-/// One durable send, as it is kept on disk. A finished one keeps what `outbox.list` shows, without its arguments.
+/// One durable send, as it is kept on disk. One that ended well keeps what
+/// `outbox.list` shows, without its arguments.
 public struct OutboxEntry: Equatable, Sendable {
   /// Orders all sends of the daemon by their acceptance, over restarts. Unique.
   public var number: UInt64
@@ -7,7 +8,7 @@ public struct OutboxEntry: Equatable, Sendable {
   /// The uid of the program that sent it.
   public var owner: UInt32
   public var target: OutboxTarget
-  /// Ready to be written; without arguments once the entry is finished.
+  /// Ready to be written; without arguments once the entry was sent.
   public var message: PreparedMessage
   /// The level that the caller asked for.
   public var delivery: DeliveryLevel

@@ -15,8 +15,7 @@ public protocol OutboxStore: AnyObject {
 /// One step in the life of an entry on disk.
 public enum OutboxChange: Equatable, Sendable {
   case add(OutboxEntry)
-  /// The entry is another one now: its state, reason, attempts, end and result. Its message stays if it is queued, and
-  /// is forgotten if it is finished.
+  /// The entry of that number is this one now.
   case update(OutboxEntry)
   case remove(UInt64)
 
@@ -55,6 +54,9 @@ public struct OutboxProblem: Error, Equatable, Sendable {
     self.kind = kind
     self.message = message
   }
+
+  /// Nobody gave the daemon a store.
+  public static let none = OutboxProblem(.folder, "this gateway was started without an outbox")
 }
 
 /// What the daemon found when it opened the outbox.
