@@ -146,7 +146,9 @@ struct CommandLedger {
   /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
   /// server refused, so do those that somebody waits for.
   mutating func failed(refused: Bool) -> [Command] {
-    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none && !$0.isStored) }.compactMap { queue.remove(id: $0.id) }
+    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none && !$0.isStored) }.compactMap {
+      queue.remove(id: $0.id)
+    }
   }
 
   /// Takes everything out of the queue, in order.

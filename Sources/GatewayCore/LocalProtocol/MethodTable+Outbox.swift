@@ -34,7 +34,8 @@ extension MethodTable {
   private static let count = JSONSchema.object([.always("count", .count, "How many sends that concerned.")])
 
   private static let selection: [LocalParameter] = [
-    .optional(.ids, .strings(count: 1...1_000, each: 1...ParameterKind.identifierLimit), "Only the sends of these ids."),
+    .optional(
+      .ids, .strings(count: 1...1_000, each: 1...ParameterKind.identifierLimit), "Only the sends of these ids."),
     .optional(
       .states, .strings(count: 1...OutboxState.allCases.count, each: 1...ParameterKind.identifierLimit),
       "Only sends in these states: " + OutboxState.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."),

@@ -1,7 +1,8 @@
 /// The one table of methods. Checking a call, naming what is wrong with it, the rights and `rpc.discover` all read it;
 /// a further method is a further row and a further case of `LocalCall`.
 enum MethodTable {
-  static let methods: [LocalMethod] = sessionMethods + subscriptionMethods + sendMethods + outboxMethods
+  static let methods: [LocalMethod] =
+    sessionMethods + subscriptionMethods + sendMethods + outboxMethods
     + connectionMethods
 
   private static let index = NameIndex(methods.map(\.name))

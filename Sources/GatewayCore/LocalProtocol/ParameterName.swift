@@ -1,8 +1,10 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, ids, key, last, limit, n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, ids, key, last,
+    limit, n,
     namespace,
-    noQueue, onSlow, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout, ttl, upstream, url,
+    noQueue, onSlow, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout, ttl,
+    upstream, url,
     volatile
 
   /// The name on the line.

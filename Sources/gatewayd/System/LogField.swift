@@ -22,7 +22,8 @@ enum LogField: String, CaseIterable, Sendable {
     switch self {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .file, .line, .changed, .restart, .path:
       true
-    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .signal, .repeated: false
+    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .signal, .repeated:
+      false
     }
   }
 }

@@ -42,7 +42,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   var level: LogLevel {
     switch self {
     case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
-    case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed, .configurationWarning, .restartNeeded,
+    case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
+      .configurationWarning, .restartNeeded,
       .socketIgnored:
       .warning
     case .started, .stopping, .configurationReloaded, .outboxWorking: .notice
