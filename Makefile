@@ -7,7 +7,8 @@ SYSCONFDIR ?= /etc
 BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
-ROUNDS ?= 500
+KILLS ?= 500
+ROUNDS ?= 100000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -21,7 +22,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint demo bench fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench soak fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -53,15 +54,22 @@ demo: release environments ## a short tour with a real server; checks what it sh
 bench: release ## measures against the peers; BENCH="P1 P3" selects
 	Benchmarks/run $(BENCH)
 
+soak: release environments ## ROUNDS=100000 forced reconnects: memory, descriptors and threads must stay flat
+	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)
+
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 
 sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
 
-kill-loop: build environments ## kills the daemon ROUNDS times while it promises durable sends, and counts them
+kill-loop: build environments ## kills the daemon KILLS times while it promises durable sends, and counts them
 	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
-		$(CURDIR)/$(VENV)/eio4/bin/python kill_loop.py --rounds $(ROUNDS)
+		$(CURDIR)/$(VENV)/eio4/bin/python kill_loop.py --rounds $(KILLS)
+
+autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs Python 2.7 and some minutes
+	swift build --build-tests
+	$(PYTHON) Tests/Autobahn/run $(CASES)
 
 fuzz: packages ## each fuzz target for $(RUNS) runs; a finding is kept and replayed by the tests
 	for target in $(sort $(notdir $(wildcard Tests/Fuzz/corpus/*))); do Tests/Fuzz/run $$target $(RUNS) || exit 1; done

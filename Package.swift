@@ -13,6 +13,7 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 ]
 
 let package = Package(
@@ -23,13 +24,14 @@ let package = Package(
   ],
   targets: systemModules + [
     .target(name: "CLinux"),
+    .target(name: "CNetlink"),
     .target(name: "CToml", cxxSettings: [.unsafeFlags(["-std=c++17"])]),
     .target(name: "GatewayCore", swiftSettings: strict),
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl", "CWslay",
-        "CCrypto", "CSQLite",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
+        "CWslay", "CCrypto", "CZlib", "CSQLite",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),

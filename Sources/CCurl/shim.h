@@ -5,7 +5,6 @@
    The type-checking macros of the same names must not get in the way. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
-#undef curl_multi_setopt
 
 static inline CURLcode gw_easy_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -22,9 +21,19 @@ static inline CURLcode gw_easy_set_list(CURL *easy, CURLoption option, struct cu
 static inline CURLcode gw_easy_set_debug_function(CURL *easy, curl_debug_callback value) {
   return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, value);
 }
-static inline void *gw_easy_private(CURL *easy) {
-  char *value = NULL;
-  return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value) == CURLE_OK ? value : NULL;
+static inline CURLcode gw_easy_set_transfer_function(CURL *easy, CURLoption option, curl_write_callback value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode gw_easy_set_prerequest_function(CURL *easy, curl_prereq_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+static inline CURLcode gw_easy_set_tls_function(CURL *easy, curl_ssl_ctx_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+}
+/* A copy of the bytes is kept. */
+static inline CURLcode gw_easy_set_body(CURL *easy, const void *bytes, size_t length) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+  return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes) : code;
 }
 static inline long gw_easy_long(CURL *easy, CURLINFO info) {
   long value = 0;
@@ -47,13 +56,3 @@ static inline const char *gw_easy_tls_version(CURL *easy) {
     return NULL;
   return SSL_get_version((const SSL *)session->internals);
 }
-static inline CURLMcode gw_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
-  return curl_multi_setopt(multi, option, value);
-}
-static inline CURLMcode gw_multi_set_socket_function(CURLM *multi, curl_socket_callback value) {
-  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
-}
-static inline CURLMcode gw_multi_set_timer_function(CURLM *multi, curl_multi_timer_callback value) {
-  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
-}
-static inline CURLcode gw_message_result(const CURLMsg *message) { return message->data.result; }

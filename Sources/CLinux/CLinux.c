@@ -1,9 +1,18 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
 
 int gw_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
@@ -41,6 +50,38 @@ int gw_epoll_poll(int set, struct gw_ready *ready, int capacity) {
 
 ssize_t gw_send(int socket, const void *bytes, size_t count) { return send(socket, bytes, count, MSG_NOSIGNAL); }
 
+static void arm(int watch) {
+  /* The time never comes; what matters is the cancellation. */
+  struct itimerspec never = {.it_value = {.tv_sec = (time_t)1 << 32}};
+  timerfd_settime(watch, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+int gw_clock_watch(void) {
+  int watch = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (watch >= 0) arm(watch);
+  return watch;
+}
+
+void gw_clock_rearm(int watch) {
+  uint64_t count;
+  /* Fails with ECANCELED, and that is the message. */
+  ssize_t ignored = read(watch, &count, sizeof count);
+  (void)ignored;
+  arm(watch);
+}
+
+struct gw_address gw_peer_address(int socket) {
+  struct gw_address result = {0};
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  if (getpeername(socket, (struct sockaddr *)&peer, &length) < 0) return result;
+  const void *address = NULL;
+  if (peer.ss_family == AF_INET) address = &((const struct sockaddr_in *)&peer)->sin_addr;
+  if (peer.ss_family == AF_INET6) address = &((const struct sockaddr_in6 *)&peer)->sin6_addr;
+  if (address && !inet_ntop(peer.ss_family, address, result.text, sizeof result.text)) result.text[0] = 0;
+  return result;
+}
+
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid) {
   struct ucred peer;
   socklen_t length = sizeof peer;
@@ -59,3 +100,45 @@ int gw_peer_groups(int socket, gid_t *groups, int capacity) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0 && errno != ERANGE) return -1;
   return (int)(length / sizeof(gid_t));
 }
+
+int gw_pipe(int *reading, int *writing) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+  *reading = ends[0];
+  *writing = ends[1];
+  return 0;
+}
+
+static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int output) {
+  sigset_t all, none;
+  int code = 0;
+  sigfillset(&all);
+  sigemptyset(&none);
+  if (!code) code = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!code) code = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+  if (!code) code = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  if (!code) code = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+  if (!code) code = posix_spawn_file_actions_addchdir_np(actions, "/");
+  if (!code) code = posix_spawnattr_setsigdefault(attributes, &all);
+  if (!code) code = posix_spawnattr_setsigmask(attributes, &none);
+  if (!code) code = posix_spawnattr_setpgroup(attributes, 0);
+  short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
+  return code ? code : posix_spawnattr_setflags(attributes, flags);
+}
+
+int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int code = posix_spawn_file_actions_init(&actions);
+  if (code) return code;
+  code = posix_spawnattr_init(&attributes);
+  if (!code) {
+    code = prepare(&actions, &attributes, output);
+    if (!code) code = posix_spawn(process, path, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return code;
+}
+
+int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

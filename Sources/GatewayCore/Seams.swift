@@ -80,11 +80,13 @@ public struct URLProblem: Error, Equatable, Sendable {
   public init(_ message: String) { self.message = message }
 }
 
-/// Reads secrets that live outside the configuration: today a file, read at each connect.
+/// Reads secrets that live outside the configuration: files and the output of commands, at each connect.
 public protocol CredentialReader: AnyObject {
-  /// Calls back exactly once, possibly before returning, with the bytes or with a sentence that says what is wrong
-  /// and never contains the secret.
-  func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+  /// Calls back exactly once, possibly before returning, with at most `SecretSource.sizeLimit` bytes or with a sentence
+  /// that says what is wrong and never contains the secret.
+  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+  /// Changes when the content of a file may have changed; nil for a file that is not there, and for a command. Cheap.
+  func version(of source: SecretSource) -> SecretVersion?
 }
 
 /// Credentials that could not be obtained, and why, in one sentence for a person.
@@ -98,31 +100,62 @@ public protocol TransportDialer: AnyObject {
   /// Starts one attempt. `receiver` hears `transportOpened` at most once and `transportClosed` exactly once, never
   /// before this method has returned, and nothing after `transportClosed` or after `Transport.close()`.
   func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport
+  /// The host that a request would connect to first, a name or an address: the server's, or that of the proxy before it.
+  func firstHost(of request: DialRequest) -> String
 }
 
-/// A message pipe to a server: a WebSocket today. One message in is one message out at the other end, in order.
+extension TransportDialer {
+  /// For dialers that know no proxies.
+  public func firstHost(of request: DialRequest) -> String { request.host }
+}
+
+/// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in order.
 public protocol Transport: AnyObject {
   /// Queues one text message. Never blocks; bytes that the socket does not take now are kept.
   func send(text: RawSpan)
   /// Queues one binary message.
   func send(binary: RawSpan)
+  /// The same, for a sender who knows that compressing is not worth the trouble: with `compress: false` the message
+  /// leaves as it is. Transports that compress nothing need no implementation of their own.
+  func send(text: RawSpan, compress: Bool)
+  func send(binary: RawSpan, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
   /// Bytes that have not been offered yet do not count.
   var isCongested: Bool { get }
+  /// Asks the peer for a sign of life; the receiver hears `transportAnsweredProbe` when it comes. A probe replaces one
+  /// that is unanswered: only the last one's answer is told. False: this transport cannot ask now.
+  func probe() -> Bool
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
+}
+
+extension Transport {
+  public func send(text: RawSpan, compress: Bool) { send(text: text) }
+  public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
+  /// For a transport whose peer is heard of often enough by itself.
+  public func probe() -> Bool { false }
 }
 
 /// Who is told what happens on a transport. Spans are valid only during the call.
 public protocol TransportReceiver: AnyObject {
   /// `headers` are those of the server's answer to the opening request, names in lower case; they may hold secrets.
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
+  func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
+  /// The peer answered the last `probe()`.
+  func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
   func transportClosed(_ failure: TransportFailure)
+}
+
+extension TransportReceiver {
+  /// A WebSocket stays one.
+  public func transportNoticed(_ notice: TransportNotice) {}
+  /// For receivers that never ask.
+  public func transportAnsweredProbe() {}
 }
 
 /// Makes single HTTP exchanges. The daemon uses libcurl, which keeps connections open between them.

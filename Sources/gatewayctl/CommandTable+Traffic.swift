@@ -11,6 +11,8 @@ extension CommandTable {
     .key, value: "K", "a name of your own for this send: repeated within 24 hours, it is not sent twice")
   private static let noQueue = OptionSpecification(
     .noQueue, "fail at once with exit 69 unless the upstream is connected")
+  private static let noCompress = OptionSpecification(
+    .noCompress, "leave the event uncompressed, as for what is compressed or random already")
   private static let ttl = OptionSpecification(
     .ttl, value: "DUR", "give up sending after so long; 1h unless the daemon is configured otherwise")
   private static let retries = OptionSpecification(
@@ -43,7 +45,7 @@ extension CommandTable {
         .delivery, value: "LEVEL",
         "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "
           + "acknowledged it)"),
-      ttl, key, noQueue, retries, ackTimeout, coalesce, binary, raw,
+      ttl, key, noQueue, noCompress, retries, ackTimeout, coalesce, binary, raw,
       .init(.lines, "read standard input and send one event per line; each line is a JSON array of arguments"),
     ],
     examples: [
@@ -63,7 +65,7 @@ extension CommandTable {
         + "value per line. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
       target, arguments,
     ],
-    options: [namespace, ttl, noQueue, key, retries, ackTimeout, coalesce, binary, raw],
+    options: [namespace, ttl, noQueue, noCompress, key, retries, ackTimeout, coalesce, binary, raw],
     examples: [
       .init("Ask a question", "gatewayctl request https://status.example getMonitor 3"),
       .init("Use the answer", "gatewayctl request chat whoami | jq -r .name"),

@@ -7,6 +7,7 @@ enum OptionName: String, CaseIterable, Sendable {
   // Those of some.
   case namespace, delivery, ttl, key
   case noQueue = "no-queue"
+  case noCompress = "no-compress"
   case retries, upstream
   case ackTimeout = "ack-timeout"
   case coalesce

@@ -90,6 +90,10 @@ struct SendCommand {
       writer.key("no_queue")
       writer.bool(true)
     }
+    if context.arguments.has(.noCompress) {
+      writer.key("compress")
+      writer.bool(false)
+    }
     if let key = context.arguments.value(.key) {
       writer.key("key")
       writer.string(key)

@@ -18,7 +18,11 @@ struct CommandLineOptions: Equatable {
   /// `--user`: an ordinary user's own daemon.
   var user = false
 
-  static let usage = "usage: gatewayd [--config FILE] [--socket PATH] [--user] [--check-config] [--version] [--help]"
+  /// `--core-dumps`: a crash may leave a core dump, which holds every secret.
+  var coreDumps = false
+
+  static let usage =
+    "usage: gatewayd [--config FILE] [--socket PATH] [--user] [--core-dumps] [--check-config] [--version] [--help]"
 
   static let help = """
     \(usage)
@@ -28,6 +32,7 @@ struct CommandLineOptions: Equatable {
       --config FILE    read this configuration alone instead of /etc/gatewayd/gatewayd.toml and gatewayd.d/*.toml
       --socket PATH    listen here (before $GATEWAYD_SOCKET and socket.path; a socket passed by systemd wins)
       --user           an ordinary user's daemon: listen on $XDG_RUNTIME_DIR/gatewayd.sock
+      --core-dumps     let a crash leave a core dump, as the system's limits say; it holds every secret
       --check-config   report every problem of the configuration and exit: 0 when it is valid, 78 when it is not
       --version        print the version and exit
       --help           print this and exit
@@ -63,6 +68,7 @@ struct CommandLineOptions: Equatable {
     guard parts.count == 1 else { throw Self.wrong("\(name) takes no value") }
     switch name {
     case "--user": user = true
+    case "--core-dumps": coreDumps = true
     case "--check-config": mode = mode == .run ? .checkConfiguration : mode
     case "--version", "-V": mode = .version
     default: mode = .help
@@ -70,7 +76,8 @@ struct CommandLineOptions: Equatable {
   }
 
   private static let namesWithValue = ["--config", "--socket"]
-  private static let names = namesWithValue + ["--user", "--check-config", "--version", "-V", "--help", "-h"]
+  private static let names =
+    namesWithValue + ["--user", "--core-dumps", "--check-config", "--version", "-V", "--help", "-h"]
 
   private static func unknown(_ name: String) -> StartFailure {
     guard let near = NearestName.of(name, among: names) else { return wrong("unknown option \(name)") }

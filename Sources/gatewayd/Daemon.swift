@@ -9,10 +9,16 @@ final class Daemon {
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
   private let dialer: WebSocketDialer
+  private let requester: CurlRequester
+  private let credentials: SystemCredentialReader
   private let server: LocalServer
   private let listeners: DaemonListeners
   private let state: DaemonState
   private let status: StatusPublisher
+  /// Nil where the kernel or a sandbox does not allow it.
+  private let suspends: SuspendWatch?
+  /// Why the network is not watched; nil when it is.
+  private let blindness: SystemError?
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
   private var isStopping = false
@@ -20,7 +26,7 @@ final class Daemon {
   /// Makes everything but takes no client yet.
   init(
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
-    urls: any URLReader, environment: (String) -> String?
+    urls: any URLReader, environment: @escaping (String) -> String?
   ) throws(StartFailure) {
     listeners = try DaemonListeners(
       options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
@@ -40,7 +46,11 @@ final class Daemon {
     log = parts.log
     gateway = parts.gateway
     dialer = parts.dialer
+    requester = parts.requester
+    credentials = parts.credentials
     server = parts.server
+    suspends = parts.suspends
+    blindness = parts.blindness
     status = StatusPublisher(timers: loop.timers)
     connectParts()
   }
@@ -57,6 +67,7 @@ final class Daemon {
       gateway.start()
       announceStart()
       let code = try loop.run()
+      credentials.stop()
       log.flush()
       return ExitStatus(rawValue: code) ?? .software
     } catch {
@@ -74,11 +85,15 @@ extension Daemon {
     let log: Log
     let gateway: Gateway
     let dialer: WebSocketDialer
+    let requester: CurlRequester
+    let credentials: SystemCredentialReader
     let server: LocalServer
+    let suspends: SuspendWatch?
+    let blindness: SystemError?
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
-      _ environment: (String) -> String?
+      _ environment: @escaping (String) -> String?
     ) throws(SystemError) {
       loop = try EventLoop()
       let isJournal = Journal.isConnected(environment: environment)
@@ -86,22 +101,34 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      dialer = try WebSocketDialer(loop: loop, random: random)
+      dialer = try WebSocketDialer(loop: loop, random: random, environment: environment)
+      requester = CurlRequester(multi: dialer.multi)
+      credentials = SystemCredentialReader(loop: loop, environment: environment)
       let kind = SocketIOKind(
-        dialer: dialer, credentials: FileCredentialReader(), timers: loop.timers, time: loop.time, random: random)
+        dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
+        random: random)
+      let network: NetlinkObserver?
+      do throws(SystemError) {
+        network = try NetlinkObserver(loop: loop)
+        blindness = nil
+      } catch {
+        network = nil
+        blindness = error
+      }
+      suspends = try? SuspendWatch(loop: loop)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
-          outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes }))
+          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes }))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
   }
 
   private static func makeParts(
     _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
-    _ environment: (String) -> String?
+    _ environment: @escaping (String) -> String?
   ) throws(StartFailure) -> Parts {
     do throws(SystemError) { return try Parts(configuration, loader, urls, state, environment) } catch {
       throw StartFailure(.software, error.description)
@@ -110,7 +137,9 @@ extension Daemon {
 
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
+    suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
+    credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }
     status.publish = { [unowned self] in notifier.status($0) }
     server.onTrouble = { [unowned self] trouble in
@@ -122,6 +151,7 @@ extension Daemon {
   }
 
   private func announceStart() {
+    if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     for record in state.records { log.record(record) }
@@ -180,8 +210,10 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the dialer's `farewellLimit`, which began when the gateway closed its links.
-      return dialer.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
+      return dialer.whenQuiet { [unowned self] in
+        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      }
     }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
   }

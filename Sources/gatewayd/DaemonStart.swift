@@ -8,6 +8,7 @@ enum DaemonStart {
     DaemonSurroundings.prepare()
     do throws(StartFailure) {
       let options = try CommandLineOptions.parse(arguments)
+      if !options.coreDumps { DaemonSurroundings.forbidCoreDumps() }
       switch options.mode {
       case .help: print(CommandLineOptions.help, terminator: "")
       case .version: print("gatewayd \(GatewayVersion.current)")

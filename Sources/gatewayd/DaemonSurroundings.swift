@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What the process sets up for itself before it does anything else.
@@ -6,11 +7,15 @@ enum DaemonSurroundings {
   static func prepare() {
     openStandardDescriptors()
     umask(0o077)
-    EventLoop.takeSignals([SIGTERM, SIGINT, SIGHUP])
-    // Secrets live in memory: no core dump unless the administrator asks the service manager for one.
-    limit(RLIMIT_CORE) { $0.rlim_cur = 0 }
+    EventLoop.takeSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     // A descriptor for each local client.
     limit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
+  }
+
+  /// Secrets live in memory. The limit alone would not do: the kernel ignores it for dumps that it pipes into a program.
+  static func forbidCoreDumps() {
+    limit(RLIMIT_CORE) { $0.rlim_cur = 0 }
+    _ = gw_forbid_dumps()
   }
 
   /// A descriptor below 3 must never be a client's socket: what is meant for the standard error stream would go there.

@@ -81,11 +81,11 @@ import Testing
 
   @Test func refusalsHaveASlowerScheduleOfTheirOwn() {
     var backoff = Backoff(settings: settings)
-    #expect(backoff.failed(.refused, lasted: nil, fraction: 0.5) == .seconds(15))
+    #expect(backoff.failed(.refused, lasted: nil, fraction: 0) == .seconds(15))
     #expect(backoff.failed(.unreachable, lasted: nil, fraction: 0.5) == .milliseconds(500))
-    #expect(backoff.failed(.refused, lasted: nil, fraction: 0.5) == .seconds(30))
+    #expect(backoff.failed(.refused, lasted: nil, fraction: 0.5) == .seconds(45))
     #expect((backoff.losses, backoff.refusals, backoff.attempts) == (1, 2, 3))
-    #expect(backoff.failed(.refused, lasted: .seconds(60), fraction: 0.5) == .seconds(15))
+    #expect(backoff.failed(.refused, lasted: .seconds(60), fraction: 0.5) == .milliseconds(22_500))
     #expect((backoff.losses, backoff.refusals, backoff.attempts) == (0, 1, 1))
   }
 }

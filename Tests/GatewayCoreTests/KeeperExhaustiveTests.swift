@@ -32,6 +32,9 @@ import Testing
     if state == .created { health.attemptIsUnderWay = digits.flag() }
     if state == .disconnected {
       health.reconnectsAfterKick = digits.flag()
+      (health.reconnects, health.notBefore, health.turnAt) = digits.take([
+        (true, nil, nil), (false, nil, nil), (true, now + .seconds(50), nil), (true, nil, now + .seconds(3)),
+      ])
       health.lastReason = digits.take(reasons)
       health.lastAttemptAt = digits.take([nil, now - .milliseconds(200), now - .seconds(100)])
       health.nextAttemptAt = digits.take([nil, now - .seconds(1), now + .seconds(7)])
@@ -99,7 +102,9 @@ import Testing
     case .created: return health.isOccupied && !health.attemptIsUnderWay && health.networkIsUp
     case .connected: return !health.isOccupied
     case .disconnected where health.isOccupied:
-      let staysDown = health.lastReason == .kicked && !health.reconnectsAfterKick && health.urgency != .order
+      let isUnwanted = health.lastReason == .kicked && !health.reconnectsAfterKick
+      let isGivenUp = health.lastReason?.isFailure == true && !health.reconnects
+      let staysDown = (isUnwanted || isGivenUp) && health.urgency != .order
       return health.networkIsUp && !staysDown
     case .disconnected: return true
     case .reconnecting, .released: return false

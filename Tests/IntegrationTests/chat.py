@@ -23,13 +23,14 @@ class ChatServer:
         self.line = line
         self.arguments = [str(one) for one in arguments]
         self.port = 0
+        self.wrapper = []
         self.process = None
         self.ids = itertools.count(1)
         self.waiting = {}
 
     async def start(self):
         self.process = await processes.spawn(
-            VENVS / self.line / "bin" / "python", PROGRAM, "--port", self.port, *self.arguments,
+            *self.wrapper, VENVS / self.line / "bin" / "python", PROGRAM, "--port", self.port, *self.arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
         line = await within(self.process.stdout.readline(), f"the {self.line} chat server to start")
         assert line, f"the {self.line} chat server did not start"

@@ -15,6 +15,7 @@ from daemon import Daemon
 from matrix import pytest_terminal_summary
 from patience import SOON, within
 from programs import GATEWAYCTL, GATEWAYD
+from proxies import HTTPProxy, SocksProxy
 from scripted import ScriptedUpstream
 
 
@@ -101,6 +102,21 @@ async def scripted():
     yield make
     for upstream in made:
         await upstream.close()
+
+
+@pytest.fixture
+async def proxies():
+    """Makes proxies: `await proxies("http", …)` or `await proxies("socks5h", …)`; both may ask for a login."""
+    made = []
+
+    async def make(kind="http", **options):
+        proxy = await {"http": HTTPProxy, "socks5": SocksProxy, "socks5h": SocksProxy}[kind](**options).start()
+        made.append(proxy)
+        return proxy
+
+    yield make
+    for proxy in made:
+        await proxy.close()
 
 
 @pytest.fixture

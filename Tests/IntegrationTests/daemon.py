@@ -75,11 +75,12 @@ class Daemon:
         self.clients = []
 
     def configure(self, config):
-        """Writes the configuration file: where the test says nothing, a socket in its folder and no long waits."""
+        """Writes the configuration file: where the test says nothing, a socket in its folder, no long waits, and
+        WebSockets alone, so that a scripted upstream meets one attempt where the daemon would make two."""
         config = dict(config)
         config.setdefault("socket", {})
         config["socket"] = {"path": self.socket, **config["socket"]}
-        config["defaults"] = {"reconnect": FAST, **config.get("defaults", {})}
+        config["defaults"] = {"reconnect": FAST, "transports": ["websocket"], **config.get("defaults", {})}
         config["limits"] = {"stop": "200ms", **config.get("limits", {})}
         self.settings = config
         self.config.write_text(toml.document(config))

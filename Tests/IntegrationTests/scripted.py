@@ -72,15 +72,16 @@ class Link:
             raise Closed() from None
         return self.request
 
-    async def upgrade(self, key=None):
-        """Answers the request with 101; `key` lies about the accept value."""
+    async def upgrade(self, key=None, extensions=None):
+        """Answers the request with 101; `key` lies about the accept value, `extensions` is what is agreed to."""
         request = self.request or await self.read_request()
         assert request.headers["upgrade"].lower() == "websocket", request.headers
         assert request.headers["sec-websocket-version"] == "13", request.headers
         key = key or request.headers["sec-websocket-key"]
         accept = base64.b64encode(hashlib.sha1((key + WEBSOCKET_GUID).encode()).digest()).decode()
         await self.raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                       f"Sec-WebSocket-Accept: {accept}\r\n\r\n")
+                       f"Sec-WebSocket-Accept: {accept}\r\n"
+                       + (f"Sec-WebSocket-Extensions: {extensions}\r\n" if extensions else "") + "\r\n")
 
     async def respond(self, status, body="", headers=""):
         """Answers the request with something else."""
@@ -121,7 +122,15 @@ class Link:
     async def binary(self, payload):
         await self.raw(frame(BINARY, payload))
 
-    async def _frame(self):
+    async def frame(self):
+        """The next frame other than a ping, which is answered: its first byte and its payload."""
+        while True:
+            first, payload = await self._any_frame()
+            if first & 0x0F != PING:
+                return first, payload
+            await self.raw(frame(PONG, payload))
+
+    async def _any_frame(self):
         head = await self.reader.readexactly(2)
         assert head[1] & 0x80, "a client's frame must be masked"
         length = head[1] & 0x7F
@@ -132,12 +141,13 @@ class Link:
         mask = await self.reader.readexactly(4)
         data = await self.reader.readexactly(length)
         key = int.from_bytes((mask * (length // 4 + 1))[:length], "big")
-        return head[0] & 0x80, head[0] & 0x0F, (int.from_bytes(data, "big") ^ key).to_bytes(length, "big")
+        return head[0], (int.from_bytes(data, "big") ^ key).to_bytes(length, "big")
 
     async def _message(self):
         kind, parts = None, []
         while True:
-            final, opcode, payload = await self._frame()
+            first, payload = await self._any_frame()
+            opcode = first & 0x0F
             if opcode == CLOSE:
                 with contextlib.suppress(ConnectionError):
                     await self.raw(frame(CLOSE, payload[:2]))
@@ -147,7 +157,7 @@ class Link:
             elif opcode != PONG:
                 kind = kind or opcode
                 parts.append(payload)
-                if final:
+                if first & 0x80:
                     whole = b"".join(parts)
                     return whole.decode() if kind == TEXT else whole
 

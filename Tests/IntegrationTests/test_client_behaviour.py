@@ -286,6 +286,32 @@ async def test_namespaces_that_come_back_together_share_one_link(daemons, chat):
     assert (await chat.counters())["links"] == 1
 
 
+@pytest.mark.parametrize("silent", [False, True], ids=["wrong port", "too slow"])
+async def test_so_many_attempts_are_followed_by_a_rest(daemons, peer, silent):
+    made = 0
+
+    async def never_answer(link):
+        nonlocal made
+        made += 1
+        await link.reader.read()
+
+    peer.script = never_answer
+    if not silent:
+        await peer.refuse()
+    daemon = await daemons({"defaults": {"handshake": "100ms", "reconnect": {
+        "base": "10ms", "cap": "20ms", "attempts": 2, "rest": "1h"}}})
+    client = await daemon.client()
+    await client.call("subscribe", url=peer.url, state=True)
+    for _ in range(2):
+        for _ in range(2):
+            state = (await client.state_until("disconnected"))[-1]
+        assert state["reason"] == ("timeout" if silent else "unreachable") and state["in"] > 1_800_000
+        await asyncio.sleep(QUIET)
+        await client.silence(0)
+        await client.call("reconnect", url=peer.url)
+    assert made in ((4, 5) if silent else (0,))
+
+
 # Servers that offer more than is used
 
 

@@ -15,10 +15,15 @@ SERVERS = {
     "python-socketio 4 on aiohttp": ("eio3", []),
 }
 
-TRANSPORTS = {"websocket": ({"transports": ["websocket"]}, "websocket")}
+TRANSPORTS = {
+    "websocket": ({"transports": ["websocket"]}, "websocket"),
+    "polling": ({"transports": ["polling"]}, "polling"),
+    "upgraded": ({"transports": ["polling", "websocket"]}, "websocket"),
+}
 """The settings, and what `status` shows in the end."""
 
-PROXIES = {"none": None}
+PROXIES = {"none": None, "HTTP CONNECT": "http", "SOCKS 5": "socks5h"}
+"""Those with a kind want a login."""
 
 BINARY = {"$bin": "AAECA/8="}
 
@@ -27,13 +32,17 @@ BINARY = {"$bin": "AAECA/8="}
 @pytest.mark.parametrize("proxy", PROXIES)
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("server", SERVERS)
-async def test_the_main_job_works_everywhere(daemons, servers, authority, record_property, server, transport, proxy, tls):
+async def test_the_main_job_works_everywhere(daemons, servers, proxies, authority, record_property, server, transport,
+                                             proxy, tls):
     matrix.note(record_property, server=server, transport=transport, tls=tls, proxy=proxy)
     line, arguments = SERVERS[server]
     settings, shown = TRANSPORTS[transport]
     if tls == "yes":
         arguments = [*arguments, "--cert", authority / "server.pem", "--key", authority / "server.key"]
         settings = settings | {"tls": {"ca": str(authority / "ca.pem")}}
+    way = await proxies(PROXIES[proxy], login=("user", "word")) if PROXIES[proxy] else None
+    if way:
+        settings = settings | {"proxy": way.url()}
     chat = await servers(line, *arguments)
     url = f"{'https' if tls == 'yes' else 'http'}://127.0.0.1:{chat.port}"
     daemon = await daemons({"upstream": {"chat": {"url": url, **settings}}})
@@ -52,6 +61,7 @@ async def test_the_main_job_works_everywhere(daemons, servers, authority, record
     connection = await daemon.connection()
     assert connection["protocol"]["engineio"] == chat.engineio and bool(connection["tls"]) == (tls == "yes")
     assert connection["reconnects"] == 0
+    assert connection["proxy"] == (way and way.place) and (not way or way.bytes > 0)
 
 
 async def events_come_down(client, chat):

@@ -10,11 +10,14 @@ import Testing
       let client = try daemon.accept()
       let call = try client.call("send")
       let params = #"{"url":"https://c.example","event":"move","args":[3,"up",{"x":1.0}],"delivery":"accepted","#
-      #expect(call.line.contains(params + #""ttl":60000,"no_queue":true,"key":"k1"}"#), "\(call.line)")
+      #expect(call.line.contains(params + #""ttl":60000,"no_queue":true,"compress":false,"key":"k1"}"#), "\(call.line)")
       client.reply(call, #"{"id":"x","state":"accepted"}"#)
     }
     let outcome = try ControlProgram.run(
-      ["send", "https://c.example", "move", "3", "up", #"{"x":1.0}"#, "--ttl", "1m", "--no-queue", "--key", "k1"],
+      [
+        "send", "https://c.example", "move", "3", "up", #"{"x":1.0}"#, "--ttl", "1m", "--no-queue", "--no-compress",
+        "--key", "k1",
+      ],
       socket: daemon.path)
     #expect(outcome == .init(status: 0, output: #"{"id":"x","state":"accepted"}"# + "\n", errors: ""))
     try daemon.finish()

@@ -27,10 +27,9 @@ import Testing
     }
   }
 
-  private func read(_ path: String) -> Result<[UInt8], CredentialProblem>? {
-    var results: [Result<[UInt8], CredentialProblem>] = []
-    FileCredentialReader().read(file: path) { results.append($0) }
-    return results.count == 1 ? results[0] : nil
+  private func read(_ path: String) -> Result<[UInt8], CredentialProblem> {
+    let file = SecretFile(subject: "the credential file \(path)", path: path)
+    return Result { () throws(CredentialProblem) in try file.read().bytes }
   }
 
   @Test func contentIsReadAsItIs() throws {

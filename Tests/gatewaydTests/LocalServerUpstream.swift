@@ -31,6 +31,7 @@ final class LocalServerUpstream: UpstreamKind {
   }
 
   private final class Connector: UpstreamConnector {
+    let hosts = ["nowhere.example"]
     let kind = "test"
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
@@ -54,6 +55,8 @@ final class LocalServerUpstream: UpstreamKind {
     func write(_ message: PreparedMessage, ack: UInt64?) {}
     func answer(_ id: UInt64, _ message: PreparedMessage) {}
     func forget(ack: UInt64) {}
+    func checkHeartbeat() {}
+    func verify() {}
     func close() { owner = nil }
   }
 }

@@ -18,6 +18,7 @@ final class WebSocketDialing: TransportReceiver {
   var isCalling = false
   var onOpened: () -> Void = {}
   var onText: (String) -> Void = { _ in }
+  var onBinary: ([UInt8]) -> Void = { _ in }
 
   init(farewellLimit: Duration = .seconds(30)) throws {
     EventLoop.takeSignals([])
@@ -97,7 +98,9 @@ final class WebSocketDialing: TransportReceiver {
 
   func transportReceived(binary: RawSpan) {
     heard()
-    binaries.append(binary.withUnsafeBytes { [UInt8]($0) })
+    let binary = binary.withUnsafeBytes { [UInt8]($0) }
+    binaries.append(binary)
+    onBinary(binary)
   }
 
   func transportClosed(_ failure: TransportFailure) {

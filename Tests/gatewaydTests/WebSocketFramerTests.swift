@@ -51,6 +51,28 @@ import Testing
     + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
+  @Test func onlyTheAnswerToTheLastPingIsTold() {
+    let desk = Desk()
+    var pongs = 0
+    desk.framer?.onPong = { pongs += 1 }
+    func pong(_ number: UInt8) {
+      let frame = WebSocketPeer.Connection.frame(10, [0, 0, 0, 0, 0, 0, 0, number])
+      #expect(desk.receive(frame) == nil)
+    }
+    pong(0)
+    desk.framer?.ping()
+    desk.framer?.ping()
+    #expect(desk.written() == ["9 masked [0, 0, 0, 0, 0, 0, 0, 1]", "9 masked [0, 0, 0, 0, 0, 0, 0, 2]"])
+    pong(1)
+    #expect(pongs == 0)
+    pong(2)
+    pong(2)
+    #expect(pongs == 1)
+    desk.framer?.close(1_000)
+    desk.framer?.ping()
+    #expect(desk.written().count == 1)
+  }
+
   private func check(_ desk: Desk, _ ending: WebSocketFramer.Ending?, _ cut: String) {
     let expected = ["text grüße", "text one € two", "binary ", "binary \(String(repeating: "A", count: 200))"]
     #expect(desk.messages == expected, "\(cut)")

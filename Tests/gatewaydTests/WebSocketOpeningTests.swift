@@ -141,7 +141,9 @@ import Testing
     let peer = try peer()
     let dialing = try WebSocketDialing()
     #expect(try dialing.open(WebSocketDialing.request(peer.port, host: host, secure: true)) == nil)
-    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: true)])
+    #expect(
+      dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: true, address: "127.0.0.1")]
+    )
   }
 
   @Test func olderTLSIsReported() throws {
@@ -154,10 +156,48 @@ import Testing
   @Test func obsoleteTLSIsRefused() throws {
     let peer = try peer(newestVersion: 0x0302)
     let failure = try WebSocketDialing().failure(WebSocketDialing.request(peer.port, secure: true)).failure
-    #expect(failure.reason == .tls)
-    #expect(
-      failure.detail.contains("protocol version") || failure.detail.contains("unsupported protocol"),
-      "\(failure.detail)")
+    let detail = "127.0.0.1:\(peer.port) speaks no version of TLS that is allowed here, which is 1.2 or later"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func versionBelowTheConfiguredOneIsRefused() throws {
+    let peer = try peer(newestVersion: 0x0303)
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.minimum = .oneDotThree
+    let failure = try WebSocketDialing().failure(request).failure
+    let detail = "127.0.0.1:\(peer.port) speaks no version of TLS that is allowed here, which is 1.3 or later"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func pinnedKeyIsAcceptedAndAnotherOneRefused() throws {
+    let peer = try peer()
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.pins = ["sha256//" + String(repeating: "A", count: 43) + "=", WebSocketPeerTLS.files.pin]
+    #expect(try WebSocketDialing().open(request) == nil)
+    request.tls.pins.removeLast()
+    let failure = try WebSocketDialing().failure(request).failure
+    let detail = "the public key of 127.0.0.1:\(peer.port) is none of those in tls.pins"
+    #expect(failure == UpstreamFailure(.tls, detail))
+    #expect(try HTTPRequesting().failure(HTTPRequesting.request(request)) == UpstreamFailure(.tls, detail))
+  }
+
+  @Test func keyWithAPasswordIsOpenedByThatPasswordOnly() throws {
+    let peer = try peer(wantsClient: true)
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.tls.certificate = WebSocketPeerTLS.files.clientCertificate
+    let key = WebSocketPeerTLS.files.lockedKey
+    request.tls.key = key
+    request.tls.keyPassword = "open sesame"
+    #expect(try WebSocketDialing().open(request) == nil)
+    request.tls.keyPassword = "another"
+    let wrong = UpstreamFailure(.tls, "the password does not open the key file \(key)")
+    #expect(try WebSocketDialing().failure(request).failure == wrong)
+    #expect(try HTTPRequesting().failure(HTTPRequesting.request(request)) == wrong)
+    request.tls.keyPassword = nil
+    let missing = "the key file \(key) needs a password: tls.key_password or tls.key_password_file"
+    #expect(try WebSocketDialing().failure(request).failure == UpstreamFailure(.tls, missing))
+    request.tls.keyPasswordFile = "/nonexistent/password"
+    #expect(try WebSocketDialing().failure(request).failure.reason == .auth)
   }
 
   @Test func unknownAuthorityIsRefusedWithItsReason() throws {
@@ -181,7 +221,10 @@ import Testing
     request.tls.verify = false
     let dialing = try WebSocketDialing()
     #expect(try dialing.open(request) == nil)
-    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: false)])
+    #expect(
+      dialing.opened == [
+        TransportFacts(name: "websocket", tlsVersion: "TLSv1.3", verified: false, address: "127.0.0.1")
+      ])
   }
 
   @Test func serverNameIsAskedForAndCheckedInsteadOfTheHost() throws {

@@ -164,6 +164,14 @@ final class WebSocketPeer: Sendable {
       return Frame(opcode: head[0] & 15, isFinal: head[0] & 0x80 != 0, payload: payload)
     }
 
+    /// The next frame that is no ping.
+    func readMessage() throws -> Frame {
+      while true {
+        let frame = try readFrame()
+        if frame.opcode != 9 { return frame }
+      }
+    }
+
     func send(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) throws {
       try write(Self.frame(opcode, payload, isFinal: isFinal))
     }

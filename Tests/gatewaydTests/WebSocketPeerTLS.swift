@@ -14,6 +14,10 @@ final class WebSocketPeerTLS: @unchecked Sendable {
     var key: String { directory + "/server.key" }
     var clientCertificate: String { directory + "/client.pem" }
     var clientKey: String { directory + "/client.key" }
+    /// The client's key behind the password `open sesame`.
+    var lockedKey: String { directory + "/locked.key" }
+    /// The hash of the server's public key.
+    let pin: String
     /// An authority that signed none of them.
     var stranger: String { directory + "/stranger.pem" }
   }
@@ -33,9 +37,18 @@ final class WebSocketPeerTLS: @unchecked Sendable {
         openssl req $key -keyout $who.key -out $who.csr -subj /CN=$who
         openssl x509 -req -in $who.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out $who.pem
       done
+      openssl pkcs8 -topk8 -in client.key -out locked.key -passout 'pass:open sesame'
+      printf sha256// > pin
+      openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary \\
+        | openssl base64 -A >> pin
       """
     guard system("(\(script)) >\(directory)/log 2>&1") == 0 else { fatalError("openssl failed, see \(directory)/log") }
-    return Files(directory: directory)
+    var pin = [CChar](repeating: 0, count: 64)
+    let stream = fopen(directory + "/pin", "r")
+    fgets(&pin, Int32(pin.count), stream)
+    fclose(stream)
+    return Files(
+      directory: directory, pin: String(decoding: pin.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }()
 
   private let context: OpaquePointer

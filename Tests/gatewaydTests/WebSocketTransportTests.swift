@@ -19,7 +19,8 @@ import Testing
     }
     let dialing = try WebSocketDialing()
     #expect(try dialing.open(WebSocketDialing.request(peer.port)) == nil)
-    #expect(dialing.opened == [TransportFacts(name: "websocket", tlsVersion: nil, verified: true)])
+    #expect(
+      dialing.opened == [TransportFacts(name: "websocket", tlsVersion: nil, verified: true, address: "127.0.0.1")])
     dialing.send("grüße")
     try dialing.run { !dialing.texts.isEmpty }
     #expect(dialing.texts == ["grüße"])

@@ -264,7 +264,8 @@ async def serve(options):
     facts = Facts()
     server = socketio.AsyncServer(
         async_mode="asgi" if options.stack == "uvicorn" else "aiohttp", ping_interval=options.ping_interval,
-        ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*")
+        ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*",
+        cookie=options.cookie, **({"serializer": options.serializer} if options.serializer else {}))
     for namespace in NAMESPACES:
         server.register_namespace(Room(namespace, facts))
     if options.stack == "uvicorn":
@@ -279,7 +280,10 @@ async def serve(options):
 async def start_aiohttp(server, facts, options):
     @web.middleware
     async def count_links(request, handler):
-        if request.query.get("transport") != "websocket":
+        transport = request.query.get("transport", "polling")
+        if transport not in options.transports.split(","):
+            return web.json_response("Invalid transport", status=400)
+        if transport != "websocket":
             return await handler(request)
         facts.links_ever += 1
         number = facts.links_ever
@@ -314,6 +318,9 @@ def main():
     parser.add_argument("--max-payload", type=int, default=1_000_000)
     parser.add_argument("--ping-interval", type=float, default=25)
     parser.add_argument("--ping-timeout", type=float, default=20)
+    parser.add_argument("--transports", default="websocket,polling")
+    parser.add_argument("--cookie")
+    parser.add_argument("--serializer", help="msgpack; servers of the current line only")
     parser.add_argument("--cert")
     parser.add_argument("--key")
     parser.add_argument("--client-ca")

@@ -38,9 +38,32 @@ int gw_epoll_poll(int set, struct gw_ready *ready, int capacity);
 /// Writes without raising SIGPIPE. Like send(2).
 ssize_t gw_send(int socket, const void *bytes, size_t count);
 
+/// A descriptor that becomes readable whenever the wall clock is set, which a resume from suspend does too. -1 and errno.
+int gw_clock_watch(void);
+/// Makes it unreadable until the next time.
+void gw_clock_rearm(int watch);
+
+/// Text of a numeric address of either family, as inet_ntop(3) writes it.
+struct gw_address {
+  char text[46];
+};
+/// The far end's address of an Internet socket; empty for another socket.
+struct gw_address gw_peer_address(int socket);
+
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 
 /// The peer's supplementary groups. Returns their count, or -1 and errno. A count above capacity means that none was
 /// stored: call again with room for that many.
 int gw_peer_groups(int socket, gid_t *groups, int capacity);
+
+/// A pipe, both ends close-on-exec from birth. 0, or -1 and errno.
+int gw_pipe(int *reading, int *writing);
+
+/// Starts a program: in a process group of its own, in /, signals as a program expects them, standard output on the given
+/// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
+int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
+
+/// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
+/// look into its memory. 0, or -1 and errno.
+int gw_forbid_dumps(void);

@@ -22,8 +22,13 @@ public struct Configuration: Equatable, Sendable {
     var settings = defaults
     settings.headers = []
     settings.query = []
+    settings.headerSources = []
+    settings.querySources = []
     settings.tls.certificate = nil
     settings.tls.key = nil
+    settings.tls.keyPassword = nil
+    settings.tls.keyPasswordFile = nil
+    settings.tls.pins = []
     return settings
   }
 }
@@ -66,6 +71,17 @@ public struct ConfiguredUpstream: Equatable, Sendable {
   public init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
+  }
+
+  /// All of its URLs, the preferred one first.
+  public var urls: [UpstreamURL] {
+    [url] + settings.alternatives
+  }
+
+  /// What its kind is told of it, with the namespace that its URL names.
+  func specification(_ name: String) -> UpstreamSpecification {
+    UpstreamSpecification(
+      name: name, url: url, namespace: url.path.isEmpty ? "/" : url.path, settings: settings, owner: nil)
   }
 }
 

@@ -3,13 +3,19 @@
 public struct ConfigurationBuilder {
   private let lookups: any ConfigurationLookups
   private let urls: any URLReader
+  private let judge: (UpstreamSpecification) -> MessageProblem?
   private var files: [String] = []
   private var trees: [(file: Int, tree: ConfigurationTree)] = []
   private var unread: [(file: Int, problem: ConfigurationProblem)] = []
 
-  public init(lookups: any ConfigurationLookups, urls: any URLReader) {
+  /// - Parameter judge: why the kind of an upstream could not use it; nil when it can.
+  public init(
+    lookups: any ConfigurationLookups, urls: any URLReader,
+    judge: @escaping (UpstreamSpecification) -> MessageProblem? = SocketIOKind.check
+  ) {
     self.lookups = lookups
     self.urls = urls
+    self.judge = judge
   }
 
   /// Adds the next file.
@@ -24,7 +30,8 @@ public struct ConfigurationBuilder {
     var configuration = Configuration()
     readTables(into: &configuration, noting: notes)
     let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
-    let upstreams = UpstreamsReader(defaults: configuration.defaults, lookups: lookups, urls: urls, notes: notes)
+    let upstreams = UpstreamsReader(
+      defaults: configuration.defaults, lookups: lookups, urls: urls, judge: judge, notes: notes)
     let names = upstreams.read(roots, into: &configuration)
     configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
     let problems = (unread + notes.problems).enumerated().sorted {

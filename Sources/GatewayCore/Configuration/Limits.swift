@@ -20,6 +20,9 @@ public struct Limits: Equatable, Sendable {
   public var sendQueueBytes = 64 << 20
   /// Connections in the pool.
   public var connections = 4_096
+  /// Attempts to connect that may start per second in the long run, and at once after a quiet time.
+  public var attempts = 100
+  public var attemptsBurst = 100
   /// Time that queued sends and unread replies get when the daemon stops.
   public var stop: Duration = .seconds(5)
   public init() {}

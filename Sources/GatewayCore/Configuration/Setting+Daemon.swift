@@ -88,6 +88,13 @@ extension Setting<Limits> {
         "Connections to upstreams used by URL, of which one user may have half. A call that would need one more fails with QuotaExceeded; configured upstreams are not counted."
       ),
       Setting(
+        "attempts", \.attempts, .count(1...100_000),
+        "Attempts to connect that all connections together may start per second in the long run. Whose turn has not come waits for it, in the order of asking; an administrator's `reconnect` does not wait."
+      ),
+      Setting(
+        "attempts_burst", \.attemptsBurst, .count(1...100_000), "How many of them may start at once after a quiet time."
+      ),
+      Setting(
         "stop", \.stop, .duration(milliseconds: 1...3_600_000),
         "Time that queued sends and unread replies get when the daemon stops. What is left then is reported as lost."),
     ]

@@ -6,16 +6,23 @@ extension Setting<UpstreamDraft> {
   static var declared: [Self] {
     [
       Setting(
-        "url", \.url, SettingType<String>.url.optional,
-        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`."),
+        "url", \.url, SettingType<[String]>.urls.optional,
+        "Address of the server; its path is the namespace. Schemes: `http`, `https`, `ws`, `wss`. Of several, the next one is tried when one cannot be used."
+      ),
       Setting(
         "auth", \.settings.auth, .payload,
-        "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Not together with `auth_file`."),
+        "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Only one of the settings that begin with `auth` and name a source."
+      ),
       Setting(
-        "auth_file", \.settings.auth, .file,
+        "auth_file", \.settings.auth, .external(.secretFile),
         "File that is read at each connect. A JSON object in it is the payload; anything else becomes `{\"token\":\"…\"}`."
       ),
-      Setting("auth_command", \.settings.auth, .unavailable, "Not available in this version."),
+      Setting(
+        "auth_credential", \.settings.auth, .external(.credential),
+        "The same, by the name of a credential that systemd passes with `LoadCredential=`."),
+      Setting(
+        "auth_command", \.settings.auth, .external(.command),
+        "Program and arguments; it runs at each connect, and what it prints is treated as the content of `auth_file`."),
     ]
   }
 }
@@ -23,7 +30,8 @@ extension Setting<UpstreamDraft> {
 extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
-    requestSettings + timeSettings + messageSettings
+    requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
+      + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
   }
@@ -31,12 +39,46 @@ extension Setting<UpstreamSettings> {
   private static var requestSettings: [Self] {
     [
       Setting("path", \.path, .requestPath, "HTTP path of the server; a slash at its end is part of it."),
-      Setting("headers", \.headers, .headers, "Added to every HTTP request."),
-      Setting("query", \.query, .query, "Added to the query of every HTTP request."),
       Setting(
-        "transports", \.transports, .transports,
-        "Transports in the order of preference. `polling` is not available in this version and is passed over."),
+        "headers", \.headerTable, .headers,
+        "Added to every HTTP request. A value is a string, or `{ file = \"…\" }`, `{ credential = \"…\" }` or `{ command = […] }`, read at each connect."
+      ),
+      Setting(
+        "query", \.queryTable, .query, "Added to the query of every HTTP request. Values as those of `headers`."),
+      Setting(
+        "transports", \.transports, SettingType<TransportName>.choices,
+        "Transports in the order of preference. The next one is tried when one fails; what worked is tried first the next time."
+      ),
+      Setting(
+        "upgrade", \.upgrade, .flag,
+        "Go on over a WebSocket where a session began with long-polling and `transports` names both?"),
     ]
+  }
+
+  private static var proxySettings: [Self] {
+    [
+      Setting(
+        "proxy", \.proxy.choice, .proxy,
+        "Proxy to the server: `http://`, `socks5://` or `socks5h://` with user and password where it wants them; `none` for no proxy. Absent: the environment's `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`."
+      ),
+      Setting(
+        "proxy_password_file", \.proxy.passwordFile, SettingType<String>.path().optional,
+        "File with the password for the proxy, read at each connect."),
+      Setting(
+        "no_proxy", \.proxy.exceptions, .exceptions,
+        "Hosts that are reached without a proxy: names with all below them, addresses, networks, or `*`."),
+      Setting(
+        "redirects", \.redirects, .choice,
+        "Which redirects are followed: none, those to the same host, or all. Never from TLS to plain text."),
+    ]
+  }
+
+  private static var credentialSettings: [Self] {
+    [
+      Setting(
+        "auth_timeout", \.authTimeout, .duration(milliseconds: 10...600_000),
+        "How long a command that prints credentials may run. Then it is ended and the attempt has failed with `auth`.")
+    ] + Setting<RefreshSettings>.declared.map { $0.within(\.refresh, prefix: "refresh.") }
   }
 
   private static var timeSettings: [Self] {
@@ -58,6 +100,15 @@ extension Setting<UpstreamSettings> {
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
         "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),
       Setting(
+        "connect_timeout", \.connectTimeout, SettingType<Duration>.duration(milliseconds: 10...3_600_000).optional,
+        "Limit of the last phase, in which the server accepts the namespace. Without it `handshake` counts."),
+      Setting(
+        "probe_timeout", \.probeTimeout, .duration(milliseconds: 10...3_600_000),
+        "After a suspend or a change of the network the server is asked whether it is still there. Without an answer in this time the link is lost with `heartbeat`."
+      ),
+      Setting(
+        "force_new", \.forceNew, .flag, "`true`: each connection has a link of its own, which it shares with no other."),
+      Setting(
         "reconnect_after_kick", \.reconnectAfterKick, .flag,
         "Connect again after the server disconnected the namespace?"),
     ]
@@ -66,12 +117,48 @@ extension Setting<UpstreamSettings> {
   private static var messageSettings: [Self] {
     [
       Setting(
+        "parser", \.parser, .choice,
+        "How the server writes packets: `msgpack` where it uses Socket.IO's msgpack parser, else `json`."),
+      Setting(
         "attachments", \.attachments, .count(1...1_000),
         "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
       ),
       Setting(
+        "attachment_timeout", \.attachmentTimeout, .duration(milliseconds: 10...3_600_000),
+        "Longest wait from one part of a message with attachments to the next. Then the link is lost with `protocol`."),
+      Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
+    ]
+  }
+}
+
+extension Setting<RefreshSettings> {
+  /// `refresh = { … }`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "share", \.share, .count(1...50),
+        "A token is read again this long before it expires, in percent of the time that it has left when it is used first."
+      ),
+      Setting(
+        "least", \.least, .duration(milliseconds: 1_000...86_400_000),
+        "Shortest time before the end, and between two readings. A token that lives for less than twice as long is read at half of its life."
+      ),
+      Setting("most", \.most, .duration(milliseconds: 1_000...86_400_000), "Longest time before the end."),
+    ]
+  }
+}
+
+extension Setting<CompressionSettings> {
+  /// `compression = { … }`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "enabled", \.enabled, .flag, "Offer compressed WebSocket messages to the server? `status` shows its answer."),
+      Setting(
+        "threshold", \.threshold, .size(0...(1 << 30)),
+        "Smallest message that is compressed on its way to the server; smaller ones leave as they are."),
     ]
   }
 }
@@ -93,6 +180,16 @@ extension Setting<TLSSettings> {
       Setting(
         "server_name", \.serverName, SettingType<String>.hostName.optional,
         "Name that is asked for and checked in the certificate, instead of the URL's host."),
+      Setting("min_version", \.minimum, .choice, "Oldest version of TLS that is spoken."),
+      Setting(
+        "pins", \.pins, .pins,
+        "Hashes of public keys, such as `sha256//…` in base64. The server's key must be one of them."),
+      Setting(
+        "key_password", \.keyPassword, SettingType<String>.secret.optional,
+        "Password of the key's file. Not together with `tls.key_password_file`."),
+      Setting(
+        "key_password_file", \.keyPasswordFile, SettingType<String>.path().optional,
+        "File with the password of the key's file, read at each connect."),
     ]
   }
 }
@@ -115,7 +212,17 @@ extension Setting<ReconnectSettings> {
         "As `base`, while the server answers but refuses the connection."),
       Setting(
         "refused_cap", \.refusedCap, .duration(milliseconds: delay),
-        "As `cap`, while the server answers but refuses the connection."),
+        "As `cap`, while the server answers but refuses the connection. A server's `Retry-After` counts up to the larger of the two."
+      ),
+      Setting(
+        "enabled", \.enabled, .flag,
+        "With `false` a connection that was lost, or could not be made, stays down until `gatewayctl reconnect`."),
+      Setting(
+        "attempts", \.attempts, .count(0...1_000_000),
+        "After so many failed attempts in a row comes a rest, then the next series. 0: never. Refusals are not counted."
+      ),
+      Setting(
+        "rest", \.rest, .duration(milliseconds: delay), "The wait between two such series."),
     ]
   }
 }

@@ -11,14 +11,6 @@ extension SettingType<AuthSource> {
       },
       write: { _ in nil })
   }
-
-  /// A file that holds the payload.
-  static var file: Self {
-    Self(
-      "path",
-      read: { (node) throws(SettingFindings) in .file(try SettingType<String>.path().read(node)) },
-      write: { _ in nil })
-  }
 }
 
 extension SettingType {

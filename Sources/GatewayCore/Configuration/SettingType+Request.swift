@@ -1,4 +1,28 @@
-extension SettingType<[HTTPHeader]> {
+/// `headers = { … }`: values that stand there, and values that are read at each connect.
+struct HeaderTable: Sendable {
+  var headers: [HTTPHeader] = []
+  var sources: [SecretMember] = []
+}
+
+/// `query = { … }`, in the same way.
+struct QueryTable: Sendable {
+  var items: [QueryItem] = []
+  var sources: [SecretMember] = []
+}
+
+extension UpstreamSettings {
+  var headerTable: HeaderTable {
+    get { HeaderTable(headers: headers, sources: headerSources) }
+    set { (headers, headerSources) = (newValue.headers, newValue.sources) }
+  }
+
+  var queryTable: QueryTable {
+    get { QueryTable(items: query, sources: querySources) }
+    set { (query, querySources) = (newValue.items, newValue.sources) }
+  }
+}
+
+extension SettingType<HeaderTable> {
   /// Headers that the handshake itself writes, or that belong to one hop only (RFC 9110 section 7.6.1, RFC 6455
   /// section 4.1), in lower case.
   private static var reserved: Set<String> {
@@ -13,21 +37,22 @@ extension SettingType<[HTTPHeader]> {
     Self(
       "table",
       read: { (node) throws(SettingFindings) in
-        var headers: [HTTPHeader] = []
+        var table = HeaderTable()
         try node.members(expected: "a table of headers") { (name, value) throws(SettingFindings) in
-          try check(name, value, against: headers)
-          let text = try value.text(member: name)
-          guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f || $0 == "\t" }) else {
+          try check(name, value, against: table.headers.map(\.name) + table.sources.map(\.name))
+          if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
+          let text = try value.text(expected: "a string or a table", member: name)
+          guard text.isFieldText else {
             throw SettingFindings("must not hold a line break or another control character", at: value, member: name)
           }
-          headers.append(HTTPHeader(name: name, value: text))
+          table.headers.append(HTTPHeader(name: name, value: text))
         }
-        return headers
+        return table
       },
-      write: { headers in inlineTable(headers.map { ($0.name, $0.value) }) })
+      write: { table in inlineTable(table.headers.map { ($0.name, $0.value) }, table.sources) })
   }
 
-  private static func check(_ name: String, _ value: ConfigurationNode, against others: [HTTPHeader])
+  private static func check(_ name: String, _ value: ConfigurationNode, against others: [String])
     throws(SettingFindings)
   {
     let folded = name.lowercased()
@@ -37,29 +62,33 @@ extension SettingType<[HTTPHeader]> {
     guard !reserved.contains(folded), !folded.hasPrefix("sec-websocket-") else {
       throw SettingFindings("is a header that the connection itself sets", at: value, member: name)
     }
-    guard !others.contains(where: { $0.name.lowercased() == folded }) else {
+    guard !others.contains(where: { $0.lowercased() == folded }) else {
       throw SettingFindings("is a header that stands here already in other letters", at: value, member: name)
     }
   }
 }
 
-extension SettingType<[QueryItem]> {
+extension SettingType<QueryTable> {
   /// A table of query names and values, sorted by name. Values may be secrets and are in no message.
   static var query: Self {
     Self(
       "table",
       read: { (node) throws(SettingFindings) in
-        var items: [QueryItem] = []
+        var table = QueryTable()
         try node.members(expected: "a table of query parameters") { (name, value) throws(SettingFindings) in
           guard !name.isEmpty else { throw SettingFindings("must not have a parameter without a name", at: value) }
           guard !QueryItem.reservedNames.contains(name) else {
             throw SettingFindings("is a parameter that the connection itself sets", at: value, member: name)
           }
-          items.append(QueryItem(name: name, value: try value.text(member: name)))
+          if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
+          table.items.append(
+            QueryItem(name: name, value: try value.text(expected: "a string or a table", member: name)))
         }
-        return items.sorted { $0.name < $1.name }
+        table.items.sort { $0.name < $1.name }
+        table.sources.sort { $0.name < $1.name }
+        return table
       },
-      write: { items in inlineTable(items.map { ($0.name, $0.value) }) })
+      write: { table in inlineTable(table.items.map { ($0.name, $0.value) }, table.sources) })
   }
 }
 
@@ -70,9 +99,10 @@ extension QueryItem {
 }
 
 /// TOML text of a table in one line.
-private func inlineTable(_ members: [(String, String)]) -> String {
-  guard !members.isEmpty else { return "{}" }
-  return "{ " + members.map { "\($0.0.tomlString) = \($0.1.tomlString)" }.joined(separator: ", ") + " }"
+private func inlineTable(_ members: [(String, String)], _ sources: [SecretMember]) -> String {
+  let texts =
+    members.map { "\($0.0.tomlString) = \($0.1.tomlString)" } + sources.map { "\($0.name.tomlString) = \($0.tomlText)" }
+  return texts.isEmpty ? "{}" : "{ " + texts.joined(separator: ", ") + " }"
 }
 
 extension ConfigurationNode {

@@ -83,24 +83,6 @@ extension SettingType where Value: RawRepresentable & CaseIterable & Equatable, 
   }
 }
 
-extension SettingType<[TransportName]> {
-  /// Transports in the order of preference.
-  static var transports: Self {
-    let names = SettingType<TransportName>.choices
-    return Self(
-      names.label,
-      read: { (node) throws(SettingFindings) in
-        let transports = try names.read(node)
-        guard transports.contains(.websocket) else {
-          throw SettingFindings(
-            #"must contain "websocket", because long-polling is not available in this version"#, at: node)
-        }
-        return transports
-      },
-      write: names.write)
-  }
-}
-
 extension ConfigurationNode {
   /// The elements of a list that is not empty; every one that cannot be read is a finding of its own.
   func elements<Element>(of type: SettingType<Element>, expected expectation: String) throws(SettingFindings)

@@ -1,5 +1,5 @@
-/// An upstream while its tables are being read: its URL is still text, and may be missing.
+/// An upstream while its tables are being read: its URLs are still text, and may be missing.
 struct UpstreamDraft {
-  var url: String?
+  var url: [String]?
   var settings: UpstreamSettings
 }

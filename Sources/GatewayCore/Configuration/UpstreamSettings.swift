@@ -5,10 +5,21 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var auth: AuthSource = .none
   /// Added to every HTTP request.
   public var headers: [HTTPHeader] = []
+  /// Headers whose values are read at each connect. No name stands in both lists.
+  public var headerSources: [SecretMember] = []
   /// Added to the query of every HTTP request, sorted by name; not yet percent-encoded.
   public var query: [QueryItem] = []
+  /// Query parameters whose values are read at each connect, sorted by name. No name stands in both lists.
+  public var querySources: [SecretMember] = []
+  /// How long a command that prints credentials may run.
+  public var authTimeout: Duration = .seconds(10)
+  public var refresh = RefreshSettings()
   public var keep: KeepMode = .onDemand
   public var tls = TLSSettings()
+  public var proxy = ProxySettings()
+  /// The upstream's other URLs, tried in their order when the first cannot be used.
+  public var alternatives: [UpstreamURL] = []
+  public var redirects = RedirectPolicy.never
   public var reconnect = ReconnectSettings()
   /// How long an unused connection stays connected.
   public var linger: Duration = .seconds(30)
@@ -20,14 +31,26 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var flush = 5_000
   /// Limit of each phase of a handshake.
   public var handshake: Duration = .seconds(10)
+  /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
+  public var connectTimeout: Duration?
+  /// How long the server may take to answer when it is asked whether it is still there.
+  public var probeTimeout: Duration = .seconds(5)
+  /// From one part of a message with attachments to the next.
+  public var attachmentTimeout: Duration = .seconds(60)
+  /// A link of its own for each connection, never shared.
+  public var forceNew = false
   /// Most binary attachments in one message, both ways.
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  public var compression = CompressionSettings()
+  public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
-  /// In the order of preference. A transport that the daemon does not have is passed over.
+  /// In the order of preference.
   public var transports: [TransportName] = [.websocket, .polling]
+  /// Whether a session that began with long-polling may go on over a WebSocket.
+  public var upgrade = true
   public init() {}
 }
 
@@ -46,6 +69,22 @@ public enum TransportName: String, CaseIterable, Sendable {
   case polling
 }
 
+/// `redirects`: which answers that name another place are followed. Never from TLS to plain text.
+public enum RedirectPolicy: String, CaseIterable, Sendable {
+  case never
+  /// Only to other paths and ports of the same host.
+  case sameHost = "same-host"
+  case any
+}
+
+/// How the packets of Socket.IO are written; client and server have to agree beforehand.
+public enum ParserName: String, CaseIterable, Sendable {
+  /// The usual one: JSON text with binary attachments.
+  case json
+  /// MessagePack, binary included.
+  case msgpack
+}
+
 /// `keep`: whether a connection exists only while somebody uses it.
 public enum KeepMode: String, CaseIterable, Sendable {
   case onDemand = "on-demand"
@@ -57,8 +96,21 @@ public enum AuthSource: Hashable, Sendable {
   case none
   /// The JSON text of an object.
   case inline([UInt8])
-  /// A file read at each connect. JSON object as is; anything else becomes `{"token":"…"}` without its line end.
-  case file(String)
+  /// Read at each connect. A JSON object as it is; anything else becomes `{"token":"…"}` without its line end.
+  case external(SecretSource)
+
+  /// A file read at each connect.
+  public static func file(_ path: String) -> Self { .external(.file(path)) }
+}
+
+/// `refresh = { … }`: when credentials with a token that expires are read again.
+public struct RefreshSettings: Hashable, Sendable {
+  /// How long before the token's end, in percent of the time that it has left when it is used first.
+  public var share = 10
+  /// Bounds of that time. The lower one is also the shortest time between two readings.
+  public var least: Duration = .seconds(30)
+  public var most: Duration = .seconds(600)
+  public init() {}
 }
 
 /// `tls = { … }`.
@@ -72,6 +124,29 @@ public struct TLSSettings: Hashable, Sendable {
   public var verify = true
   /// Name sent as SNI and checked in the certificate; nil means the URL's host.
   public var serverName: String?
+  /// Oldest version that is spoken.
+  public var minimum = TLSVersion.oneDotTwo
+  /// Hashes of public keys, `sha256//` and base64, of which the server must have one; empty accepts any.
+  public var pins: [String] = []
+  /// Opens the key's file; nil for one without a password. Secret.
+  public var keyPassword: String?
+  /// File with that password, read at each connect.
+  public var keyPasswordFile: String?
+  public init() {}
+}
+
+/// `tls.min_version`.
+public enum TLSVersion: String, CaseIterable, Sendable {
+  case oneDotTwo = "1.2"
+  case oneDotThree = "1.3"
+}
+
+/// `compression = { … }`: `permessage-deflate` on WebSockets.
+public struct CompressionSettings: Hashable, Sendable {
+  /// Whether it is offered to the server.
+  public var enabled = true
+  /// Smaller messages leave as they are, in bytes.
+  public var threshold = 1 << 10
   public init() {}
 }
 
@@ -86,5 +161,14 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// Bounds of the slower schedule used while the upstream refuses us.
   public var refusedBase: Duration = .seconds(30)
   public var refusedCap: Duration = .seconds(600)
+  /// `false`: a connection that was lost, or whose attempt failed, stays down until an administrator's `reconnect`.
+  public var enabled = true
+  /// Attempts of a series, after which `rest` is waited; 0: no series ever ends.
+  public var attempts = 0
+  /// The wait between two series.
+  public var rest: Duration = .seconds(300)
   public init() {}
+
+  /// How long a server may put us off by `Retry-After`; more counts as this much.
+  public var longestRetryAfter: Duration { max(cap, refusedCap) }
 }

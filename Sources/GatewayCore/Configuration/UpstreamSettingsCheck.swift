@@ -12,6 +12,10 @@ struct UpstreamSettingsCheck {
     checkFile("tls.ca", settings.tls.ca)
     checkFile("tls.cert", settings.tls.certificate)
     checkFile("tls.key", settings.tls.key)
+    checkFile("tls.key_password_file", settings.tls.keyPasswordFile)
+    checkFile("proxy_password_file", settings.proxy.passwordFile)
+    checkPasswords(settings)
+    checkOrder("refresh.least", settings.refresh.least, "refresh.most", settings.refresh.most)
     checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
     checkOrder(
       "reconnect.refused_base", settings.reconnect.refusedBase, "reconnect.refused_cap", settings.reconnect.refusedCap)
@@ -23,6 +27,23 @@ struct UpstreamSettingsCheck {
     }
     if tls.key != nil, tls.certificate == nil, let place = origins["tls.key"] {
       notes.note("\(title).tls.key needs \(title).tls.cert, the certificate of the key", at: place)
+    }
+  }
+
+  private func checkPasswords(_ settings: UpstreamSettings) {
+    if settings.tls.keyPassword != nil, settings.tls.keyPasswordFile != nil,
+      let place = origins["tls.key_password"] ?? origins["tls.key_password_file"]
+    {
+      notes.note(
+        "\(title).tls has both key_password and key_password_file, but only one of them can be used", at: place)
+    }
+    guard settings.proxy.passwordFile != nil, let place = origins["proxy_password_file"] ?? origins["proxy"],
+      case .server(let server) = settings.proxy.choice
+    else { return }
+    if server.user == nil {
+      notes.note("\(title).proxy_password_file needs a user in \(title).proxy", at: place)
+    } else if server.password != nil {
+      notes.note("\(title).proxy has a password already, so \(title).proxy_password_file cannot be used", at: place)
     }
   }
 

@@ -15,6 +15,7 @@ struct UpstreamsReader {
   let defaults: UpstreamSettings
   let lookups: any ConfigurationLookups
   let urls: any URLReader
+  let judge: (UpstreamSpecification) -> MessageProblem?
   let notes: ProblemNotes
 
   /// Stores the upstreams that are complete. Returns the names of all that are mentioned, sorted.
@@ -53,14 +54,20 @@ struct UpstreamsReader {
       ?? Entry(name: member.key, place: place, draft: UpstreamDraft(url: nil, settings: defaults))
     let origins = ConfigurationSchema.upstream.read(
       entries, title: title, file: file, into: &upstream.draft, noting: notes)
-    if let payload = origins["auth"], let credentials = origins["auth_file"] {
-      let later = max(payload.position, credentials.position)
-      notes.note(
-        "\(title) has both auth and auth_file, but only one of them can be used", at: Place(file: file, position: later)
-      )
-    }
+    noteSecondSource(title, origins)
     upstream.origins.merge(origins)
     upstreams[member.key] = upstream
+  }
+
+  /// Several files may override one another, but one table says it once.
+  private func noteSecondSource(_ title: String, _ origins: SettingOrigins) {
+    let given = ["auth", "auth_file", "auth_credential", "auth_command"].compactMap { name in
+      origins[name].map { (name: name, place: $0) }
+    }
+    guard given.count > 1, let later = given.map(\.place).max(by: { $0.position < $1.position }) else { return }
+    let names = given.map(\.name)
+    let list = names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+    notes.note("\(title) has \(given.count == 2 ? "both " : "")\(list), but only one of them can be used", at: later)
   }
 
   private static func isName(_ name: String) -> Bool {
@@ -77,13 +84,35 @@ struct UpstreamsReader {
       notes.note("\(title) has no url", at: upstream.place)
       return nil
     }
-    guard let text = upstream.draft.url else { return nil }
+    guard let texts = upstream.draft.url else { return nil }
+    var urls: [UpstreamURL] = []
+    for text in texts { if let url = read(text, of: upstream, place) { urls.append(url) } }
+    guard let first = urls.first, urls.count == texts.count else { return nil }
+    for (index, url) in urls.enumerated().dropFirst() {
+      if url.canonical.path != first.canonical.path {
+        notes.note("\(title).url must have the same path, which is the namespace, in each of its URLs", at: place)
+      } else if urls[..<index].contains(where: url.isSameUpstream) {
+        notes.note("\(title).url must not name the same URL twice", at: place)
+      }
+    }
+    var settings = upstream.draft.settings
+    settings.alternatives = Array(urls.dropFirst())
+    return ConfiguredUpstream(url: first, settings: settings)
+  }
+
+  /// Nil, with the reason noted, when it cannot be used.
+  private func read(_ text: String, of upstream: Entry, _ place: Place) -> UpstreamURL? {
+    let title = "upstream.\(upstream.name)"
     do throws(URLProblem) {
       let url = try urls.read(text)
-      guard let predicate = Self.problem(with: url) else {
-        return ConfiguredUpstream(url: url, settings: upstream.draft.settings)
+      let complete = ConfiguredUpstream(url: url, settings: upstream.draft.settings)
+      if let predicate = Self.problem(with: url) {
+        notes.note("\(title).url \(predicate)", at: place)
+      } else if case .invalid(let sentence) = judge(complete.specification(upstream.name)) {
+        notes.note("\(title) cannot be used: \(sentence)", at: place)
+      } else {
+        return url
       }
-      notes.note("\(title).url \(predicate)", at: place)
     } catch {
       notes.note("\(title).url cannot be used: \(error.message)", at: place)
     }

@@ -25,6 +25,9 @@ struct CommandLedger {
   /// Commands without an outcome.
   var count: Int { queue.count + flights.count + retries.count }
 
+  /// An acknowledgement is awaited.
+  var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
+
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
 

@@ -36,6 +36,11 @@ extension Connection: UpstreamChannelOwner {
     if !isOccupied { review() }
   }
 
+  public func channelHasNewCredentials(_ channel: any UpstreamChannel) {
+    guard channel === self.channel else { return }
+    renewCredentials(until: context.time.now + Self.renewalGrace)
+  }
+
   public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     guard channel === self.channel else { return }
     lost(failure)

@@ -2,6 +2,7 @@
 extension Connection {
   /// Takes a command. With `now: true` it is written now or not at all (`volatile`).
   func submit(_ command: Command, now: Bool = false) throws(SubmissionProblem) -> Submission {
+    channel?.checkHeartbeat()
     switch ConnectionStateMachine.admits(.send, in: state) {
     case .illegal: throw .released
     case .keep, .write:
@@ -75,6 +76,7 @@ extension Connection {
 
   /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
   func answer(_ token: String, args: RawSpan) throws(SubmissionProblem) -> Bool {
+    channel?.checkHeartbeat()
     guard let channel, answers.isPending(token) else { return false }
     let message: PreparedMessage
     do { message = try connector.prepareAnswer(args: args) } catch { throw .impossible(error) }

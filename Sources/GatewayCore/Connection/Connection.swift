@@ -17,16 +17,12 @@ public final class Connection {
   var answers = AnswerTable()
 
   private(set) var lastFailure: UpstreamFailure?
-  private(set) var backoff: Backoff
-  /// When the back-off allows the next attempt; nil before the first failure and after going down on purpose.
-  private var nextAttempt: MonotonicInstant?
-  private var urgency = Urgency.none
+  private var schedule: AttemptSchedule
+  /// Whether there may be a way to the server.
+  var reach = NetworkReach()
   private(set) var since: MonotonicInstant
   private(set) var sinceWall: Int64
   private var unleasedSince: MonotonicInstant?
-  private var lastAttempt: MonotonicInstant?
-  /// When the current channel opened; nil while there is none.
-  private var openedAt: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
   private var isDraining = false
@@ -53,9 +49,10 @@ public final class Connection {
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line)
     commands = CommandLedger(limits: context.limits)
-    backoff = Backoff(settings: specification.settings.reconnect)
+    schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAtNetwork()
   }
 
   public var state: ConnectionState { machine.state }
@@ -79,9 +76,15 @@ public final class Connection {
     let down = state == .connected ? nil : lastFailure
     return ConnectionFact(
       connection: id, upstream: specification.name, url: specification.url.redacted,
-      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: backoff.attempts,
+      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: failedAttempts,
       retryIn: retryIn)
   }
+
+  /// Failed attempts and lost links in a row.
+  var failedAttempts: Int { schedule.backoff.attempts }
+
+  /// The number of the last attempt.
+  var generation: UInt64 { schedule.generation }
 
   /// Nothing is queued, awaited or still to be taken by the kernel.
   var isFlushed: Bool { commands.isIdle && (channel?.unsentBytes ?? 0) == 0 }
@@ -107,7 +110,7 @@ public final class Connection {
   /// Somebody does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
   func hurry(_ urgency: Urgency) {
     if state == .disconnected || (state == .created && !machine.attemptIsUnderWay) {
-      self.urgency = max(self.urgency, urgency)
+      schedule.hasten(urgency)
     }
     review()
   }
@@ -124,6 +127,7 @@ public final class Connection {
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     hold = nil
+    schedule.ordered(at: context.time.now, context.budget)
     try apply(.connect)
     review()
   }
@@ -140,16 +144,15 @@ public final class Connection {
   }
 
   private func close(_ failure: UpstreamFailure, hold newHold: Hold?) throws(IllegalTransition) {
-    let before = (lastFailure, hold, nextAttempt)
+    let before = (lastFailure, hold, schedule)
     // Everything that is told about the transition must already know its reason.
     lastFailure = failure
     hold = newHold ?? hold
-    nextAttempt = nil
+    schedule.endedOnPurpose(at: context.time.now)
     do { try apply(.disconnect) } catch {
-      (lastFailure, hold, nextAttempt) = before
+      (lastFailure, hold, schedule) = before
       throw error
     }
-    noteEnd()
     review()
   }
 
@@ -159,7 +162,8 @@ public final class Connection {
   func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
     self.specification = specification
     self.connector = connector
-    backoff = Backoff(settings: specification.settings.reconnect)
+    lookAtNetwork()
+    schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }
     restart(.init(.idle, "its settings changed"))
   }
@@ -194,10 +198,10 @@ public final class Connection {
   }
 
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
-  private func restart(_ failure: UpstreamFailure) {
+  func restart(_ failure: UpstreamFailure) {
     // An administrator's `disconnect` stays the reason, whatever else happens.
     let failure = hold == .requested ? UpstreamFailure(onPurpose: .requested) : failure
-    urgency = .order
+    schedule.hasten(.order)
     if state == .created {
       abandon(failure)
     } else if (try? close(failure, hold: hold)) == nil {
@@ -254,11 +258,10 @@ public final class Connection {
     health.isConfigured = specification.name != nil && hold != .withdrawn
     health.isKeptAlways = isKept
     health.lastReason = lastFailure?.reason
-    health.attempts = backoff.attempts
-    health.lastAttemptAt = lastAttempt
-    health.nextAttemptAt = nextAttempt
-    health.urgency = urgency
+    health.lastStatus = lastFailure?.status
+    schedule.describe(to: &health)
     health.isHeld = hold != nil
+    health.networkIsUp = reach.isUp
     health.isDraining = isDraining
     return health
   }
@@ -266,7 +269,8 @@ public final class Connection {
   private func perform(_ action: KeeperAction) {
     do {
       switch action {
-      case .connect: try apply(.connect)
+      // While its turn has not come the keeper, asked again, says to wait for it.
+      case .connect: if schedule.mayStart(at: context.time.now, context.budget) { try apply(.connect) }
       case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason), hold: nil)
       case .abandon(let reason): abandon(UpstreamFailure(onPurpose: reason))
       case .release: try apply(.release)
@@ -285,9 +289,7 @@ public final class Connection {
   private func perform(_ action: ConnectionStateMachine.Action) {
     switch action {
     case .startAttempt:
-      lastAttempt = context.time.now
-      nextAttempt = nil
-      urgency = .none
+      schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
     case .closeChannel:
       channel?.close()
@@ -323,13 +325,13 @@ public final class Connection {
     let down = state == .disconnected ? lastFailure : nil
     return LocalNotification.state(
       subscription: subscription.id, state: state, epoch: stream.epoch,
-      attempt: state == .connected ? nil : backoff.attempts, retryIn: state == .disconnected ? retryIn : nil,
+      attempt: state == .connected ? nil : failedAttempts, retryIn: state == .disconnected ? retryIn : nil,
       reason: down?.reason, detail: down?.detail, status: down?.status)
   }
 
   /// Milliseconds until the next attempt; nil when none is planned.
   var retryIn: Int64? {
-    guard state == .disconnected, isOccupied else { return nil }
+    guard state == .disconnected || state == .created, isOccupied else { return nil }
     switch context.keeper.judge(health).verdict {
     case .act(.connect): return 0
     case .wait(let until?): return max(0, (until - context.time.now).milliseconds)
@@ -346,39 +348,27 @@ public final class Connection {
     }
     hasBeenConnected = true
     lastFailure = nil
-    urgency = .none
-    openedAt = context.time.now
+    reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
+    lookAtNetwork()
+    schedule.opened(at: context.time.now)
     commands.beginFlow(rate: specification.settings.flush, now: context.time.now)
     transition(.opened)
   }
 
+  /// The way to the server is gone: what is waited for from now on is the network.
+  func noteOffline() {
+    if state == .disconnected, isOccupied, hold == nil { lastFailure = UpstreamFailure(onPurpose: .offline) }
+  }
+
   func lost(_ failure: UpstreamFailure) {
     lastFailure = failure
-    scheduleNextAttempt(after: failure.reason)
+    schedule.failed(failure, at: context.time.now, fraction: context.random.fraction())
+    awaitNewCredentials(after: failure)
     transition(.lost)
-    for command in commands.failed(refused: failure.reason == .refused) {
+    for command in commands.failed(refused: failure.isRefusal) {
       settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
     }
     review()
-  }
-
-  private func scheduleNextAttempt(after reason: DownReason) {
-    switch reason {
-    case .idle, .requested, .draining, .offline:
-      noteEnd()
-      nextAttempt = nil
-    case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-      .tooLarge, .auth:
-      let lasted = openedAt.map { context.time.now - $0 }
-      openedAt = nil
-      nextAttempt = context.time.now + backoff.failed(reason, lasted: lasted, fraction: context.random.fraction())
-    }
-  }
-
-  /// The channel ends on purpose: a stable one forgets the failures before it.
-  private func noteEnd() {
-    backoff.ended(lasted: openedAt.map { context.time.now - $0 })
-    openedAt = nil
   }
 
   private func transition(_ event: ConnectionStateMachine.Event) {

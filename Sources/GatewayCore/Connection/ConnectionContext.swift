@@ -7,6 +7,10 @@ struct ConnectionContext {
   /// One for all connections: the tokens of `respond` are unique in the daemon.
   let tokens: TokenCounter
   let keeper = Keeper()
+  /// One for all connections.
+  let budget: AttemptBudget
+  /// Nil: nothing is known of the network, and every upstream counts as reachable.
+  let network: (any NetworkObserver)?
   var limits: Limits
 }
 

@@ -2,7 +2,7 @@
 
 /// A request to the server that a link goes to.
 public struct HTTPRequest: Hashable, Sendable {
-  /// Where to, by which way and with which headers. `phaseLimit` limits name + TCP + TLS + proxy, `messageLimit` the body
+  /// Where to, by which way and with which headers. `phaseLimit` limits name, TCP, proxy and TLS each, `messageLimit` the body
   /// of the response: a larger one ends the exchange with `tooLarge`.
   public var dial: DialRequest
   /// Nil for GET; otherwise the body of a POST, sent with its length.
@@ -28,11 +28,28 @@ public struct HTTPResponse: Equatable, Sendable {
   public var body: [UInt8]
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   public var tlsVersion: String?
+  /// Host and port of the proxy that the connection goes through; nil without one.
+  public var proxy: String?
 
-  public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = [], tlsVersion: String? = nil) {
+  public init(
+    status: Int, headers: [HTTPHeader] = [], body: [UInt8] = [], tlsVersion: String? = nil, proxy: String? = nil
+  ) {
     self.status = status
     self.headers = headers
     self.body = body
     self.tlsVersion = tlsVersion
+    self.proxy = proxy
+  }
+}
+
+extension HTTPResponse {
+  /// From the bytes of a head, status line and header lines, and a body that is no longer in chunks.
+  public init(head: [UInt8], body: [UInt8], tlsVersion: String?, proxy: String?) throws(UpstreamFailure) {
+    do throws(HTTPResponseHead.Problem) {
+      let head = try HTTPResponseHead(parsing: head)
+      self.init(status: head.status, headers: head.headers, body: body, tlsVersion: tlsVersion, proxy: proxy)
+    } catch {
+      throw UpstreamFailure(error)
+    }
   }
 }

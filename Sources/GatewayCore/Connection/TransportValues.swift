@@ -22,14 +22,18 @@ public struct DialRequest: Hashable, Sendable {
   /// Headers beyond those that the WebSocket handshake itself needs.
   public var headers: [HTTPHeader]
   public var tls: TLSSettings
-  /// Limit for name + TCP + TLS + proxy, and again for the HTTP upgrade.
+  public var proxy: ProxySettings
+  /// Limit of each phase: name, TCP, proxy, TLS, HTTP upgrade.
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
+  /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil
+  /// offers no compression.
+  public var compressionThreshold: Int?
 
   public init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
-    phaseLimit: Duration, messageLimit: Int
+    proxy: ProxySettings = ProxySettings(), phaseLimit: Duration, messageLimit: Int
   ) {
     self.secure = secure
     self.host = host
@@ -37,25 +41,59 @@ public struct DialRequest: Hashable, Sendable {
     self.target = target
     self.headers = headers
     self.tls = tls
+    self.proxy = proxy
     self.phaseLimit = phaseLimit
     self.messageLimit = messageLimit
   }
 }
 
+extension DialRequest {
+  /// What the `Host` header says: the port only where it is not the scheme's own.
+  public var authority: String {
+    let host = host.contains(":") ? "[\(host)]" : host
+    return port == (secure ? 443 : 80) ? host : "\(host):\(port)"
+  }
+}
+
+extension HTTPHeader {
+  /// The `User-Agent` of requests whose headers name none.
+  public static let defaultUserAgent = "gatewayd/" + GatewayVersion.current
+}
+
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
-  /// `websocket`.
+  /// `websocket` or `polling`.
   public var name: String
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   public var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
   public var verified: Bool
+  /// Whether the server agreed to compressed messages.
+  public var compression: Bool
+  /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
+  public var address: String?
+  /// Host and port of the proxy that the connection goes through; nil without one.
+  public var proxy: String?
 
-  public init(name: String, tlsVersion: String?, verified: Bool) {
+  public init(
+    name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil,
+    proxy: String? = nil
+  ) {
     self.name = name
     self.tlsVersion = tlsVersion
     self.verified = verified
+    self.compression = compression
+    self.proxy = proxy
+    self.address = address
   }
+}
+
+/// What changed about an open transport.
+public enum TransportNotice: Equatable, Sendable {
+  /// The form of the server's answers shows the revision of Engine.IO; told before the first packet.
+  case revision(EngineIORevision)
+  /// The session goes on over another transport. Nothing was lost and nothing changed its place.
+  case switched(TransportFacts)
 }
 
 /// Why a transport could not be opened, or ended.
@@ -67,10 +105,15 @@ public struct TransportFailure: Error, Equatable, Sendable {
   /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
   /// recognises a version mismatch in it. Empty otherwise.
   public var httpBody: [UInt8]
+  /// Whether it failed at name, TCP, TLS or proxy, so that the server was never asked anything.
+  public var isBeforeHTTP: Bool
 
-  public init(_ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = []) {
+  public init(
+    _ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = [], isBeforeHTTP: Bool = false
+  ) {
     self.failure = failure
     self.headers = headers
     self.httpBody = httpBody
+    self.isBeforeHTTP = isBeforeHTTP
   }
 }

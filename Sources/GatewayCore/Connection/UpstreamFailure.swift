@@ -43,16 +43,20 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   public var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none.
   public var serverData: [UInt8]?
+  /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
+  /// said nothing.
+  public var retryAfter: Duration?
 
   public init(
     _ reason: DownReason, _ detail: String, status: Int? = nil, serverMessage: String? = nil,
-    serverData: [UInt8]? = nil
+    serverData: [UInt8]? = nil, retryAfter: Duration? = nil
   ) {
     self.reason = reason
     self.detail = detail
     self.status = status
     self.serverMessage = serverMessage
     self.serverData = serverData
+    self.retryAfter = retryAfter
   }
 }
 

@@ -32,6 +32,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
 public protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }
+  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
+  /// futile when there is a way to none of them.
+  var hosts: [String] { get }
 
   /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
   /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).
@@ -45,8 +48,17 @@ public protocol UpstreamConnector: AnyObject {
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
+  /// Calls back at most once, when credentials that are read at each attempt may have become others since the last one.
+  /// A new attempt ends the waiting.
+  func awaitNewCredentials(_ done: @escaping () -> Void)
+
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
+}
+
+extension UpstreamConnector {
+  /// A kind whose credentials never change outside of the configuration has nothing to wait for.
+  public func awaitNewCredentials(_ done: @escaping () -> Void) {}
 }
 
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
@@ -57,6 +69,8 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
 
   public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event
@@ -85,6 +99,11 @@ public protocol UpstreamChannel: AnyObject {
   func answer(_ id: UInt64, _ message: PreparedMessage)
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
+  /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
+  func checkHeartbeat()
+  /// The network may have changed, or the machine slept: asks the server for a sign of life. Without one in time the
+  /// channel ends.
+  func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
   /// Bytes accepted but not yet taken by the kernel.
@@ -107,6 +126,9 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
   /// The acknowledgement of `write(_:ack:)`; `arguments` as for an event.
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan)
+  /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
+  /// be used until then. At most once.
+  func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
 }
@@ -115,31 +137,40 @@ public protocol UpstreamChannelOwner: AnyObject {
 public struct ChannelFacts: Equatable, Sendable {
   /// Identifies the link that the channel shares.
   public var link: String
+  /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
+  public var server: String?
   public var transport: TransportFacts?
   /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
   public var protocols: [(name: String, revision: Int)]
   /// The server's id of this connection; shown only to those who may see the connection.
   public var sid: String?
-  /// The last heartbeat's round trip in milliseconds, where our side measures one.
+  /// The last measured round trip in milliseconds.
   public var roundTrip: Double?
   public var heartbeat: (interval: Duration, timeout: Duration)?
+  /// Since the last heartbeat was heard, or the link opened.
+  public var heartbeatAge: Duration?
 
   public init(
-    link: String, transport: TransportFacts? = nil, protocols: [(name: String, revision: Int)] = [],
-    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil
+    link: String, server: String? = nil, transport: TransportFacts? = nil,
+    protocols: [(name: String, revision: Int)] = [],
+    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
+    heartbeatAge: Duration? = nil
   ) {
     self.link = link
+    self.server = server
     self.transport = transport
     self.protocols = protocols
     self.sid = sid
     self.roundTrip = roundTrip
     self.heartbeat = heartbeat
+    self.heartbeatAge = heartbeatAge
   }
 
   public static func == (a: Self, b: Self) -> Bool {
-    a.link == b.link && a.transport == b.transport && a.sid == b.sid && a.roundTrip == b.roundTrip
+    a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
+      && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
-      && a.heartbeat?.timeout == b.heartbeat?.timeout
+      && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
   }
 }
 

@@ -8,6 +8,8 @@ struct EngineIOHandshake: Equatable, Sendable {
   var pingTimeout: Duration
   /// Largest message that the server accepts, in bytes; nil when it names none (servers before 4.5).
   var maxPayload: Int?
+  /// Whether a session that began with long-polling may go on as a WebSocket.
+  var offersWebSocket: Bool
 
   /// Longest open packet accepted, in bytes.
   static let textLimit = 16 << 10
@@ -18,19 +20,22 @@ struct EngineIOHandshake: Equatable, Sendable {
   /// Ping times above are lowered to this.
   static let longestPing: Duration = .seconds(86_400)
 
-  init(sid: String, pingInterval: Duration, pingTimeout: Duration, maxPayload: Int?) {
+  init(
+    sid: String, pingInterval: Duration, pingTimeout: Duration, maxPayload: Int?, offersWebSocket: Bool = false
+  ) {
     self.sid = sid
     self.pingInterval = pingInterval
     self.pingTimeout = pingTimeout
     self.maxPayload = maxPayload
+    self.offersWebSocket = offersWebSocket
   }
 
   /// Parses the JSON behind the packet type. Unknown members are ignored; times must be positive numbers of
   /// milliseconds.
   init(parsing text: RawSpan) throws(EngineIOProblem) {
-    guard text.byteCount <= Self.textLimit else { throw .malformedHandshake("size") }
+    guard text.byteCount <= Self.textLimit else { throw .handshakeTooLong }
     let json: JSONValue
-    do { json = try JSONValue.parse(text) } catch { throw .malformedHandshake("JSON") }
+    do { json = try JSONValue.parse(text) } catch { throw .handshakeNotJSON }
     guard let sid = json["sid"]?.stringValue, !sid.isEmpty, sid.utf8.count <= Self.sidLimit else {
       throw .malformedHandshake("sid")
     }
@@ -40,6 +45,7 @@ struct EngineIOHandshake: Equatable, Sendable {
     pingInterval = interval
     pingTimeout = timeout
     maxPayload = Self.size(json["maxPayload"])
+    offersWebSocket = json["upgrades"]?.elements?.contains { $0.stringValue == "websocket" } ?? false
   }
 
   private static func number(_ value: JSONValue?) -> Double? {

@@ -21,6 +21,14 @@ enum EngineIOHeartbeat: Equatable, Sendable {
     }
   }
 
+  /// When the server, too, has heard nothing of us for too long: whatever happened, it has given the session up.
+  func deadline(_ handshake: EngineIOHandshake) -> MonotonicInstant {
+    switch self {
+    case .expecting(let deadline): deadline
+    case .pinging(let next, _, _): next + handshake.pingTimeout
+    }
+  }
+
   /// When to look again at the latest.
   func timeLeft(_ handshake: EngineIOHandshake, at now: MonotonicInstant) -> Duration {
     switch self {

@@ -6,8 +6,22 @@ enum EngineIOProblem: Error, Equatable, Sendable {
   case unknownType(UInt8)
   /// A `b…` message that is not canonical base64.
   case malformedBase64
-  /// An open packet that is no JSON object with a usable `sid`, `pingInterval` and `pingTimeout`; the word names what.
+  /// An open packet without a usable `sid`, `pingInterval` or `pingTimeout`; the word names what.
   case malformedHandshake(String)
+  /// An open packet that is no JSON.
+  case handshakeNotJSON
+  /// An open packet of more bytes than `EngineIOHandshake` reads.
+  case handshakeTooLong
+  /// Something else before the open packet.
+  case foreignOpening
+
+  /// What it means where the open packet is awaited: what is no packet at all comes from no Engine.IO server.
+  var atTheOpening: EngineIOProblem {
+    switch self {
+    case .emptyPacket, .unknownType, .malformedBase64, .foreignOpening: .foreignOpening
+    case .malformedHandshake, .handshakeNotJSON, .handshakeTooLong: self
+    }
+  }
 
   /// As the end of a link.
   var failure: UpstreamFailure {
@@ -17,6 +31,12 @@ enum EngineIOProblem: Error, Equatable, Sendable {
     case .malformedBase64: UpstreamFailure(.protocolError, "the server sent malformed base64")
     case .malformedHandshake(let what):
       UpstreamFailure(.protocolError, "the server's Engine.IO handshake has no usable \(what)")
+    case .handshakeNotJSON: UpstreamFailure(.protocolError, "the server's Engine.IO handshake is not JSON")
+    case .handshakeTooLong: UpstreamFailure(.protocolError, "the server's Engine.IO handshake is too long")
+    case .foreignOpening:
+      UpstreamFailure(
+        .protocolError,
+        "the server did not begin with an Engine.IO handshake: it may be a WebSocket server of another kind")
     }
   }
 }

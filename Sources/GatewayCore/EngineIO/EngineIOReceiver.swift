@@ -1,5 +1,9 @@
 /// Who is told what happens on an `EngineIOSocket`. Spans are valid only during the call.
 protocol EngineIOReceiver: AnyObject {
+  /// The header lines of the answer that opened the transport.
+  func engineHeard(_ headers: [HTTPHeader])
+  /// The session, which began with long-polling, goes on over a WebSocket.
+  func engineSwitched()
   func engineOpened(_ handshake: EngineIOHandshake)
   /// A text message; its content begins at `start`.
   func engineReceived(text: RawSpan, from start: Int)

@@ -21,12 +21,20 @@ enum EngineIORefusal: Equatable, Sendable {
     case (1, _), (nil, "Session ID unknown"): self = .unknownSession
     case (2, _), (3, _), (nil, "Bad handshake method"), (nil, "Bad request"): self = .badRequest
     case (4, _), (nil, "Forbidden"): self = .forbidden(message.singleLine(limit: Self.messageLimit))
+    // Python servers name the session, which is a secret, or the transport.
+    case (nil, _) where message.hasPrefix("Invalid session"): self = .unknownSession
+    case (nil, _) where message.hasPrefix("Invalid transport"): self = .unknownTransport
     default: return nil
     }
   }
 
+  /// What a server means that does not know the session.
+  static let lostSession =
+    "the server does not know the session any more: it restarted or gave the session up, or several servers share the "
+    + "address without sticky sessions"
+
   /// A transport's failure with the server's explanation instead of the bare status.
-  static func explain(_ failure: TransportFailure) -> UpstreamFailure {
+  static func explain(_ failure: TransportFailure, _ transport: TransportName) -> UpstreamFailure {
     guard failure.failure.reason == .http, let refusal = EngineIORefusal(body: failure.httpBody) else {
       return failure.failure
     }
@@ -35,8 +43,9 @@ enum EngineIORefusal: Equatable, Sendable {
     case .unsupportedRevision:
       explained.reason = .incompatible
       explained.detail = "the server does not speak this revision of Engine.IO"
-    case .unknownTransport: explained.detail = "the server does not offer WebSocket"
-    case .unknownSession: explained.detail = "the server does not know the session"
+    case .unknownTransport:
+      explained.detail = "the server does not offer \(transport == .websocket ? "WebSocket" : "long-polling")"
+    case .unknownSession: explained.detail = lostSession
     case .badRequest: explained.detail = "the server rejected the handshake as a bad request"
     case .forbidden(let message):
       explained.detail = "the server forbade the handshake: \(message)"

@@ -28,6 +28,10 @@ struct EngineIOSession: Equatable, Sendable {
     case undecodable(EngineIOProblem)
     /// The timer that `arm` asked for.
     case timerFired(at: MonotonicInstant)
+    /// `heartbeatDeadline` was found passed.
+    case overdue
+    /// The peer was asked for a sign of life and gave none in time.
+    case probeUnanswered
     case hangUp
   }
 
@@ -60,6 +64,12 @@ struct EngineIOSession: Equatable, Sendable {
     self.handshakeLimit = handshakeLimit
   }
 
+  /// When the server has given the session up for certain; nil while there is none.
+  var heartbeatDeadline: MonotonicInstant? {
+    guard case .open(let handshake, let heartbeat, _) = state else { return nil }
+    return heartbeat.deadline(handshake)
+  }
+
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.dialling, .transportOpened):
@@ -69,13 +79,14 @@ struct EngineIOSession: Equatable, Sendable {
       (.dialling, .closePacket), (.dialling, .undecodable), (.opening, .transportOpened),
       (.open, .transportOpened):
       return end(UpstreamFailure(.protocolError, "a packet came at a moment when none could"))
-    case (.dialling, .timerFired), (.dialling, .revisionThreeSeen), (.opening, .revisionThreeSeen):
+    case (.dialling, .timerFired), (.dialling, .revisionThreeSeen), (.opening, .revisionThreeSeen),
+      (.dialling, .overdue), (.opening, .overdue), (.dialling, .probeUnanswered), (.opening, .probeUnanswered):
       return []
 
     case (.opening, .handshake(let handshake, let now)):
       return open(handshake, at: now)
     case (.opening, .ping), (.opening, .pong), (.opening, .message), (.opening, .filler):
-      return end(UpstreamFailure(.protocolError, "the server did not begin with an Engine.IO handshake"))
+      return end(EngineIOProblem.foreignOpening.failure)
     case (.opening, .timerFired):
       return end(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))
 
@@ -103,9 +114,16 @@ struct EngineIOSession: Equatable, Sendable {
     case (.open(let handshake, let heartbeat, let isLastCall), .timerFired(let now)):
       return beat(handshake, heartbeat, isLastCall: isLastCall, at: now)
 
+    case (.open, .overdue):
+      return end(UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent"))
+    case (.open, .probeUnanswered):
+      return end(UpstreamFailure(.heartbeat, "the server did not answer when it was asked whether it is still there"))
+
     case (.opening, .closePacket), (.open, .closePacket):
       return end(UpstreamFailure(.closed, "the server closed the session"))
-    case (.opening, .undecodable(let problem)), (.open, .undecodable(let problem)):
+    case (.opening, .undecodable(let problem)):
+      return end(problem.atTheOpening.failure)
+    case (.open, .undecodable(let problem)):
       return end(problem.failure)
     case (.dialling, .transportLost(let failure)), (.opening, .transportLost(let failure)),
       (.open, .transportLost(let failure)):
@@ -116,7 +134,8 @@ struct EngineIOSession: Equatable, Sendable {
 
     case (.closed, .transportOpened), (.closed, .transportLost), (.closed, .handshake), (.closed, .revisionThreeSeen),
       (.closed, .ping), (.closed, .pong), (.closed, .message), (.closed, .filler), (.closed, .closePacket),
-      (.closed, .undecodable), (.closed, .timerFired), (.closed, .hangUp):
+      (.closed, .undecodable), (.closed, .timerFired), (.closed, .overdue), (.closed, .probeUnanswered),
+      (.closed, .hangUp):
       return []
     }
   }

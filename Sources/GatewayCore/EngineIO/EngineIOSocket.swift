@@ -2,16 +2,22 @@
 final class EngineIOSocket: TransportReceiver {
   private let request: DialRequest
   private let dialer: any TransportDialer
-  private let timers: Timers
-  private let time: any TimeSource
+  let timers: Timers
+  let time: any TimeSource
   private weak var receiver: (any EngineIOReceiver)?
 
-  private var session: EngineIOSession
-  private var transport: (any Transport)?
+  var session: EngineIOSession
+  private(set) var transport: (any Transport)?
   private var timer: Timers.ID?
+  var probe = LinkProbe()
+  var probeTimer: Timers.ID?
+  /// When the last heartbeat was heard, or the session opened.
+  private(set) var lastHeartbeat: MonotonicInstant?
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
+  /// The revision that the form of the server's answers shows; nil where the form is the same in both.
+  private(set) var shownRevision: EngineIORevision?
 
   init(
     revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
@@ -26,7 +32,8 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   var revision: EngineIORevision { session.revision }
-  var roundTrip: Duration? { session.roundTrip }
+  /// In revision 3 our own pings are answered, so that nothing else has to be asked after the opening.
+  var roundTrip: Duration? { session.roundTrip ?? probe.roundTrip }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
   /// Whether what is sent now waits behind what the kernel refused.
@@ -39,15 +46,15 @@ final class EngineIOSocket: TransportReceiver {
   func switchToThree() { perform(session.handle(.revisionThreeSeen(at: time.now))) }
 
   /// Sends one text message, packet type included.
-  func send(text: RawSpan) { transport?.send(text: text) }
+  func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
 
   /// Sends one binary message.
-  func send(binary: [UInt8]) {
+  func send(binary: [UInt8], compress: Bool = true) {
     switch session.revision {
-    case .four: transport?.send(binary: binary.span.bytes)
+    case .four: transport?.send(binary: binary.span.bytes, compress: compress)
     case .three:
       let prefixed = [EngineIOPacket.binaryMessageByte] + binary
-      transport?.send(binary: prefixed.span.bytes)
+      transport?.send(binary: prefixed.span.bytes, compress: compress)
     }
   }
 
@@ -63,10 +70,21 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     transportFacts = facts
+    receiver?.engineHeard(headers)
     perform(session.handle(.transportOpened))
   }
 
+  func transportNoticed(_ notice: TransportNotice) {
+    switch notice {
+    case .revision(let revision): shownRevision = revision
+    case .switched(let facts):
+      transportFacts = facts
+      receiver?.engineSwitched()
+    }
+  }
+
   func transportReceived(text: RawSpan) {
+    if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -79,7 +97,11 @@ final class EngineIOSocket: TransportReceiver {
     case .ping(let range):
       let data = text.extracting(range).withUnsafeBytes { [UInt8]($0) }
       perform(session.handle(.ping(data, at: time.now)))
-    case .pong: perform(session.handle(.pong(at: time.now)))
+      lastHeartbeat = time.now
+      if session.revision == .four { measure() }
+    case .pong:
+      lastHeartbeat = time.now
+      perform(session.handle(.pong(at: time.now)))
     case .open(let range): open(text.extracting(range))
     case .close: perform(session.handle(.closePacket))
     case .upgrade, .noop, .binary: perform(session.handle(.filler))
@@ -87,6 +109,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   func transportReceived(binary: RawSpan) {
+    if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(binary: binary, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -97,6 +120,7 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
+    stopVerifying()
     // The session knows only why; what the server wrote instead of a handshake matters one level up.
     let receiver = receiver
     self.receiver = nil
@@ -108,7 +132,9 @@ final class EngineIOSocket: TransportReceiver {
     do {
       let handshake = try EngineIOHandshake(parsing: text)
       self.handshake = handshake
+      lastHeartbeat = time.now
       perform(session.handle(.handshake(handshake, at: time.now)))
+      measure()
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
@@ -121,7 +147,7 @@ final class EngineIOSocket: TransportReceiver {
     return false
   }
 
-  private func perform(_ actions: [EngineIOSession.Action]) {
+  func perform(_ actions: [EngineIOSession.Action]) {
     for action in actions {
       switch action {
       case .arm(let delay):
@@ -156,6 +182,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   private func letGo() {
+    stopVerifying()
     let transport = transport
     self.transport = nil
     transport?.close()

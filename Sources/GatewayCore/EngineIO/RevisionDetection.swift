@@ -4,7 +4,8 @@
 /// the other is dialled at once. Old Node servers refuse nothing: they ignore what was asked for, speak revision 3, and
 /// are known by two signs together. Their handshake names no `maxPayload`, and they accept the main namespace unasked
 /// and without an id. Servers from 3.0 to 4.4 show the first sign only; they get a short time of silence to tell them
-/// apart, once, because the answer is remembered.
+/// apart, once, because the answer is remembered. By long-polling there is nothing to guess: the two revisions put packets
+/// together differently.
 struct RevisionDetection: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// The handshake is awaited. May become `settling`, `settled`, `failed`, or itself with the other revision.
@@ -22,6 +23,8 @@ struct RevisionDetection: Equatable, Sendable {
     /// The server refused the revision by name.
     case revisionRefused
     case handshake(namesMaxPayload: Bool)
+    /// The handshake came in a form that shows the revision: by long-polling.
+    case shownHandshake(EngineIORevision)
     /// A namespace was accepted without an id, or the main one refused, before we asked for any, or instead of an
     /// acceptance with an id.
     case oldAnswer
@@ -86,6 +89,15 @@ struct RevisionDetection: Equatable, Sendable {
       state = .settling
       return [.settle(Self.settleTime)]
 
+    case (.dialling(let asked), .shownHandshake(.three)):
+      state = .settled(.three, isSure: true)
+      return (asked == .four ? [.switchToThree] : []) + [.remember(.three), .join]
+    case (.dialling(.four), .shownHandshake(.four)):
+      state = .settled(.four, isSure: true)
+      return [.remember(.four), .join]
+    case (.dialling(.three), .shownHandshake(.four)):
+      return tryOther(than: .three)
+
     case (.settling, .oldAnswer):
       state = .settled(.three, isSure: true)
       return [.switchToThree, .remember(.three), .join]
@@ -103,10 +115,12 @@ struct RevisionDetection: Equatable, Sendable {
       return [.fail(SocketIOProblem.missingSid.failure)]
 
     case (.dialling, .oldAnswer), (.dialling, .newAnswer), (.dialling, .settleTimePassed),
-      (.settling, .revisionRefused), (.settling, .handshake), (.settling, .newAnswer),
-      (.settled, .revisionRefused), (.settled, .handshake), (.settled, .oldAnswer), (.settled, .newAnswer),
+      (.settling, .revisionRefused), (.settling, .handshake), (.settling, .shownHandshake), (.settling, .newAnswer),
+      (.settled, .revisionRefused), (.settled, .handshake), (.settled, .shownHandshake), (.settled, .oldAnswer),
+      (.settled, .newAnswer),
       (.settled, .settleTimePassed),
-      (.failed, .revisionRefused), (.failed, .handshake), (.failed, .oldAnswer), (.failed, .newAnswer),
+      (.failed, .revisionRefused), (.failed, .handshake), (.failed, .shownHandshake), (.failed, .oldAnswer),
+      (.failed, .newAnswer),
       (.failed, .settleTimePassed):
       return []
     }

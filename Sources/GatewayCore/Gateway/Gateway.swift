@@ -18,6 +18,7 @@ public final class Gateway {
   private var nextCommand: UInt64 = 1
   private var nextSerial: UInt64 = 1
   private let tokens = TokenCounter()
+  private let budget: AttemptBudget
   /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
   private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
@@ -42,6 +43,7 @@ public final class Gateway {
     self.configuration = configuration
     self.identity = identity
     self.seams = seams
+    budget = AttemptBudget(configuration.limits)
     instance = seams.random.uuid()
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
@@ -67,8 +69,17 @@ public final class Gateway {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
     rememberKeys()
     placeStored()
+    seams.network?.onChange = { [weak self] change in
+      guard let self else { return }
+      for connection in pool.all { connection.networkChanged(change) }
+    }
     connectKept()
     tick()
+  }
+
+  /// The machine was suspended and goes on.
+  public func resumed() {
+    for connection in pool.all { connection.resumed() }
   }
 
   private func connectKept() {
@@ -101,7 +112,7 @@ public final class Gateway {
   var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
-      limits: configuration.limits)
+      budget: budget, network: seams.network, limits: configuration.limits)
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
@@ -214,6 +225,7 @@ public final class Gateway {
 
   private func apply(_ fresh: Configuration) {
     configuration = fresh
+    budget.adopt(fresh.limits)
     generation += 1
     access = AccessPolicy(fresh, daemonUser: identity.uid)
     for connection in pool.all {

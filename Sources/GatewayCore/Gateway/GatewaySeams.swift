@@ -7,12 +7,15 @@ public struct GatewaySeams {
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
   public var outbox: OutboxOpening
+  /// Nil where the network cannot be watched: every upstream counts as reachable then.
+  public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int
+    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
+    outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int
   ) {
     self.time = time
     self.timers = timers
@@ -21,6 +24,7 @@ public struct GatewaySeams {
     self.kinds = kinds
     self.loader = loader
     self.outbox = outbox
+    self.network = network
     self.residentBytes = residentBytes
   }
 }

@@ -8,11 +8,12 @@ extension LocalSession {
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
-    let message: PreparedMessage
+    var message: PreparedMessage
     do {
       message = try connection.connector.prepare(
         event: call.event, args: call.args.span.bytes,
         acknowledged: call.delivery == .acked || call.retries != nil)
+      message.compress = call.compress
     } catch {
       throw LocalError(error)
     }

@@ -75,7 +75,8 @@ enum StatusDocument {
     if let status = failure?.status { out.member("status", status) }
     out.member("rule", connection.judgement?.rule)
     out.member("why", connection.judgement?.why)
-    out.member("attempt", connection.state == .connected ? 0 : connection.backoff.attempts)
+    out.member("attempt", connection.state == .connected ? 0 : connection.failedAttempts)
+    out.member("generation", Int(clamping: connection.generation))
     out.member("next", connection.retryIn)
   }
 
@@ -92,6 +93,7 @@ enum StatusDocument {
   private static func writeLink(
     _ facts: ChannelFacts?, _ specification: UpstreamSpecification, into out: inout JSONWriter
   ) {
+    out.member("server", facts?.server)
     out.member("transport", facts?.transport?.name)
     out.key("protocol")
     if let protocols = facts?.protocols, !protocols.isEmpty {
@@ -102,6 +104,9 @@ enum StatusDocument {
     out.member("tls", facts?.transport?.tlsVersion)
     out.key("verified")
     out.bool(facts?.transport?.verified ?? specification.settings.tls.verify)
+    out.member("proxy", facts?.transport?.proxy)
+    out.key("compression")
+    out.bool(facts?.transport?.compression ?? false)
     out.member("sid", facts?.sid)
     out.key("rtt")
     if let roundTrip = facts?.roundTrip { out.number(roundTrip) } else { out.null() }
@@ -110,6 +115,7 @@ enum StatusDocument {
       out.object {
         $0.member("interval", heartbeat.interval.milliseconds)
         $0.member("timeout", heartbeat.timeout.milliseconds)
+        $0.member("age", facts?.heartbeatAge?.milliseconds)
       }
     } else {
       out.null()

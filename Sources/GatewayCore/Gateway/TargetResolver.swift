@@ -38,7 +38,7 @@ struct TargetResolver {
     do { url = try urls.read(text) } catch {
       throw LocalError(.invalidParams, "`url` cannot be used: \(error.message).")
     }
-    let same = configuration.upstreams.filter { $0.value.url.isSameUpstream(as: url) }.keys.sorted()
+    let same = configuration.upstreams.filter { $0.value.urls.contains(where: url.isSameUpstream) }.keys.sorted()
     if same.count > 1 {
       throw LocalError(
         .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); name one with `upstream`.")

@@ -25,7 +25,7 @@ public struct JSONWriter {
     separate()
     bytes.append(UInt8(ascii: "\""))
     var value = value
-    value.withUTF8 { appendEscaped($0) }
+    value.withUTF8 { bytes.append(escaping: $0) }
     bytes.append(UInt8(ascii: "\""))
   }
 
@@ -81,34 +81,36 @@ public struct JSONWriter {
     needsComma = true
   }
 
-  /// Quotes, backslashes and control characters are escaped (RFC 8259 section 7); everything else stays as it is.
-  private mutating func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>) {
+}
+
+extension [UInt8] {
+  /// The inside of a JSON string: quotes, backslashes and control characters are escaped (RFC 8259 section 7), everything
+  /// else stays as it is.
+  mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
     var plain = 0
     for index in 0..<utf8.count {
       let byte = utf8[index]
       guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-      bytes.append(contentsOf: utf8[plain..<index])
+      append(contentsOf: utf8[plain..<index])
       plain = index + 1
-      appendEscape(of: byte)
+      append(escapeOf: byte)
     }
-    bytes.append(contentsOf: utf8[plain...])
+    append(contentsOf: utf8[plain...])
   }
 
-  private mutating func appendEscape(of byte: UInt8) {
-    bytes.append(UInt8(ascii: "\\"))
+  private mutating func append(escapeOf byte: UInt8) {
+    append(UInt8(ascii: "\\"))
     switch byte {
-    case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
-    case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
-    case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
+    case UInt8(ascii: "\n"): append(UInt8(ascii: "n"))
+    case UInt8(ascii: "\r"): append(UInt8(ascii: "r"))
+    case UInt8(ascii: "\t"): append(UInt8(ascii: "t"))
     case ..<0x20:
-      bytes.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
-      bytes.append(contentsOf: String(byte & 15, radix: 16).utf8)
-    default: bytes.append(byte)
+      append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
+      append(contentsOf: String(byte & 15, radix: 16).utf8)
+    default: append(byte)
     }
   }
-}
 
-extension [UInt8] {
   @inline(__always)
   mutating func append(_ span: RawSpan) {
     span.withUnsafeBytes { append(contentsOf: $0) }

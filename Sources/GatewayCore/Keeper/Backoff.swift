@@ -8,9 +8,11 @@
 /// | lost, unreachable … | 1 | 2 | 4 | 8 | 16 | 30 |
 /// | refused by the upstream | 30 | 60 | 120 | 240 | 480 | 600 |
 ///
-/// Drawing from the whole range spreads the clients of a restarted server evenly. The counters start anew only after a
+/// Drawing from the whole range spreads the clients of a restarted server evenly. A server that refuses is in no hurry to
+/// see us again: its delays are drawn from the upper half of the range. The counters start anew only after a
 /// connection that lasted for `stable`: one that connects and drops again keeps slowing down. Refusals are counted apart,
-/// so that an unreachable spell between two refusals does not hasten the next one.
+/// so that an unreachable spell between two refusals does not hasten the next one. With `attempts` set, each series of so
+/// many failures, refusals aside, is followed by `rest`, and the next series begins with `base` again.
 public struct Backoff: Equatable, Sendable {
   /// No delay is shorter: even the luckiest draw leaves the loop a turn.
   public static let shortestDelay: Duration = .milliseconds(1)
@@ -34,17 +36,27 @@ public struct Backoff: Equatable, Sendable {
     refusals = 0
   }
 
+  /// The last failure ended a series of `settings.attempts`: what follows is a rest, and then the next series.
+  public private(set) var isResting = false
+
   /// An attempt failed or a link was lost. Counts it and gives the delay until the next attempt; `fraction` is a random
   /// number in 0 ..< 1.
-  public mutating func failed(_ reason: DownReason, lasted: Duration?, fraction: Double) -> Duration {
+  public mutating func failed(
+    _ reason: DownReason, status: Int? = nil, lasted: Duration?, fraction: Double
+  ) -> Duration {
     ended(lasted: lasted)
-    if reason.isRefusal {
+    isResting = false
+    if reason.isRefusal(status: status) {
       refusals += 1
       let bound = Self.bound(attempt: refusals, base: settings.refusedBase, cap: settings.refusedCap)
-      return Self.delay(bound: bound, fraction: fraction)
+      return Self.delay(bound: bound, fraction: (1 + fraction) / 2)
     }
     losses += 1
-    return Self.delay(bound: Self.bound(attempt: losses, base: settings.base, cap: settings.cap), fraction: fraction)
+    let position = settings.attempts > 0 ? (losses - 1) % settings.attempts + 1 : losses
+    isResting = position == settings.attempts
+    let bound = Self.bound(attempt: position, base: settings.base, cap: settings.cap)
+    // The drawn part spreads those whose rests began together.
+    return Self.delay(bound: bound, fraction: fraction) + (isResting ? settings.rest : .zero)
   }
 
   /// The upper bound of the delay after the n-th failure in a row (n from 1): `base` × 2ⁿ⁻¹, at most `cap`. Defined for
@@ -69,6 +81,13 @@ public struct Backoff: Equatable, Sendable {
 }
 
 extension DownReason {
-  /// Whether the upstream was reached and does not want us: such a reason has a slower schedule of its own.
-  public var isRefusal: Bool { self == .refused }
+  /// Whether it is a failure of the server or of the way to it, and nothing that we or the machine wanted.
+  public var isFailure: Bool {
+    switch self {
+    case .idle, .requested, .draining, .offline: false
+    case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
+      .tooLarge, .auth:
+      true
+    }
+  }
 }

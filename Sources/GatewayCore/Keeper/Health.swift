@@ -19,6 +19,8 @@ public struct Health: Equatable, Sendable {
 
   /// Why the connection is not connected, or why it last was not; nil when nothing has failed yet.
   public var lastReason: DownReason?
+  /// The HTTP status or close code that came with it.
+  public var lastStatus: Int?
   /// Failed attempts and lost links in a row.
   public var attempts = 0
   /// When the last attempt was started.
@@ -26,6 +28,12 @@ public struct Health: Equatable, Sendable {
   /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when it
   /// went down on purpose (`idle`, `requested`, `offline`, `draining`).
   public var nextAttemptAt: MonotonicInstant?
+  /// The server asked not to be tried earlier.
+  public var notBefore: MonotonicInstant?
+  /// When the machine's budget of attempts allows the one that is due; nil until it was asked.
+  public var turnAt: MonotonicInstant?
+  /// As many attempts as `reconnect.attempts` have failed: what is waited for is `reconnect.rest`.
+  public var isResting = false
   public var urgency = Urgency.none
 
   /// An administrator asked for `disconnect` and nobody for `reconnect` since.
@@ -41,6 +49,8 @@ public struct Health: Equatable, Sendable {
   public var retain: Duration
   /// Reconnect after the server disconnected the namespace?
   public var reconnectsAfterKick: Bool
+  /// Reconnect at all?
+  public var reconnects: Bool
 
   /// A snapshot of a connection of which nothing but this is known.
   public init(
@@ -53,10 +63,14 @@ public struct Health: Equatable, Sendable {
     linger = settings.linger
     retain = settings.retain
     reconnectsAfterKick = settings.reconnectAfterKick
+    reconnects = settings.reconnect.enabled
   }
 
   /// Whether the connection is wanted.
   public var isOccupied: Bool { hasLeases || isKeptAlways }
+
+  /// The upstream was reached and does not want us.
+  public var isRefused: Bool { lastReason?.isRefusal(status: lastStatus) == true }
 
   /// Since when the connection has been unused *and* in its present state.
   public var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }

@@ -43,7 +43,8 @@ extension KeeperRule {
     guard health.isOccupied else { return nil }
     switch health.state {
     case .created:
-      return health.attemptIsUnderWay ? nil : (.act(.connect), "The connection is used for the first time.")
+      guard !health.attemptIsUnderWay else { return nil }
+      return waitingForTurn(health) ?? (.act(.connect), "The connection is used for the first time.")
     case .disconnected:
       return reconnection(health)
     case .connected, .reconnecting, .released:
@@ -77,24 +78,46 @@ extension KeeperRule {
     if health.lastReason == .kicked, !health.reconnectsAfterKick, health.urgency != .order {
       return (.wait(until: nil), "The server disconnected the namespace; it stays down until 'reconnect'.")
     }
+    if let reason = health.lastReason, !health.reconnects, health.urgency != .order, reason.isFailure {
+      return (.wait(until: nil), "Not connected (\(reason.rawValue)); it stays down until 'reconnect'.")
+    }
     let due = nextAttempt(health)
-    guard due <= health.now else { return (.wait(until: due), waitingReason(health)) }
-    return (.act(.connect), "The connection is used and not connected.")
+    guard due <= health.now else { return (.wait(until: due), waitingReason(health, due)) }
+    return waitingForTurn(health) ?? (.act(.connect), "The connection is used and not connected.")
+  }
+
+  /// An attempt is due, but the machine's budget has none left.
+  private static func waitingForTurn(_ health: Health) -> (verdict: Verdict, why: String)? {
+    guard health.urgency != .order, let turn = health.turnAt, turn > health.now else { return nil }
+    return (.wait(until: turn), "An attempt is due and waits for its turn: too many start at once on this machine.")
   }
 
   /// When the next attempt starts, possibly in the past. While the upstream refuses us, a new lease or a network change
-  /// does not hasten it; a request does, because its caller is to hear the refusal.
+  /// does not hasten it; a request does, because its caller is to hear the refusal. What the server itself asked for
+  /// holds for everybody but an administrator.
   private static func nextAttempt(_ health: Health) -> MonotonicInstant {
     guard health.urgency != .order else { return health.now }
+    let wanted = wantedAttempt(health)
+    return health.notBefore.map { max($0, wanted) } ?? wanted
+  }
+
+  private static func wantedAttempt(_ health: Health) -> MonotonicInstant {
     let soonest = health.lastAttemptAt.map { $0 + hastenedSpacing } ?? health.now
     guard let scheduled = health.nextAttemptAt else { return soonest }
-    let weakest: Urgency = health.lastReason?.isRefusal == true ? .lease : .none
+    let weakest: Urgency = health.isRefused ? .lease : .none
     return health.urgency > weakest ? min(scheduled, soonest) : scheduled
   }
 
-  private static func waitingReason(_ health: Health) -> String {
+  private static func waitingReason(_ health: Health, _ due: MonotonicInstant) -> String {
     guard let reason = health.lastReason else { return "The next attempt waits for the back-off." }
-    let schedule = reason.isRefusal ? "the slower schedule of a refusal" : "the back-off"
+    let schedule =
+      if health.notBefore == due {
+        "as long as the server asked"
+      } else if health.isResting {
+        "the end of the rest after a series of attempts"
+      } else {
+        health.isRefused ? "the slower schedule of a refusal" : "the back-off"
+      }
     return "Not connected (\(reason.rawValue)); attempt \(health.attempts + 1) waits for \(schedule)."
   }
 }

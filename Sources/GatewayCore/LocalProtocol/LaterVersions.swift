@@ -7,8 +7,8 @@ enum LaterVersions {
 
   /// By method.
   static let parameters: [String: Set<String>] = [
-    "send": ["kwargs", "compress"],
-    "request": ["kwargs", "compress"],
+    "send": ["kwargs"],
+    "request": ["kwargs"],
     "respond": ["kwargs", "error"],
   ]
 

@@ -107,6 +107,7 @@ public struct SendCall: Equatable, Sendable {
   public var timeout: Duration?
   public var noQueue = false
   public var volatile = false
+  public var compress = true
   public var key: String?
   /// Takes the place of a queued send with the same value.
   public var coalesce: String?

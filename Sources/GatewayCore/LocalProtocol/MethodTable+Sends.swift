@@ -45,6 +45,9 @@ extension MethodTable {
     .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
     .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
     .optional(
+      .compress, .boolean,
+      "With false the event leaves uncompressed; otherwise large ones are compressed where the server agreed to it."),
+    .optional(
       .key, .string(1...256),
       "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),
     .optional(
@@ -67,6 +70,7 @@ extension MethodTable {
     call.timeout = try params.duration(.timeout, line)
     call.noQueue = try params.boolean(.noQueue, line) ?? false
     call.volatile = try params.boolean(.volatile, line) ?? false
+    call.compress = try params.boolean(.compress, line) ?? true
     call.key = try params.string(.key, line)
     call.coalesce = try params.string(.coalesce, line)
     call.retries = try params.integer(.retries, line)

@@ -1,7 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, credit, delivery, event, events, id, ids, key, last,
-    limit, n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, ids, key,
+    last, limit, n,
     namespace,
     noQueue, onSlow, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout, ttl,
     upstream, url,
@@ -17,6 +17,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .auth: "auth"
     case .client: "client"
     case .coalesce: "coalesce"
+    case .compress: "compress"
     case .credit: "credit"
     case .delivery: "delivery"
     case .event: "event"

@@ -83,16 +83,25 @@ enum ResultSchemas {
     .sometimes("status", .count, "HTTP status or WebSocket close code."),
     .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."),
     .sometimes("why", .optional(.text), "Why it spoke so."), .always("attempt", .count),
+    .sometimes("generation", .count, "Number of the last attempt."),
     .sometimes("next", .optional(.count), "Milliseconds until the next attempt."), .always("leases", .count),
     .always("subscriptions", .count),
     .always(
       "queue",
       .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),
+    .sometimes("server", .optional(.text), "Scheme, host and port that the link goes to."),
     .sometimes("transport", .optional(.text)), .sometimes("protocol", .optional(.object([]))),
     .sometimes("tls", .optional(.text)), .sometimes("verified", .optional(.boolean)),
+    .sometimes("proxy", .optional(.text)),
+    .sometimes("compression", .boolean, "Whether the server agreed to compressed WebSocket messages."),
     .sometimes("sid", .optional(.text)), .sometimes("rtt", .optional(.number), "In milliseconds."),
     .sometimes(
-      "heartbeat", .optional(.object([.always("interval", .count), .always("timeout", .count)]))),
+      "heartbeat",
+      .optional(
+        .object([
+          .always("interval", .count), .always("timeout", .count),
+          .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),
+        ]))),
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),

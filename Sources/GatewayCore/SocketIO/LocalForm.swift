@@ -50,7 +50,7 @@ enum LocalForm {
       case nil: break
       case 1:
         guard attachments.count < attachmentLimit else {
-          throw .invalid("a message may hold at most \(attachmentLimit) binary values")
+          throw tooManyBinaries(limit: attachmentLimit)
         }
         edits.replace(object.range, number: attachments.count)
         attachments.append(try attachment(text, object))
@@ -136,7 +136,12 @@ enum LocalForm {
     return JSONScanner.integer(text, start..<end).flatMap(Int.init(exactly:))
   }
 
-  private static func attachment(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> [UInt8] {
+  static func tooManyBinaries(limit: Int) -> MessageProblem {
+    .invalid("a message may hold at most \(limit) binary values")
+  }
+
+  /// What stands in the base64 of a `$bin` object.
+  static func attachment(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> [UInt8] {
     var at = object.value
     guard object.keys.count == 1, let range = try? JSONScanner.scanString(text, &at) else {
       throw .invalid(#"the value of "$bin" must be a string of base64"#)

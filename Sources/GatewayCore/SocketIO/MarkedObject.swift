@@ -81,7 +81,8 @@ struct MarkedObject: Equatable, Sendable {
     }
   }
 
-  private static func endOfString(_ text: RawSpan, _ start: Int, _ limit: Int) -> Int {
+  /// Behind the string that begins at `start`, in validated text.
+  static func endOfString(_ text: RawSpan, _ start: Int, _ limit: Int) -> Int {
     var at = start + 1
     while at < limit {
       switch JSONScanner.byte(text, at) {

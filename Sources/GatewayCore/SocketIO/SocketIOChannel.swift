@@ -4,8 +4,11 @@ final class SocketIOChannel: UpstreamChannel {
   private weak var owner: (any UpstreamChannelOwner)?
   private var session = SocketIOSession()
   private var link: SocketIOLink?
-  /// The CONNECT payload, once it was read. Secret.
-  private var payload: [UInt8]?
+  /// What was read for this attempt.
+  private var secrets: ConnectSecrets?
+  /// The refusal after which the credentials were read again; an attempt does that once.
+  private var firstRefusal: UpstreamFailure?
+  private var refresh: CredentialRefresh?
   private var timer: Timers.ID?
   private var held: HeldEvents
   private var acks = PendingAcks()
@@ -24,17 +27,18 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Reads the credentials and looks for a link; the owner is told nothing from here.
   func start() {
-    connector.readCredentials { [weak self] result in self?.credentialsRead(result) }
+    connector.credentials.read { [weak self] result in self?.credentialsRead(result) }
   }
 
-  private func credentialsRead(_ result: Result<[UInt8]?, CredentialProblem>) {
+  private func credentialsRead(_ result: Result<ConnectSecrets, CredentialProblem>) {
     guard session.state == .waiting, link == nil else { return }
     switch result {
-    case .success(let payload):
-      self.payload = payload
-      let link = connector.links.link(for: connector.key, namespace: namespace)
+    case .success(let secrets):
+      self.secrets = secrets
+      let link = connector.links.link(
+        for: connector.key, namespace: namespace, sent: firstRefusal == nil ? nil : secrets)
       self.link = link
-      link.attach(self)
+      link.attach(self, secrets)
     case .failure(let problem): failLater(UpstreamFailure(.auth, problem.message))
     }
   }
@@ -51,13 +55,56 @@ final class SocketIOChannel: UpstreamChannel {
   func linkReady(
     _ entry: SocketIOSession.Entry, revision: EngineIORevision, maxPayload: Int?, nextAck: UInt64
   ) {
-    connector.learn(revision: revision, maxPayload: maxPayload)
+    connector.learn(revision: revision, maxPayload: maxPayload, transport: link?.carrier ?? .websocket)
     namespace = connector.wireNamespace(revision)
     acks = PendingAcks(next: nextAck)
     handle(.linkReady(entry))
   }
 
-  func handle(_ event: SocketIOSession.Event) { perform(session.handle(event)) }
+  /// The link goes on over a WebSocket.
+  func transportSwitched() { connector.transport = .websocket }
+
+  func handle(_ event: SocketIOSession.Event) {
+    guard case .failed(let failure) = event else { return perform(session.handle(event)) }
+    if mayTryAgain(after: failure) { return tryAgain(after: failure) }
+    let wall = connector.links.time.wallMilliseconds
+    let explained = failure.explained(secrets, isSecond: firstRefusal != nil, wallMilliseconds: wall)
+    perform(session.handle(.failed(explained)))
+  }
+
+  // MARK: - After a refusal
+
+  /// Whether reading the credentials again could help: once in an attempt, only what the server has seen, and not when
+  /// it asks for patience.
+  private func mayTryAgain(after failure: UpstreamFailure) -> Bool {
+    guard firstRefusal == nil, !isJoined, session.state != .left, owner != nil, failure.isRefusal,
+      failure.retryAfter == nil
+    else { return false }
+    return failure.reason == .refused ? connector.credentials.isRefreshable : connector.credentials.requestIsRefreshable
+  }
+
+  /// Leaves the link and reads the credentials again, outside of whatever told of the refusal.
+  private func tryAgain(after failure: UpstreamFailure) {
+    firstRefusal = failure
+    perform(session.handle(.triedAgain))
+    namespace = connector.wireNamespace(nil)
+    held = HeldEvents(byteLimit: connector.key.messageLimit)
+    connector.links.timers.after(.zero) { [weak self] in
+      guard let self, session.state == .waiting else { return }
+      connector.credentials.read { [weak self] result in self?.credentialsReadAgain(result, after: failure) }
+    }
+  }
+
+  /// The same credentials once more would get the same answer; but a command that was run again has been heard.
+  private func credentialsReadAgain(_ result: Result<ConnectSecrets, CredentialProblem>, after failure: UpstreamFailure)
+  {
+    guard session.state == .waiting, link == nil else { return }
+    if case .success(let fresh) = result, fresh != secrets || connector.credentials.hasCommand {
+      return credentialsRead(result)
+    }
+    let wall = connector.links.time.wallMilliseconds
+    perform(session.handle(.failed(failure.explained(secrets, isSecond: false, wallMilliseconds: wall))))
+  }
 
   /// Whether messages flow, or may come early: otherwise the link drops what the server sends.
   var isJoiningOrJoined: Bool {
@@ -124,6 +171,9 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.leave)
   }
 
+  func checkHeartbeat() { link?.engine?.checkHeartbeat() }
+  func verify() { link?.verify() }
+
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
 
@@ -141,7 +191,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.handle(.deadlinePassed) }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil
@@ -149,6 +199,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .detach(let replyDue):
         let link = link
         self.link = nil
+        refresh = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
         let owner = owner
@@ -161,6 +212,7 @@ final class SocketIOChannel: UpstreamChannel {
   private func announce() {
     guard let owner else { return close() }
     owner.channelOpened(self)
+    watchExpiry()
     for item in held.takeAll() where isJoined {
       switch item {
       case .event(let name, let arguments, let ack):
@@ -170,12 +222,23 @@ final class SocketIOChannel: UpstreamChannel {
     }
   }
 
+  /// The owner decides when the namespace is joined anew.
+  private func watchExpiry() {
+    guard isJoined, let secrets else { return }
+    refresh = CredentialRefresh(
+      connector.credentials, used: secrets, settings: connector.refresh, links: connector.links
+    ) { [weak self] in
+      guard let self, isJoined else { return }
+      owner?.channelHasNewCredentials(self)
+    }
+  }
+
   /// Revision 4 takes the payload as JSON, revision 3 as the query of the namespace.
   private func sendConnect() {
     guard let link else { return }
-    guard link.revision == .three else { return link.send(.connect, namespace, body: payload ?? []) }
+    guard link.revision == .three else { return link.send(.connect, namespace, body: secrets?.payload ?? []) }
     var query = connector.namespaceQuery.map { [$0] } ?? []
-    if let payload {
+    if let payload = secrets?.payload {
       guard let own = SocketIOCredentials.query(payload) else {
         return failLater(
           UpstreamFailure(.auth, "servers of Socket.IO 2 take only texts and numbers as credentials of a namespace"))

@@ -3,23 +3,31 @@
 final class SocketIOConnector: UpstreamConnector {
   let key: LinkKey
   let links: SocketIOLinks
-  private let credentials: any CredentialReader
+  let credentials: UpstreamCredentials
   private let namespace: String
   private let attachmentLimit: Int
   private var revision: EngineIORevision?
+  /// What carries messages now, or did the last time.
+  var transport = TransportName.websocket
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
+  private lazy var watch = CredentialWatch(credentials, timers: links.timers)
+  let refresh: RefreshSettings
 
-  init(_ specification: UpstreamSpecification, links: SocketIOLinks, credentials: any CredentialReader) {
+  init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: SharedReadings) {
     key = LinkKey(specification)
     self.links = links
-    self.credentials = credentials
+    credentials = UpstreamCredentials(specification, readings: readings)
+    refresh = specification.settings.refresh
     namespace = specification.namespace
     attachmentLimit = specification.settings.attachments
   }
 
   var kind: String { "socketio" }
+  var hosts: [String] {
+    ([key] + key.alternatives).map { links.dialer.firstHost(of: $0.request(revision ?? .four, .websocket)) }
+  }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {
@@ -35,20 +43,21 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   /// The link's handshake, each time a channel of this connection is about to join.
-  func learn(revision: EngineIORevision, maxPayload: Int?) {
+  func learn(revision: EngineIORevision, maxPayload: Int?, transport: TransportName) {
     self.revision = revision
+    self.transport = transport
     sizeLimit = maxPayload ?? revision.usualPayloadLimit
   }
 
   func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
     let message = try SocketIOMessage.event(
-      event, args: args, attachmentLimit: attachmentLimit, revision: revision)
+      event, args: args, attachmentLimit: attachmentLimit, revision: revision, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: acknowledged) { throw problem }
     return message
   }
 
   func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit)
+    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: true) { throw problem }
     return message
   }
@@ -59,31 +68,20 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    watch.stop()
     let channel = SocketIOChannel(connector: self, owner: owner)
     self.channel = channel
     channel.start()
     return channel
   }
 
-  /// Calls back with the CONNECT payload of this moment, nil for none; possibly before it returns.
-  func readCredentials(_ done: @escaping (Result<[UInt8]?, CredentialProblem>) -> Void) {
-    switch key.auth {
-    case .none: done(.success(nil))
-    case .inline(let payload): done(.success(payload))
-    case .file(let path):
-      credentials.read(file: path) { content in
-        done(
-          content.flatMap { bytes in
-            Result { () throws(CredentialProblem) in try SocketIOCredentials.payload(fromFile: bytes) }
-          })
-      }
-    }
-  }
+  func awaitNewCredentials(_ done: @escaping () -> Void) { watch.start(done) }
 
   private func sizeProblem(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     SocketIOMessage.problem(
       withSizeOf: message, namespace: wireNamespace(revision),
-      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, limit: sizeLimit)
+      ackDigits: acknowledged ? ackDigits(message) : 0, revision: revision, transport: transport, limit: sizeLimit,
+      parser: key.parser)
   }
 
   /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.

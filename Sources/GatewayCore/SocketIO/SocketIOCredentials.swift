@@ -1,31 +1,29 @@
 /// The auth payload of a CONNECT packet: a JSON object, or nothing. Secret.
 enum SocketIOCredentials {
-  /// Largest content of a credentials file, in bytes.
-  static let fileLimit = 64 << 10
-
-  /// Makes the payload from a file's content. A JSON object is taken as it is; other text is a token.
-  static func payload(fromFile content: [UInt8]) throws(CredentialProblem) -> [UInt8] {
-    guard content.count <= fileLimit else {
-      throw CredentialProblem("the credentials file is larger than \(fileLimit) bytes")
+  /// Makes the payload from what was read. A JSON object is taken as it is; other text is a token.
+  static func payload(from content: [UInt8], of source: SecretSource) throws(CredentialProblem) -> [UInt8] {
+    let subject = source.subject
+    guard content.count <= SecretSource.sizeLimit else {
+      throw CredentialProblem("\(subject) is larger than \(SecretSource.sizeLimit >> 10) KiB")
     }
     guard let text = String(validating: content, as: UTF8.self) else {
-      throw CredentialProblem("the credentials file is not UTF-8")
+      throw CredentialProblem("\(subject) is not UTF-8")
     }
     switch content.first(where: { !isSpace($0) }) {
-    case nil: throw CredentialProblem("the credentials file is empty")
+    case nil: throw CredentialProblem("\(subject) is empty")
     case UInt8(ascii: "{"):
-      guard isObject(content) else { throw CredentialProblem("the credentials file is not well-formed JSON") }
+      guard isObject(content) else { throw CredentialProblem("\(subject) is not well-formed JSON") }
       return trimmed(content)
     case UInt8(ascii: "["), UInt8(ascii: "\""):
       guard (try? JSONScanner.validate(content.span.bytes)) == nil else {
-        throw CredentialProblem("the credentials file holds JSON that is not an object")
+        throw CredentialProblem("\(subject) holds JSON that is not an object")
       }
     default: break
     }
     var writer = JSONWriter(reserving: content.count + 16)
     writer.beginObject()
     writer.key("token")
-    writer.string(withoutLineEnd(text))
+    writer.string(SecretText.withoutLineEnd(text))
     writer.endObject()
     return writer.bytes
   }
@@ -59,12 +57,5 @@ enum SocketIOCredentials {
   private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
     let front = bytes.drop(while: isSpace)
     return [UInt8](front.prefix(through: front.lastIndex { !isSpace($0) } ?? front.startIndex))
-  }
-
-  private static func withoutLineEnd(_ text: String) -> String {
-    var scalars = text.unicodeScalars
-    if scalars.last == "\n" { scalars.removeLast() }
-    if scalars.last == "\r" { scalars.removeLast() }
-    return String(scalars)
   }
 }

@@ -1,30 +1,66 @@
 /// What a server sends, on its way to the channels. Whatever breaks the protocol ends the link.
 extension SocketIOLink: EngineIOReceiver {
   func engineOpened(_ handshake: EngineIOHandshake) {
-    perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
+    if let revision = engine?.shownRevision {
+      perform(detection.handle(.shownHandshake(revision)))
+    } else {
+      perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
+    }
+    if revision != nil || detection.state == .settling { transportWorks(choice.current) }
+  }
+
+  func engineHeard(_ headers: [HTTPHeader]) { requests.heard(headers) }
+
+  func engineSwitched() {
+    transportWorks(.websocket)
+    for channel in channels { channel.transportSwitched() }
   }
 
   func engineReceived(text: RawSpan, from start: Int) {
     do throws(SocketIOProblem) {
-      guard let packet = try decoder.receive(text: text, from: start) else { return }
+      guard key.parser == .json else { throw .textForMsgpack }
+      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
 
   func engineReceived(binary: RawSpan) {
     do throws(SocketIOProblem) {
-      guard let message = try decoder.receive(binary: binary) else { return }
+      if key.parser == .msgpack {
+        let (packet, text) = try MsgpackPacket.read(
+          binary, binaryLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+        return try dispatch(packet, text.span.bytes, attachments: [])
+      }
+      guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
+      timers.cancel(attachmentTimer)
       try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
 
   func engineEnded(_ failure: TransportFailure) {
-    if case .dialling = detection.state, failure.failure.reason == .http,
-      EngineIORefusal(body: failure.httpBody) == .unsupportedRevision
-    {
+    var failure = failure
+    failure.failure.retryAfter = retryAfter(failure)
+    requests.heard(failure.headers)
+    if isRedirected(failure) { return }
+    let explained = EngineIORefusal.explain(failure, choice.current)
+    guard case .dialling = detection.state else { return attemptFailed(explained) }
+    if failure.failure.reason == .http, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
       return perform(detection.handle(.revisionRefused))
     }
-    end(EngineIORefusal.explain(failure))
+    let isOpen = engine?.transportFacts != nil && choice.current == .websocket
+    let told = isOpen ? explained.closing(before: "its Engine.IO handshake") : explained
+    switch choice.failed(told, beforeHTTP: failure.isBeforeHTTP) {
+    case .tryNext: dialAgain()
+    case .giveUp(let conclusion): attemptFailed(conclusion)
+    }
+  }
+
+  /// Half a message must not be kept for ever: the next part comes in time or the link ends.
+  private func awaitAttachment() {
+    timers.cancel(attachmentTimer)
+    attachmentTimer = timers.after(key.attachmentTimeLimit) { [weak self] in
+      self?.end(SocketIOProblem.lateAttachment.failure)
+    }
   }
 
   private func dispatch(
@@ -41,9 +77,9 @@ extension SocketIOLink: EngineIOReceiver {
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = listener(packet, text), channel.awaits(id) else { return }
       try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
-    case .tooDeep:
+    case .unreadable(let reason):
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = listener(packet, text) else { return }
-      if !channel.receive(dropped: .undecodable) { end(Self.tooManyEarlyEvents) }
+      if !channel.receive(dropped: reason) { end(Self.tooManyEarlyEvents) }
     case .connect(let json): receiveConnect(bytes(text, packet.namespace), json.map { Self.sid(text, $0) } ?? nil)
     case .connectError(let json):
       receiveRefusal(bytes(text, packet.namespace), SocketIORefusal(text, json))
@@ -69,7 +105,10 @@ extension SocketIOLink: EngineIOReceiver {
   private func withLocalForm(
     _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]], _ body: (RawSpan) -> Void
   ) throws(SocketIOProblem) {
-    guard !attachments.isEmpty || LocalForm.needsRewriting(text, range) else { return body(text.extracting(range)) }
+    // What came as MessagePack was written in the local form already.
+    guard key.parser == .json, !attachments.isEmpty || LocalForm.needsRewriting(text, range) else {
+      return body(text.extracting(range))
+    }
     var rewritten: [UInt8] = []
     rewritten.reserveCapacity(attachments.reduce(range.count + 64) { $0 + $1.count / 3 * 4 + 16 })
     try LocalForm.write(fromServer: text, range, attachments: attachments, into: &rewritten)
@@ -79,6 +118,7 @@ extension SocketIOLink: EngineIOReceiver {
   // MARK: - Namespaces
 
   private func receiveConnect(_ namespace: [UInt8], _ sid: String?) {
+    answered()
     if engine?.revision == .four {
       perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
       guard sid != nil || revision == .three else { return }
@@ -93,6 +133,7 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
+    answered()
     if detection.state == .settling, namespace.isEmpty { perform(detection.handle(.oldAnswer)) }
     if takeDueReply(namespace) { return }
     let failure = refusal.failure(.refused, namespace)

@@ -14,9 +14,16 @@ final class SocketIOLink {
   let key: LinkKey
   private weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
-  private let timers: Timers
-  private let time: any TimeSource
+  private let requester: (any HTTPRequester)?
+  let requests: LinkRequests
+  var choice: TransportChoice
+  let timers: Timers
+  let time: any TimeSource
 
+  /// Where the present attempt goes.
+  var routes: LinkRoutes
+  /// Whether the server has accepted or refused a namespace.
+  private var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
   var decoder: SocketIODecoder
@@ -28,6 +35,8 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
+  /// Runs while attachments are awaited.
+  var attachmentTimer: Timers.ID?
   private var isEnded = false
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
@@ -38,28 +47,39 @@ final class SocketIOLink {
     self.key = key
     self.links = links
     dialer = links.dialer
+    requester = links.requester
+    let routes = LinkRoutes(key, remembered: links.route(of: key))
+    self.routes = routes
+    requests = LinkRequests(key: routes.current, links: links)
+    choice = Self.choice(routes.current, links)
     timers = links.timers
     time = links.time
-    detection = RevisionDetection(remembered: links.revision(of: key.endpoint))
+    detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
 
   /// What the server speaks, once it is known.
   var revision: EngineIORevision? { detection.revision }
+  /// What carries the link's messages.
+  var carrier: TransportName { engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? choice.current }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
 
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
-      return ChannelFacts(link: id, transport: engine?.transportFacts)
+      return ChannelFacts(link: id, server: routes.current.server, transport: engine?.transportFacts)
     }
     return ChannelFacts(
-      link: id, transport: engine.transportFacts,
+      link: id, server: routes.current.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
-      heartbeat: (handshake.pingInterval, handshake.pingTimeout))
+      heartbeat: (handshake.pingInterval, handshake.pingTimeout),
+      heartbeatAge: engine.lastHeartbeat.map { time.now - $0 })
   }
+
+  /// Asks the server for a sign of life.
+  func verify() { engine?.verify(within: key.probeLimit) }
 
   // MARK: - Channels
 
@@ -69,9 +89,17 @@ final class SocketIOLink {
       && !channels.contains { $0.namespace == namespace }
   }
 
-  /// Takes a channel. Its owner hears nothing before this has returned.
-  func attach(_ channel: SocketIOChannel) {
+  /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
+    guard let wanted, let secrets = requests.secrets else { return true }
+    return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is
+  /// dialled for it serves all.
+  func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    if requests.secrets == nil { requests.secrets = secrets }
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -119,21 +147,40 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
-    send(kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body)
-    for attachment in message.attachments { engine?.send(binary: attachment) }
+    send(
+      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body, compress: message.compress)
+    for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
   }
 
   /// Writes one packet's text.
   func send(
-    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = []
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int = 0, ack: UInt64? = nil, body: [UInt8] = [],
+    compress: Bool = true
   ) {
+    if key.parser == .msgpack { return send(msgpack: kind, namespace, ack: ack, body: body, compress: compress) }
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
-    engine?.send(text: frame.span.bytes)
+    engine?.send(text: frame.span.bytes, compress: compress)
     if frame.capacity <= Self.keptScratch { scratch = frame }
+  }
+
+  /// A CONNECT's body is JSON as the credentials were read; every other one was prepared as MessagePack.
+  private func send(
+    msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, body: [UInt8], compress: Bool
+  ) {
+    var data = body
+    if kind == .connect, !body.isEmpty {
+      guard let payload = try? MsgpackWriter.write(body.span.bytes, binaryLimit: key.attachmentLimit) else {
+        return end(UpstreamFailure(.auth, "the credentials hold a value that the msgpack parser cannot send"))
+      }
+      data = payload
+    }
+    var output = MsgpackOutput()
+    MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
+    engine?.send(binary: output.bytes, compress: compress)
   }
 
   // MARK: - The revision
@@ -149,9 +196,9 @@ final class SocketIOLink {
         cancelSettling()
         guard let revision else { continue }
         for channel in channels { join(channel, revision) }
-      case .remember(let revision): links?.setRevision(revision, of: key.endpoint)
-      case .forget: links?.setRevision(nil, of: key.endpoint)
-      case .fail(let failure): end(failure)
+      case .remember(let revision): links?.setRevision(revision, of: routes.current.endpoint)
+      case .forget: links?.setRevision(nil, of: routes.current.endpoint)
+      case .fail(let failure): attemptFailed(failure)
       }
     }
   }
@@ -167,11 +214,29 @@ final class SocketIOLink {
   }
 
   private func dial(_ revision: EngineIORevision) {
+    let transport = choice.current
     let engine = EngineIOSocket(
-      revision: revision, request: key.request(revision), dialer: dialer, timers: timers, time: time, receiver: self)
+      revision: revision, request: requests.request(transport, revision),
+      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
     engine.dial()
   }
+
+  private func pollingDialer(_ revision: EngineIORevision) -> any TransportDialer {
+    guard let requester else { return dialer }
+    return PollingDialer(
+      revision: revision, requests: requests, requester: requester, timers: timers,
+      webSockets: choice.mayUpgrade ? dialer : nil)
+  }
+
+  /// Starts again with the transport that is the choice now.
+  func dialAgain() {
+    detection = RevisionDetection(remembered: links?.revision(of: routes.current.endpoint))
+    redial(detection.dialled)
+  }
+
+  /// Notes that a transport carries a session.
+  func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: routes.current.endpoint) }
 
   /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
   private func redial(_ revision: EngineIORevision) {
@@ -181,6 +246,50 @@ final class SocketIOLink {
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
     dial(revision)
+  }
+
+  // MARK: - The way
+
+  private static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
+    TransportChoice(
+      order: place.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
+  }
+
+  /// A namespace was accepted or refused: this is the right server.
+  func answered() {
+    guard !isAnswered else { return }
+    isAnswered = true
+    links?.setRoute(routes.index, of: key)
+  }
+
+  /// The present place has failed. As long as no namespace was answered, another URL may do better.
+  func attemptFailed(_ failure: UpstreamFailure) {
+    guard !isAnswered else { return end(failure) }
+    perform(routes.failed(failure))
+  }
+
+  /// Whether the failure is a redirect that is dealt with here.
+  func isRedirected(_ failure: TransportFailure) -> Bool {
+    guard !isAnswered, let step = routes.redirected(failure.failure, failure.headers) else { return false }
+    if case .giveUp(let conclusion) = step { attemptFailed(conclusion) } else { perform(step) }
+    return true
+  }
+
+  private func perform(_ step: LinkRoutes.Step) {
+    switch step {
+    case .dial:
+      guard let links else { return }
+      requests.move(to: routes.current)
+      choice = Self.choice(routes.current, links)
+      dialAgain()
+    case .giveUp(let failure): end(failure)
+    }
+  }
+
+  /// How long the server wants to be left alone, if it said so.
+  func retryAfter(_ failure: TransportFailure) -> Duration? {
+    RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
 
   // MARK: - The end
@@ -197,6 +306,7 @@ final class SocketIOLink {
   private func hangUp() {
     isEnded = true
     cancelSettling()
+    timers.cancel(attachmentTimer)
     engine?.close()
     links?.remove(self)
   }

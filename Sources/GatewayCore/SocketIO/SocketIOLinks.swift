@@ -4,26 +4,39 @@ final class SocketIOLinks {
   let dialer: any TransportDialer
   let timers: Timers
   let time: any TimeSource
-  private let random: any RandomSource
+  let random: any RandomSource
+  /// Nil: long-polling is passed over.
+  let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
   private var revisions: [LinkKey.Endpoint: EngineIORevision] = [:]
+  private var routes: [LinkKey: Int] = [:]
+  private var transports: [LinkKey.Endpoint: TransportName] = [:]
+  private var jars: [LinkKey: CookieJar] = [:]
 
-  /// Most servers whose revision is remembered; beyond it an arbitrary one is forgotten, which costs it one detection.
-  private static let revisionLimit = 4_096
+  /// Most servers of which something is remembered; beyond it an arbitrary one is forgotten, which costs it one detection.
+  private static let memoryLimit = 4_096
 
-  init(dialer: any TransportDialer, timers: Timers, time: any TimeSource, random: any RandomSource) {
+  init(
+    dialer: any TransportDialer, requester: (any HTTPRequester)?, timers: Timers, time: any TimeSource,
+    random: any RandomSource
+  ) {
     self.dialer = dialer
+    self.requester = requester
     self.timers = timers
     self.time = time
     self.random = random
   }
 
+  /// A random number in 0 ..< 1.
+  func fraction() -> Double { random.fraction() }
+
   /// How many links exist.
   var count: Int { links.values.reduce(0) { $0 + $1.count } }
 
   /// A link that can take this namespace: one that exists, else a new one. A link carries a namespace once at a time.
-  func link(for key: LinkKey, namespace: [UInt8]) -> SocketIOLink {
-    if let link = links[key]?.first(where: { $0.canCarry(namespace) }) { return link }
+  /// - Parameter sent: what its HTTP requests must have carried; nil for no matter what.
+  func link(for key: LinkKey, namespace: [UInt8], sent: ConnectSecrets? = nil) -> SocketIOLink {
+    if let link = links[key]?.first(where: { $0.canCarry(namespace) && $0.hasSent(sent) }) { return link }
     let link = SocketIOLink(id: random.uuid(), key: key, links: self)
     links[key, default: []].append(link)
     return link
@@ -35,12 +48,40 @@ final class SocketIOLinks {
     if links[link.key]?.isEmpty == true { links[link.key] = nil }
   }
 
+  /// Which of the upstream's URLs worked the last time; nil for the first.
+  func route(of key: LinkKey) -> Int? { routes[key] }
+
+  /// Remembers that one.
+  func setRoute(_ index: Int, of key: LinkKey) {
+    guard index > 0 else { return routes[key] = nil }
+    if routes[key] == nil, routes.count >= Self.memoryLimit { _ = routes.popFirst() }
+    routes[key] = index
+  }
+
   /// What worked with a server the last time.
   func revision(of endpoint: LinkKey.Endpoint) -> EngineIORevision? { revisions[endpoint] }
 
   /// Remembers what worked, or, with nil, forgets what no longer does.
   func setRevision(_ revision: EngineIORevision?, of endpoint: LinkKey.Endpoint) {
-    if revision != nil, revisions[endpoint] == nil, revisions.count >= Self.revisionLimit { _ = revisions.popFirst() }
+    if revision != nil, revisions[endpoint] == nil, revisions.count >= Self.memoryLimit { _ = revisions.popFirst() }
     revisions[endpoint] = revision
+  }
+
+  /// The transport that worked with a server the last time.
+  func transport(of endpoint: LinkKey.Endpoint) -> TransportName? { transports[endpoint] }
+
+  func setTransport(_ transport: TransportName, of endpoint: LinkKey.Endpoint) {
+    if transports[endpoint] == nil, transports.count >= Self.memoryLimit { _ = transports.popFirst() }
+    transports[endpoint] = transport
+  }
+
+  /// The cookies of links with this key; they outlive the links.
+  func cookies(of key: LinkKey) -> CookieJar { jars[key] ?? CookieJar() }
+
+  func changeCookies(of key: LinkKey, _ change: (inout CookieJar) -> Void) {
+    if jars[key] == nil, jars.count >= Self.memoryLimit { _ = jars.popFirst() }
+    var jar = cookies(of: key)
+    change(&jar)
+    jars[key] = jar.isEmpty ? nil : jar
   }
 }

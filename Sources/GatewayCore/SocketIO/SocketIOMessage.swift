@@ -3,17 +3,19 @@
 enum SocketIOMessage {
   /// An event: its name joins the arguments in one array.
   static func event(
-    _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?
+    _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?, parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
     if let problem = problem(withName: name, revision: revision) { throw problem }
     var writer = JSONWriter(reserving: name.utf8.count + args.byteCount + 4)
     writer.string(name)
-    return try message(name, head: writer.bytes, args: args, attachmentLimit: attachmentLimit)
+    return try message(name, head: writer.bytes, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// The arguments of an acknowledgement.
-  static func answer(args: RawSpan, attachmentLimit: Int) throws(MessageProblem) -> PreparedMessage {
-    try message("", head: [], args: args, attachmentLimit: attachmentLimit)
+  static func answer(
+    args: RawSpan, attachmentLimit: Int, parser: ParserName = .json
+  ) throws(MessageProblem) -> PreparedMessage {
+    try message("", head: [], args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
@@ -23,26 +25,41 @@ enum SocketIOMessage {
   }
 
   /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
-  /// travel separately.
+  /// travel separately; by long-polling each counts as it stands in a POST of its own.
   static func problem(
-    withSizeOf message: PreparedMessage, namespace: [UInt8], ackDigits: Int, revision: EngineIORevision?, limit: Int?
+    withSizeOf message: PreparedMessage, namespace: [UInt8], ackDigits: Int, revision: EngineIORevision?,
+    transport: TransportName, limit: Int?, parser: ParserName = .json
   ) -> MessageProblem? {
     guard let limit else { return nil }
     let prefix = revision == .three ? 1 : 0
-    let largest = message.attachments.reduce(
-      SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
-    ) { max($0, $1.count + prefix) }
+    let size: (Int, Bool) -> Int = { count, isBinary in
+      guard transport == .polling else { return count }
+      return PollingOutbox.size(ofMessage: count, isBinary: isBinary, revision ?? .four)
+    }
+    let largest: Int
+    switch parser {
+    case .json:
+      let text = SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
+      largest = message.attachments.reduce(size(text, false)) { max($0, size($1.count + prefix, true)) }
+    case .msgpack:
+      largest = size(MsgpackPacket.sizeLimit(dataCount: message.body.count, namespace: namespace) + prefix, true)
+    }
     return largest > limit ? .tooLarge(limit: limit, size: largest) : nil
   }
 
   private static func message(
-    _ name: String, head: [UInt8], args: RawSpan, attachmentLimit: Int
+    _ name: String, head: [UInt8], args: RawSpan, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
     var body = [UInt8(ascii: "[")]
     body.reserveCapacity(head.count + elements.count + 3)
     body += head
     if !head.isEmpty, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    if parser == .msgpack {
+      body.append(args.extracting(elements))
+      body.append(UInt8(ascii: "]"))
+      return PreparedMessage(event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
+    }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
     body.append(UInt8(ascii: "]"))

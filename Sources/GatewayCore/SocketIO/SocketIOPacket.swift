@@ -11,13 +11,16 @@ struct SocketIOPacket: Equatable, Sendable {
     case acknowledgement(arguments: Range<Int>)
     /// An object, a string or an array.
     case connectError(Range<Int>)
-    /// An event or acknowledgement that is nested more deeply than we read.
-    case tooDeep
+    /// An event or acknowledgement that is well-formed and cannot be shown.
+    case unreadable(GapReason)
   }
 
   /// The digit in front. Servers before 3.0 call `connectError` ERROR.
   enum Kind: UInt8, Sendable {
     case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
+
+    /// Whether attachments follow.
+    var isBinary: Bool { self == .binaryEvent || self == .binaryAcknowledgement }
   }
 
   var kind: Kind
@@ -27,13 +30,20 @@ struct SocketIOPacket: Equatable, Sendable {
   var ack: UInt64?
   var content: Content
 
+  init(kind: Kind, namespace: Range<Int>, ack: UInt64?, content: Content) {
+    self.kind = kind
+    self.namespace = namespace
+    self.ack = ack
+    self.content = content
+  }
+
   /// Parses a whole text from `start` on.
   init(parsing text: RawSpan, from start: Int, attachmentLimit: Int) throws(SocketIOProblem) {
     var at = start
     guard let kind = Kind(rawValue: JSONScanner.byte(text, at) &- UInt8(ascii: "0")) else { throw .unknownType }
     self.kind = kind
     at += 1
-    if kind == .binaryEvent || kind == .binaryAcknowledgement {
+    if kind.isBinary {
       attachments = try Self.attachmentCount(text, &at, limit: attachmentLimit)
     }
     namespace = Self.namespace(text, &at)
@@ -145,7 +155,8 @@ struct SocketIOPacket: Equatable, Sendable {
 
   private static func unreadable(_ error: JSONError) throws(SocketIOProblem) -> Content {
     guard case .depth = error else { throw .malformedPayload }
-    return .tooDeep
+    // Nested more deeply than we read.
+    return .unreadable(.undecodable)
   }
 
   private static func scanEvent(

@@ -16,10 +16,16 @@ enum SocketIOProblem: Error, Equatable, Sendable {
   case strayAttachment
   /// Another packet before all announced attachments were there.
   case missingAttachment
+  /// An announced attachment did not come in time.
+  case lateAttachment
   /// A placeholder without number, with one out of range, or with one that was used before.
   case malformedPlaceholder
   /// A packet with its attachments larger than allowed, in bytes.
   case tooLarge(limit: Int)
+  /// A binary message that is not one map of MessagePack.
+  case malformedMsgpack
+  /// A text message, though the upstream's parser is msgpack.
+  case textForMsgpack
   /// Accepted a namespace without giving it an id.
   case missingSid
 
@@ -41,8 +47,15 @@ enum SocketIOProblem: Error, Equatable, Sendable {
     case .strayAttachment: UpstreamFailure(.protocolError, "the server sent binary data that belongs to no packet")
     case .missingAttachment:
       UpstreamFailure(.protocolError, "the server sent a packet before the attachments of the one before it")
+    case .lateAttachment:
+      UpstreamFailure(.protocolError, "the server announced attachments and did not send them in time")
     case .malformedPlaceholder:
       UpstreamFailure(.protocolError, "the server sent a message whose placeholders do not match its attachments")
+    case .malformedMsgpack:
+      UpstreamFailure(
+        .protocolError, "the server sent a message that is no MessagePack, though its parser is set to msgpack")
+    case .textForMsgpack:
+      UpstreamFailure(.protocolError, "the server speaks JSON, though its parser is set to msgpack")
     case .missingSid: UpstreamFailure(.protocolError, "the server accepted a namespace without giving it an id")
     }
   }

@@ -31,6 +31,8 @@ struct SocketIOSession: Equatable, Sendable {
     case linkReset
     case mainAccepted
     case accepted(sid: String?)
+    /// Refused, and asked for again from the beginning, on this link or on another one.
+    case triedAgain
     /// Refused, kicked, or the link is gone.
     case failed(UpstreamFailure)
     case deadlinePassed
@@ -58,6 +60,14 @@ struct SocketIOSession: Equatable, Sendable {
     return sid
   }
 
+  /// Whether the link is ready and the namespace is not accepted yet.
+  private var isEntering: Bool {
+    switch state {
+    case .behindMain, .joining: true
+    case .waiting, .joined, .left: false
+    }
+  }
+
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.waiting, .linkReady(.ask)), (.behindMain, .mainAccepted):
@@ -76,6 +86,9 @@ struct SocketIOSession: Equatable, Sendable {
       state = .joined(sid: sid)
       return [.disarm, .announce]
 
+    case (.waiting, .triedAgain), (.behindMain, .triedAgain), (.joining, .triedAgain):
+      state = .waiting
+      return [.disarm, .detach(replyDue: false)]
     case (.waiting, .failed(let failure)), (.behindMain, .failed(let failure)), (.joining, .failed(let failure)),
       (.joined, .failed(let failure)):
       return leave(replyDue: false, failure)
@@ -95,6 +108,7 @@ struct SocketIOSession: Equatable, Sendable {
       (.behindMain, .linkReady), (.behindMain, .accepted),
       (.joining, .linkReady), (.joining, .mainAccepted),
       (.joined, .linkReady), (.joined, .linkReset), (.joined, .mainAccepted), (.joined, .accepted),
+      (.joined, .triedAgain), (.left, .triedAgain),
       (.joined, .deadlinePassed),
       (.left, .linkReady), (.left, .linkReset), (.left, .mainAccepted), (.left, .accepted), (.left, .failed),
       (.left, .deadlinePassed), (.left, .leave):
@@ -106,6 +120,7 @@ struct SocketIOSession: Equatable, Sendable {
     .timeout, "the server did not answer the request for the namespace in time")
 
   private mutating func leave(replyDue: Bool, _ failure: UpstreamFailure? = nil) -> [Action] {
+    let failure = isEntering ? failure?.closing(before: "it accepted the namespace") : failure
     state = .left
     return [.disarm, .detach(replyDue: replyDue)] + (failure.map { [.end($0)] } ?? [])
   }

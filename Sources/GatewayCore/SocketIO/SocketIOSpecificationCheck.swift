@@ -27,7 +27,7 @@ enum SocketIOSpecificationCheck {
     let own = (specification.url.query ?? "").split(separator: "&").map { pair in
       PercentEncoding.decode(pair.prefix { $0 != "=" })
     }
-    let names = specification.settings.query.map(\.name) + own
+    let names = specification.settings.query.map(\.name) + specification.settings.querySources.map(\.name) + own
     guard let reserved = names.first(where: QueryItem.reservedNames.contains) else { return nil }
     return "the query parameter \(reserved) is used by the connection itself"
   }
@@ -36,11 +36,8 @@ enum SocketIOSpecificationCheck {
     let settings = specification.settings
     guard !specification.url.host.isEmpty else { return "the URL names no host" }
     guard settings.path.hasPrefix("/") else { return "the HTTP path begins with /" }
-    guard settings.transports.contains(.websocket) else {
-      return "of the transports only websocket is available in this version"
-    }
-    if specification.url.userInfo != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" })
-    {
+    let headers = settings.headers.map(\.name) + settings.headerSources.map(\.name)
+    if specification.url.userInfo != nil, headers.contains(where: { $0.lowercased() == "authorization" }) {
       return "the URL has a user name and the configuration an Authorization header: only one of them can be sent"
     }
     if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {

@@ -1,7 +1,8 @@
 /// The client's side of the HTTP exchange that opens a WebSocket (RFC 6455 section 4.1), without input or output: the
 /// transport writes `requestBytes`, hands over whatever arrives and acts on the outcome.
 ///
-/// Neither subprotocols nor extensions are offered, so a server that names one breaks the protocol.
+/// No subprotocol is offered, and as extension at most `permessage-deflate`: a server that names another breaks the
+/// protocol.
 public struct WebSocketUpgrade: Sendable {
   /// What the bytes so far amount to.
   public enum Outcome: Equatable, Sendable {
@@ -30,6 +31,9 @@ public struct WebSocketUpgrade: Sendable {
   public let requestBytes: [UInt8]
   /// Nil once a 101 would be out of place.
   private let expectedAccept: String?
+  /// What the server agreed to of the compression that was offered; nil before that, and when it agreed to none.
+  public private(set) var deflate: MessageDeflate?
+  private let offersDeflate: Bool
   private var state = State.head
   private var buffer: [UInt8] = []
   private var headBytes = 0
@@ -40,11 +44,13 @@ public struct WebSocketUpgrade: Sendable {
   public init(request: DialRequest, key: String, expectedAccept: String) {
     requestBytes = Self.requestText(request, key: key)
     self.expectedAccept = expectedAccept
+    offersDeflate = request.compressionThreshold != nil
   }
 
   private init() {
     requestBytes = []
     expectedAccept = nil
+    offersDeflate = false
   }
 
   /// For the text that some servers write into the stream after they agreed, see `looksLikeHTTP`. Its outcome is never
@@ -115,7 +121,7 @@ public struct WebSocketUpgrade: Sendable {
     headBytes += end
     guard headBytes <= Self.headLimit else { return fail(Self.tooLongHead) }
     let head: HTTPResponseHead
-    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(Self.failure(of: error)) }
+    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(UpstreamFailure(error)) }
     let rest = [UInt8](buffer[end...])
     buffer = []
     return judge(head, rest: rest, consumed: chunk.count - rest.count)
@@ -124,9 +130,12 @@ public struct WebSocketUpgrade: Sendable {
   private mutating func judge(_ head: HTTPResponseHead, rest: [UInt8], consumed: Int) -> Outcome {
     switch head.status {
     case 101:
-      guard let expectedAccept else { return fail(Self.failure(of: .malformed)) }
+      guard let expectedAccept else { return fail(UpstreamFailure(.malformed)) }
       if let problem = Self.problem(of: head, expectedAccept: expectedAccept) {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
+      }
+      do throws(MessageDeflate.Unacceptable) { deflate = try agreement(head) } catch {
+        return fail(UpstreamFailure(.protocolError, Self.unofferedExtension, status: 101))
       }
       state = .upgraded
       headers = head.headers
@@ -138,7 +147,7 @@ public struct WebSocketUpgrade: Sendable {
         let failure = TransportFailure(Self.refusal(head), headers: head.headers)
         state = .body(failure, try HTTPBodyPrefix(of: head, limit: Self.bodyLimit))
       } catch {
-        return fail(Self.failure(of: error))
+        return fail(UpstreamFailure(error))
       }
       return receiveBody(rest)
     }
@@ -155,7 +164,7 @@ public struct WebSocketUpgrade: Sendable {
 
   private mutating func refuseForeignProtocol() -> Outcome? {
     guard buffer.span.bytes.byteCount > 0, Self.looksLikeHTTP(buffer.span.bytes) == false else { return nil }
-    return fail(Self.failure(of: .notHTTP))
+    return fail(UpstreamFailure(.notHTTP))
   }
 
   private mutating func receiveBody(_ chunk: [UInt8]) -> Outcome {
@@ -190,27 +199,30 @@ public struct WebSocketUpgrade: Sendable {
     guard head.values("sec-websocket-accept") == [expectedAccept] else {
       return "the server's Sec-WebSocket-Accept does not match the key"
     }
-    guard head.elements("sec-websocket-extensions").isEmpty, head.elements("sec-websocket-protocol").isEmpty else {
-      return "the server chose a WebSocket extension or subprotocol that was not offered"
+    guard head.elements("sec-websocket-protocol").isEmpty else {
+      return "the server chose a WebSocket subprotocol that was not offered"
     }
     return nil
+  }
+
+  private static let unofferedExtension = "the server chose a WebSocket extension or a parameter that was not offered"
+
+  /// RFC 6455 section 9.1 and RFC 7692 section 5: nothing, or the one extension that was offered.
+  private func agreement(_ head: HTTPResponseHead) throws(MessageDeflate.Unacceptable) -> MessageDeflate? {
+    let extensions = head.elements("sec-websocket-extensions")
+    guard let answer = extensions.first else { return nil }
+    guard extensions.count == 1, offersDeflate else { throw MessageDeflate.Unacceptable() }
+    return try MessageDeflate(answer: answer)
   }
 
   // MARK: - Failures
 
   private static let tooLongHead = UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB")
 
-  private static func failure(of problem: HTTPResponseHead.Problem) -> UpstreamFailure {
-    switch problem {
-    case .notHTTP: UpstreamFailure(.http, "the server's answer is not HTTP")
-    case .malformed: UpstreamFailure(.protocolError, "the server's HTTP header is malformed")
-    }
-  }
-
   private static func refusal(_ head: HTTPResponseHead) -> UpstreamFailure {
     var name = "HTTP \(head.status)"
     if !head.phrase.isEmpty { name += " " + head.phrase }
-    var detail = "the server answered \(name) instead of opening a WebSocket"
+    var detail = HTTPRefusalText.sentence(head, name: name)
     if (300..<400).contains(head.status) {
       let target = head.values("location").first.flatMap(Self.hostOfLocation)
       detail = "the server redirects to \(target ?? "another place") (\(name)), which is not followed"
@@ -219,7 +231,7 @@ public struct WebSocketUpgrade: Sendable {
   }
 
   /// Scheme and host of an absolute URL; the rest may hold secrets. Nil for a relative one.
-  private static func hostOfLocation(_ location: String) -> String? {
+  static func hostOfLocation(_ location: String) -> String? {
     let parts = location.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count >= 3, parts[1].isEmpty, parts[0].hasSuffix(":") || parts[0].isEmpty else { return nil }
     guard let host = parts[2].split(separator: "?").first?.split(separator: "#").first?.split(separator: "@").last,
@@ -234,16 +246,12 @@ public struct WebSocketUpgrade: Sendable {
   private static func requestText(_ request: DialRequest, key: String) -> [UInt8] {
     let given = Set(request.headers.map { $0.name.lowercased() })
     var text = "GET \(request.target) HTTP/1.1\r\n"
-    if !given.contains("host") { text += "Host: \(authority(request))\r\n" }
+    if !given.contains("host") { text += "Host: \(request.authority)\r\n" }
     text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
     text += "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"
-    if !given.contains("user-agent") { text += "User-Agent: gatewayd\r\n" }
+    if request.compressionThreshold != nil { text += "Sec-WebSocket-Extensions: \(MessageDeflate.offer)\r\n" }
+    if !given.contains("user-agent") { text += "User-Agent: \(HTTPHeader.defaultUserAgent)\r\n" }
     for header in request.headers { text += "\(header.name): \(header.value)\r\n" }
     return [UInt8]((text + "\r\n").utf8)
-  }
-
-  private static func authority(_ request: DialRequest) -> String {
-    let host = request.host.contains(":") ? "[\(request.host)]" : request.host
-    return request.port == (request.secure ? 443 : 80) ? host : "\(host):\(request.port)"
   }
 }

@@ -49,6 +49,38 @@ final class EventLoop {
     }
   }
 
+  /// How a process ended.
+  enum ChildEnding: Equatable {
+    case exited(Int32)
+    case killed(signal: Int32)
+  }
+
+  /// Calls back once when a process has ended, then reaps it; lives at most as long as this object. `SIGCHLD` must have
+  /// been taken by `takeSignals`.
+  final class ChildSource {
+    private var source: OpaquePointer?
+    private let handler: (ChildEnding) -> Void
+
+    fileprivate init(_ event: OpaquePointer, _ process: pid_t, _ handler: @escaping (ChildEnding) -> Void)
+      throws(SystemError)
+    {
+      self.handler = handler
+      let me = Unmanaged.passUnretained(self).toOpaque()
+      let result = sd_event_add_child(
+        event, &source, process, WEXITED,
+        { _, facts, me in
+          guard let facts, let me else { return 0 }
+          let status = facts.pointee._sifields._sigchld.si_status
+          let ending = facts.pointee.si_code == 1 ? ChildEnding.exited(status) : .killed(signal: status)
+          Unmanaged<ChildSource>.fromOpaque(me).takeUnretainedValue().handler(ending)
+          return 0
+        }, me)
+      try check(result, "watch a process")
+    }
+
+    deinit { sd_event_source_disable_unref(source) }
+  }
+
   /// Calls back for one signal for as long as this object lives.
   private final class SignalSource {
     private var source: OpaquePointer?
@@ -125,6 +157,11 @@ final class EventLoop {
     -> IOSource
   {
     try IOSource(event, descriptor, interest, handler)
+  }
+
+  /// Watches a process of ours until it has ended or the returned object goes. The handler may let go of it.
+  func addChild(_ process: pid_t, _ handler: @escaping (ChildEnding) -> Void) throws(SystemError) -> ChildSource {
+    try ChildSource(event, process, handler)
   }
 
   /// Reads a mailbox until the returned object goes.

@@ -11,11 +11,21 @@ extension CurlProblem {
       let reason = code == 0 ? text : SystemError.text(of: code).lowercased()
       return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
     case .timedOut(let phase):
-      return UpstreamFailure(.timeout, Self.sentence(for: phase, place, request))
+      return UpstreamFailure(.timeout, sentence(for: phase, place, request))
+    case .proxy(let kind): return failure(of: kind, to: place, request)
+    case .unusable: return UpstreamFailure(.unreachable, text)
+    case .noSecret: return UpstreamFailure(.auth, text)
+    case .notPinned:
+      return UpstreamFailure(.tls, "the public key of \(place) is none of those in tls.pins")
     case .certificateRefused:
       return UpstreamFailure(.tls, "the certificate of \(place) was not accepted: \(reason)")
     case .badCertificateFile:
-      return UpstreamFailure(.tls, "a certificate or key file cannot be used: \(fileReason)")
+      return UpstreamFailure(
+        .tls, keyFileSentence(request.tls) ?? "a certificate or key file cannot be used: \(fileReason)")
+    case .tls where text.contains("protocol version") || text.contains("unsupported protocol"):
+      return UpstreamFailure(
+        .tls,
+        "\(place) speaks no version of TLS that is allowed here, which is \(request.tls.minimum.rawValue) or later")
     case .tls where text.contains("wrong version number") || text.contains("packet length too long"):
       return UpstreamFailure(.tls, "\(place) does not speak TLS: use ws:// or http:// if that is meant")
     case .tls:
@@ -24,9 +34,48 @@ extension CurlProblem {
       return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
     case .lost:
       return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
+    case .hungUp:
+      return UpstreamFailure(.closed, "\(place) closed the connection before its answer was complete")
+    case .notHTTP:
+      return UpstreamFailure(.http, "the server's answer is not HTTP")
     case .other:
       return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
     }
+  }
+
+  private func failure(of kind: ProxyKind, to place: String, _ request: DialRequest) -> UpstreamFailure {
+    let name = "the proxy \(proxy ?? "")"
+    switch kind {
+    case .nameNotResolved: return UpstreamFailure(.unreachable, "the name of \(name) cannot be resolved")
+    case .notConnected(let code):
+      let reason = code == 0 ? text : SystemError.text(of: code).lowercased()
+      return UpstreamFailure(.unreachable, "no connection to \(name): \(reason)")
+    case .status(407):
+      return UpstreamFailure(
+        .unreachable, "\(name) wants a user and a password, or others than the configured ones (HTTP 407)", status: 407)
+    case .status(let status):
+      return UpstreamFailure(
+        .unreachable, "\(name) refused to open the way to \(place) (HTTP \(status))", status: status)
+    case .wantsLogin: return UpstreamFailure(.unreachable, "\(name) wants a user and a password")
+    case .loginRefused: return UpstreamFailure(.unreachable, "\(name) did not accept the user and the password")
+    case .refused(let reason):
+      return UpstreamFailure(.unreachable, "\(name) did not open the way to \(place): \(reason)")
+    case .notSocks: return UpstreamFailure(.unreachable, "\(name) does not speak SOCKS 5")
+    case .targetNotResolved: return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
+    case .brokeOff:
+      return UpstreamFailure(.unreachable, "\(name) closed the connection before the way to \(place) was open")
+    }
+  }
+
+  /// libcurl does not tell a wrong password from a file that is no key; the file's own words do.
+  private func keyFileSentence(_ tls: TLSSettings) -> String? {
+    guard text.hasPrefix("unable to set private key file"), let key = tls.key, KeyFile.isEncrypted(key) else {
+      return nil
+    }
+    let hasPassword = tls.keyPassword != nil || tls.keyPasswordFile != nil
+    return hasPassword
+      ? "the password does not open the key file \(key)"
+      : "the key file \(key) needs a password: tls.key_password or tls.key_password_file"
   }
 
   /// The part of libcurl's sentence that says why: OpenSSL's own reason stands behind its last double colon, a
@@ -37,6 +86,10 @@ extension CurlProblem {
       reason = reason[mark.upperBound...]
     } else if let mark = reason.firstRange(of: "SSL certificate problem: ") ?? reason.firstRange(of: "SSL: ") {
       reason = reason[mark.upperBound...]
+    }
+    if reason.contains("SSL_ERROR_SYSCALL") { return "the server closed the connection" }
+    for call in ["Recv failure: ", "Send failure: "] where reason.hasPrefix(call) {
+      reason = reason.dropFirst(call.count)
     }
     if let errno = reason.firstRange(of: ", errno ") { reason = reason[..<errno.lowerBound] }
     return String(reason)
@@ -49,13 +102,16 @@ extension CurlProblem {
     return text[..<mark.lowerBound] + ": " + reason[..<(reason.firstRange(of: ", (")?.lowerBound ?? reason.endIndex)]
   }
 
-  private static func sentence(for phase: Phase, _ place: String, _ request: DialRequest) -> String {
+  private func sentence(for phase: Phase, _ place: String, _ request: DialRequest) -> String {
     let limit = "within \(request.phaseLimit.shortText)"
     switch phase {
+    case .name where proxy != nil: return "the name of the proxy \(proxy ?? "") was not resolved \(limit)"
+    case .tcp where proxy != nil: return "the proxy \(proxy ?? "") did not accept the connection \(limit)"
     case .name: return "the name \(request.host) was not resolved \(limit)"
     case .tcp: return "\(place) did not accept the connection \(limit)"
-    case .tls where request.secure: return "\(place) did not finish the TLS handshake \(limit)"
-    case .tls: return "\(place) did not get ready \(limit)"
+    case .proxy: return "the proxy \(proxy ?? "") did not open the way to \(place) \(limit)"
+    case .tls: return "\(place) did not finish the TLS handshake \(limit)"
+    case .answer: return "\(place) did not answer the HTTP request in time"
     }
   }
 }

@@ -12,6 +12,8 @@ final class WebSocketDialer: TransportDialer {
   let farewellLimit: Duration
   /// Memory for their output.
   let blocks = SendQueue.Pool()
+  /// What compresses and inflates their messages.
+  let compression = CompressionContexts()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
@@ -20,11 +22,14 @@ final class WebSocketDialer: TransportDialer {
   private var onQuiet: (() -> Void)?
 
   /// Throws when libcurl cannot be started.
-  init(loop: EventLoop, random: any RandomSource, farewellLimit: Duration = .seconds(1)) throws(SystemError) {
+  init(
+    loop: EventLoop, random: any RandomSource, environment: @escaping (String) -> String? = { _ in nil },
+    farewellLimit: Duration = .seconds(1)
+  ) throws(SystemError) {
     self.loop = loop
     self.random = random
     self.farewellLimit = farewellLimit
-    multi = try CurlMulti(loop: loop)
+    multi = try CurlMulti(loop: loop, environment: environment)
   }
 
   deinit { readBuffer.deallocate() }
@@ -33,6 +38,12 @@ final class WebSocketDialer: TransportDialer {
     let transport = WebSocketTransport(dialer: self, request: request, receiver: receiver)
     transport.start()
     return transport
+  }
+
+  /// A proxy that cannot be used is reported by the attempt.
+  func firstHost(of request: DialRequest) -> String {
+    let proxy = try? multi.proxies.proxy(for: request)
+    return proxy?.host ?? request.host
   }
 
   /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted

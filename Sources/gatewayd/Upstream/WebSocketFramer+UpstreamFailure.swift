@@ -13,6 +13,8 @@ extension WebSocketFramer.Ending {
       return UpstreamFailure(.tooLarge, "the server sent a message of more than \(messageLimit) bytes")
     case .invalidText:
       return UpstreamFailure(.protocolError, "the server sent text that is not valid UTF-8")
+    case .invalidCompression:
+      return UpstreamFailure(.protocolError, "the server sent a compressed message that cannot be decompressed")
     case .violation:
       return UpstreamFailure(.protocolError, "the server broke the rules of WebSocket frames")
     case .pingFlood:

@@ -19,6 +19,8 @@ final class WebSocketFramer {
     case tooLarge
     /// Text that is not UTF-8; 1007 was queued.
     case invalidText
+    /// A compressed message that cannot be inflated; 1007 was queued.
+    case invalidCompression
     /// A frame against the rules; 1002 was queued.
     case violation
     /// Pings whose answers the peer does not read.
@@ -27,6 +29,8 @@ final class WebSocketFramer {
 
   /// Most bytes of answers to pings that wait for a peer that does not read them.
   static let pongLimit = 64 << 10
+  /// RSV1, as libwslay counts the reserved bits.
+  private static let compressedBit: UInt8 = 4
   /// Room for gathering that is kept from one message to the next.
   private static let keptCapacity = 64 << 10
 
@@ -34,7 +38,14 @@ final class WebSocketFramer {
   private let output: SendQueue
   private let random: any RandomSource
   private let messageLimit: Int
+  /// Nil when no compression was agreed on.
+  private let compression: MessageCompression?
   private let onMessage: (Kind, RawSpan) -> Void
+  /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
+  var onPong: (() -> Void)?
+  /// What the last ping carried; an older one's answer has another number.
+  private var pingNumber: UInt64 = 0
+  private var awaitsPong = false
 
   /// What `receive` was given, as far as libwslay has not fetched it.
   private var input = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -60,13 +71,18 @@ final class WebSocketFramer {
   /// The message that its first frame began.
   private struct Message {
     let kind: Kind
+    let isCompressed: Bool
     /// Sum of the announced lengths of its frames.
     var length = 0
   }
 
   /// `onMessage` hears each message within `receive`; the span is valid during the call.
-  init(messageLimit: Int, random: any RandomSource, output: SendQueue, onMessage: @escaping (Kind, RawSpan) -> Void) {
+  init(
+    messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil,
+    onMessage: @escaping (Kind, RawSpan) -> Void
+  ) {
     self.messageLimit = messageLimit
+    self.compression = compression
     self.random = random
     self.output = output
     self.onMessage = onMessage
@@ -91,10 +107,23 @@ final class WebSocketFramer {
     return ending
   }
 
-  /// Queues a message; after a close frame it is dropped.
-  func send(_ kind: Kind, _ body: RawSpan) {
+  /// Queues a message; after a close frame it is dropped. `compress: false` sends it as it is in any case.
+  func send(_ kind: Kind, _ body: RawSpan, compress: Bool = true) {
     guard !isClosing else { return }
-    body.withUnsafeBytes { write(kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME, $0) }
+    let opcode = kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME
+    body.withUnsafeBytes { bytes in
+      guard compress, let compression, let packed = compression.compress(bytes) else { return write(opcode, bytes) }
+      write(opcode, packed, reserved: Self.compressedBit)
+      compression.release()
+    }
+  }
+
+  /// Queues a ping, whose answer `onPong` hears.
+  func ping() {
+    guard !isClosing else { return }
+    pingNumber &+= 1
+    awaitsPong = true
+    withUnsafeBytes(of: pingNumber.bigEndian) { write(WSLAY_PING, $0) }
   }
 
   /// Queues a close frame and hands over no further message; the peer's own close frame is still recognised.
@@ -124,13 +153,18 @@ final class WebSocketFramer {
       opcode: piece.opcode, isFinal: piece.fin != 0, left: Int(truncatingIfNeeded: piece.payload_length))
     let continues = UInt32(frame.opcode) == WSLAY_CONTINUATION_FRAME.rawValue
     let isAllowed = frame.isControl ? frame.opcode <= 10 : frame.opcode <= 2 && continues == (message != nil)
-    guard piece.mask == 0, piece.rsv == 0, isAllowed, frame.left >= 0 else {
+    // RFC 7692 section 6: the bit marks the first frame of a compressed message and nothing else.
+    let isCompressed = piece.rsv == Self.compressedBit && compression != nil && !frame.isControl && !continues
+    guard piece.mask == 0, piece.rsv == 0 || isCompressed, isAllowed, frame.left >= 0 else {
       fail(.violation)
       return false
     }
     if !frame.isControl {
-      var message = message ?? Message(kind: UInt32(frame.opcode) == WSLAY_TEXT_FRAME.rawValue ? .text : .binary)
-      guard frame.left <= messageLimit - message.length else {
+      var message =
+        message
+        ?? Message(
+          kind: UInt32(frame.opcode) == WSLAY_TEXT_FRAME.rawValue ? .text : .binary, isCompressed: isCompressed)
+      guard frame.left <= lengthLimit(message) - message.length else {
         fail(.tooLarge)
         return false
       }
@@ -141,16 +175,31 @@ final class WebSocketFramer {
     return true
   }
 
+  /// What cannot be compressed becomes a little larger by trying.
+  private func lengthLimit(_ message: Message) -> Int {
+    message.isCompressed ? messageLimit + messageLimit >> 10 + 64 : messageLimit
+  }
+
   private func takeData(_ frame: Frame, _ bytes: UnsafeRawBufferPointer) {
     guard let message else { return }
     let isComplete = frame.isFinal && frame.left == 0
     if isComplete { self.message = nil }
     guard !isClosing else { return }
-    if isComplete, bytes.count == message.length { return deliver(message.kind, bytes) }
+    if isComplete, bytes.count == message.length { return deliver(message, bytes) }
     gathered.append(contentsOf: bytes)
     guard isComplete else { return }
-    gathered.withUnsafeBytes { deliver(message.kind, $0) }
+    gathered.withUnsafeBytes { deliver(message, $0) }
     gathered.removeAll(keepingCapacity: gathered.capacity <= Self.keptCapacity)
+  }
+
+  private func deliver(_ message: Message, _ bytes: UnsafeRawBufferPointer) {
+    guard message.isCompressed, let compression else { return deliver(message.kind, bytes) }
+    switch compression.expand(bytes, limit: messageLimit) {
+    case .message(let expanded): deliver(message.kind, expanded)
+    case .tooLarge: fail(.tooLarge)
+    case .garbage: fail(.invalidCompression)
+    }
+    compression.release()
   }
 
   private func deliver(_ kind: Kind, _ bytes: UnsafeRawBufferPointer) {
@@ -164,6 +213,7 @@ final class WebSocketFramer {
     gatheredControl.withUnsafeBytes { payload in
       switch UInt32(frame.opcode) {
       case WSLAY_PING.rawValue: answerPing(payload)
+      case WSLAY_PONG.rawValue: takePong(payload)
       case WSLAY_CONNECTION_CLOSE.rawValue: takeClose(payload)
       default: return
       }
@@ -175,6 +225,13 @@ final class WebSocketFramer {
     guard !isClosing else { return }
     pongBytes += payload.count + 6
     if pongBytes > Self.pongLimit { ending = .pingFlood } else { write(WSLAY_PONG, payload) }
+  }
+
+  private func takePong(_ payload: UnsafeRawBufferPointer) {
+    let isOurs = withUnsafeBytes(of: pingNumber.bigEndian) { payload.elementsEqual($0) }
+    guard awaitsPong, isOurs, !isClosing else { return }
+    awaitsPong = false
+    onPong?()
   }
 
   /// RFC 6455 sections 5.5.1 and 7.4.
@@ -200,7 +257,7 @@ final class WebSocketFramer {
     self.ending = ending
     switch ending {
     case .tooLarge: close(1_009)
-    case .invalidText: close(1_007)
+    case .invalidText, .invalidCompression: close(1_007)
     case .violation: close(1_002)
     case .closed, .pingFlood: return
     }
@@ -219,9 +276,10 @@ final class WebSocketFramer {
   }
 
   /// The queue takes everything, so that a frame is never left half written.
-  private func write(_ opcode: wslay_opcode, _ payload: UnsafeRawBufferPointer) {
+  private func write(_ opcode: wslay_opcode, _ payload: UnsafeRawBufferPointer, reserved: UInt8 = 0) {
     var frame = wslay_frame_iocb()
     frame.fin = 1
+    frame.rsv = reserved
     frame.opcode = UInt8(opcode.rawValue)
     frame.mask = 1
     frame.payload_length = UInt64(payload.count)

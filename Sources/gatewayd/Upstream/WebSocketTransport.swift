@@ -37,7 +37,7 @@ final class WebSocketTransport: Transport {
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
   private var phase = Phase.connecting
-  private var connection: CurlMulti.Connection?
+  private var connection: CurlConnection?
   private var source: EventLoop.IOSource?
   private var framer: WebSocketFramer?
   private let queue: SendQueue
@@ -62,7 +62,7 @@ final class WebSocketTransport: Transport {
   /// Starts to connect; nobody is called back from here.
   func start() {
     do {
-      connection = try CurlMulti.Connection(dialer.multi, to: request) { [weak self] problem in self?.made(problem) }
+      connection = try CurlConnection(dialer.multi, to: request) { [weak self] problem in self?.made(problem) }
     } catch {
       dialer.loop.onNextTurn { [weak self] in self?.made(error) }
     }
@@ -73,13 +73,26 @@ final class WebSocketTransport: Transport {
   var unsentBytes: Int { queue.byteCount }
   private(set) var isCongested = false
 
-  func send(text: RawSpan) { send(.text, text) }
-  func send(binary: RawSpan) { send(.binary, binary) }
+  func send(text: RawSpan) { send(.text, text, compress: true) }
+  func send(binary: RawSpan) { send(.binary, binary, compress: true) }
+  func send(text: RawSpan, compress: Bool) { send(.text, text, compress: compress) }
+  func send(binary: RawSpan, compress: Bool) { send(.binary, binary, compress: compress) }
 
   /// Messages of one turn leave together at the beginning of the next one.
-  private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan) {
+  private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan, compress: Bool) {
     guard case .open = phase else { return }
-    framer?.send(kind, body)
+    framer?.send(kind, body, compress: compress)
+    flushSoon()
+  }
+
+  func probe() -> Bool {
+    guard case .open = phase, let framer else { return false }
+    framer.ping()
+    flushSoon()
+    return true
+  }
+
+  private func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
     dialer.loop.onNextTurn { [weak self] in self?.flush() }
@@ -100,7 +113,7 @@ final class WebSocketTransport: Transport {
 
   private func made(_ problem: CurlProblem?) {
     guard case .connecting = phase else { return }
-    if let problem { return fail(problem.failure(dialing: request)) }
+    if let problem { return fail(TransportFailure(problem.failure(dialing: request), isBeforeHTTP: true)) }
     guard let connection else { return }
     do {
       source = try dialer.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }
@@ -118,27 +131,32 @@ final class WebSocketTransport: Transport {
 
   private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) {
     var upgrade = upgrade
-    if !request.secure, bytes[0] == 0x15, bytes.count == 1 || bytes[1] == 0x03 {
-      return fail(UpstreamFailure(.tls, "the server speaks TLS on this port: use wss:// or https://"))
-    }
+    let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, secure: request.secure)
+    if foreign.reason == .tls { return fail(foreign) }
     let outcome = upgrade.receive(bytes.bytes)
     switch outcome {
     case .needMore: phase = .upgrading(upgrade)
     case .failed(let failure): fail(failure)
-    case .upgraded(let consumed): open(upgrade.headers, UnsafeRawBufferPointer(rebasing: bytes[consumed...]))
+    case .upgraded(let consumed): open(upgrade, UnsafeRawBufferPointer(rebasing: bytes[consumed...]))
     }
   }
 
-  private func open(_ headers: [HTTPHeader], _ rest: UnsafeRawBufferPointer) {
+  private func open(_ upgrade: WebSocketUpgrade, _ rest: UnsafeRawBufferPointer) {
     startTimer(nil)
     if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse([UInt8](rest)) }
     phase = .open(first: [])
-    framer = WebSocketFramer(messageLimit: request.messageLimit, random: dialer.random, output: queue) {
-      [unowned self] kind, body in deliver(kind, body)
+    let compression = upgrade.deflate.map {
+      MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
     }
+    framer = WebSocketFramer(
+      messageLimit: request.messageLimit, random: dialer.random, output: queue, compression: compression
+    ) { [unowned self] kind, body in deliver(kind, body) }
+    framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     let facts = TransportFacts(
-      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify)
-    receiver?.transportOpened(facts, headers: headers)
+      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
+      compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) },
+      proxy: connection?.proxy)
+    receiver?.transportOpened(facts, headers: upgrade.headers)
     if !rest.isEmpty { received(rest) }
   }
 
@@ -274,7 +292,8 @@ final class WebSocketTransport: Transport {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade):
       let failure = upgrade.ended()
-      fail(failure.failure.reason == .closed ? TransportFailure(lost ?? failure.failure) : failure)
+      let early = lost?.closing(before: "it answered the WebSocket handshake")
+      fail(failure.failure.reason == .closed ? TransportFailure(early ?? failure.failure) : failure)
     case .open:
       fail(lost ?? UpstreamFailure(.closed, "the server closed the connection without a WebSocket close frame"))
     case .leaving: release()
@@ -291,7 +310,7 @@ final class WebSocketTransport: Transport {
     let receiver = receiver
     switch ending {
     case .closed: leave(until: .written)
-    case .tooLarge, .invalidText, .violation: leave(until: .hungUp)
+    case .tooLarge, .invalidText, .invalidCompression, .violation: leave(until: .hungUp)
     case .pingFlood: release()
     }
     receiver?.transportClosed(TransportFailure(ending.failure(messageLimit: request.messageLimit)))

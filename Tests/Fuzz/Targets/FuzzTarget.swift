@@ -5,6 +5,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case engineio
   case socketio
   case upgrade
+  case payload
+  case msgpack
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -14,6 +16,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .engineio: EngineIOTarget.problem(with: input)
     case .socketio: SocketIOTarget.problem(with: input)
     case .upgrade: UpgradeTarget.problem(with: input)
+    case .payload: PayloadTarget.problem(with: input)
+    case .msgpack: MsgpackTarget.problem(with: input)
     }
   }
 }

@@ -19,9 +19,10 @@ enum UpgradeTarget {
 
   /// With offsets from the beginning of the answer; an answer that is not complete ends with the connection.
   private static func outcome(_ pieces: [[UInt8]]) -> WebSocketUpgrade.Outcome {
-    let request = DialRequest(
+    var request = DialRequest(
       secure: false, host: "h", port: 80, target: "/", headers: [], tls: TLSSettings(), phaseLimit: .seconds(1),
       messageLimit: 1)
+    request.compressionThreshold = 1_024
     var upgrade = WebSocketUpgrade(request: request, key: "key", expectedAccept: "accept")
     var taken = 0
     for piece in pieces {

@@ -16,9 +16,11 @@ final class UpstreamScene {
   }
 
   private final class NoCredentials: CredentialReader {
-    func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+    func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
       done(.failure(CredentialProblem("there are no files")))
     }
+
+    func version(of source: SecretSource) -> SecretVersion? { nil }
   }
 
   /// One frame that the daemon's side sent.
@@ -96,6 +98,10 @@ final class UpstreamScene {
       acknowledgements.append((id, arguments.withUnsafeBytes { Array($0) }))
     }
 
+    func channelHasNewCredentials(_ channel: any UpstreamChannel) {
+      note(false, "credentials that nobody reads changed")
+    }
+
     func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
       note(endings.isEmpty, "a channel ended twice")
       endings.append(failure)
@@ -118,7 +124,7 @@ final class UpstreamScene {
   init() {
     timers = Timers(time: clock)
     kind = SocketIOKind(
-      dialer: dialer, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
+      dialer: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
   }
 
   /// The newest transport.
@@ -126,9 +132,10 @@ final class UpstreamScene {
   var dialCount: Int { dialer.lines.count }
   var pendingTimers: Int { timers.count }
 
-  func dial(_ namespace: String) -> Connection {
+  func dial(_ namespace: String, parser: ParserName = .json) -> Connection {
     var settings = UpstreamSettings()
     settings.messageLimit = 1 << 20
+    settings.parser = parser
     let specification = UpstreamSpecification(
       name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: namespace, settings: settings, owner: nil)
     let connection = Connection(kind.connector(for: specification))

@@ -60,19 +60,20 @@ private func handshake(_ text: String) -> Result<EngineIOHandshake, EngineIOProb
   return Result { () throws(EngineIOProblem) in try EngineIOHandshake(parsing: bytes.span.bytes) }
 }
 
-private func usual(_ interval: Int64 = 25_000, _ timeout: Int64 = 20_000, _ limit: Int? = nil) -> Result<
-  EngineIOHandshake, EngineIOProblem
-> {
+private func usual(
+  _ interval: Int64 = 25_000, _ timeout: Int64 = 20_000, _ limit: Int? = nil, _ offersWebSocket: Bool = false
+) -> Result<EngineIOHandshake, EngineIOProblem> {
   .success(
     EngineIOHandshake(
-      sid: "s", pingInterval: .milliseconds(interval), pingTimeout: .milliseconds(timeout), maxPayload: limit))
+      sid: "s", pingInterval: .milliseconds(interval), pingTimeout: .milliseconds(timeout), maxPayload: limit,
+      offersWebSocket: offersWebSocket))
 }
 
 @Test func handshakesAreReadTolerantlyAndBounded() {
   let table: [(String, Result<EngineIOHandshake, EngineIOProblem>)] = [
     (
-      #"{"sid":"s","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#,
-      usual(25_000, 20_000, 1_000_000)
+      #"{"sid":"s","upgrades":["webtransport","websocket"],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#,
+      usual(25_000, 20_000, 1_000_000, true)
     ),
     (#" { "new" : [{}] , "pingTimeout":2e4, "pingInterval":25000.0,"sid":"s"} "#, usual()),
     (#"{"sid":"s","pingInterval":25000,"pingTimeout":20000,"maxPayload":null}"#, usual()),
@@ -89,13 +90,13 @@ private func usual(_ interval: Int64 = 25_000, _ timeout: Int64 = 20_000, _ limi
     (#"{"sid":7,"pingInterval":1,"pingTimeout":1}"#, .failure(.malformedHandshake("sid"))),
     (#"{"pingInterval":1,"pingTimeout":1}"#, .failure(.malformedHandshake("sid"))),
     (#"[]"#, .failure(.malformedHandshake("sid"))),
-    (#"{"#, .failure(.malformedHandshake("JSON"))),
-    ("", .failure(.malformedHandshake("JSON"))),
+    (#"{"#, .failure(.handshakeNotJSON)),
+    ("", .failure(.handshakeNotJSON)),
     (
       "{\"sid\":\"\(String(repeating: "s", count: 1_025))\",\"pingInterval\":1,\"pingTimeout\":1}",
       .failure(.malformedHandshake("sid"))
     ),
-    (String(repeating: " ", count: 20_000) + "{}", .failure(.malformedHandshake("size"))),
+    (String(repeating: " ", count: 20_000) + "{}", .failure(.handshakeTooLong)),
   ]
   for (input, expected) in table { #expect(handshake(input) == expected, "\(input.prefix(100))") }
 }

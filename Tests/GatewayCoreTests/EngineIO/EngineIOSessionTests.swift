@@ -27,9 +27,14 @@ private let closed = session(.four, .hangUp)
 private let table:
   [(event: Session.Event, dialling: [Session.Action], opening: [Session.Action], open: [Session.Action])] = {
     let early = [Session.Action.disarm, broken("a packet came at a moment when none could")]
-    let noHandshake = [Session.Action.disarm, broken("the server did not begin with an Engine.IO handshake")]
+    let noHandshake = [
+      Session.Action.disarm,
+      broken(
+        "the server did not begin with an Engine.IO handshake: it may be a WebSocket server of another kind"),
+    ]
     let closes = [Session.Action.disarm, .end(UpstreamFailure(.closed, "the server closed the session"))]
     let empty = [Session.Action.disarm, broken("the server sent an empty Engine.IO packet")]
+    let notJSON = [Session.Action.disarm, broken("the server's Engine.IO handshake is not JSON")]
     return [
       (.transportOpened, [.arm(.seconds(10))], early, early),
       (.transportLost(lost), [.disarm, .end(lost)], [.disarm, .end(lost)], [.disarm, .end(lost)]),
@@ -43,11 +48,28 @@ private let table:
       (.message, early, noHandshake, [.deliver]),
       (.filler, early, noHandshake, []),
       (.closePacket, early, closes, closes),
-      (.undecodable(.emptyPacket), early, empty, empty),
+      (.undecodable(.emptyPacket), early, noHandshake, empty),
+      (
+        .undecodable(.unknownType(104)), early, noHandshake,
+        [.disarm, broken("the server sent an unknown Engine.IO packet")]
+      ),
+      (.undecodable(.handshakeNotJSON), early, notJSON, notJSON),
       (
         .timerFired(at: at(10)), [],
         [.disarm, .end(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))],
         [.arm(.seconds(35))]
+      ),
+      (
+        .overdue, [], [],
+        [.disarm, .end(UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent"))]
+      ),
+      (
+        .probeUnanswered, [], [],
+        [
+          .disarm,
+          .end(
+            UpstreamFailure(.heartbeat, "the server did not answer when it was asked whether it is still there")),
+        ]
       ),
       (.hangUp, [.disarm], [.disarm], [.disarm]),
     ]
@@ -69,6 +91,15 @@ private let table:
   #expect(session.handle(.ping([], at: at(25))) == [.sendPong([]), .arm(.seconds(45))])
   #expect(session.handle(.message) == [.deliver])
   #expect(session.handle(.timerFired(at: at(69.9))) == [.arm(.milliseconds(100))])
+}
+
+@Test func theHeartbeatsDeadlineIsWhenTheServerHasGivenUpToo() {
+  #expect(open.heartbeatDeadline == at(45))
+  var pinged = open
+  _ = pinged.handle(.ping([], at: at(25)))
+  #expect(pinged.heartbeatDeadline == at(70))
+  #expect(openThree.heartbeatDeadline == at(45))
+  #expect(opening.heartbeatDeadline == nil)
 }
 
 @Test func overdueHeartbeatGetsOneMoreTurnBeforeTheEnd() {

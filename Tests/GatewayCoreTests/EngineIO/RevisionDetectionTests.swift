@@ -24,6 +24,8 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
       (.revisionRefused, [.forget, .redial(.three)], .dialling(.three)),
       (.handshake(namesMaxPayload: true), [.remember(.four), .join], .settled(.four, isSure: true)),
       (.handshake(namesMaxPayload: false), [.settle(.milliseconds(200))], .settling),
+      (.shownHandshake(.four), [.remember(.four), .join], .settled(.four, isSure: true)),
+      (.shownHandshake(.three), [.switchToThree, .remember(.three), .join], .settled(.three, isSure: true)),
     ]
   ),
   (
@@ -32,6 +34,8 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
       (.revisionRefused, [.forget, .redial(.three)], .dialling(.three)),
       (.handshake(namesMaxPayload: true), [.remember(.four), .join], .settled(.four, isSure: true)),
       (.handshake(namesMaxPayload: false), [.join], .settled(.four, isSure: false)),
+      (.shownHandshake(.four), [.remember(.four), .join], .settled(.four, isSure: true)),
+      (.shownHandshake(.three), [.switchToThree, .remember(.three), .join], .settled(.three, isSure: true)),
     ]
   ),
   (
@@ -40,6 +44,8 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
       (.revisionRefused, [.forget, .redial(.four)], .dialling(.four)),
       (.handshake(namesMaxPayload: true), [.remember(.three), .join], .settled(.three, isSure: true)),
       (.handshake(namesMaxPayload: false), [.remember(.three), .join], .settled(.three, isSure: true)),
+      (.shownHandshake(.three), [.remember(.three), .join], .settled(.three, isSure: true)),
+      (.shownHandshake(.four), [.forget, .redial(.four)], .dialling(.four)),
     ]
   ),
   (
@@ -48,6 +54,8 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
       (.revisionRefused, [.forget, neither], .failed),
       (.handshake(namesMaxPayload: true), [.remember(.three), .join], .settled(.three, isSure: true)),
       (.handshake(namesMaxPayload: false), [.remember(.three), .join], .settled(.three, isSure: true)),
+      (.shownHandshake(.three), [.remember(.three), .join], .settled(.three, isSure: true)),
+      (.shownHandshake(.four), [.forget, neither], .failed),
     ]
   ),
   (
@@ -71,7 +79,7 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
 
 private let allEvents: [Detection.Event] = [
   .revisionRefused, .handshake(namesMaxPayload: true), .handshake(namesMaxPayload: false), .oldAnswer, .newAnswer,
-  .settleTimePassed,
+  .settleTimePassed, .shownHandshake(.three), .shownHandshake(.four),
 ]
 
 @Test func revisionDetectionAnswersEveryEventInEveryState() {
@@ -119,7 +127,7 @@ private func refusal(_ body: String) -> EngineIORefusal? { EngineIORefusal(body:
   let http = UpstreamFailure(.http, "HTTP 400", status: 400)
   let closed = UpstreamFailure(.closed, "closed")
   func explain(_ failure: UpstreamFailure, _ body: String) -> UpstreamFailure {
-    EngineIORefusal.explain(TransportFailure(failure, httpBody: [UInt8](body.utf8)))
+    EngineIORefusal.explain(TransportFailure(failure, httpBody: [UInt8](body.utf8)), .websocket)
   }
   #expect(explain(http, "<html>") == http)
   #expect(explain(closed, "Forbidden") == closed)

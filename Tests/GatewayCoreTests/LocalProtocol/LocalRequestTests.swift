@@ -80,10 +80,11 @@ private let chat = CallTarget(name: .upstream("chat"))
     expected.timeout = .milliseconds(1)
     expected.noQueue = true
     expected.volatile = true
+    expected.compress = false
     expected.key = "k"
     let params =
       #"{"upstream":"chat","event":"message","args":[1.50,{"b":1,"b":2},"é"],"delivery":"acked","ttl":60000,"#
-      + #""timeout":1,"no_queue":true,"volatile":true,"key":"k"}"#
+      + #""timeout":1,"no_queue":true,"volatile":true,"compress":false,"key":"k"}"#
     #expect(try call("send", params) == .send(expected))
   }
 

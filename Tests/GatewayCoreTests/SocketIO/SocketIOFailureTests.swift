@@ -95,7 +95,10 @@ private let timeout = UpstreamFailure(
       rig.transport.fail(closed)
       rig.turn()
       for connection in [main, chat] {
-        #expect(connection.log.take().filter { $0 != .opened } == [.ended(closed)], "\(texts)")
+        let ends = connection.log.take().filter { $0 != .opened }
+        guard case .ended(let failure)? = ends.first else { Issue.record("\(texts)"); continue }
+        #expect(ends.count == 1 && failure.status == closed.status, "\(texts)")
+        #expect(failure.detail.hasPrefix(closed.detail), "\(texts)")
       }
       #expect(rig.kind.linkCount == 0)
       rig.advance(.seconds(100))
@@ -273,4 +276,24 @@ extension String {
     #expect(weakChannel == nil && weakReceiver == nil && weakConnector == nil, "ending \(ending)")
     #expect(rig.kind.linkCount == 0 && rig.timers.count == 0)
   }
+}
+
+@Test func aCloseSaysWhatItCameBefore() {
+  let rows: [([String], String)] = [
+    ([], ", before its Engine.IO handshake"),
+    ([SocketIORig.handshake], ", before it accepted the namespace"),
+    ([SocketIORig.handshake, #"40{"sid":"a"}"#], ""),
+  ]
+  for (texts, suffix) in rows {
+    let rig = SocketIORig()
+    let main = rig.connection()
+    rig.transport.open()
+    for text in texts { rig.transport.receive(text) }
+    rig.transport.fail(closed)
+    #expect(main.log.take().last == .ended(UpstreamFailure(.closed, closed.detail + suffix, status: 1006)))
+  }
+  let rig = SocketIORig()
+  let main = rig.connection()
+  rig.transport.fail(closed)
+  #expect(main.log.take() == [.ended(closed)], "a transport that never opened tells its own stage")
 }

@@ -25,7 +25,8 @@ import Testing
       == ChannelFacts(
         link: connection.channel?.facts.link ?? "",
         transport: TransportFacts(name: "websocket", tlsVersion: nil, verified: true),
-        protocols: [("engineio", 4), ("socketio", 5)], sid: "socket", heartbeat: (.seconds(25), .seconds(20))))
+        protocols: [("engineio", 4), ("socketio", 5)], sid: "socket", heartbeat: (.seconds(25), .seconds(20)),
+        heartbeatAge: .zero))
 
   connection.close()
   #expect(rig.transport.takeSent() == ["41"])

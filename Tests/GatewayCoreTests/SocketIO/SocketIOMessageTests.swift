@@ -77,9 +77,12 @@ private func prepared(_ name: String, _ body: String, _ attachments: [[UInt8]] =
 @Test func messagesBeyondTheServersLimitAreRefused() {
   let text = prepared("a", #"["a"]"#)
   let binary = prepared("a", #"["a"]"#, [[UInt8](repeating: 0, count: 50), [UInt8](repeating: 0, count: 100)])
-  func problem(_ message: PreparedMessage, _ limit: Int?, _ revision: EngineIORevision) -> MessageProblem? {
+  func problem(
+    _ message: PreparedMessage, _ limit: Int?, _ revision: EngineIORevision, _ transport: TransportName = .websocket
+  ) -> MessageProblem? {
     SocketIOMessage.problem(
-      withSizeOf: message, namespace: [UInt8]("/x".utf8), ackDigits: 1, revision: revision, limit: limit)
+      withSizeOf: message, namespace: [UInt8]("/x".utf8), ackDigits: 1, revision: revision, transport: transport,
+      limit: limit)
   }
   #expect(problem(text, nil, .four) == nil)
   #expect(problem(text, 11, .four) == nil)
@@ -87,6 +90,12 @@ private func prepared(_ name: String, _ body: String, _ attachments: [[UInt8]] =
   #expect(problem(binary, 100, .four) == nil)
   #expect(problem(binary, 99, .four) == .tooLarge(limit: 99, size: 100))
   #expect(problem(binary, 100, .three) == .tooLarge(limit: 100, size: 101))
+  #expect(problem(text, 11, .four, .polling) == nil)
+  #expect(problem(binary, 137, .four, .polling) == nil)
+  #expect(problem(binary, 136, .four, .polling) == .tooLarge(limit: 136, size: 137), "b and base64")
+  #expect(problem(text, 15, .three, .polling) == nil)
+  #expect(problem(text, 14, .three, .polling) == .tooLarge(limit: 14, size: 15), "kind, two digits, 0xff")
+  #expect(problem(binary, 105, .three, .polling) == .tooLarge(limit: 105, size: 106))
 }
 
 @Test func packetsAreWrittenInTheWireForm() {

@@ -25,7 +25,7 @@ private func describe(_ text: String) -> String {
     case .connectError(let range): return result + " \(piece(range))"
     case .event(let name, let arguments): return result + " \(piece(name)) (\(piece(arguments)))"
     case .acknowledgement(let arguments): return result + " (\(piece(arguments)))"
-    case .tooDeep: return result + " too deep"
+    case .unreadable: return result + " too deep"
     }
   }
 }
@@ -148,7 +148,7 @@ private let malformed: [(String, SocketIOProblem)] = [
         #expect(name.upperBound <= cut.count && arguments.upperBound <= cut.count)
       case .acknowledgement(let range), .connectError(let range): #expect(range.upperBound <= cut.count)
       case .connect(let range), .disconnect(let range): #expect((range?.upperBound ?? 0) <= cut.count)
-      case .tooDeep: break
+      case .unreadable: break
       }
     }
   }

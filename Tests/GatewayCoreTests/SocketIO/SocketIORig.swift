@@ -24,6 +24,17 @@ final class FakeTransport: Transport {
     unread.append("<" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + ">")
   }
 
+  /// How often it was asked for a sign of life; whether it can be asked.
+  private(set) var probes = 0
+  var canProbe = true
+
+  func probe() -> Bool {
+    if canProbe { probes += 1 }
+    return canProbe
+  }
+
+  func answerProbe() { receiver?.transportAnsweredProbe() }
+
   func close() {
     isClosed = true
     receiver = nil
@@ -69,19 +80,41 @@ final class FakeTransportDialer: TransportDialer {
   func forgetTransports() { transports = [] }
 }
 
-/// Files by path; a path that is missing cannot be read. With `isHeldBack` the test decides when reading ends.
+/// Files by path, and what commands print, by program; one that is missing cannot be read. With `isHeldBack` the test
+/// decides when reading ends.
 final class FakeCredentials: CredentialReader {
-  var files: [String: String] = [:]
+  var files: [String: String] = [:] { didSet { version += 1 } }
+  /// What each run prints, in turn; the last one for ever.
+  var output: [String: [String]] = [:]
+  private var version: Int64 = 0
   var isHeldBack = false
   private var held: [() -> Void] = []
   private(set) var reads = 0
 
-  func read(file path: String, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
     reads += 1
     let finish = { [self] in
-      done(files[path].map { .success([UInt8]($0.utf8)) } ?? .failure(CredentialProblem("no such file")))
+      let text: String?
+      switch request.source {
+      case .file(let path), .credential(let path): text = files[path]
+      case .command(let words): text = nextOutput(of: words[0])
+      }
+      done(text.map { .success([UInt8]($0.utf8)) } ?? .failure(CredentialProblem("no such file")))
     }
     if isHeldBack { held.append(finish) } else { finish() }
+  }
+
+  func version(of source: SecretSource) -> SecretVersion? {
+    switch source {
+    case .file(let path), .credential(let path): files[path].map { _ in SecretVersion([version]) }
+    case .command: nil
+    }
+  }
+
+  private func nextOutput(of program: String) -> String? {
+    guard let texts = output[program], let first = texts.first else { return nil }
+    if texts.count > 1 { output[program]?.removeFirst() }
+    return first
   }
 
   func release() {
@@ -100,6 +133,7 @@ final class ChannelLog: UpstreamChannelOwner {
     case dropped(GapReason)
     /// `id(arguments)`
     case acknowledged(String)
+    case newCredentials
     case ended(UpstreamFailure)
   }
 
@@ -141,6 +175,8 @@ final class ChannelLog: UpstreamChannelOwner {
     note(.acknowledged("\(id)(\(text(arguments)))"))
   }
 
+  func channelHasNewCredentials(_ channel: any UpstreamChannel) { note(.newCredentials) }
+
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) { note(.ended(failure)) }
 }
 
@@ -150,6 +186,7 @@ final class SocketIORig {
   let timers: Timers
   let dialer = FakeTransportDialer()
   let credentials = FakeCredentials()
+  let requester = FakeRequester()
   let kind: SocketIOKind
 
   static let handshake = #"0{"sid":"engine","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000}"#
@@ -158,7 +195,8 @@ final class SocketIORig {
 
   init() {
     timers = Timers(time: time)
-    kind = SocketIOKind(dialer: dialer, credentials: credentials, timers: timers, time: time, random: FakeRandom())
+    kind = SocketIOKind(
+      dialer: dialer, requester: requester, credentials: credentials, timers: timers, time: time, random: FakeRandom())
   }
 
   /// One connection with its log and its present channel.
@@ -195,6 +233,7 @@ final class SocketIORig {
     _ change: (inout UpstreamSettings) -> Void = { _ in }
   ) -> UpstreamSpecification {
     var settings = UpstreamSettings()
+    settings.transports = [.websocket]
     change(&settings)
     return UpstreamSpecification(name: "chat", url: url, namespace: namespace, settings: settings, owner: owner)
   }

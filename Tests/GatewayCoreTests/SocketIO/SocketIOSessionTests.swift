@@ -11,6 +11,7 @@ private func session(_ events: Session.Event...) -> Session {
 }
 
 private let gone = UpstreamFailure(.closed, "gone")
+private let goneEarly = UpstreamFailure(.closed, "gone, before it accepted the namespace")
 private let timeout = UpstreamFailure(
   .timeout, "the server did not answer the request for the namespace in time")
 
@@ -42,7 +43,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
     [
       (.mainAccepted, [.arm, .sendConnect], .joining(asked: true)),
       (.linkReset, [.disarm], .waiting),
-      (.failed(gone), leave(false, gone), .left),
+      (.failed(gone), leave(false, goneEarly), .left),
       (.deadlinePassed, leave(false, timeout), .left),
       (.leave, leave(false), .left),
     ]
@@ -52,7 +53,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
     [
       (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
       (.linkReset, [.disarm], .waiting),
-      (.failed(gone), leave(false, gone), .left),
+      (.failed(gone), leave(false, goneEarly), .left),
       (.deadlinePassed, leave(true, timeout), .left),
       (.leave, leave(true), .left),
     ]
@@ -62,7 +63,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
     [
       (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
       (.linkReset, [.disarm], .waiting),
-      (.failed(gone), leave(false, gone), .left),
+      (.failed(gone), leave(false, goneEarly), .left),
       (.deadlinePassed, leave(false, timeout), .left),
       (.leave, leave(false), .left),
     ]

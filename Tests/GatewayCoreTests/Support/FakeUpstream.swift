@@ -8,6 +8,17 @@ final class FakeUpstream: UpstreamKind {
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
 
+  /// Who waits for new credentials.
+  private var waiting: (() -> Void)?
+
+  fileprivate func awaitNewCredentials(_ done: (() -> Void)?) { waiting = done }
+
+  func changeCredentials() {
+    let waiting = waiting
+    self.waiting = nil
+    waiting?()
+  }
+
   /// The newest attempt.
   var channel: FakeChannel { channels[channels.count - 1] }
 
@@ -24,6 +35,7 @@ final class FakeUpstream: UpstreamKind {
 
 final class FakeConnector: UpstreamConnector {
   let kind = "fake"
+  var hosts: [String] { [specification.url.host] }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
 
@@ -48,7 +60,10 @@ final class FakeConnector: UpstreamConnector {
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
 
+  func awaitNewCredentials(_ done: @escaping () -> Void) { upstream.awaitNewCredentials(done) }
+
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    upstream.awaitNewCredentials(nil)
     let channel = FakeChannel(owner: owner, specification: specification)
     upstream.add(channel)
     return channel
@@ -63,6 +78,7 @@ final class FakeChannel: UpstreamChannel {
   private(set) var written: [String] = []
   private(set) var answers: [String] = []
   private(set) var isClosed = false
+  private(set) var isFailed = false
   var unsentBytes = 0
   var isCongested = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
@@ -82,11 +98,25 @@ final class FakeChannel: UpstreamChannel {
 
   func forget(ack: UInt64) {}
   func close() { isClosed = true }
+  /// How often the gateway doubted that the server is still there.
+  private(set) var verifications = 0
+  func verify() { verifications += 1 }
+  /// Set: the next thing that is to be written finds the heartbeat overdue.
+  var isOverdue = false
+  func checkHeartbeat() {
+    guard isOverdue else { return }
+    isOverdue = false
+    fail(.heartbeat)
+  }
 
   // What the server does.
 
   func accept() { owner?.channelOpened(self) }
-  func fail(_ failure: UpstreamFailure) { owner?.channelEnded(self, failure) }
+  func renewCredentials() { owner?.channelHasNewCredentials(self) }
+  func fail(_ failure: UpstreamFailure) {
+    isFailed = true
+    owner?.channelEnded(self, failure)
+  }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
 
   func emit(_ name: String, _ arguments: String = "", ack: UInt64? = nil) {

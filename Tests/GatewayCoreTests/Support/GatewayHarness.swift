@@ -6,6 +6,7 @@ final class GatewayHarness {
   let random = FakeRandom()
   let timers: Timers
   let upstream = FakeUpstream()
+  let network = FakeNetwork()
   let loader = FakeLoader()
   let gateway: Gateway
   var facts: [GatewayFact] = []
@@ -22,6 +23,7 @@ final class GatewayHarness {
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
         time: time, timers: timers, random: random, urls: PlainURLReader(), kinds: [upstream], loader: loader,
+        network: network,
         residentBytes: { 4_096 }))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in

@@ -70,6 +70,30 @@ private let refusals: [(response: String, outcome: WebSocketUpgrade.Outcome)] = 
       UpstreamFailure(
         .http, "the server redirects to another place (HTTP 302 Found), which is not followed", status: 302))
   ),
+  (
+    "HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\nContent-Length: 6\r\n\r\n<html>",
+    failed(
+      UpstreamFailure(
+        .http,
+        "the server answered the WebSocket handshake with a web page (HTTP 200 OK): this is no Socket.IO server, or a "
+          + "login page or a captive portal stands before it", status: 200), "<html>")
+  ),
+  (
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",
+    failed(
+      UpstreamFailure(.http, "the server answered HTTP 400 Bad Request instead of opening a WebSocket", status: 400))
+  ),
+  (
+    "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n",
+    failed(UpstreamFailure(.http, "a proxy on the way wants a user and a password (HTTP 407 No)", status: 407))
+  ),
+  (
+    "HTTP/1.1 511 Login\r\nContent-Length: 0\r\n\r\n",
+    failed(
+      UpstreamFailure(
+        .http, "the network wants a login before it lets anything through (HTTP 511 Login): a captive portal",
+        status: 511))
+  ),
   ("SSH-2.0-OpenSSH_9.2\r\n", failed(UpstreamFailure(.http, "the server's answer is not HTTP"))),
   ("HTTP/1.1 abc\r\n\r\n", failed(UpstreamFailure(.http, "the server's answer is not HTTP"))),
   (
@@ -96,7 +120,12 @@ private let refusals: [(response: String, outcome: WebSocketUpgrade.Outcome)] = 
     agreement.replacing("\r\n\r\n", with: "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n"),
     failed(
       UpstreamFailure(
-        .protocolError, "the server chose a WebSocket extension or subprotocol that was not offered", status: 101))
+        .protocolError, "the server chose a WebSocket extension or a parameter that was not offered", status: 101))
+  ),
+  (
+    agreement.replacing("\r\n\r\n", with: "\r\nSec-WebSocket-Protocol: chat\r\n\r\n"),
+    failed(
+      UpstreamFailure(.protocolError, "the server chose a WebSocket subprotocol that was not offered", status: 101))
   ),
 ]
 
@@ -114,7 +143,7 @@ extension String {
   #expect(
     String(decoding: upgrade.requestBytes, as: UTF8.self)
       == "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: [::1]:8080\r\nUpgrade: websocket\r\n"
-      + "Connection: Upgrade\r\nSec-WebSocket-Key: abc\r\nSec-WebSocket-Version: 13\r\nUser-Agent: gatewayd\r\n"
+      + "Connection: Upgrade\r\nSec-WebSocket-Key: abc\r\nSec-WebSocket-Version: 13\r\nUser-Agent: gatewayd/\(GatewayVersion.current)\r\n"
       + "X-Team: a\r\n\r\n")
 }
 

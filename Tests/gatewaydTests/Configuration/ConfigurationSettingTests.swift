@@ -36,6 +36,8 @@ struct ConfigurationSettingTests {
     Change("limits.send_queue", "22") { $0.limits.sendQueue = 22 },
     Change("limits.send_queue_bytes", #""3GiB""#) { $0.limits.sendQueueBytes = 3 << 30 },
     Change("limits.connections", "23") { $0.limits.connections = 23 },
+    Change("limits.attempts", "24") { $0.limits.attempts = 24 },
+    Change("limits.attempts_burst", "25") { $0.limits.attemptsBurst = 25 },
     Change("limits.stop", #""500ms""#) { $0.limits.stop = .milliseconds(500) },
     Change("state.path", #""/srv/state""#) { $0.state.path = "/srv/state" },
     Change("outbox.entries", "24") { $0.outbox.entries = 24 },
@@ -57,15 +59,34 @@ struct ConfigurationSettingTests {
     Change("query", #"{ v = "2", a = "&" }"#) {
       $0.query = [QueryItem(name: "a", value: "&"), QueryItem(name: "v", value: "2")]
     },
+    Change("auth_timeout", #""2s""#) { $0.authTimeout = .seconds(2) },
+    Change("refresh.share", "25") { $0.refresh.share = 25 },
+    Change("refresh.least", #""31s""#) { $0.refresh.least = .seconds(31) },
+    Change("refresh.most", #""9m""#) { $0.refresh.most = .seconds(540) },
     Change("transports", #"["websocket"]"#) { $0.transports = [.websocket] },
+    Change("upgrade", "false") { $0.upgrade = false },
+    Change("proxy", #""http://user:word@proxy.example:3128""#) {
+      $0.proxy.choice = .server(
+        ProxyServer(kind: .http, host: "proxy.example", port: 3_128, user: "user", password: "word"))
+    },
+    Change("proxy_password_file", #""/etc/gatewayd/proxy""#) { $0.proxy.passwordFile = "/etc/gatewayd/proxy" },
+    Change("no_proxy", #"["example", "10.0.0.0/8"]"#) { $0.proxy.exceptions = ["example", "10.0.0.0/8"] },
+    Change("redirects", #""same-host""#) { $0.redirects = .sameHost },
     Change("keep", #""always""#) { $0.keep = .always },
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
     Change("ttl", #""2h""#) { $0.ttl = .seconds(7_200) },
     Change("flush", "12") { $0.flush = 12 },
     Change("handshake", #""11s""#) { $0.handshake = .seconds(11) },
+    Change("connect_timeout", #""12s""#) { $0.connectTimeout = .seconds(12) },
+    Change("probe_timeout", #""6s""#) { $0.probeTimeout = .seconds(6) },
+    Change("attachment_timeout", #""7s""#) { $0.attachmentTimeout = .seconds(7) },
+    Change("force_new", "true") { $0.forceNew = true },
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
+    Change("parser", #""msgpack""#) { $0.parser = .msgpack },
     Change("attachments", "11") { $0.attachments = 11 },
+    Change("compression.enabled", "false") { $0.compression.enabled = false },
+    Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },
     Change("tls.ca", #""/ca""#) { $0.tls.ca = "/ca" },
     Change("tls.cert", #""/cert", tls.key = "/key""#) {
@@ -78,11 +99,20 @@ struct ConfigurationSettingTests {
     },
     Change("tls.verify", "false") { $0.tls.verify = false },
     Change("tls.server_name", #""other.example""#) { $0.tls.serverName = "other.example" },
+    Change("tls.min_version", #""1.3""#) { $0.tls.minimum = .oneDotThree },
+    Change("tls.pins", #"["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="]"#) {
+      $0.tls.pins = ["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="]
+    },
+    Change("tls.key_password", #""word""#) { $0.tls.keyPassword = "word" },
+    Change("tls.key_password_file", #""/etc/gatewayd/word""#) { $0.tls.keyPasswordFile = "/etc/gatewayd/word" },
     Change("reconnect.base", #""2s""#) { $0.reconnect.base = .seconds(2) },
     Change("reconnect.cap", #""40s""#) { $0.reconnect.cap = .seconds(40) },
     Change("reconnect.stable", #""3s""#) { $0.reconnect.stable = .seconds(3) },
     Change("reconnect.refused_base", #""31s""#) { $0.reconnect.refusedBase = .seconds(31) },
     Change("reconnect.refused_cap", #""11m""#) { $0.reconnect.refusedCap = .seconds(660) },
+    Change("reconnect.enabled", "false") { $0.reconnect.enabled = false },
+    Change("reconnect.attempts", "9") { $0.reconnect.attempts = 9 },
+    Change("reconnect.rest", #""1m""#) { $0.reconnect.rest = .seconds(60) },
   ]
 
   static let secrets: [Change<UpstreamSettings>] = [
@@ -90,6 +120,21 @@ struct ConfigurationSettingTests {
       $0.auth = .inline(Array(#"{"b":"x\"","a":[1,2.5,-3.0,true],"c":{"d":{}}}"#.utf8))
     },
     Change("auth_file", #""/run/token""#) { $0.auth = .file("/run/token") },
+    Change("auth_credential", #""chat.token""#) { $0.auth = .external(.credential("chat.token")) },
+    Change("auth_command", #"["/bin/token", "-q", ""]"#) { $0.auth = .external(.command(["/bin/token", "-q", ""])) },
+    Change("headers", #"{ B = { command = ["pass", "chat"] }, A = { file = "/t", prefix = "Bearer " }, C = "c" }"#) {
+      $0.headers = [HTTPHeader(name: "C", value: "c")]
+      $0.headerSources = [
+        SecretMember(name: "B", source: .command(["pass", "chat"])),
+        SecretMember(name: "A", prefix: "Bearer ", source: .file("/t")),
+      ]
+    },
+    Change("query", #"{ z = { credential = "key" }, a = "1", y = { file = "/y" } }"#) {
+      $0.query = [QueryItem(name: "a", value: "1")]
+      $0.querySources = [
+        SecretMember(name: "y", source: .file("/y")), SecretMember(name: "z", source: .credential("key")),
+      ]
+    },
   ]
 
   @Test(arguments: tables)
@@ -123,7 +168,7 @@ struct ConfigurationSettingTests {
   @Test func everyDeclaredSettingIsTested() {
     let tables = Self.tables.map(\.name) + Self.upstreams.map { "defaults.\($0.name)" }
     #expect(Set(tables) == Set(ConfigurationSchema.tables.settings.map(\.name)))
-    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url", "auth_command"]
+    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url"]
     #expect(Set(upstreams) == Set(ConfigurationSchema.upstream.settings.map(\.name)))
   }
 }

@@ -9,6 +9,13 @@ struct ConfigurationUpstreamTests {
     BrokenConfiguration("[upstream]\na = 1", "g.toml:2: upstream.a must be a table, [upstream.NAME], not an integer"),
     BrokenConfiguration("upstream = [1]", "g.toml:1: upstream must be a table, not an array"),
     BrokenConfiguration("[upstream.a]\nurl = 1", "g.toml:2: upstream.a.url must be a URL, not an integer"),
+    BrokenConfiguration("[upstream.a]\nurl = []", "g.toml:2: upstream.a.url must be 1 to 8 URLs, not 0"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = [\"http://h/x\", \"http://i/y\"]",
+      "g.toml:2: upstream.a.url must have the same path, which is the namespace, in each of its URLs"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = [\"http://h\", \"ws://h:80/\"]",
+      "g.toml:2: upstream.a.url must not name the same URL twice"),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"chat\"",
       "g.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://chat"),
@@ -48,7 +55,7 @@ struct ConfigurationUpstreamTests {
       "headers = { sec-WebSocket-Key = \"x\" }", "headers.sec-WebSocket-Key is a header that the connection itself sets"
     ),
     broken("headers = { \"X Y\" = \"x\" }", "headers.X Y is not the name of a header"),
-    broken("headers = { X = 1 }", "headers.X must be a string, not an integer"),
+    broken("headers = { X = 1 }", "headers.X must be a string or a table, not an integer"),
     broken(
       "headers = { X = \"a\\r\\nY: b\" }",
       "headers.X must not hold a line break or another control character"),
@@ -56,15 +63,23 @@ struct ConfigurationUpstreamTests {
       "headers = { X = \"a\", x = \"b\" }", "headers.x is a header that stands here already in other letters"),
     broken("headers = [\"X: y\"]", "headers must be a table of headers, not an array"),
     broken("query = { sid = \"1\" }", "query.sid is a parameter that the connection itself sets"),
-    broken("query = { v = 2 }", "query.v must be a string, not an integer"),
+    broken("query = { v = 2 }", "query.v must be a string or a table, not an integer"),
     broken("query = { \"\" = \"2\" }", "query must not have a parameter without a name"),
-    broken(
-      "transports = [\"polling\"]",
-      #"transports must contain "websocket", because long-polling is not available in this version"#),
+    broken("upgrade = 1", "upgrade must be true or false, not an integer"),
     broken("transports = []", #"transports must be a list of "websocket", "polling", not an empty one"#),
     broken("transports = [\"websocket\", \"websocket\"]", #"transports must name "websocket" only once"#),
     broken("transports = [\"tcp\"]", #"transports must be one of "websocket", "polling", not "tcp""#),
     broken("transports = \"websocket\"", #"transports must be a list of "websocket", "polling", not a string"#),
+    broken(
+      "proxy = \"proxy:3128\"",
+      "proxy cannot be used: the proxy's URL has no scheme; write for example http://proxy.example:3128"),
+    broken(
+      "proxy = \"https://h\"",
+      "proxy cannot be used: the proxy's URL must begin with one of http://, socks5://, socks5h://"),
+    broken("proxy = 1", "proxy must be the URL of a proxy, or \"none\", not an integer"),
+    broken("no_proxy = \"h\"", "no_proxy must be a list of names, addresses and networks, or \"*\", not a string"),
+    broken(
+      "no_proxy = [\"a b\"]", "no_proxy must be a list of names, addresses and networks, or \"*\", not \"a b\""),
     broken("keep = \"never\"", #"keep must be one of "on-demand", "always", not "never""#),
     broken("attachments = 0", "attachments must be between 1 and 1000, not 0"),
   ]
@@ -74,7 +89,49 @@ struct ConfigurationUpstreamTests {
     broken("auth = { since = 1979-05-27 }", "auth must hold only what JSON can express, not a date"),
     broken("auth = { limit = inf }", "auth must hold only what JSON can express, not inf"),
     broken("auth_file = \"token\"", #"auth_file must be an absolute path of at most 4095 bytes, not "token""#),
-    broken("auth_command = [\"/bin/token\"]", "auth_command is not available in this version"),
+    broken("auth_command = []", "auth_command must begin with a program: an absolute path, or a name without /"),
+    broken(
+      "auth_command = [\"bin/token\"]", "auth_command must begin with a program: an absolute path, or a name without /"),
+    broken(
+      "auth_command = \"/bin/token\"",
+      "auth_command must be an array of strings: a program and its arguments, not a string"),
+    broken(
+      "auth_command = [\"/bin/token\", 1]",
+      "auth_command must be an array of strings: a program and its arguments, not an integer"),
+    broken("auth_command = [\"/bin/token\", \"a\\u0000\"]", "auth_command must not hold a zero byte"),
+    broken(
+      "auth_credential = \"../x\"",
+      #"auth_credential must be the name of a credential: 1 to 255 printable characters without /, not "../x""#),
+    broken(
+      "headers = { A = {} }",
+      "headers.A must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "headers = { A = { file = \"/a\", command = [\"b\"] } }",
+      "headers.A must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "query = { a = { path = \"/a\" } }",
+      "query.a must be a string, or a table with exactly one of file, credential and command and perhaps prefix"),
+    broken(
+      "headers = { A = { file = \"a\" } }", #"headers.A.file must be an absolute path of at most 4095 bytes, not "a""#),
+    broken(
+      "headers = { A = { file = \"/a\", prefix = \"x\\n\" } }",
+      "headers.A.prefix must not hold a line break or another control character"),
+    broken(
+      "headers = { A = { file = \"/a\" }, a = \"b\" }",
+      "headers.a is a header that stands here already in other letters"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h/?v=1&%45IO=3\"",
+      "g.toml:2: upstream.a cannot be used: the query parameter EIO is used by the connection itself"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://u:p@h\"\nheaders = { authorization = { file = \"/a\" } }",
+      "g.toml:2: upstream.a cannot be used: the URL has a user name and the configuration an Authorization header: only one of them can be sent"
+    ),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nauth_command = [\"a\"]\nauth_credential = \"b\"\nauth_file = \"/c\"",
+      "g.toml:5: upstream.a has auth_file, auth_credential and auth_command, but only one of them can be used"),
+    broken(
+      "refresh = { most = \"5s\" }",
+      #"refresh.least is "30s" and must not exceed upstream.a.refresh.most, which is "5s""#),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h\"\nauth = {}\nauth_file = \"/x\"",
       "g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used"),
@@ -83,6 +140,21 @@ struct ConfigurationUpstreamTests {
     broken(
       "tls = { cert = \"/c\", key = \"/etc/secret.key\" }",
       #"tls.key names "/etc/secret.key", which cannot be read: Permission denied"#),
+    broken(
+      "tls = { pins = [\"sha256//short=\"] }",
+      #"tls.pins must be a list of hashes such as "sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=", not "sha256//short=""#
+    ),
+    broken("tls = { min_version = \"1.1\" }", #"tls.min_version must be one of "1.2", "1.3", not "1.1""#),
+    broken("tls = { key_password = \"\" }", "tls.key_password must not be empty and must hold no zero byte"),
+    broken(
+      "tls = { key_password = \"a\", key_password_file = \"/b\" }",
+      "tls has both key_password and key_password_file, but only one of them can be used"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nproxy = \"http://h\"\nproxy_password_file = \"/x\"",
+      "g.toml:4: upstream.a.proxy_password_file needs a user in upstream.a.proxy"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nproxy = \"http://u:p@h\"\nproxy_password_file = \"/x\"",
+      "g.toml:4: upstream.a.proxy has a password already, so upstream.a.proxy_password_file cannot be used"),
     broken("tls = { ca = \"/etc\" }", #"tls.ca names "/etc", which cannot be read: Is a directory"#),
     broken("tls = { ca = \"ca.pem\" }", #"tls.ca must be an absolute path of at most 4095 bytes, not "ca.pem""#),
     broken(
@@ -106,6 +178,12 @@ struct ConfigurationUpstreamTests {
     #expect(problems(broken.text) == broken.problems)
   }
 
+  @Test func furtherURLsAreAlternativesInTheirOrder() throws {
+    let text = "[upstream.a]\nurl = [\"http://h/x\", \"https://i:8443/x\", \"http://[::1]/x\"]"
+    let upstream = try #require(try configure(text).get().upstreams["a"])
+    #expect(upstream.urls.map(\.redacted) == ["http://h/x", "https://i:8443/x", "http://[::1]/x"])
+  }
+
   @Test func noProblemShowsASecret() {
     let text = """
       [upstream.a]
@@ -114,6 +192,7 @@ struct ConfigurationUpstreamTests {
       auth_file = 5
       headers = { Authorization = "hunter2\\n", "X Y" = "hunter2" }
       query = { token = 5, sid = "hunter2" }
+      proxy = "http://user:hunter2@proxy:99999"
       """
     #expect(
       problems(text) == """
@@ -123,8 +202,9 @@ struct ConfigurationUpstreamTests {
         g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used
         g.toml:5: upstream.a.headers.Authorization must not hold a line break or another control character
         g.toml:5: upstream.a.headers.X Y is not the name of a header
-        g.toml:6: upstream.a.query.token must be a string, not an integer
+        g.toml:6: upstream.a.query.token must be a string or a table, not an integer
         g.toml:6: upstream.a.query.sid is a parameter that the connection itself sets
+        g.toml:7: upstream.a.proxy cannot be used: the port of the proxy's URL is not a number from 1 to 65535
         """)
   }
 

@@ -1,0 +1,68 @@
+/// Where a secret is read from, at each connect. Two upstreams with the same source have the same credentials, whatever
+/// is read; so this, and not what is read, is a part of a link's identity.
+public enum SecretSource: Hashable, Sendable {
+  /// An absolute path.
+  case file(String)
+  /// The name of a file in the folder of credentials that the service manager passes.
+  case credential(String)
+  /// A program and its arguments; its output is the secret. The arguments may be secrets too and are never shown.
+  case command([String])
+
+  /// Longest content, in bytes.
+  public static let sizeLimit = 64 << 10
+
+  /// The subject of a sentence about what was read.
+  var subject: String {
+    switch self {
+    case .file(let path): "the credential file \(path)"
+    case .credential(let name): "the credential \(name)"
+    case .command(let words): "what the command \(words.first ?? "") prints"
+    }
+  }
+
+  /// Each run may bring something new, and nothing but a run tells.
+  var isCommand: Bool {
+    switch self {
+    case .command: true
+    case .file, .credential: false
+    }
+  }
+}
+
+/// A header or query parameter whose value is read from elsewhere at each connect.
+public struct SecretMember: Hashable, Sendable {
+  public var name: String
+  /// Stands before what is read, such as `Bearer `.
+  public var prefix: String
+  public var source: SecretSource
+
+  public init(name: String, prefix: String = "", source: SecretSource) {
+    self.name = name
+    self.prefix = prefix
+    self.source = source
+  }
+}
+
+/// One reading of a secret, and for whom.
+public struct SecretRequest: Hashable, Sendable {
+  public var source: SecretSource
+  /// The configured name of the upstream; nil for an ad-hoc one, which has no such secrets today.
+  public var upstream: String?
+  /// Its URL without secrets.
+  public var url: String
+  /// How long a command may run.
+  public var timeLimit: Duration
+
+  public init(source: SecretSource, upstream: String?, url: String, timeLimit: Duration) {
+    self.source = source
+    self.upstream = upstream
+    self.url = url
+    self.timeLimit = timeLimit
+  }
+}
+
+/// What distinguishes the present content of a file from an earlier one without reading it. Opaque.
+public struct SecretVersion: Hashable, Sendable {
+  private let marks: [Int64]
+  public init(_ marks: [Int64]) { self.marks = marks }
+}

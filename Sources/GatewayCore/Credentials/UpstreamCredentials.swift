@@ -1,0 +1,102 @@
+/// The credentials of one connection: reads all of them for each attempt, and remembers how far the files had changed
+/// when it did.
+final class UpstreamCredentials {
+  private let auth: AuthSource
+  private let headers: [SecretMember]
+  private let query: [SecretMember]
+  private let readings: SharedReadings
+  private let request: (SecretSource) -> SecretRequest
+  /// Of the last reading, for every source that is a file.
+  private var versions: [SecretSource: SecretVersion?] = [:]
+
+  init(_ specification: UpstreamSpecification, readings: SharedReadings) {
+    let settings = specification.settings
+    auth = settings.auth
+    headers = settings.headerSources
+    query = settings.querySources
+    self.readings = readings
+    let (name, url, limit) = (specification.name, specification.url.redacted, settings.authTimeout)
+    request = { SecretRequest(source: $0, upstream: name, url: url, timeLimit: limit) }
+  }
+
+  /// Whether reading again can bring something else: nothing that is written into the configuration can.
+  var isRefreshable: Bool { !sources.isEmpty }
+  /// The same for the payload of CONNECT alone.
+  var payloadIsRefreshable: Bool { payloadSource != nil }
+  /// The same for what the HTTP request carries alone.
+  var requestIsRefreshable: Bool { !headers.isEmpty || !query.isEmpty }
+  /// Whether a command takes part, each run of which counts as new.
+  var hasCommand: Bool { sources.contains(where: \.isCommand) }
+
+  /// Whether a file takes part, whose changes can be seen from outside.
+  var hasFile: Bool { sources.contains { !$0.isCommand } }
+
+  private var payloadSource: SecretSource? {
+    guard case .external(let source) = auth else { return nil }
+    return source
+  }
+
+  private var sources: [SecretSource] { [payloadSource].compactMap { $0 } + (headers + query).map(\.source) }
+
+  /// Calls back exactly once, possibly before it returns, with everything of this moment or with the first problem.
+  func read(_ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void) {
+    for source in sources { versions[source] = readings.version(of: source) }
+    let reading = Reading(awaited: 1 + headers.count + query.count, done)
+    readPayload(reading)
+    for (index, member) in headers.enumerated() {
+      read(member, reading) { $0.headers[index] = HTTPHeader(name: member.name, value: $1) }
+    }
+    for (index, member) in query.enumerated() {
+      read(member, reading) { $0.query[index] = QueryItem(name: member.name, value: $1) }
+    }
+  }
+
+  /// Whether a file is another one than at the last reading.
+  var haveChanged: Bool {
+    versions.contains { source, version in readings.version(of: source) != version }
+  }
+
+  private func readPayload(_ reading: Reading) {
+    reading.secrets.headers = headers.map { HTTPHeader(name: $0.name, value: "") }
+    reading.secrets.query = query.map { QueryItem(name: $0.name, value: "") }
+    switch auth {
+    case .none: reading.finish { _ in }
+    case .inline(let payload): reading.finish { $0.payload = payload }
+    case .external(let source):
+      readings.read(request(source)) { content in
+        reading.finish { (secrets) throws(CredentialProblem) in
+          secrets.payload = try SocketIOCredentials.payload(from: content.get(), of: source)
+        }
+      }
+    }
+  }
+
+  private func read(
+    _ member: SecretMember, _ reading: Reading, _ store: @escaping (inout ConnectSecrets, String) -> Void
+  ) {
+    readings.read(request(member.source)) { content in
+      reading.finish { (secrets) throws(CredentialProblem) in
+        store(&secrets, member.prefix + (try SecretText.value(from: content.get(), of: member.source)))
+      }
+    }
+  }
+
+  /// Gathers the parts of one reading.
+  private final class Reading {
+    var secrets = ConnectSecrets()
+    private var awaited: Int
+    private var problem: CredentialProblem?
+    private let done: (Result<ConnectSecrets, CredentialProblem>) -> Void
+
+    init(awaited: Int, _ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void) {
+      self.awaited = awaited
+      self.done = done
+    }
+
+    func finish(_ part: (inout ConnectSecrets) throws(CredentialProblem) -> Void) {
+      do throws(CredentialProblem) { try part(&secrets) } catch { problem = problem ?? error }
+      awaited -= 1
+      if awaited == 0 { done(problem.map { .failure($0) } ?? .success(secrets)) }
+    }
+  }
+}

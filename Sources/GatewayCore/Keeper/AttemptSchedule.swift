@@ -1,0 +1,90 @@
+/// When one connection may be tried next, and how often it was: what its failures, the wishes of its users, the words of
+/// its server and the machine's budget come to. The keeper reads it as part of a `Health`.
+struct AttemptSchedule: Equatable, Sendable {
+  private(set) var backoff: Backoff
+  /// Attempts started so far. Each has its number, so that its traces in `status` and in the log can be told apart.
+  private(set) var generation: UInt64 = 0
+  /// When the back-off allows the next attempt; nil before the first failure and after going down on purpose.
+  private var nextAttempt: MonotonicInstant?
+  /// The server itself asked not to be tried earlier.
+  private var notBefore: MonotonicInstant?
+  /// When the machine's budget allows the attempt that is due; nil until it was asked.
+  private var turn: MonotonicInstant?
+  private var lastAttempt: MonotonicInstant?
+  /// When the current channel opened; nil while there is none.
+  private var openedAt: MonotonicInstant?
+  private var urgency = Urgency.none
+
+  init(settings: ReconnectSettings) { backoff = Backoff(settings: settings) }
+
+  /// Somebody does not want to wait.
+  mutating func hasten(_ urgency: Urgency) { self.urgency = max(self.urgency, urgency) }
+
+  /// Whether the attempt that the keeper wants may start now. Asks the budget once per attempt; an order does not wait
+  /// for it, but counts.
+  mutating func mayStart(at now: MonotonicInstant, _ budget: AttemptBudget) -> Bool {
+    let turn = turn ?? budget.takeTurn(at: now)
+    self.turn = turn
+    return turn <= now || urgency == .order
+  }
+
+  /// An administrator is about to start one: it does not wait for the budget, but counts.
+  mutating func ordered(at now: MonotonicInstant, _ budget: AttemptBudget) {
+    turn = turn ?? budget.takeTurn(at: now)
+  }
+
+  /// An attempt starts.
+  mutating func started(at now: MonotonicInstant) {
+    generation += 1
+    lastAttempt = now
+    nextAttempt = nil
+    notBefore = nil
+    turn = nil
+    urgency = .none
+  }
+
+  /// It succeeded.
+  mutating func opened(at now: MonotonicInstant) {
+    openedAt = now
+    urgency = .none
+  }
+
+  /// It failed, or the link was lost later. `fraction` is a random number in 0 ..< 1.
+  mutating func failed(_ failure: UpstreamFailure, at now: MonotonicInstant, fraction: Double) {
+    switch failure.reason {
+    case .idle, .requested, .draining, .offline:
+      endedOnPurpose(at: now)
+    case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
+      .tooLarge, .auth:
+      let lasted = openedAt.map { now - $0 }
+      openedAt = nil
+      nextAttempt =
+        now
+        + backoff.failed(
+          failure.reason, status: failure.status, lasted: lasted, fraction: fraction)
+      notBefore = failure.retryAfter.map { now + min($0, backoff.settings.longestRetryAfter) }
+    }
+  }
+
+  /// The connection was closed by us: a stable one forgets the failures before it.
+  mutating func endedOnPurpose(at now: MonotonicInstant) {
+    backoff.ended(lasted: openedAt.map { now - $0 })
+    openedAt = nil
+    nextAttempt = nil
+    notBefore = nil
+  }
+
+  /// Begins anew with other settings; who was urgent still is.
+  mutating func adopt(_ settings: ReconnectSettings) { backoff = Backoff(settings: settings) }
+
+  /// Tells the keeper.
+  func describe(to health: inout Health) {
+    health.attempts = backoff.attempts
+    health.lastAttemptAt = lastAttempt
+    health.nextAttemptAt = nextAttempt
+    health.notBefore = notBefore
+    health.turnAt = turn
+    health.isResting = backoff.isResting
+    health.urgency = urgency
+  }
+}

@@ -1,0 +1,178 @@
+/// Writes MessagePack values as JSON text in the local form, in which binary is `{"$bin":"<base64>"}`.
+///
+/// Integers keep all their digits. Floats become the shortest text that reads back the same; NaN and the infinities
+/// become `null`, as JavaScript writes them. Integer keys become strings. Timestamps and dates become strings in ISO
+/// 8601. Other keys, other extensions and text that is not UTF-8 cannot be shown.
+struct MsgpackText: ~Copyable {
+  /// What was written so far.
+  private(set) var output: [UInt8] = []
+  private var binaries = 0
+  private let binaryLimit: Int
+  private let byteLimit: Int
+
+  /// `binaryLimit`: most binary values; `byteLimit`: most bytes of text, passed by one value at most.
+  init(reserving capacity: Int, binaryLimit: Int, byteLimit: Int) {
+    output.reserveCapacity(capacity)
+    self.binaryLimit = binaryLimit
+    self.byteLimit = byteLimit
+  }
+
+  var count: Int { output.count }
+
+  /// Gives up the text.
+  consuming func finish() -> [UInt8] { output }
+
+  mutating func append(_ byte: UInt8) { output.append(byte) }
+
+  /// Bytes that are to be UTF-8, without quotes.
+  mutating func append(bare range: Range<Int>, of bytes: RawSpan) throws(MsgpackProblem) {
+    guard Self.isUTF8(bytes.extracting(range)) else { throw .undecodable }
+    output.append(bytes.extracting(range))
+  }
+
+  /// Appends the value at `at` and leaves `at` behind it. `depth` is the number of levels that it may have.
+  mutating func append(_ bytes: RawSpan, _ at: inout Int, depth: Int) throws(MsgpackProblem) {
+    guard output.count <= byteLimit else { throw .tooLarge }
+    switch try MsgpackScanner.next(bytes, &at) {
+    case .null: output.append("null")
+    case .bool(let value): output.append(value ? "true" : "false" as StaticString)
+    case .integer(let value): output.append(decimal: value)
+    case .unsigned(let value): output.append(decimal: value)
+    case .float(let value):
+      if value.isFinite { output.append(contentsOf: value.description.utf8) } else { output.append("null") }
+    case .string(let range): try append(string: bytes.extracting(range))
+    case .binary(let range): try append(binary: bytes.extracting(range))
+    case .array(let count):
+      guard depth > 0 else { throw .undecodable }
+      try append(elements: count, bytes, &at, depth: depth - 1)
+    case .map(let count):
+      guard depth > 0 else { throw .undecodable }
+      try append(members: count, bytes, &at, depth: depth - 1)
+    case .extended(let type, let range, let isFixed):
+      try append(extended: type, bytes.extracting(range), isFixed: isFixed)
+    }
+  }
+
+  // MARK: - Containers
+
+  private mutating func append(
+    elements count: Int, _ bytes: RawSpan, _ at: inout Int, depth: Int
+  ) throws(MsgpackProblem) {
+    output.append(UInt8(ascii: "["))
+    for index in 0..<count {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      try append(bytes, &at, depth: depth)
+    }
+    output.append(UInt8(ascii: "]"))
+  }
+
+  private mutating func append(
+    members count: Int, _ bytes: RawSpan, _ at: inout Int, depth: Int
+  ) throws(MsgpackProblem) {
+    let isMarked = count > 0 ? try Self.looksLocal(bytes, at, count) : false
+    output.append(UInt8(ascii: "{"))
+    for index in 0..<count {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      try append(key: try MsgpackScanner.next(bytes, &at), bytes, isMarked: isMarked)
+      output.append(UInt8(ascii: ":"))
+      try append(bytes, &at, depth: depth)
+    }
+    output.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func append(
+    key: MsgpackScanner.Item, _ bytes: RawSpan, isMarked: Bool
+  ) throws(MsgpackProblem) {
+    switch key {
+    case .string(let range):
+      try append(string: bytes.extracting(range), prefix: isMarked ? UInt8(ascii: "$") : nil)
+    case .integer(let value):
+      output.append(UInt8(ascii: "\""))
+      output.append(decimal: value)
+      output.append(UInt8(ascii: "\""))
+    case .unsigned(let value):
+      output.append(UInt8(ascii: "\""))
+      output.append(decimal: value)
+      output.append(UInt8(ascii: "\""))
+    case .null, .bool, .float, .binary, .array, .map, .extended: throw .undecodable
+    }
+  }
+
+  /// Whether the one key of a map, which may be repeated, would have a meaning in the local form.
+  private static func looksLocal(_ bytes: RawSpan, _ start: Int, _ count: Int) throws(MsgpackProblem) -> Bool {
+    var at = start
+    guard case .string(let first) = try MsgpackScanner.next(bytes, &at), isMark(bytes.extracting(first)) else {
+      return false
+    }
+    for _ in 1..<count {
+      try MsgpackScanner.skip(bytes, &at)
+      guard case .string(let key) = try MsgpackScanner.next(bytes, &at), key.count == first.count,
+        isMark(bytes.extracting(key))
+      else { return false }
+    }
+    return true
+  }
+
+  /// `^\$+bin$`.
+  private static func isMark(_ key: RawSpan) -> Bool {
+    let dollars = key.byteCount - 3
+    guard dollars > 0, JSONScanner.bytesEqual(key, dollars, "bin") else { return false }
+    return (0..<dollars).allSatisfy { JSONScanner.byte(key, $0) == UInt8(ascii: "$") }
+  }
+
+  // MARK: - Leaves
+
+  private mutating func append(string: RawSpan, prefix: UInt8? = nil) throws(MsgpackProblem) {
+    guard Self.isUTF8(string) else { throw .undecodable }
+    output.append(UInt8(ascii: "\""))
+    if let prefix { output.append(prefix) }
+    string.withUnsafeBytes { bytes in
+      bytes.withMemoryRebound(to: UInt8.self) { output.append(escaping: $0) }
+    }
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private static func isUTF8(_ bytes: RawSpan) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
+    }
+  }
+
+  private mutating func append(binary: RawSpan) throws(MsgpackProblem) {
+    binaries += 1
+    guard binaries <= binaryLimit else { throw .tooManyBinaries(limit: binaryLimit) }
+    output.append(#"{"$bin":""#)
+    Base64.encode(binary, into: &output)
+    output.append(#""}"#)
+  }
+
+  /// Type -1 is the specification's own timestamp. Type 0 is what the reference client's encoder writes for values
+  /// that JavaScript alone has: one byte for `undefined`, a fixed length of eight for a date, any other form for an
+  /// `ArrayBuffer`.
+  private mutating func append(extended type: Int8, _ data: RawSpan, isFixed: Bool) throws(MsgpackProblem) {
+    switch (type, data.byteCount, isFixed) {
+    case (0, 1, true): output.append("null")
+    case (0, 8, true): try append(instant: ISOInstant(milliseconds: Int64(bitPattern: Self.number(data, 0..<8))))
+    case (0, _, false): try append(binary: data)
+    case (-1, 4, true): try append(instant: ISOInstant(seconds: Int64(Self.number(data, 0..<4))))
+    case (-1, 8, true):
+      let number = Self.number(data, 0..<8)
+      try append(instant: ISOInstant(seconds: Int64(number & 0x3_ffff_ffff), nanoseconds: Int(number >> 34)))
+    case (-1, 12, false):
+      let seconds = Int64(bitPattern: Self.number(data, 4..<12))
+      try append(instant: ISOInstant(seconds: seconds, nanoseconds: Int(Self.number(data, 0..<4))))
+    default: throw .undecodable
+    }
+  }
+
+  private mutating func append(instant: ISOInstant?) throws(MsgpackProblem) {
+    guard let instant else { throw .undecodable }
+    output.append(UInt8(ascii: "\""))
+    output.append(contentsOf: instant.text.utf8)
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private static func number(_ data: RawSpan, _ range: Range<Int>) -> UInt64 {
+    range.reduce(0) { $0 << 8 | UInt64(JSONScanner.byte(data, $1)) }
+  }
+}

@@ -1,0 +1,245 @@
+/// Engine.IO over HTTP requests: a GET that the server answers when it has something to say, and POSTs. At any time there
+/// is at most one of each, because servers end a session over a second. Engine.IO protocol, section "HTTP long-polling".
+final class PollingTransport: Transport {
+  private enum Phase: Equatable {
+    /// The first GET is under way. May become `open` or `over`.
+    case opening
+    /// Packets flow. May become `leaving` or `over`.
+    case open
+    /// The receiver has gone; what waits is still sent, and the goodbye. May become `over`.
+    case leaving
+    /// Nothing is held any more.
+    case over
+  }
+
+  /// How long a goodbye may take.
+  static let farewellLimit: Duration = .seconds(1)
+
+  private let requests: LinkRequests
+  private let requester: any HTTPRequester
+  private let timers: Timers
+  private weak var receiver: (any TransportReceiver)?
+  private var phase = Phase.opening
+  /// What was asked for, and then what the server answered in.
+  private(set) var revision: EngineIORevision
+  /// Once it has come.
+  private(set) var handshake: EngineIOHandshake?
+  private var get: (any HTTPExchange)?
+  private var post: (any HTTPExchange)?
+  private var outbox = PollingOutbox()
+  /// Content of the POST that is under way, in bytes.
+  private var postedBytes = 0
+  private var flushTimer: Timers.ID?
+  private var farewellTimer: Timers.ID?
+  private var isPaused = false
+  /// Nobody is there any more who would hear a goodbye.
+  private var serverHasLeft = false
+  /// Called once, when it is paused and neither a GET nor a POST is under way.
+  private var onQuiet: (() -> Void)?
+
+  init(
+    revision: EngineIORevision, requests: LinkRequests, requester: any HTTPRequester, timers: Timers,
+    receiver: any TransportReceiver
+  ) {
+    self.revision = revision
+    self.requests = requests
+    self.requester = requester
+    self.timers = timers
+    self.receiver = receiver
+  }
+
+  /// Starts the handshake; nobody is called back from here.
+  func start() { startGet(answerLimit: requests.key.phaseLimit) }
+
+  // MARK: - Transport
+
+  var unsentBytes: Int { outbox.byteCount + postedBytes }
+  var isCongested: Bool { post != nil || isPaused }
+
+  func send(text: RawSpan) { send(text, isBinary: false) }
+  func send(binary: RawSpan) { send(binary, isBinary: true) }
+
+  /// Packets of one turn leave together at the beginning of the next one.
+  private func send(_ span: RawSpan, isBinary: Bool) {
+    guard phase == .open else { return }
+    outbox.append(PollingOutbox.Packet(isBinary: isBinary, bytes: span.withUnsafeBytes { [UInt8]($0) }))
+    guard flushTimer == nil, post == nil, !isPaused else { return }
+    flushTimer = timers.after(.zero) { [weak self] in
+      self?.flushTimer = nil
+      self?.flush()
+    }
+  }
+
+  func close() {
+    receiver = nil
+    onQuiet = nil
+    guard phase == .open, handshake != nil, !serverHasLeft else {
+      if phase != .leaving { release() }
+      return
+    }
+    phase = .leaving
+    isPaused = false
+    outbox.append(PollingOutbox.Packet(isBinary: false, bytes: [UInt8(ascii: "1")]))
+    farewellTimer = timers.after(Self.farewellLimit) { [self] in release() }
+    flush()
+  }
+
+  // MARK: - For the upgrade
+
+  /// Starts no further request, and calls back once, when those under way have ended; possibly before it returns.
+  func pause(_ onQuiet: @escaping () -> Void) {
+    isPaused = true
+    self.onQuiet = onQuiet
+    checkQuiet()
+  }
+
+  /// Goes on as if there had been no pause.
+  func resume() {
+    isPaused = false
+    onQuiet = nil
+    poll()
+    flush()
+  }
+
+  /// Lets go of everything without a goodbye, and returns what was not sent: the session goes on elsewhere.
+  func handOver() -> [PollingOutbox.Packet] {
+    let unsent = outbox.takeAll()
+    receiver = nil
+    release()
+    return unsent
+  }
+
+  private func checkQuiet() {
+    guard isPaused, get == nil, post == nil, let body = onQuiet else { return }
+    onQuiet = nil
+    body()
+  }
+
+  // MARK: - GET
+
+  private func poll() {
+    guard phase == .open, !isPaused, get == nil, let handshake else { return }
+    startGet(answerLimit: handshake.pingInterval + handshake.pingTimeout)
+  }
+
+  private func startGet(answerLimit: Duration) {
+    let request = HTTPRequest(
+      requests.request(.polling, revision, sid: handshake?.sid), answerLimit: answerLimit)
+    get = requester.start(request) { [weak self] in self?.polled($0) }
+  }
+
+  private func polled(_ result: Result<HTTPResponse, UpstreamFailure>) {
+    get = nil
+    guard phase != .leaving else { return }
+    switch result {
+    case .failure(let failure): fail(TransportFailure(Self.explain(failure, isOpening: handshake == nil)))
+    case .success(let response):
+      requests.heard(response.headers)
+      if phase == .opening { open(response) } else { receive(response) }
+    }
+    poll()
+    checkQuiet()
+  }
+
+  private func open(_ response: HTTPResponse) {
+    guard response.status == 200 else { return fail(PollingRefusal.opening(response)) }
+    guard let form = PayloadForm(opening: response.body, contentType: Self.contentType(response)) else {
+      return fail(PollingRefusal.foreign(response))
+    }
+    phase = .open
+    revision = form.revision
+    let request = requests.key
+    receiver?.transportOpened(
+      TransportFacts(
+        name: TransportName.polling.rawValue, tlsVersion: response.tlsVersion,
+        verified: !request.endpoint.secure || request.verifiesCertificates, proxy: response.proxy), headers: response.headers)
+    receiver?.transportNoticed(.revision(form.revision))
+    deliver(response.body, form)
+  }
+
+  private func receive(_ response: HTTPResponse) {
+    if let failure = PollingRefusal.later(response) { return fail(failure) }
+    deliver(
+      response.body, PayloadForm(body: response.body, contentType: Self.contentType(response), revision: revision))
+  }
+
+  private func deliver(_ body: [UInt8], _ form: PayloadForm) {
+    var reader = PayloadReader(form: form, sizeLimit: requests.key.packetLimit)
+    do throws(PayloadProblem) {
+      while phase == .open, let packet = try reader.next(in: body) { deliver(packet, body) }
+    } catch { fail(TransportFailure(error.failure)) }
+  }
+
+  private func deliver(_ packet: PayloadReader.Packet, _ body: [UInt8]) {
+    let span = body.span.bytes.extracting(packet.range)
+    guard !packet.isBinary else { receiver?.transportReceived(binary: span); return }
+    switch body[packet.range.lowerBound] {
+    case UInt8(ascii: "0") where handshake == nil:
+      handshake = try? EngineIOHandshake(parsing: body.span.bytes.extracting(packet.range.dropFirst()))
+    case UInt8(ascii: "1"): serverHasLeft = true
+    default: break
+    }
+    receiver?.transportReceived(text: span)
+  }
+
+  private static func contentType(_ response: HTTPResponse) -> String? {
+    response.headers.first { $0.name == "content-type" }?.value
+  }
+
+  // MARK: - POST
+
+  private func flush() {
+    guard phase == .open || phase == .leaving, !isPaused, post == nil, let handshake else { return }
+    let unsent = outbox.byteCount
+    guard let body = outbox.takeBatch(revision, sizeLimit: handshake.maxPayload ?? revision.usualPayloadLimit) else {
+      if phase == .leaving { release() }
+      return
+    }
+    postedBytes = unsent - outbox.byteCount
+    let request = HTTPRequest(
+      requests.request(.polling, revision, sid: handshake.sid), body: body,
+      contentType: PollingOutbox.contentType(revision), answerLimit: handshake.pingInterval + handshake.pingTimeout)
+    post = requester.start(request) { [weak self] in self?.posted($0) }
+  }
+
+  private func posted(_ result: Result<HTTPResponse, UpstreamFailure>) {
+    post = nil
+    postedBytes = 0
+    switch result {
+    case .failure(let failure): fail(TransportFailure(failure))
+    case .success(let response):
+      requests.heard(response.headers)
+      if let failure = PollingRefusal.later(response) { fail(failure) }
+    }
+    flush()
+    checkQuiet()
+  }
+
+  // MARK: - The end
+
+  /// A poll that nobody answers for so long is what a heartbeat that stays away is on other transports.
+  private static func explain(_ failure: UpstreamFailure, isOpening: Bool) -> UpstreamFailure {
+    guard failure.reason == .timeout, !isOpening else { return failure }
+    return UpstreamFailure(.heartbeat, "the server fell silent: it left a poll without an answer")
+  }
+
+  private func fail(_ failure: TransportFailure) {
+    let receiver = receiver
+    release()
+    receiver?.transportClosed(failure)
+  }
+
+  private func release() {
+    phase = .over
+    receiver = nil
+    onQuiet = nil
+    timers.cancel(flushTimer)
+    timers.cancel(farewellTimer)
+    get?.cancel()
+    post?.cancel()
+    get = nil
+    post = nil
+    outbox.removeAll()
+    postedBytes = 0
+  }
+}

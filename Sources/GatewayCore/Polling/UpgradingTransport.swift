@@ -1,0 +1,173 @@
+/// A transport that begins with long-polling and goes on as a WebSocket where the server has one: performs what
+/// `TransportUpgrade` asks for. Above it nobody notices but by `TransportNotice.switched`.
+final class UpgradingTransport: Transport {
+  private let requests: LinkRequests
+  private let timers: Timers
+  /// Nil: it stays with polling.
+  private let webSockets: (any TransportDialer)?
+  private weak var receiver: (any TransportReceiver)?
+  private var upgrade = TransportUpgrade()
+  private var polling: PollingTransport?
+  private var webSocket: (any Transport)?
+  private var webSocketFacts: TransportFacts?
+  private var probeListener: Probe?
+  private var deadline: Timers.ID?
+
+  init(
+    requests: LinkRequests, timers: Timers, webSockets: (any TransportDialer)?, receiver: any TransportReceiver
+  ) {
+    self.requests = requests
+    self.timers = timers
+    self.webSockets = webSockets
+    self.receiver = receiver
+  }
+
+  /// Starts the handshake; nobody is called back from here.
+  func start(_ revision: EngineIORevision, _ requester: any HTTPRequester) {
+    let polling = PollingTransport(
+      revision: revision, requests: requests, requester: requester, timers: timers, receiver: self)
+    self.polling = polling
+    polling.start()
+  }
+
+  // MARK: - Transport
+
+  /// Where what is sent now goes to.
+  private var carrier: (any Transport)? { polling ?? webSocket }
+
+  var unsentBytes: Int { carrier?.unsentBytes ?? 0 }
+  var isCongested: Bool { carrier?.isCongested ?? false }
+  func send(text: RawSpan) { carrier?.send(text: text) }
+  func send(binary: RawSpan) { carrier?.send(binary: binary) }
+  func send(text: RawSpan, compress: Bool) { carrier?.send(text: text, compress: compress) }
+  func send(binary: RawSpan, compress: Bool) { carrier?.send(binary: binary, compress: compress) }
+  func probe() -> Bool { carrier?.probe() ?? false }
+
+  func close() {
+    receiver = nil
+    let carrier = carrier
+    let isUpgraded = upgrade.state == .upgraded
+    perform(upgrade.handle(.ended))
+    polling = nil
+    if isUpgraded { webSocket = nil }
+    carrier?.close()
+  }
+
+  // MARK: - The WebSocket
+
+  /// Hears of the WebSocket; polling speaks to the transport itself.
+  private final class Probe: TransportReceiver {
+    weak var owner: UpgradingTransport?
+    init(_ owner: UpgradingTransport) { self.owner = owner }
+
+    func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
+      owner?.requests.heard(headers)
+      owner?.webSocketFacts = facts
+      owner?.handle(.probeOpened)
+    }
+    func transportReceived(text: RawSpan) { owner?.webSocketReceived(text: text) }
+    func transportReceived(binary: RawSpan) { owner?.webSocketReceived(binary: binary) }
+    func transportAnsweredProbe() { owner?.receiver?.transportAnsweredProbe() }
+    func transportClosed(_ failure: TransportFailure) { owner?.webSocketClosed(failure) }
+  }
+
+  private static let question = [UInt8]("2probe".utf8)
+  private static let answer = [UInt8]("3probe".utf8)
+  private static let upgradePacket = [UInt8(ascii: "5")]
+
+  private func webSocketReceived(text: RawSpan) {
+    guard upgrade.state != .upgraded else { receiver?.transportReceived(text: text); return }
+    let isAnswer = text.withUnsafeBytes { $0.elementsEqual(Self.answer) }
+    handle(isAnswer ? .probeAnswered : .probeMisspoke)
+  }
+
+  private func webSocketReceived(binary: RawSpan) {
+    guard upgrade.state != .upgraded else { receiver?.transportReceived(binary: binary); return }
+    handle(.probeMisspoke)
+  }
+
+  private func webSocketClosed(_ failure: TransportFailure) {
+    webSocket = nil
+    guard upgrade.state == .upgraded else {
+      requests.heard(failure.headers)
+      return handle(.probeLost)
+    }
+    perform(upgrade.handle(.ended))
+    let receiver = receiver
+    self.receiver = nil
+    receiver?.transportClosed(failure)
+  }
+
+  // MARK: - What the upgrade asks for
+
+  private func handle(_ event: TransportUpgrade.Event) { perform(upgrade.handle(event)) }
+
+  private func perform(_ actions: [TransportUpgrade.Action]) {
+    for action in actions {
+      switch action {
+      case .dial: dial()
+      case .arm:
+        deadline = timers.after(requests.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+      case .disarm:
+        timers.cancel(deadline)
+        deadline = nil
+      case .ask: webSocket?.send(text: Self.question.span.bytes)
+      case .pause: polling?.pause { [weak self] in self?.handle(.pollingRests) }
+      case .switchOver: switchOver()
+      case .discardProbe:
+        let webSocket = webSocket
+        self.webSocket = nil
+        probeListener = nil
+        webSocket?.close()
+      case .resume: polling?.resume()
+      }
+    }
+  }
+
+  private func dial() {
+    guard let polling, let sid = polling.handshake?.sid, let webSockets else { return }
+    let probe = Probe(self)
+    probeListener = probe
+    webSocket = webSockets.dial(requests.request(.websocket, polling.revision, sid: sid), receiver: probe)
+  }
+
+  private func switchOver() {
+    guard let polling, let webSocket else { return }
+    self.polling = nil
+    let unsent = polling.handOver()
+    webSocket.send(text: Self.upgradePacket.span.bytes)
+    for packet in unsent {
+      if packet.isBinary {
+        webSocket.send(binary: packet.bytes.span.bytes)
+      } else {
+        webSocket.send(text: packet.bytes.span.bytes)
+      }
+    }
+    if let webSocketFacts { receiver?.transportNoticed(.switched(webSocketFacts)) }
+  }
+}
+
+/// What comes by polling.
+extension UpgradingTransport: TransportReceiver {
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
+    receiver?.transportOpened(facts, headers: headers)
+  }
+
+  func transportNoticed(_ notice: TransportNotice) { receiver?.transportNoticed(notice) }
+
+  func transportReceived(text: RawSpan) {
+    receiver?.transportReceived(text: text)
+    guard upgrade.state == .waiting, let handshake = polling?.handshake else { return }
+    handle(.handshake(mayUpgrade: webSockets != nil && handshake.offersWebSocket))
+  }
+
+  func transportReceived(binary: RawSpan) { receiver?.transportReceived(binary: binary) }
+
+  func transportClosed(_ failure: TransportFailure) {
+    polling = nil
+    perform(upgrade.handle(.ended))
+    let receiver = receiver
+    self.receiver = nil
+    receiver?.transportClosed(failure)
+  }
+}

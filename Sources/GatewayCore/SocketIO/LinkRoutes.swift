@@ -1,0 +1,90 @@
+/// Where an attempt goes: through the URLs of an upstream in turn, and along redirects where they may be followed. What a
+/// redirect named is forgotten with the link.
+struct LinkRoutes {
+  enum Step: Equatable {
+    /// Dial `current`.
+    case dial
+    /// Nothing is left; with several URLs the failure says what became of each.
+    case giveUp(UpstreamFailure)
+  }
+
+  private struct Attempt {
+    var server: String
+    var failure: UpstreamFailure
+  }
+
+  /// Most redirects in a row.
+  static let redirectLimit = 5
+  /// Longest part of a failure's detail about one of several URLs, in characters.
+  static let detailLimit = 160
+
+  /// The place that is dialled now.
+  private(set) var current: LinkKey
+  /// Which of the URLs that place belongs to, counted from 0.
+  private(set) var index: Int
+  private let places: [LinkKey]
+  private var left: [Int]
+  private var attempts: [Attempt] = []
+  private var redirects = 0
+
+  /// Begins with the URL that worked the last time, else with the first.
+  init(_ key: LinkKey, remembered: Int?) {
+    let places = [key] + key.alternatives
+    self.places = places
+    let first = remembered.flatMap { places.indices.contains($0) ? $0 : nil } ?? 0
+    index = first
+    current = places[first]
+    left = places.indices.filter { $0 != first }
+  }
+
+  /// The present place failed, for good, before a namespace was answered.
+  mutating func failed(_ failure: UpstreamFailure) -> Step {
+    attempts.append(Attempt(server: places[index].server, failure: failure))
+    guard Self.othersMayDoBetter(failure.reason), let next = left.first else { return .giveUp(conclusion(failure)) }
+    left.removeFirst()
+    index = next
+    current = places[next]
+    redirects = 0
+    return .dial
+  }
+
+  /// The present place answered with a redirect. Nil when the failure is none, or when its own words are right: redirects
+  /// are not to be followed, or name no place.
+  mutating func redirected(_ failure: UpstreamFailure, _ headers: [HTTPHeader]) -> Step? {
+    guard current.redirects != .never, let status = failure.status, [301, 302, 303, 307, 308].contains(status),
+      let location = headers.first(where: { $0.name == "location" })?.value,
+      let target = RedirectTarget.endpoint(location, from: current.endpoint)
+    else { return nil }
+    if let obstacle = obstacle(to: target) {
+      let place = current.moved(to: target).server
+      let detail = "the server redirects to \(place) (HTTP \(status)), which is not followed: \(obstacle)"
+      return .giveUp(UpstreamFailure(.http, detail, status: status))
+    }
+    redirects += 1
+    current = current.moved(to: target)
+    return .dial
+  }
+
+  private func obstacle(to target: LinkKey.Endpoint) -> String? {
+    if redirects >= Self.redirectLimit { return "it is the \(Self.redirectLimit + 1)th redirect in a row" }
+    if current.endpoint.secure, !target.secure { return "it leads from TLS to plain text" }
+    if current.redirects == .sameHost, target.host != current.endpoint.host { return "it is another host" }
+    return nil
+  }
+
+  /// What refuses us, or what we lack, would be the same at every place.
+  private static func othersMayDoBetter(_ reason: DownReason) -> Bool {
+    switch reason {
+    case .unreachable, .tls, .http, .incompatible, .closed, .timeout, .protocolError, .heartbeat: true
+    case .idle, .requested, .offline, .refused, .kicked, .tooLarge, .auth, .draining: false
+    }
+  }
+
+  private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
+    guard attempts.count > 1 else { return last }
+    var failure = last
+    failure.detail = attempts.map { "\($0.server): \($0.failure.detail.prefix(Self.detailLimit))" }.joined(
+      separator: "; ")
+    return failure
+  }
+}

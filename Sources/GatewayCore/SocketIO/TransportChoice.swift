@@ -1,0 +1,59 @@
+/// Which transport an attempt uses, and which next when one fails in a way that another might not.
+struct TransportChoice: Equatable, Sendable {
+  enum Step: Equatable, Sendable {
+    /// Dial again, with `current`.
+    case tryNext
+    /// The attempt has failed; with more than one transport the failure says what became of each.
+    case giveUp(UpstreamFailure)
+  }
+
+  private struct Attempt: Equatable {
+    var transport: TransportName
+    var failure: UpstreamFailure
+  }
+
+  private(set) var current: TransportName
+  private var left: ArraySlice<TransportName>
+  private var attempts: [Attempt] = []
+  private let upgrades: Bool
+
+  /// `order` is what is configured, `remembered` what worked the last time. Without any transport it is a WebSocket.
+  init(order: [TransportName], remembered: TransportName?, upgrades: Bool) {
+    var order = order
+    if let remembered, let place = order.firstIndex(of: remembered) { order.swapAt(0, place) }
+    current = order.first ?? .websocket
+    left = order.dropFirst()
+    self.upgrades = upgrades && order.contains(.websocket)
+  }
+
+  /// Whether a session that begins with `current` may go on as a WebSocket.
+  var mayUpgrade: Bool { upgrades && current == .polling && !attempts.contains { $0.transport == .websocket } }
+
+  /// The present transport failed before the server's handshake.
+  mutating func failed(_ failure: UpstreamFailure, beforeHTTP: Bool) -> Step {
+    attempts.append(Attempt(transport: current, failure: failure))
+    guard !beforeHTTP, Self.othersMayDoBetter(failure.reason), let next = left.popFirst() else {
+      return .giveUp(conclusion(failure))
+    }
+    current = next
+    return .tryNext
+  }
+
+  /// A server that cannot be reached at all is not reached by another transport either.
+  private static func othersMayDoBetter(_ reason: DownReason) -> Bool {
+    switch reason {
+    case .http, .closed, .timeout, .protocolError, .tooLarge: true
+    case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .refused, .kicked, .heartbeat, .auth,
+      .draining:
+      false
+    }
+  }
+
+  /// An answer says more than none, so the first failure that has one gives the reason.
+  private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
+    guard attempts.count > 1 else { return last }
+    var failure = attempts.first { $0.failure.reason == .http }?.failure ?? last
+    failure.detail = attempts.map { "\($0.transport.rawValue): \($0.failure.detail)" }.joined(separator: "; ")
+    return failure
+  }
+}

@@ -1,0 +1,100 @@
+import CNetlink
+import GatewayCore
+import Glibc
+
+/// The machine's links, addresses and routes over rtnetlink: the kernel reports changes, and is asked for the route to
+/// one address at a time, which counts policy rules, metrics and black holes as they are. Nothing is polled.
+final class NetlinkObserver: NetworkObserver {
+  var onChange: ((NetworkChange) -> Void)?
+
+  private let loop: EventLoop
+  private let reports: Int32
+  private let questions: Int32
+  private var source: EventLoop.IOSource?
+  private var timer: Timers.ID?
+  private var lastTold: MonotonicInstant?
+  /// What was reported since the last time that it was told; nil: nothing.
+  private var pending: NetworkChange?
+
+  /// Changes come in flurries. The first one is told after this time, with all that came meanwhile …
+  static let settling: Duration = .milliseconds(20)
+  /// … and the next not before this much later.
+  static let spacing: Duration = .milliseconds(500)
+
+  /// Throws where the kernel or a sandbox does not allow it.
+  init(loop: EventLoop) throws(SystemError) {
+    self.loop = loop
+    reports = gw_netlink_watch()
+    guard reports >= 0 else { throw SystemError("watch the network") }
+    questions = gw_netlink_open()
+    guard questions >= 0 else {
+      let error = SystemError("ask for routes")
+      close(reports)
+      throw error
+    }
+    source = try loop.addIO(reports, .readable) { [weak self] _ in self?.read() }
+  }
+
+  deinit {
+    loop.timers.cancel(timer)
+    source = nil
+    close(reports)
+    close(questions)
+  }
+
+  func path(to address: String) -> NetworkPath? {
+    var route = gw_route()
+    switch gw_netlink_route(questions, address, &route) {
+    case 0: return nil
+    case 1 where route.is_local != 0: return .here
+    case 1:
+      // Without carrier the route stays, at least for a while, and leads nowhere.
+      guard gw_netlink_is_running(questions, route.interface) != 0 else { return nil }
+      return .interface(route.interface, source: withUnsafeBytes(of: route.source) { [UInt8]($0) })
+    default: return .here
+    }
+  }
+
+  func addresses(of host: String) -> [String] {
+    if gw_is_address(host) == 1 { return [host] }
+    if host == "localhost" || host.hasSuffix(".localhost") { return ["127.0.0.1", "::1"] }
+    return []
+  }
+
+  func localAddresses(of name: String) -> [String] {
+    HostsFile.addresses(of: name).filter { gw_is_address($0) == 1 }
+  }
+
+  var hasUsableInterface: Bool { gw_has_usable_address() != 0 }
+
+  private func read() {
+    var news = gw_net_news()
+    guard gw_netlink_read(reports, &news) == 0 else {
+      // It cannot be told any more what happens: from now on everything counts as reachable, by what is asked.
+      source = nil
+      return
+    }
+    guard news.is_any != 0 else { return }
+    note(news)
+    guard timer == nil else { return }
+    let now = loop.time.now
+    let due = max(now + Self.settling, lastTold.map { $0 + Self.spacing } ?? now)
+    timer = loop.timers.at(due) { [weak self] in self?.tell() }
+  }
+
+  private func note(_ news: gw_net_news) {
+    let touched = withUnsafeBytes(of: news.touched) {
+      Set($0.bindMemory(to: Int32.self).prefix(Int(news.count)))
+    }
+    let before = pending ?? NetworkChange(touched: [])
+    pending = NetworkChange(touched: news.is_incomplete != 0 ? nil : before.touched.map { $0.union(touched) })
+  }
+
+  private func tell() {
+    timer = nil
+    lastTold = loop.time.now
+    guard let change = pending else { return }
+    pending = nil
+    onChange?(change)
+  }
+}

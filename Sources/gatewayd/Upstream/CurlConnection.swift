@@ -1,0 +1,34 @@
+import GatewayCore
+
+/// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object.
+final class CurlConnection {
+  private let easy: CurlEasy
+
+  /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
+  init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
+    easy = try CurlEasy(multi)
+    try easy.configure(request)
+    try easy.set(.connectOnly, 1)
+    try easy.set(.freshConnection, 1)
+    easy.onDone = { [unowned easy] problem in
+      easy.listenToRemarks()
+      onMade(problem)
+    }
+    try easy.start(CurlEasy.Limits(connecting: request.phaseLimit))
+  }
+
+  /// Host and port of the proxy on the way; nil without one.
+  var proxy: String? { easy.proxy }
+
+  /// The connected socket; it belongs to libcurl.
+  var descriptor: Int32 { easy.descriptor }
+
+  /// Such as `TLSv1.3`; nil without TLS, and before the first byte was sent.
+  var tlsVersion: String? { easy.tlsVersion }
+
+  /// Writes some of `bytes`. After `wait` the same memory must be offered again, with at least as many bytes.
+  func send(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress { easy.send(bytes) }
+
+  /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress { easy.receive(into: buffer) }
+}

@@ -1,0 +1,77 @@
+import GatewayCore
+
+/// How a server is reached: the same for WebSockets and for HTTP exchanges.
+extension CurlEasy {
+  /// Sets everything that leads to a connection which can carry a request.
+  func configure(_ request: DialRequest) throws(CurlProblem) {
+    try set(.noSignal, 1)
+    // Otherwise ALPN offers HTTP/2, on which no WebSocket can be opened by an upgrade.
+    try set(.httpVersion, Self.oneDotOne)
+    // Otherwise the loop would wait for a name server that does not answer when a dial is given up.
+    try set(.quickExit, 1)
+    try configureTarget(request)
+    try configureProxy(request)
+    if request.secure { try configureTLS(request.tls) }
+  }
+
+  /// Where to connect, and as which name to ask for it.
+  private func configureTarget(_ request: DialRequest) throws(CurlProblem) {
+    let name = request.secure ? request.tls.serverName ?? request.host : request.host
+    try set(.url, "\(request.secure ? "https" : "http")://\(Self.bracketed(name)):\(request.port)/")
+    guard name != request.host else { return }
+    try set(.connectTo, ["::\(Self.bracketed(request.host)):\(request.port)"])
+  }
+
+  /// Both are always set: left alone, libcurl would look into the environment by itself.
+  private func configureProxy(_ request: DialRequest) throws(CurlProblem) {
+    let server: ProxyServer?
+    do throws(URLProblem) { server = try multi.proxies.proxy(for: request) } catch {
+      throw CurlProblem(kind: .unusable, text: error.message)
+    }
+    try set(.noProxy, "")
+    guard let server else { return try set(.proxy, "") }
+    proxy = server.place
+    try set(.proxy, "\(server.kind.rawValue)://\(server.place)")
+    // Without it, servers without TLS would be asked for by a plain GET, which cannot become a WebSocket.
+    if server.kind == .http { try set(.proxyTunnel, 1) }
+    try set(.socksLogin, Self.loginByPassword)
+    guard let user = server.user else { return }
+    try set(.proxyUser, user)
+    let password = try request.proxy.passwordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
+    try set(.proxyPassword, password ?? server.password ?? "")
+  }
+
+  private func configureTLS(_ tls: TLSSettings) throws(CurlProblem) {
+    try set(.tlsVersion, tls.minimum == .oneDotThree ? Self.tlsOneDotThree : Self.tlsOneDotTwo)
+    try set(.verifyPeer, tls.verify ? 1 : 0)
+    try set(.verifyHost, tls.verify ? 2 : 0)
+    // With a directory libcurl would parse all of it for each connection.
+    try set(.caDirectory, nil)
+    if let file = tls.ca ?? TrustStore.systemBundle() { try set(.caFile, file) }
+    // A file of one upstream is small and may be renewed; it must not push the system's out of the cache.
+    if tls.ca != nil { try set(.caCacheTime, 0) }
+    if !tls.pins.isEmpty { try set(.pins, tls.pins.joined(separator: ";")) }
+    guard let certificate = tls.certificate, let key = tls.key else { return }
+    try set(.certificate, certificate)
+    try set(.key, key)
+    let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
+    // Without any, OpenSSL would ask for it at the terminal, and wait.
+    try set(.keyPassword, password ?? tls.keyPassword ?? "")
+  }
+
+  /// The content of a file without its line end.
+  private static func secret(in path: String) throws(CurlProblem) -> String {
+    var bytes: [UInt8]
+    do throws(CredentialProblem) {
+      bytes = try SecretFile(subject: "the password file \(path)", path: path).read().bytes
+    } catch {
+      throw CurlProblem(kind: .noSecret, text: error.message)
+    }
+    if bytes.last == 10 { bytes.removeLast() }
+    if bytes.last == 13 { bytes.removeLast() }
+    guard !bytes.contains(0) else { throw CurlProblem(kind: .noSecret, text: "the file \(path) holds a zero byte") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+}

@@ -1,0 +1,387 @@
+import CCurl
+import GatewayCore
+import Glibc
+
+/// One handle of libcurl's easy interface, typed: a connection being made, or an HTTP exchange. It watches over the time
+/// of every phase itself, because libcurl has one limit for all of them. Its work ends with it.
+final class CurlEasy {
+  /// What a read or a write came to.
+  enum Progress: Equatable {
+    case bytes(Int)
+    /// Nothing can be done until the descriptor is ready.
+    case wait
+    /// The peer sends no more.
+    case ended
+    case failed(CurlProblem)
+  }
+
+  /// What the steps of an exchange may be told to do.
+  enum Consent {
+    case goOn
+    /// The work ends with a problem.
+    case stop
+  }
+
+  /// Limits of the phases, each by itself.
+  struct Limits {
+    /// Name, TCP, proxy, TLS: each of them.
+    var connecting: Duration
+    /// From the request to the end of the answer.
+    var answer: Duration = .zero
+  }
+
+  enum TextOption {
+    case url, target, proxy, noProxy, proxyUser, proxyPassword, caDirectory, caFile, certificate, key, keyPassword, pins
+
+    fileprivate var code: CURLoption {
+      switch self {
+      case .url: CURLOPT_URL
+      case .target: CURLOPT_REQUEST_TARGET
+      case .proxy: CURLOPT_PROXY
+      case .noProxy: CURLOPT_NOPROXY
+      case .proxyUser: CURLOPT_PROXYUSERNAME
+      case .proxyPassword: CURLOPT_PROXYPASSWORD
+      case .caDirectory: CURLOPT_CAPATH
+      case .caFile: CURLOPT_CAINFO
+      case .certificate: CURLOPT_SSLCERT
+      case .key: CURLOPT_SSLKEY
+      case .keyPassword: CURLOPT_KEYPASSWD
+      case .pins: CURLOPT_PINNEDPUBLICKEY
+      }
+    }
+  }
+
+  enum NumberOption {
+    case connectOnly, noSignal, freshConnection, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost, caCacheTime
+    /// With the values `oneDotOne`, and `tlsOneDotTwo` or `tlsOneDotThree`.
+    case httpVersion, tlsVersion, proxyTunnel
+    /// With the value `loginByPassword`.
+    case socksLogin
+
+    fileprivate var code: CURLoption {
+      switch self {
+      case .connectOnly: CURLOPT_CONNECT_ONLY
+      case .noSignal: CURLOPT_NOSIGNAL
+      case .freshConnection: CURLOPT_FRESH_CONNECT
+      case .quickExit: CURLOPT_QUICK_EXIT
+      case .oldHTTP: CURLOPT_HTTP09_ALLOWED
+      case .idleAge: CURLOPT_MAXAGE_CONN
+      case .verifyPeer: CURLOPT_SSL_VERIFYPEER
+      case .verifyHost: CURLOPT_SSL_VERIFYHOST
+      case .caCacheTime: CURLOPT_CA_CACHE_TIMEOUT
+      case .httpVersion: CURLOPT_HTTP_VERSION
+      case .tlsVersion: CURLOPT_SSLVERSION
+      case .proxyTunnel: CURLOPT_HTTPPROXYTUNNEL
+      case .socksLogin: CURLOPT_SOCKS5_AUTH
+      }
+    }
+  }
+
+  enum ListOption {
+    case headers, connectTo
+
+    fileprivate var code: CURLoption {
+      switch self {
+      case .headers: CURLOPT_HTTPHEADER
+      case .connectTo: CURLOPT_CONNECT_TO
+      }
+    }
+  }
+
+  static let oneDotOne = Int(CURL_HTTP_VERSION_1_1)
+  static let tlsOneDotTwo = Int(CURL_SSLVERSION_TLSv1_2)
+  static let tlsOneDotThree = Int(CURL_SSLVERSION_TLSv1_3)
+  /// `CURLAUTH_BASIC`, which is a cast in C.
+  static let loginByPassword = 1
+
+  let handle: UnsafeMutableRawPointer
+  let multi: CurlMulti
+  /// Host and port of the proxy on the way; nil without one.
+  var proxy: String?
+  /// What libcurl said last: the first error while it works, the last remark of a read or a write.
+  private let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  private var lists: [UnsafeMutablePointer<curl_slist>] = []
+  private var limits = Limits(connecting: .zero)
+  private var started = MonotonicInstant(nanoseconds: 0)
+  private var timer: Timers.ID?
+  private var isConnected = false
+  private var isEncrypting = false
+  private var isAnswering = false
+  private var isAdded = false
+  /// What is under way. libcurl itself tells only when all is done.
+  private(set) var phase = CurlProblem.Phase.name
+
+  /// Hears the outcome once, later: nil means success.
+  var onDone: ((CurlProblem?) -> Void)?
+  /// The connection is ready and the request is about to be written; again when libcurl tries it a second time.
+  var onReady: () -> Consent = { .goOn }
+  /// One line of the response's head, with its line end.
+  var onHeader: (UnsafeRawBufferPointer) -> Consent = { _ in .goOn }
+  /// A piece of the response's body.
+  var onBody: (UnsafeRawBufferPointer) -> Consent = { _ in .goOn }
+
+  init(_ multi: CurlMulti) throws(CurlProblem) {
+    guard let handle = curl_easy_init() else { throw CurlProblem(kind: .other, text: "out of memory") }
+    self.handle = handle
+    self.multi = multi
+    text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    try check(gw_easy_set_pointer(handle, CURLOPT_ERRORBUFFER, text))
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    try check(gw_easy_set_pointer(handle, CURLOPT_SSL_CTX_DATA, me))
+    try check(
+      gw_easy_set_tls_function(handle) { _, _, me in
+        me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue().encrypts() }
+        return CURLE_OK
+      })
+  }
+
+  deinit {
+    multi.loop.timers.cancel(timer)
+    if isAdded { multi.remove(self) }
+    curl_easy_cleanup(handle)
+    lists.forEach { curl_slist_free_all($0) }
+    text.deallocate()
+  }
+
+  /// Begins the work.
+  func start(_ limits: Limits) throws(CurlProblem) {
+    self.limits = limits
+    started = multi.loop.time.now
+    isAdded = true
+    guard multi.add(self) else { throw CurlProblem(kind: .other, text: "out of memory") }
+    allowConnecting(phases: 1)
+    arm(limits.connecting)
+  }
+
+  // MARK: - Options
+
+  func set(_ option: TextOption, _ value: String?) throws(CurlProblem) {
+    try check(gw_easy_set_text(handle, option.code, value))
+  }
+
+  func set(_ option: NumberOption, _ value: Int) throws(CurlProblem) {
+    try check(gw_easy_set_long(handle, option.code, value))
+  }
+
+  func set(_ option: ListOption, _ values: [String]) throws(CurlProblem) {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for value in values {
+      guard let longer = curl_slist_append(list, value) else {
+        curl_slist_free_all(list)
+        throw CurlProblem(kind: .other, text: "out of memory")
+      }
+      list = longer
+    }
+    if let list { lists.append(list) }
+    try check(gw_easy_set_list(handle, option.code, list))
+  }
+
+  /// Makes the exchange a POST; the bytes are copied.
+  func set(body: [UInt8]) throws(CurlProblem) {
+    try check(gw_easy_set_long(handle, CURLOPT_POST, 1))
+    try check(body.withUnsafeBytes { gw_easy_set_body(handle, $0.baseAddress ?? UnsafeRawPointer(text), $0.count) })
+  }
+
+  /// Has `onReady`, `onHeader` and `onBody` called.
+  func listenToExchange() throws(CurlProblem) {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    for option in [CURLOPT_PREREQDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] {
+      try check(gw_easy_set_pointer(handle, option, me))
+    }
+    try check(
+      gw_easy_set_prerequest_function(handle) { me, _, _, _, _ in
+        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
+        return easy?.ready() == .goOn ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      })
+    try check(
+      gw_easy_set_transfer_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
+        return easy?.onHeader(line) == .goOn ? line.count : 0
+      })
+    try check(
+      gw_easy_set_transfer_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
+        let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
+        return easy?.onBody(piece) == .goOn ? piece.count : 0
+      })
+  }
+
+  private func check(_ result: CURLcode) throws(CurlProblem) {
+    if result != CURLE_OK { throw problem(result) }
+  }
+
+  // MARK: - The open connection
+
+  /// The connected socket; it belongs to libcurl.
+  var descriptor: Int32 { gw_easy_socket(handle) }
+
+  /// Such as `TLSv1.3`; nil without TLS, before the first byte was sent, and once an exchange is over.
+  var tlsVersion: String? { gw_easy_tls_version(handle).map { String(cString: $0) } }
+
+  /// The status of the response; 0 before it.
+  var status: Int { gw_easy_long(handle, CURLINFO_RESPONSE_CODE) }
+
+  /// Writes some of `bytes`. After `wait` the same memory must be offered again, with at least as many bytes.
+  func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
+    text.pointee = 0
+    var count = 0
+    let result = curl_easy_send(handle, bytes.baseAddress, bytes.count, &count)
+    if result == CURLE_OK { return .bytes(count) }
+    return result == CURLE_AGAIN ? .wait : .failed(problem(result))
+  }
+
+  /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more: OpenSSL
+  /// may hold decrypted bytes that no poll sees.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+    text.pointee = 0
+    var count = 0
+    let result = curl_easy_recv(handle, buffer.baseAddress, buffer.count, &count)
+    if result == CURLE_OK { return count > 0 ? .bytes(count) : .ended }
+    if result == CURLE_AGAIN { return .wait }
+    let problem = problem(result)
+    // Many servers hang up without TLS's own goodbye.
+    return problem.text.contains("unexpected eof while reading") ? .ended : .failed(problem)
+  }
+
+  /// libcurl fills its error buffer once. What goes wrong on the open connection it only says to a debug function.
+  func listenToRemarks() {
+    gw_easy_set_debug_function(handle) { _, kind, line, length, text in
+      guard kind == CURLINFO_TEXT, let line, let text else { return 0 }
+      let length = min(length, Int(CURL_ERROR_SIZE) - 1)
+      memcpy(text, line, length)
+      text.storeBytes(of: 0, toByteOffset: length, as: CChar.self)
+      return 0
+    }
+    gw_easy_set_pointer(handle, CURLOPT_DEBUGDATA, text)
+    gw_easy_set_long(handle, CURLOPT_VERBOSE, 1)
+  }
+
+  // MARK: - Phases
+
+  /// libcurl's own limit only shares out the time among the addresses of a host; it never ends a phase before ours does.
+  func allowConnecting(phases: Int) {
+    let limit = (multi.loop.time.now - started).milliseconds &+ limits.connecting.milliseconds &* Int64(phases)
+    gw_easy_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, limit)))
+  }
+
+  /// The socket of a resolved name is watched for writing alone until TCP is connected.
+  func isWatched(for interest: EventLoop.Readiness) {
+    if interest.contains(.readable), gw_easy_time(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 { isConnected = true }
+    advance()
+  }
+
+  /// Looks where the work has got to; a new phase has its own time.
+  func advance() {
+    let now = reached
+    guard now != phase else { return }
+    if phase == .name { multi.resolved(self) }
+    phase = now
+    if now != .tcp { allowConnecting(phases: 2) }
+    arm(now == .answer ? limits.answer : limits.connecting)
+  }
+
+  private var reached: CurlProblem.Phase {
+    if isAnswering { return .answer }
+    if isEncrypting { return .tls }
+    if proxy != nil, isConnected { return .proxy }
+    return gw_easy_time(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .tcp : .name
+  }
+
+  private func encrypts() {
+    isEncrypting = true
+    advance()
+  }
+
+  private func ready() -> Consent {
+    isAnswering = true
+    advance()
+    return onReady()
+  }
+
+  private func arm(_ limit: Duration) {
+    multi.loop.timers.cancel(timer)
+    timer = multi.loop.timers.after(limit) { [weak self] in self?.timePassed() }
+  }
+
+  /// A phase that began unnoticed has its time still before it.
+  private func timePassed() {
+    let before = phase
+    advance()
+    if phase == before { finish(CurlProblem(kind: .timedOut(phase), text: "", proxy: proxy)) }
+  }
+
+  // MARK: - The end
+
+  /// libcurl is done.
+  func finish(code: UInt32) { finish(code == CURLE_OK.rawValue ? nil : problem(CURLcode(code))) }
+
+  /// Tells the outcome, once.
+  func finish(_ problem: CurlProblem?) {
+    multi.loop.timers.cancel(timer)
+    timer = nil
+    let onDone = onDone
+    self.onDone = nil
+    onDone?(problem)
+  }
+
+  private func problem(_ code: CURLcode) -> CurlProblem {
+    let sentence = text.pointee == 0 ? curl_easy_strerror(code).map { String(cString: $0) } : String(cString: text)
+    let line = sentence?.split(separator: "\n").first.map(String.init)
+    return CurlProblem(kind: kind(of: code), text: line ?? "libcurl's error \(code.rawValue)", proxy: proxy)
+  }
+
+  private func kind(of code: CURLcode) -> CurlProblem.Kind {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST: .nameNotResolved
+    case CURLE_COULDNT_RESOLVE_PROXY: .proxy(.nameNotResolved)
+    case CURLE_PROXY: .proxy(socksRefusal)
+    case _ where tunnelStatus >= 300: .proxy(.status(tunnelStatus))
+    case CURLE_COULDNT_CONNECT where isBeforeTunnel:
+      isConnected
+        ? .proxy(.brokeOff)
+        : .proxy(.notConnected(Int32(truncatingIfNeeded: gw_easy_long(handle, CURLINFO_OS_ERRNO))))
+    case CURLE_RECV_ERROR where isBeforeTunnel, CURLE_SEND_ERROR where isBeforeTunnel,
+      CURLE_GOT_NOTHING where isBeforeTunnel, CURLE_WEIRD_SERVER_REPLY where isBeforeTunnel:
+      .proxy(.brokeOff)
+    case CURLE_COULDNT_CONNECT: .notConnected(Int32(truncatingIfNeeded: gw_easy_long(handle, CURLINFO_OS_ERRNO)))
+    case CURLE_OPERATION_TIMEDOUT: .timedOut(reached)
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS: .certificateRefused
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: .notPinned
+    case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE: .badCertificateFile
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED: .tls
+    case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: .hungUp
+    case CURLE_UNSUPPORTED_PROTOCOL where isAnswering, CURLE_WEIRD_SERVER_REPLY: .notHTTP
+    case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_UNSUPPORTED_PROTOCOL: .lost
+    default: .other
+    }
+  }
+
+  /// Whether it is the proxy that we speak to.
+  private var isBeforeTunnel: Bool { proxy != nil && !isEncrypting && !isAnswering }
+
+  /// What an HTTP proxy answered to CONNECT; 0 before it, and without one.
+  private var tunnelStatus: Int { gw_easy_long(handle, CURLINFO_HTTP_CONNECTCODE) }
+
+  private var socksRefusal: CurlProblem.ProxyKind {
+    let code = CURLproxycode(UInt32(truncatingIfNeeded: gw_easy_long(handle, CURLINFO_PROXY_ERROR)))
+    return switch code {
+    case CURLPX_NO_AUTH: .wantsLogin
+    case CURLPX_USER_REJECTED: .loginRefused
+    case CURLPX_REPLY_NOT_ALLOWED: .refused("its rules do not allow it")
+    case CURLPX_REPLY_NETWORK_UNREACHABLE: .refused("the network is unreachable from there")
+    case CURLPX_REPLY_HOST_UNREACHABLE: .refused("the host is unreachable from there")
+    case CURLPX_REPLY_CONNECTION_REFUSED: .refused("the connection was refused")
+    case CURLPX_REPLY_TTL_EXPIRED: .refused("the time to live expired on the way")
+    case CURLPX_REPLY_COMMAND_NOT_SUPPORTED: .refused("it does not support the command")
+    case CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED: .refused("it does not support this kind of address")
+    case CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_UNASSIGNED: .refused("it failed")
+    case CURLPX_BAD_VERSION: .notSocks
+    case CURLPX_RESOLVE_HOST: .targetNotResolved
+    case CURLPX_CLOSED, CURLPX_RECV_CONNECT, CURLPX_RECV_AUTH, CURLPX_RECV_REQACK, CURLPX_RECV_ADDRESS,
+      CURLPX_SEND_CONNECT, CURLPX_SEND_AUTH, CURLPX_SEND_REQUEST:
+      .brokeOff
+    default: .refused("it failed")
+    }
+  }
+}

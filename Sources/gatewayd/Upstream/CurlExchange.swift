@@ -1,0 +1,134 @@
+import GatewayCore
+
+/// One HTTP exchange by libcurl, which keeps connections open for the next ones to the same server.
+final class CurlExchange: HTTPExchange {
+  /// Largest head of a response, in bytes; the same as of the answer that opens a WebSocket.
+  static let headLimit = WebSocketUpgrade.headLimit
+  /// How long an idle connection is used again, in seconds: many servers close theirs after five, and a request that
+  /// crosses such a close on its way is lost.
+  static let idleLimit = 4
+
+  private let request: HTTPRequest
+  private var easy: CurlEasy?
+  private var done: ((Result<HTTPResponse, UpstreamFailure>) -> Void)?
+  /// Lets go of this object: called once, when the exchange is over.
+  private let onOver: (CurlExchange) -> Void
+  private var head: [UInt8] = []
+  private var body: [UInt8] = []
+  private var tlsVersion: String?
+  private var proxy: String?
+  /// What made us stop the exchange.
+  private var stopped: UpstreamFailure?
+  private var wasReady = false
+
+  /// Starts it; `done` is called once, later, unless it is cancelled before.
+  init(
+    _ multi: CurlMulti, _ request: HTTPRequest, done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void,
+    onOver: @escaping (CurlExchange) -> Void
+  ) throws(CurlProblem) {
+    self.request = request
+    self.done = done
+    self.onOver = onOver
+    let easy = try CurlEasy(multi)
+    self.easy = easy
+    try configure(easy)
+    easy.onDone = { [unowned self] problem in finish(problem) }
+    try easy.start(CurlEasy.Limits(connecting: request.dial.phaseLimit, answer: request.answerLimit))
+  }
+
+  func cancel() { end() }
+
+  // MARK: - The request
+
+  private func configure(_ easy: CurlEasy) throws(CurlProblem) {
+    try easy.configure(request.dial)
+    proxy = easy.proxy
+    try easy.set(.target, request.dial.target)
+    try easy.set(.headers, headerLines)
+    try easy.set(.idleAge, Self.idleLimit)
+    // What is no HTTP is told by its first bytes.
+    try easy.set(.oldHTTP, 1)
+    if let body = request.body { try easy.set(body: body) }
+    try easy.listenToExchange()
+    easy.onReady = { [unowned self] in ready() }
+    easy.onHeader = { [unowned self] in receive(headerLine: $0) }
+    easy.onBody = { [unowned self] in receive(body: $0) }
+  }
+
+  /// An empty value needs a semicolon, and a name with nothing behind its colon is a header that is not sent.
+  private var headerLines: [String] {
+    var lines = ["Host: \(request.dial.authority)", "Expect:"]
+    if request.body != nil { lines.append(request.contentType.map { "Content-Type: \($0)" } ?? "Content-Type:") }
+    for header in request.dial.headers {
+      lines.append(header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
+    }
+    if !request.dial.headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+      lines.append("User-Agent: \(HTTPHeader.defaultUserAgent)")
+    }
+    return lines
+  }
+
+  /// When a connection that was used before ends without an answer, libcurl would write the request again on another
+  /// one. The server may have taken it, and the same packets must not arrive twice.
+  private func ready() -> CurlEasy.Consent {
+    guard wasReady else {
+      wasReady = true
+      return .goOn
+    }
+    return stop(UpstreamFailure(.closed, "the server closed the connection before it answered the HTTP request"))
+  }
+
+  // MARK: - The response
+
+  private func receive(headerLine line: UnsafeRawBufferPointer) -> CurlEasy.Consent {
+    // After the body come trailers, which nobody needs.
+    guard body.isEmpty else { return .goOn }
+    if line.starts(with: "HTTP/".utf8) {
+      head = []
+      tlsVersion = easy?.tlsVersion
+    }
+    guard head.count + line.count <= Self.headLimit else {
+      return stop(UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB"))
+    }
+    head += line
+    return .goOn
+  }
+
+  private func receive(body piece: UnsafeRawBufferPointer) -> CurlEasy.Consent {
+    guard !head.isEmpty else { return stop(.foreignAnswer(piece.bytes, secure: request.dial.secure)) }
+    guard body.count + piece.count <= request.dial.messageLimit else {
+      let limit = request.dial.messageLimit
+      return stop(UpstreamFailure(.tooLarge, "the server's answer is larger than \(limit) bytes"))
+    }
+    body += piece
+    return .goOn
+  }
+
+  private func stop(_ failure: UpstreamFailure) -> CurlEasy.Consent {
+    stopped = failure
+    return .stop
+  }
+
+  // MARK: - The end
+
+  private func finish(_ problem: CurlProblem?) {
+    let done = done
+    let result = result(problem)
+    end()
+    done?(result)
+  }
+
+  private func result(_ problem: CurlProblem?) -> Result<HTTPResponse, UpstreamFailure> {
+    if let stopped { return .failure(stopped) }
+    if let problem { return .failure(problem.failure(dialing: request.dial)) }
+    return Result { () throws(UpstreamFailure) in
+      try HTTPResponse(head: head, body: body, tlsVersion: tlsVersion, proxy: proxy)
+    }
+  }
+
+  private func end() {
+    done = nil
+    easy = nil
+    onOver(self)
+  }
+}

@@ -1,0 +1,59 @@
+import GatewayCore
+
+/// Makes HTTP exchanges on the loop, over connections that they share.
+final class CurlRequester: HTTPRequester {
+  private let multi: CurlMulti
+  private var exchanges: [ObjectIdentifier: CurlExchange] = [:]
+
+  private var onQuiet: (() -> Void)?
+
+  init(multi: CurlMulti) { self.multi = multi }
+
+  /// Calls back once, later, when no exchange is under way any more.
+  func whenQuiet(_ body: @escaping () -> Void) {
+    onQuiet = body
+    checkQuietLater()
+  }
+
+  /// What an exchange ends with may start the next one.
+  private func checkQuietLater() {
+    guard onQuiet != nil else { return }
+    multi.loop.onNextTurn { [weak self] in
+      guard let self, exchanges.isEmpty, let body = onQuiet else { return }
+      onQuiet = nil
+      body()
+    }
+  }
+
+  /// How many are under way.
+  var count: Int { exchanges.count }
+
+  func start(
+    _ request: HTTPRequest, _ done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void
+  ) -> any HTTPExchange {
+    do throws(CurlProblem) {
+      let exchange = try CurlExchange(multi, request, done: done) { [weak self] exchange in
+        self?.exchanges[ObjectIdentifier(exchange)] = nil
+        self?.checkQuietLater()
+      }
+      exchanges[ObjectIdentifier(exchange)] = exchange
+      return exchange
+    } catch {
+      return StillbornExchange(multi.loop, error.failure(dialing: request.dial), done)
+    }
+  }
+}
+
+/// An exchange that could not even begin; it says so in the next turn.
+private final class StillbornExchange: HTTPExchange {
+  private var done: ((Result<HTTPResponse, UpstreamFailure>) -> Void)?
+
+  init(
+    _ loop: EventLoop, _ failure: UpstreamFailure, _ done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void
+  ) {
+    self.done = done
+    loop.onNextTurn { [self] in self.done?(.failure(failure)) }
+  }
+
+  func cancel() { done = nil }
+}

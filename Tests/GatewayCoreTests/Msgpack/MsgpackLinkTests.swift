@@ -1,0 +1,152 @@
+import Testing
+
+@testable import GatewayCore
+
+/// A conversation in MessagePack, written by hand from its specification.
+private func packet(_ type: UInt8, _ data: [UInt8]?, namespace: String = "/", id: UInt8? = nil) -> [UInt8] {
+  var bytes: [UInt8] = [0x82 + (data == nil ? 0 : 1) + (id == nil ? 0 : 1)]
+  bytes += join(string("type"), [type], string("nsp"), string(namespace))
+  if let data { bytes += join(string("data"), data) }
+  if let id { bytes += join(string("id"), [id]) }
+  return bytes
+}
+
+private func string(_ text: String) -> [UInt8] {
+  var bytes = [0xa0 | UInt8(text.utf8.count)]
+  bytes.append(contentsOf: text.utf8)
+  return bytes
+}
+
+private func join(_ parts: [UInt8]...) -> [UInt8] { Array(parts.joined()) }
+
+private func shown(_ bytes: [UInt8]) -> String {
+  "<" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + ">"
+}
+private let accepted = packet(0, join([0x81], string("sid"), string("socket")))
+
+private func joined(_ change: (inout UpstreamSettings) -> Void = { _ in }) -> (SocketIORig, SocketIORig.Connection) {
+  let rig = SocketIORig()
+  let connection = rig.connection("/") {
+    $0.parser = .msgpack
+    change(&$0)
+  }
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake)
+  rig.transport.receive(binary: accepted)
+  return (rig, connection)
+}
+
+@Test func packetsTravelAsMessagePackBothWays() throws {
+  let (rig, connection) = joined { $0.auth = .inline(Array(#"{"token":"t"}"#.utf8)) }
+  #expect(
+    rig.transport.takeSent() == [shown(packet(0, nil).replacing(data: join([0x81], string("token"), string("t"))))])
+  #expect(connection.log.take().contains(.opened))
+  try connection.send("hello", #"[1,{"$bin":"AAE="}]"#)
+  #expect(rig.transport.takeSent() == [shown(packet(2, join([0x93], string("hello"), [1, 0xc4, 2, 0, 1])))])
+  try connection.send("ask", "[]", ack: 7)
+  #expect(rig.transport.takeSent() == [shown(packet(2, join([0x91], string("ask")), id: 0))])
+  rig.transport.receive(binary: packet(3, [0x92, 0xc0, 0x05], id: 0))
+  rig.transport.receive(binary: packet(2, join([0x92], string("news"), [0xc4, 1, 0xff])))
+  rig.transport.receive(binary: packet(2, [0x91, 0x07]))
+  #expect(
+    connection.log.take() == [
+      .acknowledged("7(null,5)"), .event(#""news"({"$bin":"/w=="})"#), .event("7()"),
+    ])
+  connection.close()
+  #expect(rig.transport.takeSent() == [shown(packet(1, nil))])
+}
+
+extension [UInt8] {
+  /// A packet without data, with some.
+  fileprivate func replacing(data: [UInt8]) -> [UInt8] { join([self[0] + 1], Array(self[1...]), string("data"), data) }
+}
+
+@Test func theOrderOfMembersAndStrangersAmongThemDoNotMatter() {
+  let (rig, connection) = joined()
+  _ = connection.log.take()
+  let strange =
+    join(
+      [0x86], string("data"), [0x91], string("e"), string("options"), [0x81], string("compress"), [0xc3], string("id"),
+      [0xd4, 0, 0], [0x05, 0xc0], string("nsp"), string("/"), string("type"), [2])
+  rig.transport.receive(binary: strange)
+  #expect(connection.log.take() == [.event(#""e"()"#)])
+}
+
+@Test func whatCannotBeShownIsAGapOfOne() {
+  let (rig, connection) = joined { $0.messageLimit = 1_024 }
+  _ = connection.log.take()
+  let deep = [UInt8](repeating: 0x91, count: 80) + [0xc0]
+  for value in [[0xd4, 9, 9], [0xa1, 0xff], [0x81, 0xc0, 0xc0], deep] {
+    rig.transport.receive(binary: packet(2, join([0x92], string("e"), value)))
+  }
+  rig.transport.receive(
+    binary: packet(2, join([0x92], string("e"), [0xdc, 1, 0], [UInt8](repeating: 0xc0, count: 256))))
+  rig.transport.receive(binary: packet(2, join([0x91], string("still here"))))
+  #expect(
+    connection.log.take() == [
+      .dropped(.undecodable), .dropped(.undecodable), .dropped(.undecodable), .dropped(.undecodable),
+      .dropped(.tooLarge),
+      .event(#""still here"()"#),
+    ])
+}
+
+private let hostile: [(bytes: [UInt8], problem: SocketIOProblem)] = [
+  ([0xc1], SocketIOProblem.malformedMsgpack), ([0x90], .malformedMsgpack), ([], .malformedMsgpack),
+  (join(accepted, [0xc0]), .malformedMsgpack), (packet(5, [0x90]), .unknownType), (packet(0x7f, [0x90]), .unknownType),
+  (join([0x81], string("nsp"), string("/")), .unknownType), (join([0x81], string("type"), [2]), .malformedPayload),
+  (packet(2, nil), .malformedPayload), (packet(2, [0x90]), .malformedPayload), (packet(2, [0x80]), .malformedPayload),
+  (packet(2, [0x91, 0xc3]), .malformedPayload), (packet(2, join([0x91], string("connect"))), .reservedEvent),
+  (packet(3, [0x90]), .malformedAck), (packet(3, [0xc0], id: 0), .malformedPayload),
+  (packet(2, join([0x91], string("e")), id: 0xff), .malformedAck), (packet(0, [0x80], id: 1), .malformedAck),
+  (packet(0, [0x90]), .malformedPayload), (packet(4, [0x07]), .malformedPayload),
+  (packet(2, join([0x93], string("e"), [0xc4, 0, 0xc4, 0])), .tooManyAttachments(limit: 1)),
+]
+
+@Test(arguments: hostile)
+func whatIsNoPacketEndsTheLink(bytes: [UInt8], problem: SocketIOProblem) {
+  let (rig, connection) = joined { $0.attachments = 1 }
+  _ = connection.log.take()
+  rig.transport.receive(binary: bytes)
+  #expect(connection.log.take() == [.ended(problem.failure)], "\(shown(bytes))")
+}
+
+@Test func aServerThatSpeaksJSONIsRecognised() {
+  let (rig, connection) = joined()
+  _ = connection.log.take()
+  rig.transport.receive(#"42["e"]"#)
+  #expect(connection.log.take() == [.ended(SocketIOProblem.textForMsgpack.failure)])
+}
+
+@Test func refusalsAndKicksKeepTheServersWords() {
+  let rig = SocketIORig()
+  let connection = rig.connection("/x") { $0.parser = .msgpack }
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake)
+  _ = connection.log.take()
+  rig.transport.receive(
+    binary: packet(
+      4, join([0x82], string("message"), string("no"), string("data"), [0x81], string("a"), [1]), namespace: "/x"))
+  #expect(
+    connection.log.take() == [
+      .ended(
+        UpstreamFailure(
+          .refused, "the server refused the namespace /x: no", serverMessage: "no", serverData: Array(#"{"a":1}"#.utf8))
+      )
+    ])
+}
+
+@Test func parsersDoNotShareALink() {
+  let rig = SocketIORig()
+  _ = rig.connection("/a")
+  _ = rig.connection("/b") { $0.parser = .msgpack }
+  #expect(rig.kind.linkCount == 2)
+}
+
+@Test func theSizeOfAMessageIsThatOfItsMessagePack() {
+  let size = MsgpackPacket.sizeLimit(dataCount: 5, namespace: Array("/ns".utf8))
+  var output = MsgpackOutput()
+  MsgpackPacket.append(.event, namespace: Array("/ns".utf8), ack: .max, data: [0x94, 1, 2, 3, 4], to: &output)
+  #expect(output.bytes.count <= size)
+  let text = [UInt8](#"["e","0123456789"]"#.utf8)
+  #expect((try? MsgpackWriter.write(text.span.bytes, binaryLimit: 0))?.count == 14)
+}

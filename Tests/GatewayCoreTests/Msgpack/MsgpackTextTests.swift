@@ -1,0 +1,105 @@
+import Testing
+
+@testable import GatewayCore
+
+private func hex(_ digits: String) -> [UInt8] {
+  let digits = Array(digits.filter { $0 != " " })
+  return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+}
+
+/// The JSON text of one value and nothing behind it, or the problem's name.
+private func text(_ bytes: [UInt8], depth: Int = 8, binaries: Int = 4, limit: Int = 1 << 20) -> String {
+  var text = MsgpackText(reserving: 0, binaryLimit: binaries, byteLimit: limit)
+  var at = 0
+  do throws(MsgpackProblem) {
+    try text.append(bytes.span.bytes, &at, depth: depth)
+    return at == bytes.count ? String(decoding: text.finish(), as: UTF8.self) : "rest"
+  } catch { return "\(error)" }
+}
+
+@Test(arguments: [
+  ("c0", "null"), ("c2", "false"), ("c3", "true"), ("00", "0"), ("7f", "127"), ("e0", "-32"), ("ff", "-1"),
+  ("ccff", "255"), ("cdffff", "65535"), ("ceffffffff", "4294967295"), ("cf0020000000000001", "9007199254740993"),
+  ("cfffffffffffffffff", "18446744073709551615"), ("d080", "-128"), ("d18000", "-32768"),
+  ("d280000000", "-2147483648"), ("d38000000000000000", "-9223372036854775808"),
+  ("d37fffffffffffffff", "9223372036854775807"),
+  ("cb3ff8000000000000", "1.5"), ("cb3fb999999999999a", "0.1"), ("cb8000000000000000", "-0.0"),
+  ("ca3dcccccd", "0.10000000149011612"), ("cb7fefffffffffffff", "1.7976931348623157e+308"),
+  ("cb7ff8000000000000", "null"), ("cb7ff0000000000000", "null"), ("caff800000", "null"),
+  ("a0", #""""#), ("a3e282ac", #""€""#), ("d903220a5c", #""\"\n\\""#), ("da000161", #""a""#), ("db0000000161", #""a""#),
+  ("c400", #"{"$bin":""}"#), ("c4030001ff", #"{"$bin":"AAH/"}"#), ("c500017f", #"{"$bin":"fw=="}"#),
+  ("c6000000017f", #"{"$bin":"fw=="}"#),
+  ("90", "[]"), ("9301c0a161", #"[1,null,"a"]"#), ("dc000190", "[[]]"), ("dd00000001c3", "[true]"),
+  ("80", "{}"), ("82a16101a16280", #"{"a":1,"b":{}}"#), ("de0001a16101", #"{"a":1}"#),
+  ("df00000001a16101", #"{"a":1}"#),
+  // Keys that are integers, keys that mean something locally, keys that only resemble them.
+  ("8201c0ffc0", #"{"1":null,"-1":null}"#), ("81cfffffffffffffffff01", #"{"18446744073709551615":1}"#),
+  ("81a42462696e01", #"{"$$bin":1}"#), ("81a5242462696e01", #"{"$$$bin":1}"#),
+  ("82a42462696e01a42462696e02", #"{"$$bin":1,"$$bin":2}"#), ("82a42462696e01a16102", #"{"$bin":1,"a":2}"#),
+  ("81a362696e01", #"{"bin":1}"#), ("81ac5f706c616365686f6c646572c3", #"{"_placeholder":true}"#),
+  // JavaScript's undefined, a date and an ArrayBuffer as the reference client's encoder writes them.
+  ("d40000", "null"), ("d70000000193 4fd1d400", #""2024-11-21T17:42:51.648Z""#),
+  ("d700ffffffffffffffff", #""1969-12-31T23:59:59.999Z""#), ("c70200dead", #"{"$bin":"3q0="}"#),
+  ("c70800 0000000000000000", #"{"$bin":"AAAAAAAAAAA="}"#),
+  // The specification's timestamps.
+  ("d6ff00000000", #""1970-01-01T00:00:00.000Z""#), ("d6ff673f5a80", #""2024-11-21T16:06:24.000Z""#),
+  ("d7ff00000004 00000000", #""1970-01-01T00:00:00.000000001Z""#),
+  ("c70cff 00000000 ffffffffffffffff", #""1969-12-31T23:59:59.000Z""#),
+])
+func valuesBecomeJSON(bytes: String, json: String) {
+  #expect(text(hex(bytes)) == json, "\(bytes)")
+}
+
+@Test(arguments: [
+  // Text that is not UTF-8, keys of other kinds, unknown extensions, impossible times.
+  "a1ff", "81a1ff01", "81c001", "81c301", "81cb000000000000000001", "819001", "81c40101", "d40100", "d40500",
+  "c70105ff",
+  "d5000000", "d7ffffffffff00000000", "d7007fffffffffffffff", "d7008000000000000000",
+  "c70cff 00000000 7fffffffffffffff", "c70cff 3b9aca00 0000000000000000", "c704ff00000000",
+])
+func whatHasNoFormInJSONCannotBeShown(bytes: String) {
+  #expect(text(hex(bytes)) == "undecodable")
+}
+
+@Test(arguments: [
+  "", "c1", "cc", "cd00", "ce000000", "cf00000000000000", "d0", "ca000000", "cb00", "a261", "d9", "d901",
+  "da0001",
+  "dbffffffff61", "c401", "c6ffffffff", "91", "92c0", "ddffffffff", "dc0002c0", "81", "81a161", "dfffffffff", "de0001",
+  "c7", "c70100", "c9ffffffff00", "d80000", "9191",
+])
+func whatEndsTooEarlyIsMalformed(bytes: String) {
+  let bytes = hex(bytes)
+  #expect(text(bytes) == "malformed")
+  var at = 0
+  #expect(throws: MsgpackProblem.malformed) { try MsgpackScanner.skip(bytes.span.bytes, &at) }
+}
+
+@Test func depthBinariesAndSizeAreLimited() {
+  #expect(text(hex("9191 90"), depth: 3) == "[[[]]]")
+  #expect(text(hex("9191 90"), depth: 2) == "undecodable")
+  #expect(text(hex("81a16181a161 80"), depth: 2) == "undecodable")
+  #expect(text(hex("92c400c400"), binaries: 2) == #"[{"$bin":""},{"$bin":""}]"#)
+  #expect(text(hex("92c400c400"), binaries: 1) == "tooManyBinaries(limit: 1)")
+  #expect(text([0xdc, 0x01, 0x00] + [UInt8](repeating: 0xc0, count: 256), limit: 100) == "tooLarge")
+}
+
+@Test func nestingCostsNoStackWhileItIsSkipped() {
+  var bytes = [UInt8](repeating: 0x91, count: 1_000_000)
+  bytes.append(0xc0)
+  var at = 0
+  #expect(throws: Never.self) { try MsgpackScanner.skip(bytes.span.bytes, &at) }
+  #expect(at == bytes.count)
+  #expect(text(bytes, depth: 64) == "undecodable")
+}
+
+@Test(
+  arguments: [
+    (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+    (951_868_799_999, "2000-02-29T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"), (-62_198_755_200_000, "-000001-01-01T00:00:00.000Z"),
+    (253_402_300_800_000, "+010000-01-01T00:00:00.000Z"), (8_640_000_000_000_000, "+275760-09-13T00:00:00.000Z"),
+    (-8_640_000_000_000_000, "-271821-04-20T00:00:00.000Z"),
+  ] as [(Int64, String)])
+func datesReadAsJavaScriptWritesThem(milliseconds: Int64, text: String) {
+  #expect(ISOInstant(milliseconds: milliseconds)?.text == text)
+}

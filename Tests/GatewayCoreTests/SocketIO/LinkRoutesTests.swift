@@ -1,0 +1,117 @@
+import Testing
+
+@testable import GatewayCore
+
+/// Where an attempt goes when a place fails or names another.
+@Suite struct LinkRoutesTests {
+  private static func url(_ host: String, secure: Bool = false) -> UpstreamURL {
+    UpstreamURL(scheme: secure ? "https" : "http", userInfo: "user:word", host: host)
+  }
+
+  private static func key(_ hosts: [String], _ redirects: RedirectPolicy = .never, secure: Bool = false) -> LinkKey {
+    var settings = UpstreamSettings()
+    settings.alternatives = hosts.dropFirst().map { url($0, secure: secure) }
+    settings.redirects = redirects
+    settings.headers = [HTTPHeader(name: "X-Team", value: "a"), HTTPHeader(name: "cookie", value: "b")]
+    return LinkKey(
+      UpstreamSpecification(
+        name: "chat", url: url(hosts[0], secure: secure), namespace: "/", settings: settings, owner: nil))
+  }
+
+  private static let unreachable = UpstreamFailure(.unreachable, "no")
+
+  private static func redirect(_ location: String) -> (UpstreamFailure, [HTTPHeader]) {
+    (UpstreamFailure(.http, "redirect", status: 302), [HTTPHeader(name: "location", value: location)])
+  }
+
+  // MARK: - Several URLs
+
+  @Test func oneURLFailsInItsOwnWords() {
+    var routes = LinkRoutes(Self.key(["a"]), remembered: nil)
+    #expect(routes.failed(Self.unreachable) == .giveUp(Self.unreachable))
+  }
+
+  @Test func everyURLIsTriedOnceAndEveryFailureIsTold() {
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: nil)
+    #expect(routes.current.endpoint.host == "a")
+    #expect(routes.failed(Self.unreachable) == .dial)
+    #expect(routes.current.endpoint.host == "b" && routes.index == 1)
+    #expect(routes.failed(UpstreamFailure(.tls, "bad")) == .dial)
+    let last = UpstreamFailure(.http, String(repeating: "x", count: 500), status: 503, retryAfter: .seconds(9))
+    var conclusion = last
+    conclusion.detail = "http://a: no; http://b: bad; http://c: " + String(repeating: "x", count: 160)
+    #expect(routes.failed(last) == .giveUp(conclusion))
+  }
+
+  @Test func theURLThatWorkedIsTriedFirst() {
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: 2)
+    var hosts = [routes.current.endpoint.host]
+    while routes.failed(Self.unreachable) == .dial { hosts.append(routes.current.endpoint.host) }
+    #expect(hosts == ["c", "a", "b"])
+    #expect(LinkRoutes(Self.key(["a"]), remembered: 2).index == 0)
+  }
+
+  @Test(arguments: [DownReason.refused, .auth, .tooLarge]) func whatWouldBeTheSameElsewhereIsNotTriedElsewhere(
+    reason: DownReason
+  ) {
+    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    #expect(routes.failed(UpstreamFailure(reason, "no")) == .giveUp(UpstreamFailure(reason, "no")))
+  }
+
+  // MARK: - Redirects
+
+  @Test func redirectIsNotFollowedUnlessAllowed() {
+    var routes = LinkRoutes(Self.key(["a"]), remembered: nil)
+    let (failure, headers) = Self.redirect("http://a/b/")
+    #expect(routes.redirected(failure, headers) == nil)
+  }
+
+  @Test func redirectWithinTheHostKeepsCredentials() {
+    var routes = LinkRoutes(Self.key(["a"], .sameHost), remembered: nil)
+    let (failure, headers) = Self.redirect("http://a:8080/live/?EIO=4&token=x")
+    #expect(routes.redirected(failure, headers) == .dial)
+    let request = routes.current.request(.four, .websocket)
+    #expect(request.host == "a" && request.port == 8_080)
+    #expect(request.target == "/live/?EIO=4&transport=websocket")
+    #expect(request.headers.map(\.name) == ["X-Team", "cookie", "Authorization"])
+  }
+
+  @Test func anotherHostGetsNoCredentialsInHeaders() {
+    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    let (failure, headers) = Self.redirect("https://b/socket.io/")
+    #expect(routes.redirected(failure, headers) == .dial)
+    let request = routes.current.request(.four, .websocket)
+    #expect(request.secure && request.host == "b" && request.port == 443)
+    #expect(request.headers.map(\.name) == ["X-Team"])
+  }
+
+  @Test func anotherHostIsRefusedWhereOnlyTheSameIsAllowed() {
+    var routes = LinkRoutes(Self.key(["a"], .sameHost), remembered: nil)
+    let (failure, headers) = Self.redirect("http://b/login?token=hunter2")
+    let detail = "the server redirects to http://b (HTTP 302), which is not followed: it is another host"
+    #expect(routes.redirected(failure, headers) == .giveUp(UpstreamFailure(.http, detail, status: 302)))
+  }
+
+  @Test func redirectFromTLSToPlainTextIsNeverFollowed() {
+    var routes = LinkRoutes(Self.key(["a"], .any, secure: true), remembered: nil)
+    let (failure, headers) = Self.redirect("http://a/")
+    let detail = "the server redirects to http://a (HTTP 302), which is not followed: it leads from TLS to plain text"
+    #expect(routes.redirected(failure, headers) == .giveUp(UpstreamFailure(.http, detail, status: 302)))
+  }
+
+  @Test func redirectsInACircleEnd() {
+    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    let (failure, headers) = Self.redirect("/again/")
+    for _ in 0..<5 { #expect(routes.redirected(failure, headers) == .dial) }
+    let detail = "the server redirects to http://a (HTTP 302), which is not followed: it is the 6th redirect in a row"
+    #expect(routes.redirected(failure, headers) == .giveUp(UpstreamFailure(.http, detail, status: 302)))
+  }
+
+  @Test func whatIsNoRedirectIsLeftAlone() {
+    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    let (_, headers) = Self.redirect("/b/")
+    #expect(routes.redirected(UpstreamFailure(.http, "no", status: 304), headers) == nil)
+    #expect(routes.redirected(UpstreamFailure(.http, "no", status: 302), []) == nil)
+    #expect(routes.redirected(UpstreamFailure(.closed, "no"), headers) == nil)
+  }
+}

@@ -1,0 +1,76 @@
+"""Every stage of a connection cut, delayed, garbled, oversized, or answered by something else.
+
+Each ends the attempt with its own reason and sentence, and costs nobody else anything.
+"""
+
+import collections
+import contextlib
+import itertools
+import socket
+
+import pytest
+
+from hostile import CELLS, FAULTS, IMPOSSIBLE, SHARED, STAGES
+from programs import ROOT
+
+SETTINGS = {"handshake": "250ms", "attachment_timeout": "250ms", "message_limit": "64KiB",
+            "transports": ["websocket"], "reconnect": {"base": "1h", "cap": "1h"}}
+
+
+@contextlib.contextmanager
+def full_queue():
+    """A port whose queue of connections is full: what connects to it waits."""
+    with contextlib.ExitStack() as open_ones:
+        listener = open_ones.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = open_ones.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.parametrize("stage, fault, variant", CELLS)
+async def test_a_hostile_upstream_is_named_and_harms_nobody(daemons, scripted, stage, fault, variant):
+    cell = CELLS[stage, fault, variant]
+    bad, good = await scripted(), await scripted()
+    bad.script = cell.script
+    daemon = await daemons({"defaults": SETTINGS})
+    client = await daemon.client()
+    with contextlib.ExitStack() as held:
+        port = bad.port
+        if fault == "delayed" and stage == "accept":
+            port = held.enter_context(full_queue())
+        elif not cell.script:
+            await bad.refuse()
+        await client.call("subscribe", url=f"{cell.scheme}://127.0.0.1:{port}", state=True)
+        state = (await client.state_until("disconnected"))[-1]
+    sentence = cell.detail.format(place=f"127.0.0.1:{port}")
+    assert state["reason"] == cell.reason, state
+    if sentence.endswith("…"):
+        assert state["detail"].startswith(sentence[:-1]) and len(state["detail"]) >= len(sentence), state
+    else:
+        assert state["detail"] == sentence
+    pending = client.post("request", url=good.url, event="e")
+    link = await good.session()
+    await link.expect('420["e"]')
+    await link.text('430["served"]')
+    assert (await client.result(pending))["args"] == ["served"]
+
+
+def test_every_fault_of_every_stage_is_tried_or_impossible():
+    tried = {(stage, fault) for stage, fault, _ in CELLS}
+    assert tried | set(IMPOSSIBLE) == set(itertools.product(STAGES, FAULTS)) and not tried & set(IMPOSSIBLE)
+
+
+def test_what_means_something_else_is_said_otherwise():
+    sentences = collections.Counter(cell.detail for cell in CELLS.values())
+    assert {sentence for sentence, count in sentences.items() if count > 1} == set(SHARED)
+
+
+def test_every_sentence_is_documented():
+    page = (ROOT / "docs" / "failures.md").read_text()
+    for cell in CELLS.values():
+        words = cell.detail.removesuffix("…").format(place="HOST:PORT")
+        assert words in page, words
