@@ -9,6 +9,7 @@ ledger, in the order of each program, and no key may belong to two sends.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import pathlib
 import random
@@ -47,10 +48,11 @@ class LedgerServer:
 
 
 class Payer:
-    """A program that sends one event after the other and writes down what was promised to it."""
+    """A program that sends one event after the other and writes down what was promised to it. What was not answered is
+    sent again with the same key; a program without keys goes on with the next one."""
 
-    def __init__(self, name, daemon, url, rate):
-        self.name, self.daemon, self.url, self.rate = name, daemon, url, rate
+    def __init__(self, name, daemon, url, rate, keyed):
+        self.name, self.daemon, self.url, self.rate, self.keyed = name, daemon, url, rate, keyed
         self.promised = []
         self.number = 0
         self.filling = self.next_filling()
@@ -61,7 +63,7 @@ class Payer:
         return "x" * random.randrange(400)
 
     async def run(self):
-        """Until it is cancelled. What was not answered is sent again with the same key."""
+        """Until it is cancelled."""
         while True:
             try:
                 client = await LocalClient.connect(self.daemon.socket)
@@ -72,16 +74,20 @@ class Payer:
                 while True:
                     await self.pay(client)
                     await asyncio.sleep(random.expovariate(self.rate))
-            except (ConnectionError, CallError):
-                pass
+            except (OSError, CallError):
+                self.number += not self.keyed
             finally:
-                await client.close()
+                with contextlib.suppress(OSError):
+                    await client.close()
 
     async def pay(self, client):
+        if client.closed:
+            raise ConnectionError("the daemon is gone")
         key = f"{self.name}-{self.number}"
+        keyed = {"key": key} if self.keyed else {}
         result = await client.call(
-            "send", url=self.url, event="paid", args=[key, self.filling], key=key, delivery="durable",
-            retries=100, ack_timeout=1_000)
+            "send", url=self.url, event="paid", args=[key, self.filling], delivery="durable", retries=100,
+            ack_timeout=1_000, **keyed)
         self.repeated += result.get("duplicate", False)
         self.promised.append(key)
         self.number += 1
@@ -99,7 +105,7 @@ class Result:
         self.duplicates = len(lines) - len(set(lines))
         self.seconds = seconds
         self.disordered = [payer.name for payer in payers if not in_order(payer.name, lines)]
-        keys = [entry["key"] for entry in entries]
+        keys = [entry["key"] for entry in entries if "key" in entry]
         self.doubled = sorted({key for key in keys if keys.count(key) > 1})
 
     def __str__(self):
@@ -132,17 +138,22 @@ async def rounds(folder, count, seed=None, tell=lambda text: None):
     daemon = Daemon(GATEWAYD, place, {"outbox": {"keep": "24h", "keep_entries": 1_000_000}})
     await server.start()
     url = f"http://127.0.0.1:{server.port}"
-    payers = [Payer(f"p{number}", daemon, url, rate) for number, rate in enumerate((20, 100, 400, 2_000))]
+    # A user has 10,000 keys a day.
+    payers = [Payer(f"p{number}", daemon, url, rate, keyed=rate < 100)
+              for number, rate in enumerate((20, 50, 400, 2_000))]
     try:
         await daemon.start()
         tasks = [asyncio.ensure_future(payer.run()) for payer in payers]
         for number in range(count):
             await one_round(daemon, server)
+            assert not any(task.done() for task in tasks), tasks
             if number % 25 == 24:
                 tell(f"{number + 1} rounds, {sum(len(payer.promised) for payer in payers)} promised")
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for failure in await asyncio.gather(*tasks, return_exceptions=True):
+            if not isinstance(failure, asyncio.CancelledError):
+                raise failure
         await daemon.until(lambda status: status["daemon"]["outbox"]["queued"]["count"] == 0, "the outbox to empty",
                            patience=120)
         client = await daemon.client()

@@ -310,6 +310,35 @@ async def test_gatewayctl_shows_and_steers(daemons, ctl, peer):
     assert (await ctl(daemon, "outbox", "list")).out == ""
 
 
+async def test_the_key_is_put_where_the_configuration_says(daemons, peer):
+    client = await (await daemons({"defaults": {"key_member": "once"}})).client()
+    for args in ([1, {"a": 1.50}], [{}], [2], [], [{"once": "mine"}]):
+        await durable(client, url=peer.url, args=args, key=f"k{len(args)}{args}")
+    link = await peer.session()
+    await link.expect(
+        '42["e",1, {"once":"k2[1, {\'a\': 1.5}]","a": 1.5}]', '42["e",{"once":"k1[{}]"}]',
+        '42["e",2,{"once":"k1[2]"}]', '42["e",{"once":"k0[]"}]',
+        '42["e",{"once": "mine"},{"once":"k1[{\'once\': \'mine\'}]"}]')
+
+
+async def test_what_only_reached_our_own_buffer_is_not_sent(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.client()
+    await client.call("request", url=chat.url, event="echo")
+    chat.pause()
+    for number in range(100):
+        await durable(client, url=chat.url, event="big", args=[number, "x" * 200_000], compress=False)
+    # The kernel's buffers are full by now, and nobody empties them.
+    await asyncio.sleep(0.1)
+    queued = [entry["id"] for entry in await entries(client, states=["queued"])]
+    assert queued, "the kernel took 20 MB that nobody reads"
+    await chat.restart()
+    await settled(client, 100, "sent")
+    received = await chat.received(len(queued), "big")
+    numbers = [one["args"][0] for one in received]
+    assert numbers == sorted(numbers) and numbers[-1] == 99
+
+
 async def test_a_flood_has_a_pace_after_a_reconnect(daemons, peer):
     await peer.refuse()
     daemon = await daemons({"defaults": {"flush": 100}})

@@ -14,6 +14,8 @@ struct CommandFlow {
 
   /// Bytes that the link has not taken, beyond which nothing more is written from the queue.
   static let byteLimit = 1 << 20
+  /// Commands of the outbox that the link has not taken, beyond which nothing more is written from the queue.
+  static let handedOverLimit = 4_096
   /// How long a pause lasts.
   static let pause: Duration = .milliseconds(10)
 
@@ -26,8 +28,8 @@ struct CommandFlow {
   }
 
   /// Whether what stands at a place may be written now; counts it if so.
-  mutating func admits(_ place: UInt64, now: MonotonicInstant, unsentBytes: Int) -> Bool {
-    guard unsentBytes < Self.byteLimit else { return false }
+  mutating func admits(_ place: UInt64, now: MonotonicInstant, unsentBytes: Int, handedOver: Int) -> Bool {
+    guard unsentBytes < Self.byteLimit, handedOver < Self.handedOverLimit else { return false }
     guard let rate, place < backlogEnd else { return true }
     let seconds = Double((now - began).nanoseconds) / 1e9
     // What one pause lets through is the least that can be written at once.

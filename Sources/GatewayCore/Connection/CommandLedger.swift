@@ -20,16 +20,28 @@ struct CommandLedger {
   }
 
   /// Nothing is queued and nothing is awaited.
-  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty }
+  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty && handedOver.isEmpty }
 
   /// Commands without an outcome.
-  var count: Int { queue.count + flights.count + retries.count }
+  var count: Int { queue.count + flights.count + retries.count + handedOver.count }
 
   /// An acknowledgement is awaited.
   var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
 
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
+
+  /// Commands of the outbox that were written, but perhaps only into our own buffer: they are sent when the kernel has
+  /// taken everything, and queue again if the link breaks before.
+  private(set) var handedOver: [Command] = []
+
+  mutating func handOver(_ command: Command) { handedOver.append(command) }
+
+  /// The kernel has taken everything.
+  mutating func takeHandedOver() -> [Command] {
+    defer { handedOver = [] }
+    return handedOver
+  }
 
   /// The flow of the queue to the present link.
   var flow = CommandFlow()
@@ -140,6 +152,7 @@ struct CommandLedger {
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
   mutating func endOfLink() -> [Command] {
+    for command in takeHandedOver() { queue.putBack(command) }
     let lost = flights.sorted { $0.key < $1.key }.map(\.value)
     flights.removeAll()
     flightOf.removeAll()

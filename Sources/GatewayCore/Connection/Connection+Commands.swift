@@ -94,7 +94,7 @@ extension Connection {
     commands.flow.isPaused = false
     for place in commands.queue.places(from: commands.flow.next) {
       guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
-      guard commands.flow.admits(place, now: context.time.now, unsentBytes: channel.unsentBytes) else {
+      guard commands.flow.admits(place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count) else {
         return pauseFlow()
       }
       commands.flow.next = place + 1
@@ -157,12 +157,27 @@ extension Connection {
     guard command.wantsAck else {
       noteWrite(of: command)
       channel.write(command.message, ack: nil)
-      return settle(command, .written)
+      return command.isStored ? handOver(command) : settle(command, .written)
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     noteWrite(of: command)
     armAckTimeout(command)
     channel.write(command.message, ack: commands.written(command))
+  }
+
+  /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
+  private func handOver(_ command: Command) {
+    commands.handOver(command)
+    if commands.handedOver.count == 1 { lookAfterHandedOver() }
+  }
+
+  private func lookAfterHandedOver() {
+    context.timers.after(CommandFlow.pause) { [weak self] in
+      guard let self, !commands.handedOver.isEmpty else { return }
+      guard channel?.unsentBytes == 0 else { return lookAfterHandedOver() }
+      for command in commands.takeHandedOver() { settle(command, .written) }
+      if !isOccupied { review() }
+    }
   }
 
   /// Counts a write.

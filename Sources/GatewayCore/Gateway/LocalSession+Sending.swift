@@ -8,6 +8,10 @@ extension LocalSession {
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
+    var call = call
+    if let key = call.key, let member = connection.specification.settings.keyMember {
+      call.args = KeyedArguments.adding(key, as: member, to: call.args)
+    }
     var message: PreparedMessage
     do {
       message = try connection.connector.prepare(

@@ -6,7 +6,7 @@ enum OutboxRow {
   static let columns = [
     "number", "id", "owner", "upstream", "url", "namespace", "event", "body", "attachments", "delivery", "retries",
     "ack_timeout", "coalesce", "key", "fingerprint", "created", "expires", "attempts", "state", "reason", "ended",
-    "result", "checksum",
+    "result", "compress", "checksum",
   ]
 
   /// SQLite's types of the columns.
@@ -15,7 +15,7 @@ enum OutboxRow {
     namespace TEXT NOT NULL, event TEXT NOT NULL, body BLOB, attachments BLOB, delivery TEXT NOT NULL, retries INTEGER,
     ack_timeout INTEGER, coalesce TEXT, key TEXT, fingerprint INTEGER NOT NULL, created INTEGER NOT NULL,
     expires INTEGER, attempts INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, ended INTEGER, result BLOB,
-    checksum INTEGER NOT NULL)
+    compress INTEGER NOT NULL, checksum INTEGER NOT NULL)
     """
 
   /// Binds all columns, from the first place on.
@@ -60,14 +60,15 @@ enum OutboxRow {
     text(20, entry.reason)
     integer(21, entry.ended)
     blob(22, entry.result)
-    statement.bind(23, checksum.value)
+    integer(23, entry.message.compress ? 1 : 0)
+    statement.bind(24, checksum.value)
   }
 
   /// The entry of the present row; nil if it is not what was written.
   static func read(_ row: SQLiteDatabase.Statement) -> OutboxEntry? {
     var checksum = Checksum()
     let count = Int32(columns.count) - 1
-    let integers: Set<Int32> = [0, 2, 10, 11, 14, 15, 16, 17, 20]
+    let integers: Set<Int32> = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22]
     for column in 0..<count {
       if integers.contains(column) { checksum.add(row.optionalInteger(column)) } else { checksum.add(row.blob(column)) }
     }
@@ -89,6 +90,7 @@ enum OutboxRow {
     entry.reason = row.text(19)
     entry.ended = row.optionalInteger(20)
     entry.result = row.blob(21)
+    entry.message.compress = row.integer(22) != 0
     return entry
   }
 

@@ -76,6 +76,7 @@ struct ConfigurationSettingTests {
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
     Change("ttl", #""2h""#) { $0.ttl = .seconds(7_200) },
+    Change("key_member", #""key""#) { $0.keyMember = "key" },
     Change("flush", "12") { $0.flush = 12 },
     Change("handshake", #""11s""#) { $0.handshake = .seconds(11) },
     Change("connect_timeout", #""12s""#) { $0.connectTimeout = .seconds(12) },

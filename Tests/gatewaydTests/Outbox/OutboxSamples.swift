@@ -16,6 +16,7 @@ enum OutboxSamples {
     entry.ackTimeout = 3_000
     entry.coalesce = "c"
     entry.key = "k"
+    entry.message.compress = false
     entry.attempts = 2
     entry.reason = "unreachable"
     return entry
