@@ -184,7 +184,8 @@ public struct CommandQueue: Sendable {
     }
     if let coalescing = command.coalescing, replaceable[coalescing] == number { replaceable[coalescing] = nil }
     if let line = command.retry?.line { dropGone(inLine: line) }
-    command.place = number
+    // Only these may come back.
+    if command.isStored || command.retry != nil { command.place = number }
     dropGone()
     return command
   }

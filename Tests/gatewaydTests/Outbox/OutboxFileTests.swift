@@ -28,8 +28,8 @@ import Testing
     entry.state = .acked
     entry.ended = 5
     entry.result = Array("1,2".utf8)
-    try open().database.apply([.update(entry)])
     entry.message = PreparedMessage(event: entry.message.event, body: [])
+    try open().database.apply([.update(entry)])
     #expect(try open().entries == [entry])
   }
 
