@@ -13,6 +13,8 @@ static inline CURLMcode gw_multi_set_socket_function(CURLM *multi, curl_socket_c
 static inline CURLMcode gw_multi_set_timer_function(CURLM *multi, curl_multi_timer_callback value) {
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
 }
+/* Whether it tells of the end of a transfer. A constant of libcurl that several modules see is not always found by name. */
+static inline int gw_message_is_done(const CURLMsg *message) { return message->msg == CURLMSG_DONE; }
 /* A CURLcode. */
 static inline unsigned gw_message_result(const CURLMsg *message) { return message->data.result; }
 /* Once for the whole of the daemon; whether it succeeded. */

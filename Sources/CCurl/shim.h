@@ -56,3 +56,14 @@ static inline const char *gw_easy_tls_version(CURL *easy) {
     return NULL;
   return SSL_get_version((const SSL *)session->internals);
 }
+/* The numeric address of the peer; NULL before there is one. */
+static inline const char *gw_easy_address(CURL *easy) {
+  char *value = NULL;
+  return curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &value) == CURLE_OK ? value : NULL;
+}
+/* The lines that libcurl made of one of the peer's certificates; NULL beyond the last one. */
+static inline const struct curl_slist *gw_easy_certificate(CURL *easy, int number) {
+  struct curl_certinfo *all = NULL;
+  if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &all) != CURLE_OK || !all || number >= all->num_of_certs) return NULL;
+  return all->certinfo[number];
+}

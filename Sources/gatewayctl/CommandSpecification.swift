@@ -1,7 +1,7 @@
 /// The commands. The raw value is the word on the command line.
 enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, serve
-  case status, connections, clients, wait
+  case status, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case outbox, drain
   case reload, ping, call, introspect, version, help
@@ -51,8 +51,6 @@ enum CommandTable {
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [
     ("top", "use 'gatewayctl status'"),
-    ("doctor", "'gatewayctl status URL' says why a connection is down"),
-    ("trace", "'gatewayctl subscribe --state URL' shows events and states"),
     ("metrics", "use 'gatewayctl status --json'"),
     ("config", "use 'gatewayd --check-config'"),
     ("completion", "'gatewayctl help' lists the commands"),

@@ -1,8 +1,8 @@
 /// The commands that look at the daemon and steer it.
 extension CommandTable {
   static let operations: [CommandSpecification] = [
-    status, connections, clients, wait, outbox, reconnect, disconnect, release, reload, drain, ping, call, introspect,
-    version, help,
+    status, connections, clients, wait, doctor, trace, outbox, reconnect, disconnect, release, reload, drain, ping, call,
+    introspect, version, help,
   ]
 
   private static let namespace = OptionSpecification(
@@ -50,6 +50,45 @@ extension CommandTable {
       .init(.state, value: "S", "created, connected (the default), disconnected, reconnecting or released"),
     ],
     examples: [.init("Before a backup", "gatewayctl wait --timeout 1m chat && backup")])
+
+  private static let doctor = CommandSpecification(
+    name: .doctor, operands: "URL", operandCount: 1...1,
+    summary: "find out why a server cannot be used",
+    details: [
+      "Walks through name, TCP, proxy, TLS, HTTP path, Engine.IO, WebSocket, sticky sessions, namespace, credentials and "
+        + "round trip, and says at each step what was seen, what is wrong and what to do. The daemon does it, with its "
+        + "view of the network and its secrets, on connections of its own. On a terminal readable lines; otherwise, or "
+        + #"with --json, {"step":…,"verdict":…,"code":…,"seen":…,"advice":…,"took":…} for each step."#,
+      "Exit 0 if it works, 73 if the server refuses, 76 if it speaks another protocol, 124 if something took too long, "
+        + "otherwise 69.",
+    ],
+    options: [namespace],
+    examples: [
+      .init("Look", "gatewayctl doctor https://chat.example"),
+      .init("Only what is wrong", "gatewayctl doctor --json chat | jq -r 'select(.verdict==\"failed\").advice'"),
+    ],
+    defaultTimeout: .seconds(30))
+
+  private static let trace = CommandSpecification(
+    name: .trace, operands: "URL", operandCount: 1...1,
+    summary: "show every packet of a connection, in words",
+    details: [
+      "Shows dialling, handshake, heartbeat and the packets of both directions as they come. On a terminal one readable "
+        + #"line for each; otherwise, or with --json, {"time":…,"direction":…,"layer":…,"text":…}. Goes on until it is "#
+        + "interrupted. It only looks: the daemon neither connects for it nor stays connected. Secrets are never shown. "
+        + "Needs the right 'admin'."
+    ],
+    options: [
+      namespace,
+      .init(.payloads, "also show payloads, with the secrets that the daemon knows replaced"),
+      .init(.count, short: "n", value: "COUNT", "end after so many packets"),
+      .init(.for, value: "DUR", "end after so long: exit 124 if COUNT was not reached, else 0"),
+    ],
+    examples: [
+      .init("Watch", "gatewayctl trace chat"),
+      .init("What is sent?", #"gatewayctl trace --payloads --json chat | jq -r 'select(.direction=="out").payload'"#),
+    ],
+    defaultTimeout: nil)
 
   private static let reconnect = CommandSpecification(
     name: .reconnect, operands: "URL", operandCount: 1...1,

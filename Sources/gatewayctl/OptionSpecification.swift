@@ -19,6 +19,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case onGap = "on-gap"
   case noReconnect = "no-reconnect"
   case args, parallel
+  case payloads
 }
 
 /// One option as a command offers it.

@@ -21,6 +21,11 @@ enum Program {
     }
   }
 
+  private static func runTrace(_ context: Context) throws(Failure) -> ExitCode {
+    var command = try TraceCommand(context)
+    return try command.run()
+  }
+
   private static func run(_ context: Context) throws(Failure) -> ExitCode {
     switch context.arguments.command {
     case .send: try SendCommand(context).send()
@@ -31,6 +36,8 @@ enum Program {
     case .connections: try StatusCommand.connections(context)
     case .clients: try StatusCommand.clients(context)
     case .wait: try OperationCommands.wait(context)
+    case .doctor: try DoctorCommand(context).run()
+    case .trace: try runTrace(context)
     case .reconnect, .disconnect, .release: try OperationCommands.steer(context)
     case .outbox: try OutboxCommand.run(context)
     case .drain: try OutboxCommand.drain(context)

@@ -104,9 +104,12 @@ extension Daemon {
       dialer = try WebSocketDialer(loop: loop, random: random, environment: environment)
       requester = CurlRequester(multi: dialer.multi)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
-      let kind = SocketIOKind(
-        dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
-        random: random)
+      let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)
+      let makeKind = {
+        SocketIOKind(
+          dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
+          random: random)
+      }
       let network: NetlinkObserver?
       do throws(SystemError) {
         network = try NetlinkObserver(loop: loop)
@@ -120,8 +123,11 @@ extension Daemon {
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
-          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [kind], loader: loader,
-          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes }))
+          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
+          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes },
+          doctor: DoctorSeams(
+            route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
+            makeKind: makeKind)))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
   }

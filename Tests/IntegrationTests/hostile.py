@@ -124,7 +124,6 @@ REFUSED_400 = "the server answered HTTP 400 Bad Request instead of opening a Web
 OVERSIZED_FRAME = b"\x81\x7f\x00\x00\x00\x00\x10\x00\x00\x00" + b"x" * 100
 
 cell("accept", "cut", "at once", "closed", "the server closed the connection before it answered the WebSocket handshake", cut)
-cell("accept", "cut", "reset", "closed", LOST + BEFORE_101, reset)
 cell("accept", "cut", "refused", "unreachable", "no connection to {place}: connection refused", None)
 cell("accept", "delayed", "full queue", "timeout", "{place} did not accept the connection within 250 ms", None)
 
@@ -255,7 +254,6 @@ cell("heartbeat", "oversized", "", "too_large", OVER_LIMIT, joined(text("2" + "x
 
 SHARED = {
     "the server closed the connection before it answered the WebSocket handshake": "however much of an answer had come",
-    LOST + BEFORE_101: "the system tells of a reset, not of what came before it",
     TLS_FAILED + "the server closed the connection": "however much of the handshake had been read",
     "{place} did not finish the TLS handshake within 250 ms": "however much of it had come",
     TLS_FAILED + "…": "the rest is OpenSSL's own reason",

@@ -94,6 +94,13 @@ def check_notification(method, params):
         if "from" in params:
             assert params["from"] <= params["to"], params
             assert 0 < params["count"] <= params["to"] - params["from"] + 1, params
+    elif method == "trace":
+        assert isinstance(params["trace"], str) and isinstance(params["time"], int), params
+        assert params["text"] and "\n" not in params["text"], params
+        assert "dropped" in params or (params["direction"] in ("in", "out")
+                                       and params["layer"] in ("http", "engine", "socketio")), params
+    elif method == "progress":
+        assert isinstance(params["id"], (int, str)) and isinstance(params["args"], list), params
     elif method == "goodbye":
         assert isinstance(params["reason"], str), params
     else:

@@ -10,11 +10,14 @@ import socket
 
 import pytest
 
-from hostile import CELLS, FAULTS, IMPOSSIBLE, SHARED, STAGES
+import hostile
+import hostile_polling
 from programs import ROOT
 
+TABLES = {"websocket": hostile, "polling": hostile_polling}
+KEYS = [(transport, *key) for transport, table in TABLES.items() for key in table.CELLS]
 SETTINGS = {"handshake": "250ms", "attachment_timeout": "250ms", "message_limit": "64KiB",
-            "transports": ["websocket"], "reconnect": {"base": "1h", "cap": "1h"}}
+            "reconnect": {"base": "1h", "cap": "1h"}}
 
 
 @contextlib.contextmanager
@@ -31,12 +34,13 @@ def full_queue():
         yield listener.getsockname()[1]
 
 
-@pytest.mark.parametrize("stage, fault, variant", CELLS)
-async def test_a_hostile_upstream_is_named_and_harms_nobody(daemons, scripted, stage, fault, variant):
-    cell = CELLS[stage, fault, variant]
+@pytest.mark.parametrize("transport, stage, fault, variant", KEYS)
+async def test_a_hostile_upstream_is_named_and_harms_nobody(daemons, scripted, transport, stage, fault, variant):
+    cell = TABLES[transport].CELLS[stage, fault, variant]
     bad, good = await scripted(), await scripted()
     bad.script = cell.script
-    daemon = await daemons({"defaults": SETTINGS})
+    daemon = await daemons({"defaults": SETTINGS | {"transports": [transport]},
+                            "upstream": {"good": {"url": good.url, "transports": ["websocket"]}}})
     client = await daemon.client()
     with contextlib.ExitStack() as held:
         port = bad.port
@@ -48,11 +52,11 @@ async def test_a_hostile_upstream_is_named_and_harms_nobody(daemons, scripted, s
         state = (await client.state_until("disconnected"))[-1]
     sentence = cell.detail.format(place=f"127.0.0.1:{port}")
     assert state["reason"] == cell.reason, state
-    if sentence.endswith("…"):
-        assert state["detail"].startswith(sentence[:-1]) and len(state["detail"]) >= len(sentence), state
+    if "…" in sentence:
+        assert state["detail"].startswith(sentence.removesuffix("…")), state
     else:
         assert state["detail"] == sentence
-    pending = client.post("request", url=good.url, event="e")
+    pending = client.post("request", upstream="good", event="e")
     link = await good.session()
     await link.expect('420["e"]')
     await link.text('430["served"]')
@@ -60,17 +64,21 @@ async def test_a_hostile_upstream_is_named_and_harms_nobody(daemons, scripted, s
 
 
 def test_every_fault_of_every_stage_is_tried_or_impossible():
-    tried = {(stage, fault) for stage, fault, _ in CELLS}
-    assert tried | set(IMPOSSIBLE) == set(itertools.product(STAGES, FAULTS)) and not tried & set(IMPOSSIBLE)
+    tried = {(stage, fault) for stage, fault, _ in hostile.CELLS}
+    possible = set(itertools.product(hostile.STAGES, hostile.FAULTS)) - set(hostile.IMPOSSIBLE)
+    assert tried == possible and set(hostile.IMPOSSIBLE).isdisjoint(tried)
+    polled = {(stage, fault) for stage, fault, _ in hostile_polling.CELLS}
+    assert polled == set(itertools.product(hostile_polling.STAGES, hostile.FAULTS))
 
 
-def test_what_means_something_else_is_said_otherwise():
-    sentences = collections.Counter(cell.detail for cell in CELLS.values())
-    assert {sentence for sentence, count in sentences.items() if count > 1} == set(SHARED)
+@pytest.mark.parametrize("transport", TABLES)
+def test_what_means_something_else_is_said_otherwise(transport):
+    sentences = collections.Counter(cell.detail for cell in TABLES[transport].CELLS.values())
+    assert {sentence for sentence, count in sentences.items() if count > 1} == set(TABLES[transport].SHARED)
 
 
 def test_every_sentence_is_documented():
     page = (ROOT / "docs" / "failures.md").read_text()
-    for cell in CELLS.values():
-        words = cell.detail.removesuffix("…").format(place="HOST:PORT")
+    for transport, *key in KEYS:
+        words = TABLES[transport].CELLS[tuple(key)].detail.removesuffix("…").format(place="HOST:PORT")
         assert words in page, words

@@ -33,6 +33,7 @@ final class LocalServerUpstream: UpstreamKind {
   private final class Connector: UpstreamConnector {
     let hosts = ["nowhere.example"]
     let kind = "test"
+    var observer: (any UpstreamObserver)?
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
 

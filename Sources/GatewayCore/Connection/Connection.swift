@@ -32,6 +32,11 @@ public final class Connection {
   private var reviewTimer: Timers.ID?
   private var isReviewing = false
 
+  /// Who traces the connection.
+  var observer: (any UpstreamObserver)? {
+    didSet { connector.observer = observer }
+  }
+
   /// Who is told what happens. Set by the pool's owner, once.
   var report: ((Connection, ConnectionReport) -> Void)?
 
@@ -161,6 +166,8 @@ public final class Connection {
   /// New settings for the same upstream: what is up is closed and comes back with them at once.
   func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
     self.specification = specification
+    self.connector.observer = nil
+    connector.observer = observer
     self.connector = connector
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)

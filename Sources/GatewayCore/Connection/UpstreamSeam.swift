@@ -52,6 +52,10 @@ public protocol UpstreamConnector: AnyObject {
   /// A new attempt ends the waiting.
   func awaitNewCredentials(_ done: @escaping () -> Void)
 
+  /// Who is told what goes over the connection, from now on and on every later channel; nil while nobody is. A kind looks
+  /// at it before it puts anything into words.
+  var observer: (any UpstreamObserver)? { get set }
+
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
 }

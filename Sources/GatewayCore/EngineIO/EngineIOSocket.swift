@@ -5,6 +5,8 @@ final class EngineIOSocket: TransportReceiver {
   let timers: Timers
   let time: any TimeSource
   private weak var receiver: (any EngineIOReceiver)?
+  /// Who traces the session; nil while nobody does.
+  var observer: (any EngineIOObserver)?
 
   var session: EngineIOSession
   private(set) var transport: (any Transport)?
@@ -40,7 +42,10 @@ final class EngineIOSocket: TransportReceiver {
   var isCongested: Bool { transport?.isCongested ?? false }
 
   /// Starts the one attempt.
-  func dial() { transport = dialer.dial(request, receiver: self) }
+  func dial() {
+    observer?.dialled(request)
+    transport = dialer.dial(request, receiver: self)
+  }
 
   /// The server ignored the revision that was asked for.
   func switchToThree() { perform(session.handle(.revisionThreeSeen(at: time.now))) }
@@ -70,6 +75,7 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     transportFacts = facts
+    observer?.opened(facts)
     receiver?.engineHeard(headers)
     perform(session.handle(.transportOpened))
   }
@@ -89,6 +95,7 @@ final class EngineIOSocket: TransportReceiver {
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
     }
+    observer?.received(packet, text)
     switch packet {
     case .message(let range):
       if accepts(session.handle(.message)) { receiver?.engineReceived(text: text, from: range.lowerBound) }
@@ -121,6 +128,7 @@ final class EngineIOSocket: TransportReceiver {
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
     stopVerifying()
+    observer?.closed(failure.failure)
     // The session knows only why; what the server wrote instead of a handshake matters one level up.
     let receiver = receiver
     self.receiver = nil
@@ -156,10 +164,8 @@ final class EngineIOSocket: TransportReceiver {
       case .disarm:
         timers.cancel(timer)
         timer = nil
-      case .sendPing: transport?.send(text: Self.ping.span.bytes)
-      case .sendPong(let data):
-        let pong = [UInt8(ascii: "3")] + data
-        transport?.send(text: pong.span.bytes)
+      case .sendPing: send(packet: Self.ping)
+      case .sendPong(let data): send(packet: [UInt8(ascii: "3")] + data)
       case .announce: if let handshake { receiver?.engineOpened(handshake) }
       case .deliver: break
       case .end(let failure): end(failure)
@@ -168,6 +174,11 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   private static let ping = [UInt8(ascii: "2")]
+
+  private func send(packet: [UInt8]) {
+    observer?.sent(packet)
+    transport?.send(text: packet.span.bytes)
+  }
 
   private func timerFired() {
     timer = nil

@@ -24,6 +24,9 @@ public final class Gateway {
   var keys = IdempotencyTable()
   /// What is kept on disk.
   let outbox: Outbox
+  var traces = TraceTable()
+  /// How many examinations are under way.
+  var doctors = 0
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   private let factory: ConnectionFactory
@@ -116,7 +119,11 @@ public final class Gateway {
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
-    pool.connection(for: specification, context: context)
+    let connection = pool.connection(for: specification, context: context)
+    if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
+      connection.observer = observer
+    }
+    return connection
   }
 
   /// The number of a send, which grows over restarts, and its globally unique id.

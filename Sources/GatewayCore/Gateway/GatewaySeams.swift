@@ -11,11 +11,13 @@ public struct GatewaySeams {
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
+  /// What `doctor` works with; nil where there is no network.
+  public var doctor: DoctorSeams?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
-    outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int
+    outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int, doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -26,6 +28,7 @@ public struct GatewaySeams {
     self.outbox = outbox
     self.network = network
     self.residentBytes = residentBytes
+    self.doctor = doctor
   }
 }
 

@@ -35,6 +35,9 @@ extension LocalSession {
       try order(target, id) { connection throws(IllegalTransition) in try connection.disconnect() }
     case .release(let target):
       try order(target, id) { connection throws(IllegalTransition) in try connection.release() }
+    case .doctor(let target, let timeout): try examine(target, limit: timeout, id)
+    case .trace(let target, let payloads): try trace(target, payloads: payloads, id)
+    case .untrace(let trace): try untrace(trace, id)
     case .reload: try reload(id)
     case .ping: reply(id)
     case .cancel(let other): cancel(other, id)
@@ -160,9 +163,9 @@ extension LocalCall {
   /// Whether the call begins something that may last, and is therefore counted and refused while the gateway stops.
   fileprivate var startsWork: Bool {
     switch self {
-    case .subscribe, .send, .request, .wait, .outboxRetry: true
+    case .subscribe, .send, .request, .wait, .doctor, .outboxRetry: true
     case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
-      .release, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
+      .release, .trace, .untrace, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
       false
     }
   }

@@ -77,6 +77,7 @@ extension LocalSession {
 
   /// The gateway stops: nothing will happen any more that a `wait` could wait for.
   func endWaits() {
+    endExaminations()
     for (number, _) in waits {
       guard let call = close(number) else { continue }
       finishWait(call.work)

@@ -13,10 +13,12 @@ public final class LocalSession {
   /// What the last call was about.
   var lastUsed: LastUsed?
   var subscriptions: [String: Subscription] = [:]
+  var traces: [String: Trace] = [:]
   private var calls: [UInt64: OpenCall] = [:]
   private var callNumbers: [RequestID: UInt64] = [:]
   private var nextCall: UInt64 = 1
   private var nextSubscription: UInt64 = 1
+  var nextTrace: UInt64 = 1
   /// Bytes in the backlogs of all subscriptions.
   private var queuedBytes = 0
   /// Events dropped for subscriptions that are gone by now.
@@ -34,6 +36,7 @@ public final class LocalSession {
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
       /// It goes on whether anybody waits or not.
       case background
+      case doctor(Doctor)
     }
   }
 
@@ -98,7 +101,7 @@ public final class LocalSession {
   }
 
   private func closeIfDone() {
-    if inputEnded, calls.isEmpty, subscriptions.isEmpty { closeWhenFlushed() }
+    if inputEnded, calls.isEmpty, subscriptions.isEmpty, traces.isEmpty { closeWhenFlushed() }
   }
 
   /// Whether the I/O side should read on: not while the client does not take what it is sent.
@@ -117,6 +120,7 @@ public final class LocalSession {
 
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
+    for trace in traces.values { trace.pump() }
     guard queuedBytes > 0 || subscriptions.values.contains(where: \.hasBacklog) else { return }
     for subscription in subscriptions.values { subscription.pump() }
   }
@@ -126,6 +130,7 @@ public final class LocalSession {
     guard !isClosing else { return }
     isClosing = true
     subscriptions.values.forEach { $0.mute() }
+    traces.values.forEach { $0.mute() }
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
     gateway.seams.timers.after(.zero) { [weak self] in self?.endSubscriptions() }
     output.pointee.closesWhenFlushed = true
@@ -177,6 +182,13 @@ public final class LocalSession {
   var waits: [(number: UInt64, call: OpenCall)] {
     calls.compactMap { number, call in
       if case .wait = call.work { (number, call) } else { nil }
+    }
+  }
+
+  /// The numbers of the open examinations.
+  var examinations: [UInt64] {
+    calls.compactMap { number, call in
+      if case .doctor = call.work { number } else { nil }
     }
   }
 
@@ -242,6 +254,7 @@ public final class LocalSession {
   }
 
   private func endSubscriptions() {
+    endTraces()
     for id in subscriptions.keys.sorted() { removeSubscription(id) }
   }
 
@@ -260,11 +273,17 @@ public final class LocalSession {
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)
+    case .doctor(let doctor):
+      gateway.doctors -= 1
+      doctor.cancel()
     }
   }
 
   /// The configuration changed: a program that lost the right to what it subscribes to is let go.
   func checkRights() {
+    for trace in traces.values where !gateway.access.allows(.admin, upstream: trace.upstream, peer: peer) {
+      return drop(reason: "permission")
+    }
     for subscription in subscriptions.values {
       let name = subscription.connection.specification.name
       guard gateway.access.allows(.subscribe, upstream: name, peer: peer) else { return drop(reason: "permission") }

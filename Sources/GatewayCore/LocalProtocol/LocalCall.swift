@@ -21,6 +21,9 @@ public enum LocalCall: Equatable, Sendable {
   case reconnect(CallTarget)
   case disconnect(CallTarget)
   case release(CallTarget)
+  case doctor(CallTarget, timeout: Duration)
+  case trace(CallTarget, payloads: Bool)
+  case untrace(trace: String)
   case reload
   case ping
   case cancel(id: RequestID)

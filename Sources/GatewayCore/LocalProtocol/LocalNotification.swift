@@ -70,6 +70,40 @@ public enum LocalNotification {
     }
   }
 
+  /// One fact of a trace.
+  public static func trace(_ trace: String, time: Int64, fact: TraceFact, payload: String?) -> [UInt8] {
+    line("trace") { writer in
+      writer.member("trace", trace)
+      writer.member("time", time)
+      writer.member("direction", fact.direction.rawValue)
+      writer.member("layer", fact.layer.rawValue)
+      writer.member("text", fact.text)
+      if let payload { writer.member("payload", payload) }
+    }
+  }
+
+  /// Facts of a trace are missing here.
+  public static func trace(_ trace: String, time: Int64, dropped: UInt64) -> [UInt8] {
+    line("trace") { writer in
+      writer.member("trace", trace)
+      writer.member("time", time)
+      writer.member("text", "\(dropped) lines were dropped, because the client did not read")
+      writer.member("dropped", dropped)
+    }
+  }
+
+  /// A finding of an examination that goes on.
+  static func progress(_ id: RequestID, _ finding: DoctorFinding) -> [UInt8] {
+    line("progress") { writer in
+      writer.key("id")
+      writer.raw(id.text)
+      writer.key("args")
+      writer.beginArray()
+      writer.object { finding.write(into: &$0) }
+      writer.endArray()
+    }
+  }
+
   /// The daemon is about to close the socket. `reconnectIn` is when to come back, where that makes sense.
   public static func goodbye(reason: String, reconnectIn: Duration?) -> [UInt8] {
     line("goodbye") { writer in

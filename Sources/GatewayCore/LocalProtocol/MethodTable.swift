@@ -3,7 +3,7 @@
 enum MethodTable {
   static let methods: [LocalMethod] =
     sessionMethods + subscriptionMethods + sendMethods + outboxMethods
-    + connectionMethods
+    + connectionMethods + diagnosisMethods
 
   private static let index = NameIndex(methods.map(\.name))
 

@@ -35,6 +35,22 @@ enum NotificationTable {
         .always("reason", .choice(GapReason.allCases.map(\.rawValue))),
       ])),
     Row(
+      name: "trace", summary: "What went over a connection that is traced.",
+      parameters: .object([
+        .always("trace", .text), .always("time", .count, "In milliseconds since 1970."),
+        .sometimes("direction", .choice(TraceFact.Direction.allCases.map(\.rawValue))),
+        .sometimes("layer", .choice(TraceFact.Layer.allCases.map(\.rawValue))),
+        .always("text", .text, "One packet in words, or what happened to the link."),
+        .sometimes("payload", .text, "The packet's payload, secrets replaced, cut after 16 KiB."),
+        .sometimes("dropped", .count, "So many packets were not told before, because the client did not read."),
+      ])),
+    Row(
+      name: "progress", summary: "A step of a call that is not answered yet.",
+      parameters: .object([
+        .always("id", .any, "The call's id."),
+        .always("args", .list(ResultSchemas.doctorStep), "For `doctor`: one finding."),
+      ])),
+    Row(
       name: "goodbye", summary: "The daemon is about to close the socket.",
       parameters: .object([
         .always("reason", .text), .sometimes("reconnect_in", .count, "Milliseconds after which to come back."),

@@ -3,9 +3,8 @@ enum ParameterName: Int, CaseIterable, Sendable {
   case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, ids, key,
     last, limit, n,
     namespace,
-    noQueue, onSlow, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout, ttl,
-    upstream, url,
-    volatile
+    noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout,
+    trace, ttl, upstream, url, volatile
 
   /// The name on the line.
   var text: String {
@@ -31,6 +30,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .namespace: "namespace"
     case .noQueue: "no_queue"
     case .onSlow: "on_slow"
+    case .payloads: "payloads"
     case .protocolVersion: "protocol"
     case .queue: "queue"
     case .retries: "retries"
@@ -40,6 +40,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .strict: "strict"
     case .subscription: "subscription"
     case .timeout: "timeout"
+    case .trace: "trace"
     case .ttl: "ttl"
     case .upstream: "upstream"
     case .url: "url"

@@ -65,6 +65,18 @@ enum ResultSchemas {
     .always("detail", .optional(.text)), .always("queued", queue), .always("finished", .count),
   ])
 
+  static let doctorStep = JSONSchema.object([
+    .always("step", .choice(DoctorStep.allCases.map(\.rawValue))),
+    .always("verdict", .choice(DoctorVerdict.allCases.map(\.rawValue))),
+    .always("code", .text, "What was found, for programs."), .always("seen", .text, "The same for people."),
+    .always("advice", .optional(.text), "What to do about it."), .always("took", .count, "In milliseconds."),
+  ])
+
+  static let doctor = JSONSchema.object([
+    .always("verdict", .choice(["ok", "warning", "failed"]), "The worst of the steps."),
+    .always("steps", .list(doctorStep)),
+  ])
+
   private static let queue = JSONSchema.object([.always("count", .count), .always("bytes", .count)])
 
   static let client = JSONSchema.object([

@@ -5,7 +5,7 @@ enum PollingRefusal {
 
   /// An answer to the handshake with another status than 200.
   static func opening(_ response: HTTPResponse) -> TransportFailure {
-    let sentence = redirect(response) ?? "the server answered HTTP \(response.status) instead of an Engine.IO handshake"
+    let sentence = way(response) ?? "the server answered HTTP \(response.status) instead of an Engine.IO handshake"
     return failure(UpstreamFailure(.http, sentence, status: response.status), response)
   }
 
@@ -55,7 +55,12 @@ enum PollingRefusal {
       return UpstreamFailure(.closed, sentence, status: status)
     }
     return UpstreamFailure(
-      .http, redirect(response) ?? "the server answered a poll with HTTP \(status)", status: status)
+      .http, way(response) ?? "the server answered a poll with HTTP \(status)", status: status)
+  }
+
+  /// What stands on the way to the server says so, whatever was asked for.
+  private static func way(_ response: HTTPResponse) -> String? {
+    redirect(response) ?? HTTPRefusalText.login(response.status, name: "HTTP \(response.status)")
   }
 
   private static func redirect(_ response: HTTPResponse) -> String? {

@@ -152,7 +152,8 @@ final class PollingTransport: Transport {
     receiver?.transportOpened(
       TransportFacts(
         name: TransportName.polling.rawValue, tlsVersion: response.tlsVersion,
-        verified: !request.endpoint.secure || request.verifiesCertificates, proxy: response.proxy), headers: response.headers)
+        verified: !request.endpoint.secure || request.verifiesCertificates, proxy: response.proxy),
+      headers: response.headers)
     receiver?.transportNoticed(.revision(form.revision))
     deliver(response.body, form)
   }
@@ -219,7 +220,8 @@ final class PollingTransport: Transport {
 
   /// A poll that nobody answers for so long is what a heartbeat that stays away is on other transports.
   private static func explain(_ failure: UpstreamFailure, isOpening: Bool) -> UpstreamFailure {
-    guard failure.reason == .timeout, !isOpening else { return failure }
+    guard !isOpening else { return failure.closing(before: "its Engine.IO handshake") }
+    guard failure.reason == .timeout else { return failure }
     return UpstreamFailure(.heartbeat, "the server fell silent: it left a poll without an answer")
   }
 

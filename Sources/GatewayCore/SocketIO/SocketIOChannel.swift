@@ -22,6 +22,14 @@ final class SocketIOChannel: UpstreamChannel {
     held = HeldEvents(byteLimit: connector.key.messageLimit)
   }
 
+  /// Who traces the connection; nil while nobody does.
+  var observer: (any UpstreamObserver)? { connector.observer }
+
+  func observerChanged() { link?.retrace() }
+
+  /// The CONNECT payload, once it was read. Secret.
+  var payload: [UInt8]? { secrets?.payload }
+
   /// The id that the next acknowledgement will have on the wire.
   var nextAck: UInt64 { acks.next }
 
@@ -57,6 +65,7 @@ final class SocketIOChannel: UpstreamChannel {
   ) {
     connector.learn(revision: revision, maxPayload: maxPayload, transport: link?.carrier ?? .websocket)
     namespace = connector.wireNamespace(revision)
+    if observer != nil { observerChanged() }
     acks = PendingAcks(next: nextAck)
     handle(.linkReady(entry))
   }
@@ -202,6 +211,7 @@ final class SocketIOChannel: UpstreamChannel {
         refresh = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
+        observer?.observed(TraceFact(.incoming, .socketio, "END \(PacketWords.failure(failure))"))
         let owner = owner
         self.owner = nil
         owner?.channelEnded(self, failure)

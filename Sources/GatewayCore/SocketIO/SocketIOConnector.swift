@@ -14,6 +14,9 @@ final class SocketIOConnector: UpstreamConnector {
   private weak var channel: SocketIOChannel?
   private lazy var watch = CredentialWatch(credentials, timers: links.timers)
   let refresh: RefreshSettings
+  var observer: (any UpstreamObserver)? {
+    didSet { channel?.observerChanged() }
+  }
 
   init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: SharedReadings) {
     key = LinkKey(specification)

@@ -66,6 +66,7 @@ extension SocketIOLink: EngineIOReceiver {
   private func dispatch(
     _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
   ) throws(SocketIOProblem) {
+    trace?.received(packet, text, attachments: attachments.count)
     switch packet.content {
     case .event(let name, let arguments):
       guard let channel = listener(packet, text) else { return }

@@ -38,6 +38,8 @@ final class SocketIOLink {
   /// Runs while attachments are awaited.
   var attachmentTimer: Timers.ID?
   private var isEnded = false
+  /// Puts everything into words while somebody observes one of the channels.
+  private(set) var trace: LinkTrace?
   /// Room for the text being written, kept for the next one.
   private var scratch: [UInt8] = []
   private static let keptScratch = 64 << 10
@@ -100,6 +102,7 @@ final class SocketIOLink {
   func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
     if requests.secrets == nil { requests.secrets = secrets }
+    retrace()
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
@@ -109,7 +112,27 @@ final class SocketIOLink {
     guard !isEnded else { return }
     if replyDue { repliesDue[channel.namespace, default: 0] += 1 }
     nextAck = max(nextAck, channel.nextAck)
-    if channels.isEmpty { hangUp() }
+    if channels.isEmpty {
+      trace?.hungUp()
+      hangUp()
+    } else {
+      retrace()
+    }
+  }
+
+  /// Channels, or those who observe them, have changed.
+  func retrace() {
+    let observed = channels.compactMap { channel in
+      channel.observer.map { LinkTrace.Observed(namespace: channel.namespace, observer: $0) }
+    }
+    if observed.isEmpty {
+      trace = nil
+    } else {
+      trace = LinkTrace(
+        observed, request: requests.request(choice.current, detection.dialled), secrets: channels.compactMap(\.payload))
+      trace?.revision = engine?.revision ?? detection.dialled
+    }
+    engine?.observer = trace
   }
 
   /// Leaves a namespace politely. In revision 3 the main one stays joined while others need it: some servers end them
@@ -164,6 +187,7 @@ final class SocketIOLink {
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
     engine?.send(text: frame.span.bytes, compress: compress)
+    trace?.sent(kind, namespace, attachments: attachments, ack: ack, payload: body.span.bytes)
     if frame.capacity <= Self.keptScratch { scratch = frame }
   }
 
@@ -181,6 +205,7 @@ final class SocketIOLink {
     var output = MsgpackOutput()
     MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
     engine?.send(binary: output.bytes, compress: compress)
+    trace?.sent(msgpack: kind, namespace, ack: ack, size: data.count)
   }
 
   // MARK: - The revision
@@ -191,7 +216,9 @@ final class SocketIOLink {
       case .redial(let revision): redial(revision)
       case .settle(let delay):
         settleTimer = timers.after(delay) { [weak self] in self?.settleTimePassed() }
-      case .switchToThree: engine?.switchToThree()
+      case .switchToThree:
+        engine?.switchToThree()
+        trace?.revision = .three
       case .join:
         cancelSettling()
         guard let revision else { continue }
@@ -219,6 +246,8 @@ final class SocketIOLink {
       revision: revision, request: requests.request(transport, revision),
       dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
+    trace?.revision = revision
+    engine.observer = trace
     engine.dial()
   }
 

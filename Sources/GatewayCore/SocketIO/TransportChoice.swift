@@ -49,10 +49,12 @@ struct TransportChoice: Equatable, Sendable {
     }
   }
 
-  /// An answer says more than none, so the first failure that has one gives the reason.
+  /// What the server did to the preferred transport gives the reason; but an answer, whatever it is, says more than none.
   private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
-    guard attempts.count > 1 else { return last }
-    var failure = attempts.first { $0.failure.reason == .http }?.failure ?? last
+    guard attempts.count > 1, let first = attempts.first?.failure else { return last }
+    let answered = attempts.first { $0.failure.reason == .http }?.failure
+    var failure = first.reason == .protocolError || first.reason == .tooLarge ? first : answered ?? first
+    failure.retryAfter = attempts.compactMap(\.failure.retryAfter).max()
     failure.detail = attempts.map { "\($0.transport.rawValue): \($0.failure.detail)" }.joined(separator: "; ")
     return failure
   }

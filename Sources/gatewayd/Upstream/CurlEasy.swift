@@ -52,7 +52,8 @@ final class CurlEasy {
   }
 
   enum NumberOption {
-    case connectOnly, noSignal, freshConnection, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost, caCacheTime
+    case connectOnly, noSignal, freshConnection, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost, caCacheTime,
+      keepsCertificates
     /// With the values `oneDotOne`, and `tlsOneDotTwo` or `tlsOneDotThree`.
     case httpVersion, tlsVersion, proxyTunnel
     /// With the value `loginByPassword`.
@@ -69,6 +70,7 @@ final class CurlEasy {
       case .verifyPeer: CURLOPT_SSL_VERIFYPEER
       case .verifyHost: CURLOPT_SSL_VERIFYHOST
       case .caCacheTime: CURLOPT_CA_CACHE_TIMEOUT
+      case .keepsCertificates: CURLOPT_CERTINFO
       case .httpVersion: CURLOPT_HTTP_VERSION
       case .tlsVersion: CURLOPT_SSLVERSION
       case .proxyTunnel: CURLOPT_HTTPPROXYTUNNEL
@@ -218,6 +220,24 @@ final class CurlEasy {
 
   /// Such as `TLSv1.3`; nil without TLS, before the first byte was sent, and once an exchange is over.
   var tlsVersion: String? { gw_easy_tls_version(handle).map { String(cString: $0) } }
+
+  /// The peer's address in numbers; empty before there is one.
+  var address: String { gw_easy_address(handle).map { String(cString: $0) } ?? "" }
+
+  /// The lines `name:value` of each certificate that the peer sent, its own first; needs `keepsCertificates`.
+  var certificates: [[String]] {
+    var all: [[String]] = []
+    while all.count < 16, var line = gw_easy_certificate(handle, Int32(all.count)) {
+      var lines: [String] = []
+      while true {
+        if let text = line.pointee.data { lines.append(String(cString: text)) }
+        guard let next = line.pointee.next else { break }
+        line = UnsafePointer(next)
+      }
+      all.append(lines)
+    }
+    return all
+  }
 
   /// The status of the response; 0 before it.
   var status: Int { gw_easy_long(handle, CURLINFO_RESPONSE_CODE) }

@@ -104,7 +104,7 @@ final class CurlMulti {
     var count: Int32 = 0
     curl_multi_socket_action(multi, descriptor, flags, &count)
     while let message = curl_multi_info_read(multi, &count) {
-      guard message.pointee.msg == CURLMSG_DONE, let easy = easy(message.pointee.easy_handle) else { continue }
+      guard gw_message_is_done(message) != 0, let easy = easy(message.pointee.easy_handle) else { continue }
       easy.finish(code: gw_message_result(message))
     }
   }

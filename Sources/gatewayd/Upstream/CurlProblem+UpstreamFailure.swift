@@ -32,12 +32,17 @@ extension CurlProblem {
       return UpstreamFailure(.tls, "the TLS handshake with \(place) failed: \(reason)")
     case .lost where text.contains(" alert "):
       return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
+    case .lost where text.contains("chunked-encoding"):
+      return UpstreamFailure(.protocolError, "the server's HTTP answer is malformed")
     case .lost:
       return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
     case .hungUp:
       return UpstreamFailure(.closed, "\(place) closed the connection before its answer was complete")
     case .notHTTP:
       return UpstreamFailure(.http, "the server's answer is not HTTP")
+    case .other where text == "Out of memory":
+      // libcurl's word for a header line beyond its own limit, which is above ours.
+      return UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB")
     case .other:
       return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
     }

@@ -47,7 +47,7 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
     )
     #expect(
       document["x-notifications"]?.elements?.compactMap { $0["name"]?.stringValue } == [
-        "event", "state", "gap", "goodbye",
+        "event", "state", "gap", "trace", "progress", "goodbye",
       ])
   }
 

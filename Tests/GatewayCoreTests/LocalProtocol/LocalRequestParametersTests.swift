@@ -240,9 +240,11 @@ private struct Params {
   @Test func theTableIsComplete() {
     #expect(
       MethodTable.methods.map { "\($0.name) \($0.right?.rawValue ?? "-")" }.sorted() == [
-        "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "hello -", "ping -",
+        "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "doctor send", "hello -",
+        "ping -",
         "reconnect admin", "release admin", "reload admin", "request send", "respond send", "rpc.cancel -",
-        "rpc.discover -", "send send", "status status", "subscribe subscribe", "unsubscribe subscribe",
+        "rpc.discover -", "send send", "status status", "subscribe subscribe", "trace admin",
+        "unsubscribe subscribe", "untrace admin",
         "wait subscribe",
       ])
   }

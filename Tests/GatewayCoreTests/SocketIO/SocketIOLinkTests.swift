@@ -23,7 +23,7 @@ import Testing
   #expect(
     connection.channel?.facts
       == ChannelFacts(
-        link: connection.channel?.facts.link ?? "",
+        link: connection.channel?.facts.link ?? "", server: "http://h",
         transport: TransportFacts(name: "websocket", tlsVersion: nil, verified: true),
         protocols: [("engineio", 4), ("socketio", 5)], sid: "socket", heartbeat: (.seconds(25), .seconds(20)),
         heartbeatAge: .zero))

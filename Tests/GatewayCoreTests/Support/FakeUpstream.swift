@@ -38,6 +38,7 @@ final class FakeConnector: UpstreamConnector {
   var hosts: [String] { [specification.url.host] }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
+  var observer: (any UpstreamObserver)?
 
   init(upstream: FakeUpstream, specification: UpstreamSpecification) {
     self.upstream = upstream

@@ -1,0 +1,125 @@
+/// The namespace and its credentials, by a connection as every other, on a link of its own.
+extension Doctor {
+  func lookAtNamespace() {
+    begin(.namespace)
+    let visit = NamespaceVisit(seams.makeKind())
+    hold(visit)
+    visit.start(specification) { [weak self] in self?.namespaceSeen($0) }
+  }
+
+  private var namespace: String { specification.shownNamespace }
+
+  private func namespaceSeen(_ result: Result<Void, UpstreamFailure>) {
+    switch result {
+    case .success:
+      find(.ok, "namespace.ok", "The server accepts the namespace \(namespace).")
+      begin(.auth)
+      if specification.settings.auth == .none {
+        find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
+      } else {
+        find(.ok, "auth.ok", "The server accepts the credentials.")
+      }
+      judgeRoundTrip()
+    case .failure(let failure): refused(failure)
+    }
+    finish()
+  }
+
+  private func refused(_ failure: UpstreamFailure) {
+    let seen = failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
+    switch failure.reason {
+    case .auth:
+      begin(.auth)
+      find(
+        .failed, "auth.missing", seen, "Repair the source of the credentials: the file or command that `auth` names.")
+    case .refused where Self.isUnknown(failure):
+      find(
+        .failed, "namespace.unknown", seen,
+        "The server has no namespace \(namespace): the path of the URL is the namespace. Leave it out for the main one, or "
+          + "ask which namespaces there are.")
+    case .refused:
+      find(.ok, "namespace.ok", "The server knows the namespace \(namespace).")
+      begin(.auth)
+      let hasNone = specification.settings.auth == .none
+      find(
+        .failed, "auth.refused", seen,
+        hasNone
+          ? "The server wants credentials: give them with `auth`."
+          : "The server does not accept our credentials: renew them, and look what it expects in `auth`.")
+    case .timeout:
+      find(
+        .failed, "namespace.silent", seen,
+        "The server opens the link but does not answer for the namespace: a middleware of it hangs. Look into its log.")
+    case .idle, .requested, .offline, .unreachable, .tls, .http, .incompatible, .kicked, .closed, .heartbeat,
+      .protocolError, .tooLarge, .draining:
+      find(
+        .failed, "namespace.failed", seen,
+        "The link broke before the namespace was accepted: look into the server's log.")
+    }
+  }
+
+  /// What servers say to a namespace that they do not have: Node, and Python.
+  private static func isUnknown(_ failure: UpstreamFailure) -> Bool {
+    failure.serverMessage == "Invalid namespace" || failure.serverMessage == "Unable to connect"
+  }
+
+  private func judgeRoundTrip() {
+    begin(.roundTrip)
+    guard let roundTrip else { return find(.skipped, "round_trip.none", "No answer was timed.") }
+    let tenths = (roundTrip.nanoseconds + 50_000) / 100_000
+    let seen = "A question and its answer take \(tenths / 10).\(tenths % 10) ms."
+    guard roundTrip > Self.slow else { return find(.ok, "round_trip.ok", seen) }
+    find(
+      .warning, "round_trip.slow", seen,
+      "That is slow: the server is far away or busy. Everything works, but takes its time; see that `timeout` allows for it."
+    )
+  }
+}
+
+/// Joins a namespace, and leaves it at once.
+final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
+  private let kind: any UpstreamKind
+  private var connector: (any UpstreamConnector)?
+  private var channel: (any UpstreamChannel)?
+  private var done: ((Result<Void, UpstreamFailure>) -> Void)?
+
+  init(_ kind: any UpstreamKind) { self.kind = kind }
+
+  /// `done` is called once, later.
+  func start(_ specification: UpstreamSpecification, _ done: @escaping (Result<Void, UpstreamFailure>) -> Void) {
+    self.done = done
+    let connector = kind.connector(for: specification)
+    self.connector = connector
+    channel = connector.dial(owner: self)
+  }
+
+  func cancel() {
+    done = nil
+    letGo()
+  }
+
+  func channelOpened(_ channel: any UpstreamChannel) {
+    let done = done
+    self.done = nil
+    letGo()
+    done?(.success(()))
+  }
+
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+    let done = done
+    self.done = nil
+    self.channel = nil
+    done?(.failure(failure))
+  }
+
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {}
+  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {}
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {}
+  func channelHasNewCredentials(_ channel: any UpstreamChannel) {}
+
+  private func letGo() {
+    let channel = channel
+    self.channel = nil
+    channel?.close()
+  }
+}

@@ -1,0 +1,128 @@
+/// Whether a WebSocket can be opened, and how long a question and its answer take on it.
+extension Doctor {
+  func lookAtWebSocket() {
+    begin(.websocket)
+    tryWebSocket(revision ?? .four)
+  }
+
+  private func tryWebSocket(_ revision: EngineIORevision) {
+    var request = dial
+    request.target = Self.target(request.target, revision)
+    let probe = WebSocketProbe(dialer: seams.dialer, timers: timers, time: time, limit: request.phaseLimit)
+    hold(probe)
+    probe.start(request) { [weak self] result in self?.webSocketSeen(result, revision) }
+  }
+
+  private static func target(_ target: String, _ revision: EngineIORevision) -> String {
+    guard let range = target.firstRange(ofText: "EIO=4") else { return target }
+    return target[..<range.lowerBound] + "EIO=\(revision.rawValue)" + target[range.upperBound...]
+  }
+
+  private func webSocketSeen(_ result: Result<Duration?, TransportFailure>, _ revision: EngineIORevision) {
+    switch result {
+    case .success(let roundTrip):
+      webSocketWorks = true
+      self.revision = self.revision ?? revision
+      if let roundTrip { noteRoundTrip(roundTrip) }
+      find(.ok, "websocket.ok", "A WebSocket can be opened.")
+    case .failure(let failure):
+      if self.revision == nil, revision == .four, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
+        return tryWebSocket(.three)
+      }
+      blocked(EngineIORefusal.explain(failure, .websocket))
+    }
+    judgeStickiness()
+    guard webSocketWorks || pollingWorks else { return finish() }
+    lookAtNamespace()
+  }
+
+  private func blocked(_ failure: UpstreamFailure) {
+    let seen = "No WebSocket: \(failure.detail)."
+    let advice =
+      "HTTP comes through but no WebSocket: a proxy or balancer in between does not pass on `Upgrade`, or the server has it "
+      + "switched off. Have it allowed."
+    find(
+      pollingWorks ? .warning : .failed, "websocket.blocked", seen,
+      pollingWorks ? advice + " Until then long-polling is the only way." : advice)
+  }
+}
+
+/// Opens one WebSocket, waits for the server's handshake, asks for a sign of life, and closes it.
+final class WebSocketProbe: TransportReceiver, HTTPExchange {
+  private let dialer: any TransportDialer
+  private let timers: Timers
+  private let time: any TimeSource
+  private let limit: Duration
+  private var transport: (any Transport)?
+  private var timer: Timers.ID?
+  private var askedAt: MonotonicInstant?
+  private var done: ((Result<Duration?, TransportFailure>) -> Void)?
+
+  init(dialer: any TransportDialer, timers: Timers, time: any TimeSource, limit: Duration) {
+    self.dialer = dialer
+    self.timers = timers
+    self.time = time
+    self.limit = limit
+  }
+
+  /// `done` is called once, later, with the round trip where one was measured.
+  func start(_ request: DialRequest, _ done: @escaping (Result<Duration?, TransportFailure>) -> Void) {
+    self.done = done
+    transport = dialer.dial(request, receiver: self)
+  }
+
+  func cancel() {
+    done = nil
+    letGo()
+  }
+
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
+    timer = timers.after(limit) { [weak self] in
+      self?.end(
+        .failure(TransportFailure(UpstreamFailure(.timeout, "it was opened, but the server sent no handshake in time")))
+      )
+    }
+  }
+
+  func transportReceived(text: RawSpan) {
+    guard askedAt == nil else { return }
+    guard text.byteCount > 1, JSONScanner.byte(text, 0) == UInt8(ascii: "0") else {
+      return end(
+        .failure(TransportFailure(UpstreamFailure(.protocolError, "what came over it is no Engine.IO handshake"))))
+    }
+    askedAt = time.now
+    guard transport?.probe() == true else { return end(.success(nil)) }
+    timers.cancel(timer)
+    timer = timers.after(limit) { [weak self] in self?.end(.success(nil)) }
+  }
+
+  func transportReceived(binary: RawSpan) {}
+
+  func transportAnsweredProbe() { end(.success(askedAt.map { time.now - $0 })) }
+
+  func transportClosed(_ failure: TransportFailure) {
+    transport = nil
+    end(askedAt == nil ? .failure(failure) : .success(nil))
+  }
+
+  private func end(_ result: Result<Duration?, TransportFailure>) {
+    let done = done
+    self.done = nil
+    letGo()
+    done?(result)
+  }
+
+  private func letGo() {
+    timers.cancel(timer)
+    let transport = transport
+    self.transport = nil
+    transport?.close()
+  }
+}
+
+extension String {
+  /// The first place of a piece of text.
+  func firstRange(ofText piece: String) -> Range<Index>? {
+    indices.first { self[$0...].hasPrefix(piece) }.map { $0..<index($0, offsetBy: piece.count) }
+  }
+}

@@ -1,0 +1,127 @@
+/// Walks from the name of a server to an accepted namespace, on connections of its own, and says at each step what it saw.
+/// Ends where going on is senseless, and in any case when its time is up.
+final class Doctor {
+  let specification: UpstreamSpecification
+  let seams: DoctorSeams
+  let timers: Timers
+  let time: any TimeSource
+  /// How a WebSocket of the upstream is dialled; every other request is made from it.
+  private(set) var dial: DialRequest
+  private let credentials: UpstreamCredentials
+  /// For all steps together.
+  private let limit: Duration
+
+  private(set) var findings: [DoctorFinding] = []
+  private let onFinding: (DoctorFinding) -> Void
+  /// Called once, unless it is cancelled before.
+  private var onEnd: (([DoctorFinding]) -> Void)?
+  private(set) var step = DoctorStep.name
+  private var stepBegan: MonotonicInstant
+  private var deadline: Timers.ID?
+  /// What is under way; only one thing ever is.
+  private var underWay: (any HTTPExchange)?
+
+  /// What the server speaks, once it is known.
+  var revision: EngineIORevision?
+  /// Long-polling got its handshake.
+  var pollingWorks = false
+  var webSocketWorks = false
+  /// Of one question and its answer, the shortest so far.
+  var roundTrip: Duration?
+  /// Sessions of long-polling that were opened and asked for again, and cookies of the newest.
+  var sticky = StickyCount()
+
+  /// How many sessions the check for stickiness opens.
+  static let sessions = 4
+  /// A longer round trip is worth a warning.
+  static let slow: Duration = .milliseconds(500)
+
+  init(
+    _ specification: UpstreamSpecification, seams: DoctorSeams, timers: Timers, time: any TimeSource, limit: Duration,
+    onFinding: @escaping (DoctorFinding) -> Void, onEnd: @escaping ([DoctorFinding]) -> Void
+  ) {
+    self.specification = specification
+    self.seams = seams
+    self.timers = timers
+    self.time = time
+    self.limit = limit
+    self.onFinding = onFinding
+    self.onEnd = onEnd
+    dial = LinkKey(specification).request(.four, .websocket)
+    credentials = UpstreamCredentials(specification, readings: SharedReadings(reader: seams.credentials))
+    stepBegan = time.now
+  }
+
+  func start() {
+    deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
+    let settings = specification.settings
+    guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return lookAtRoute() }
+    credentials.read { [weak self] result in
+      guard let self, onEnd != nil else { return }
+      // What cannot be read is told where it is asked for, with the credentials of the namespace.
+      if let secrets = try? result.get() { dial = dial.adding(secrets) }
+      lookAtRoute()
+    }
+  }
+
+  /// Ends it; nothing more is told.
+  func cancel() {
+    onEnd = nil
+    letGo()
+  }
+
+  // MARK: - For the steps
+
+  /// `host:port`.
+  var place: String { dial.authority }
+
+  func begin(_ step: DoctorStep) {
+    self.step = step
+    stepBegan = time.now
+  }
+
+  /// Keeps what is under way, and lets go of what was before.
+  func hold(_ exchange: any HTTPExchange) { underWay = exchange }
+
+  func find(_ verdict: DoctorVerdict, _ code: String, _ seen: String, _ advice: String? = nil) {
+    find(DoctorFinding(step, verdict, code, seen, advice: advice))
+  }
+
+  func find(_ finding: DoctorFinding) {
+    var finding = finding
+    finding.took = time.now - stepBegan
+    findings.append(finding)
+    onFinding(finding)
+  }
+
+  /// The fastest answer counts.
+  func noteRoundTrip(_ duration: Duration) { roundTrip = min(roundTrip ?? duration, duration) }
+
+  func finish() {
+    let onEnd = onEnd
+    self.onEnd = nil
+    letGo()
+    onEnd?(findings)
+  }
+
+  private func timeIsUp() {
+    find(
+      .failed, "\(step.rawValue).time", "The time for the whole examination, \(limit.milliseconds) ms, was over here.",
+      "The server or something in between is very slow: look at the step's neighbours, or allow more time.")
+    finish()
+  }
+
+  private func letGo() {
+    timers.cancel(deadline)
+    deadline = nil
+    underWay?.cancel()
+    underWay = nil
+  }
+}
+
+/// Whether later requests of a session reach the server that opened it.
+struct StickyCount: Equatable {
+  var opened = 0
+  var found = 0
+  var cookies: [String] = []
+}

@@ -1,0 +1,60 @@
+/// What the doctor looks at, in this order. The raw values are the `step` of a finding.
+public enum DoctorStep: String, CaseIterable, Sendable {
+  case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, auth
+  case roundTrip = "round_trip"
+}
+
+/// How a step went.
+public enum DoctorVerdict: String, CaseIterable, Sendable {
+  case ok
+  /// It works, but something should be known or changed.
+  case warning
+  /// It does not work.
+  case failed
+  /// There was nothing to look at.
+  case skipped
+}
+
+/// What the doctor found at one step. Without payloads and secrets.
+public struct DoctorFinding: Equatable, Sendable {
+  public var step: DoctorStep
+  public var verdict: DoctorVerdict
+  /// For programs: step and what was found, such as `tls.expired`. Never changes once released.
+  public var code: String
+  /// What was seen, in one sentence.
+  public var seen: String
+  /// What is wrong and what to do about it, in plain words; nil where nothing has to be done.
+  public var advice: String?
+  /// How long the step took.
+  public var took: Duration
+
+  public init(
+    _ step: DoctorStep, _ verdict: DoctorVerdict, _ code: String, _ seen: String, advice: String? = nil,
+    took: Duration = .zero
+  ) {
+    self.step = step
+    self.verdict = verdict
+    self.code = code
+    self.seen = seen
+    self.advice = advice
+    self.took = took
+  }
+
+  /// The members of its JSON object.
+  func write(into out: inout JSONWriter) {
+    out.member("step", step.rawValue)
+    out.member("verdict", verdict.rawValue)
+    out.member("code", code)
+    out.member("seen", seen)
+    out.member("advice", advice)
+    out.member("took", took.milliseconds)
+  }
+}
+
+extension [DoctorFinding] {
+  /// Of the whole: the worst of its parts.
+  var verdict: DoctorVerdict {
+    if contains(where: { $0.verdict == .failed }) { return .failed }
+    return contains { $0.verdict == .warning } ? .warning : .ok
+  }
+}

@@ -1,0 +1,102 @@
+/// What the doctor needs of the outside.
+public struct DoctorSeams {
+  public var route: any RouteProbe
+  public var requester: any HTTPRequester
+  public var dialer: any TransportDialer
+  /// For headers and query parameters that are not in the configuration itself.
+  public var credentials: any CredentialReader
+  /// A kind of its own, whose links no connection shares.
+  public var makeKind: () -> any UpstreamKind
+
+  public init(
+    route: any RouteProbe, requester: any HTTPRequester, dialer: any TransportDialer,
+    credentials: any CredentialReader, makeKind: @escaping () -> any UpstreamKind
+  ) {
+    self.route = route
+    self.requester = requester
+    self.dialer = dialer
+    self.credentials = credentials
+    self.makeKind = makeKind
+  }
+}
+
+/// Finds out how far the way to a server is open, without a request.
+public protocol RouteProbe: AnyObject {
+  /// Makes a connection up to TCP, or with `request.secure` up to TLS, and closes it. `done` is called exactly once, later,
+  /// unless the probe is cancelled before.
+  func probe(_ request: DialRequest, _ done: @escaping (Result<RouteReport, RouteProblem>) -> Void) -> any HTTPExchange
+}
+
+/// A way that is open.
+public struct RouteReport: Equatable, Sendable {
+  /// The address that was connected to; of the proxy, if there is one.
+  public var address: String
+  /// Host and port of the proxy; nil without one.
+  public var proxy: String?
+  /// Such as `TLSv1.3`; nil without TLS.
+  public var tlsVersion: String?
+  /// The server's certificate and those it sent with it; empty without TLS.
+  public var certificates: [CertificateFacts]
+
+  public init(
+    address: String, proxy: String? = nil, tlsVersion: String? = nil, certificates: [CertificateFacts] = []
+  ) {
+    self.address = address
+    self.proxy = proxy
+    self.tlsVersion = tlsVersion
+    self.certificates = certificates
+  }
+}
+
+/// Where and why a way ended.
+public struct RouteProblem: Error, Equatable, Sendable {
+  public enum Phase: Equatable, Sendable {
+    case name, tcp, proxy, tls
+  }
+  public var phase: Phase
+  public var failure: UpstreamFailure
+  /// How far it got before: as in `RouteReport`; the address is empty before there was one.
+  public var address: String
+  public var proxy: String?
+
+  public init(_ phase: Phase, _ failure: UpstreamFailure, address: String = "", proxy: String? = nil) {
+    self.phase = phase
+    self.failure = failure
+    self.address = address
+    self.proxy = proxy
+  }
+}
+
+/// One certificate, in the words of the TLS library.
+public struct CertificateFacts: Equatable, Sendable {
+  public var subject: String
+  public var issuer: String
+  /// Such as `Nov 21 13:00:00 2027 GMT`.
+  public var expires: String
+
+  public init(subject: String, issuer: String, expires: String) {
+    self.subject = subject
+    self.issuer = issuer
+    self.expires = expires
+  }
+
+  /// Milliseconds since 1970 at which it expires; nil if the text is no date.
+  var expiry: Int64? {
+    let words = expires.split(separator: " ")
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    guard words.count >= 4, let month = months.firstIndex(of: String(words[0])), let day = Int64(words[1]),
+      (1...31).contains(day), let year = Int64(words[3]), (1970...9999).contains(year)
+    else { return nil }
+    let clock = words[2].split(separator: ":").compactMap { Int64($0) }
+    guard clock.count == 3, clock.allSatisfy({ (0...60).contains($0) }) else { return nil }
+    let seconds = Self.days(year, Int64(month) + 1, day) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
+    return seconds * 1_000
+  }
+
+  /// Days since 1970 in the Gregorian calendar, counted in years that begin with March.
+  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+  }
+}

@@ -1,0 +1,52 @@
+/// `doctor`.
+extension LocalSession {
+  /// Most examinations at a time, of all clients; a client has one.
+  static let examinationLimit = 4
+
+  /// Tells each finding as `progress`, and all of them in the end.
+  func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
+    let specification = try self.target(target, need: .send)
+    guard let seams = gateway.seams.doctor else {
+      throw LocalError(.internalError, "This gateway has no network to examine.")
+    }
+    guard gateway.doctors < Self.examinationLimit, examinations.isEmpty else {
+      throw LocalError(
+        .quotaExceeded, "So many examinations are under way already; wait until one of them has ended.",
+        [
+          .init("quota", .string("doctors")),
+          .init("limit", .integer(examinations.isEmpty ? Self.examinationLimit : 1)),
+        ])
+    }
+    // Nobody would hear of it.
+    guard let id else { return }
+    let number = makeCallNumber()
+    let doctor = Doctor(
+      specification, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
+      onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
+      onEnd: { [weak self] in self?.examined(number, $0) })
+    gateway.doctors += 1
+    open(id, number: number, .doctor(doctor))
+    doctor.start()
+  }
+
+  private func examined(_ number: UInt64, _ findings: [DoctorFinding]) {
+    guard let call = close(number) else { return }
+    abandon(call.work)
+    reply(call.id) { out in
+      out.member("verdict", findings.verdict.rawValue)
+      out.key("steps")
+      out.beginArray()
+      for finding in findings { out.object { finding.write(into: &$0) } }
+      out.endArray()
+    }
+  }
+
+  /// The gateway stops.
+  func endExaminations() {
+    for number in examinations {
+      guard let call = close(number) else { continue }
+      abandon(call.work)
+      reply(call.id, .draining)
+    }
+  }
+}

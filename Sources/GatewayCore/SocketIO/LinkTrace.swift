@@ -1,0 +1,144 @@
+/// Puts what goes over a link into words for those who observe its connections: what concerns the whole link for all of
+/// them, packets for the namespace's own. Exists only while somebody observes.
+final class LinkTrace: EngineIOObserver {
+  /// One observed connection.
+  struct Observed {
+    /// As packets name it; empty for the main one.
+    var namespace: [UInt8]
+    var observer: any UpstreamObserver
+  }
+
+  private let observed: [Observed]
+  private var redaction: Redaction
+  /// What the link speaks, or tries to.
+  var revision = EngineIORevision.four
+
+  /// `secrets` are the auth payloads of the link's connections, `request` is what it dials.
+  init(_ observed: [Observed], request: DialRequest, secrets: [[UInt8]]) {
+    self.observed = observed
+    redaction = Redaction()
+    redaction.add(request)
+    for secret in secrets { redaction.add(json: secret) }
+  }
+
+  // MARK: - Packets of a namespace
+
+  /// `payload` is the packet's JSON text.
+  func sent(
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int, ack: UInt64?, payload: RawSpan
+  ) {
+    packet(.outgoing, kind, namespace, attachments: attachments, ack: ack, payload: payload)
+  }
+
+  /// A packet in MessagePack, whose payload is only counted.
+  func sent(msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, size: Int) {
+    let text = PacketWords.packet(msgpack: kind, String(decoding: namespace, as: UTF8.self), ack: ack, size: size)
+    for one in observed where one.namespace == namespace {
+      one.observer.observed(TraceFact(.outgoing, .socketio, text))
+    }
+  }
+
+  /// A packet of the server, whose text begins at `start`.
+  func received(_ packet: SocketIOPacket, _ text: RawSpan, attachments: Int) {
+    let namespace = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
+    self.packet(
+      .incoming, packet.kind, namespace, attachments: attachments, ack: packet.ack,
+      payload: Self.payload(of: packet, text).span.bytes)
+  }
+
+  private func packet(
+    _ direction: TraceFact.Direction, _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int, ack: UInt64?,
+    payload: RawSpan
+  ) {
+    // In revision 3 the query of a namespace holds its credentials.
+    let bare = [UInt8](namespace.prefix { $0 != UInt8(ascii: "?") })
+    let concerned = observed.filter { [UInt8]($0.namespace.prefix { $0 != UInt8(ascii: "?") }) == bare }
+    guard !concerned.isEmpty else { return }
+    let shown = String(decoding: bare, as: UTF8.self) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
+    var fact = TraceFact(
+      direction, .socketio, PacketWords.packet(kind, shown, attachments: attachments, ack: ack, payload: payload))
+    if payload.byteCount > 0, concerned.contains(where: \.observer.wantsPayloads) {
+      fact.payload = self.payload(kind, payload)
+    }
+    for one in concerned { one.observer.observed(fact) }
+  }
+
+  /// What a packet carries, as one JSON text.
+  private static func payload(of packet: SocketIOPacket, _ text: RawSpan) -> [UInt8] {
+    switch packet.content {
+    case .connect(let range), .disconnect(let range):
+      guard let range else { return [] }
+      return bytes(text, range)
+    case .connectError(let range): return bytes(text, range)
+    case .event(let name, let arguments):
+      let comma = arguments.isEmpty ? [] : [UInt8(ascii: ",")]
+      return [UInt8(ascii: "[")] + bytes(text, name) + comma + bytes(text, arguments) + [UInt8(ascii: "]")]
+    case .acknowledgement(let arguments): return [UInt8(ascii: "[")] + bytes(text, arguments) + [UInt8(ascii: "]")]
+    case .unreadable: return []
+    }
+  }
+
+  private static func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {
+    text.extracting(range).withUnsafeBytes { [UInt8]($0) }
+  }
+
+  /// Credentials and session ids are never shown, other payloads without the secrets that are known.
+  private func payload(_ kind: SocketIOPacket.Kind, _ payload: RawSpan) -> String {
+    let bytes: [UInt8]
+    switch kind {
+    case .connect: bytes = Self.keys(of: payload)
+    case .disconnect, .event, .acknowledgement, .connectError, .binaryEvent, .binaryAcknowledgement:
+      bytes = redaction.apply(to: payload.withUnsafeBytes { [UInt8]($0) })
+    }
+    guard bytes.count > TraceFact.payloadLimit else { return String(decoding: bytes, as: UTF8.self) }
+    return String(decoding: bytes.prefix(TraceFact.payloadLimit), as: UTF8.self) + "…"
+  }
+
+  private static func keys(of payload: RawSpan) -> [UInt8] {
+    let members = (try? JSONValue.parse(payload))?.members ?? []
+    var writer = JSONWriter()
+    writer.beginObject()
+    for member in members { writer.member(member.key, Redaction.mark) }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  // MARK: - The link itself
+
+  func dialled(_ request: DialRequest) {
+    redaction.add(request)
+    tell(.outgoing, .http, "DIAL \(PacketWords.request(request))")
+  }
+
+  func opened(_ facts: TransportFacts) {
+    let tls = facts.tlsVersion.map { ", \($0)" + (facts.verified ? ", verified" : ", NOT verified") } ?? ""
+    tell(.incoming, .http, "OPEN \(facts.name)\(tls)")
+  }
+
+  func closed(_ failure: UpstreamFailure) { tell(.incoming, .http, "CLOSED \(PacketWords.failure(failure))") }
+
+  /// By us, on purpose.
+  func hungUp() { tell(.outgoing, .http, "CLOSE") }
+
+  func received(_ packet: EngineIOPacket, _ text: RawSpan) {
+    switch packet {
+    case .message, .binary, .decodedBinary: return
+    case .open, .close, .ping, .pong, .upgrade, .noop: break
+    }
+    tell(.incoming, .engine, PacketWords.packet(packet, text, revision))
+  }
+
+  func sent(_ packet: [UInt8]) {
+    guard let known = try? EngineIOPacket(text: packet.span.bytes, revision: revision) else { return }
+    switch known {
+    case .message, .binary, .decodedBinary: return
+    case .open, .close, .ping, .pong, .upgrade, .noop:
+      tell(.outgoing, .engine, PacketWords.packet(known, packet.span.bytes, revision))
+    }
+  }
+
+  private func tell(_ direction: TraceFact.Direction, _ layer: TraceFact.Layer, _ text: String) {
+    let fact = TraceFact(direction, layer, text)
+    for one in observed { one.observer.observed(fact) }
+  }
+}

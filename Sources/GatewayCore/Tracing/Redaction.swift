@@ -1,0 +1,92 @@
+/// Replaces known secrets in texts that are shown.
+struct Redaction: Equatable {
+  /// What stands in their place.
+  static let mark = "***"
+  /// Shorter secrets are not searched for: they would be found everywhere.
+  static let shortest = 4
+  /// Most secrets that are searched for.
+  static let limit = 128
+  private var secrets: Set<[UInt8]> = []
+
+  /// Remembers a secret, as it is and as JSON writes it.
+  mutating func add(_ secret: String) {
+    let bytes = [UInt8](secret.utf8)
+    guard bytes.count >= Self.shortest, secrets.count < Self.limit else { return }
+    secrets.insert(bytes)
+    var writer = JSONWriter()
+    writer.string(secret)
+    secrets.insert([UInt8](writer.bytes.dropFirst().dropLast()))
+  }
+
+  /// Remembers every text and number in a JSON value.
+  mutating func add(json: [UInt8]) {
+    guard let value = try? JSONValue.parse(json.span.bytes) else { return }
+    add(value)
+  }
+
+  private mutating func add(_ value: JSONValue) {
+    switch value {
+    case .null, .bool: break
+    case .number(let text), .string(let text): add(text)
+    case .array(let elements): for element in elements { add(element) }
+    case .object(let members): for member in members { add(member.value) }
+    }
+  }
+
+  /// The values of the headers and of the query of a request.
+  mutating func add(_ request: DialRequest) {
+    for header in request.headers {
+      add(header.value)
+      // A scheme such as `Bearer` is no secret, what follows it is.
+      if let space = header.value.firstIndex(of: " ") { add(String(header.value[header.value.index(after: space)...])) }
+    }
+    for pair in Self.pairs(request.target) where !Self.isProtocols(pair.name) {
+      add(pair.value)
+      add(PercentEncoding.decode(pair.value))
+    }
+  }
+
+  /// The text with every secret replaced, the longest first.
+  func apply(to text: [UInt8]) -> [UInt8] {
+    var text = text
+    for secret in secrets.sorted(by: { $0.count > $1.count }) { text = Self.replace(secret, in: text) }
+    return text
+  }
+
+  private static func replace(_ secret: [UInt8], in text: [UInt8]) -> [UInt8] {
+    guard let first = secret.first, text.count >= secret.count else { return text }
+    var result: [UInt8] = []
+    var at = 0
+    while at < text.count {
+      if text[at] == first, text.count - at >= secret.count, text[at..<at + secret.count].elementsEqual(secret) {
+        result += mark.utf8
+        at += secret.count
+      } else {
+        result.append(text[at])
+        at += 1
+      }
+    }
+    return result
+  }
+
+  // MARK: - Requests
+
+  /// Path and query of a request with every value replaced but the protocol's own.
+  static func shown(target: String) -> String {
+    guard let mark = target.firstIndex(of: "?") else { return target }
+    let query = pairs(target).map { pair in
+      isProtocols(pair.name) || pair.value.isEmpty ? pair.text : "\(pair.name)=\(Self.mark)"
+    }
+    return target[...mark] + query.joined(separator: "&")
+  }
+
+  private static func isProtocols(_ name: Substring) -> Bool { name == "EIO" || name == "transport" || name == "b64" }
+
+  private static func pairs(_ target: String) -> [(name: Substring, value: String, text: String)] {
+    guard let mark = target.firstIndex(of: "?") else { return [] }
+    return target[target.index(after: mark)...].split(separator: "&").map { pair in
+      let equals = pair.firstIndex(of: "=") ?? pair.endIndex
+      return (pair[..<equals], String(pair[equals...].dropFirst()), String(pair))
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// One local client's trace of one connection. What its client does not take is dropped, counted and told.
+final class Trace {
+  /// Unique per client; `t1`.
+  let id: String
+  let key: ConnectionKey
+  /// The configured name, which the right to trace hangs on; nil for an ad-hoc URL.
+  let upstream: String?
+  let wantsPayloads: Bool
+  private let output: ClientOutputs.Pointer
+  private let outputs: ClientOutputs
+  private let time: any TimeSource
+  /// Facts that were dropped since the last one that was written.
+  private var dropped: UInt64 = 0
+  private var isMuted = false
+
+  /// Most traces of one client.
+  static let limit = 16
+
+  init(
+    id: String, of specification: UpstreamSpecification, payloads: Bool, output: ClientOutputs.Pointer,
+    outputs: ClientOutputs, time: any TimeSource
+  ) {
+    self.id = id
+    key = ConnectionKey(specification)
+    upstream = specification.name
+    wantsPayloads = payloads
+    self.output = output
+    self.outputs = outputs
+    self.time = time
+  }
+
+  /// Writes a fact, unless the client has too much unread.
+  func take(_ fact: TraceFact) {
+    guard !isMuted else { return }
+    guard output.pointee.count < ClientOutput.directLimit else {
+      dropped += 1
+      return
+    }
+    tellDropped()
+    write(
+      LocalNotification.trace(
+        id, time: time.wallMilliseconds, fact: fact, payload: wantsPayloads ? fact.payload : nil))
+  }
+
+  /// The client has read: it is told now what it missed.
+  func pump() {
+    guard !isMuted, output.pointee.count < ClientOutput.directLimit else { return }
+    tellDropped()
+  }
+
+  /// Nothing more is written: the client is on its way out.
+  func mute() { isMuted = true }
+
+  private func tellDropped() {
+    guard dropped > 0 else { return }
+    write(LocalNotification.trace(id, time: time.wallMilliseconds, dropped: dropped))
+    dropped = 0
+  }
+
+  private func write(_ line: [UInt8]) { line.withUnsafeBytes { outputs.append($0, to: output) } }
+}

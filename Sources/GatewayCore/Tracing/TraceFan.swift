@@ -1,0 +1,39 @@
+/// Everybody who traces one connection.
+final class TraceFan: UpstreamObserver {
+  private(set) var traces: [Trace] = []
+
+  var wantsPayloads: Bool { traces.contains(where: \.wantsPayloads) }
+
+  func observed(_ fact: TraceFact) {
+    for trace in traces { trace.take(fact) }
+  }
+
+  func add(_ trace: Trace) { traces.append(trace) }
+
+  func remove(_ trace: Trace) { traces.removeAll { $0 === trace } }
+}
+
+/// All traces, by connection. They outlive connections: one that is made later is observed from its first attempt on.
+struct TraceTable {
+  private var fans: [ConnectionKey: TraceFan] = [:]
+
+  /// Who observes a connection; nil when nobody does.
+  func observer(of key: ConnectionKey) -> TraceFan? { fans.isEmpty ? nil : fans[key] }
+
+  /// Adds a trace and returns the observer that its connection needs.
+  mutating func add(_ trace: Trace) -> TraceFan {
+    let fan = fans[trace.key] ?? TraceFan()
+    fan.add(trace)
+    fans[trace.key] = fan
+    return fan
+  }
+
+  /// Removes a trace; true when it was the last one of its connection, which then needs no observer any more.
+  mutating func remove(_ trace: Trace) -> Bool {
+    guard let fan = fans[trace.key] else { return false }
+    fan.remove(trace)
+    guard fan.traces.isEmpty else { return false }
+    fans[trace.key] = nil
+    return true
+  }
+}

@@ -1,0 +1,44 @@
+/// Told what goes over one connection, packet by packet, by the kind that speaks its protocol. Nothing is made for it while
+/// there is none, so that a trace costs nothing until somebody asks for one.
+public protocol UpstreamObserver: AnyObject {
+  /// Whether facts are to carry payloads.
+  var wantsPayloads: Bool { get }
+  /// One packet, or the beginning or the end of a link.
+  func observed(_ fact: TraceFact)
+}
+
+/// One thing that happened on the wire, in words.
+public struct TraceFact: Equatable, Sendable {
+  /// The raw values are the `direction` of a `trace` notification.
+  public enum Direction: String, CaseIterable, Sendable {
+    case incoming = "in"
+    case outgoing = "out"
+  }
+
+  /// The raw values are the `layer` of a `trace` notification.
+  public enum Layer: String, CaseIterable, Sendable {
+    /// Dialling, the HTTP request and its answer, the end of a transport.
+    case http
+    /// Engine.IO: handshake and heartbeat.
+    case engine
+    /// Socket.IO: the packets of the connection's own namespace.
+    case socketio
+  }
+
+  public var direction: Direction
+  public var layer: Layer
+  /// Such as `EVENT chat (2 args, 58 bytes) ack 7`; without payloads and secrets.
+  public var text: String
+  /// The payload's text with secrets replaced, at most `payloadLimit` bytes of it; nil unless it was wanted.
+  public var payload: String?
+
+  /// Longest payload that is shown, in bytes.
+  public static let payloadLimit = 16 << 10
+
+  public init(_ direction: Direction, _ layer: Layer, _ text: String, payload: String? = nil) {
+    self.direction = direction
+    self.layer = layer
+    self.text = text
+    self.payload = payload
+  }
+}

@@ -1,0 +1,39 @@
+"""A relay in front of servers: takes turns among them, and delays what it passes on."""
+
+import asyncio
+import contextlib
+import itertools
+
+
+class Relay:
+    """Passes each connection on to the next of some ports."""
+
+    def __init__(self, *ports, delay=0):
+        self.ports = itertools.cycle(ports)
+        self.delay = delay
+        self.tasks = set()
+
+    async def start(self):
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def _serve(self, reader, writer):
+        self.tasks.add(asyncio.current_task())
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", next(self.ports))
+            await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
+
+    async def _pass(self, reader, writer):
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                await asyncio.sleep(self.delay)
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+    async def close(self):
+        self.server.close()
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import gatewayctl
+
+/// `doctor`: findings as they come, and the exit code of the first failure.
+@Suite struct DoctorTests {
+  private func run(_ step: String, _ code: String, _ verdict: String = "failed") throws -> ControlProgram.Outcome {
+    let finding =
+      #"{"step":"\#(step)","verdict":"\#(verdict)","code":"\#(code)","seen":"It is so.","advice":"Do that.","took":3}"#
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("doctor")
+      client.say(#"{"jsonrpc":"2.0","method":"progress","params":{"id":99,"args":[{"step":"of another call"}]}}"#)
+      client.say(#"{"jsonrpc":"2.0","method":"progress","params":{"id":\#(call.id),"args":[\#(finding)]}}"#)
+      client.reply(call, #"{"verdict":"\#(verdict)","steps":[\#(finding)]}"#)
+    }
+    let outcome = try ControlProgram.run(["doctor", "chat"], socket: daemon.path)
+    try daemon.finish()
+    return outcome
+  }
+
+  @Test func eachFindingIsALineAndAFailureAnError() throws {
+    let outcome = try run("tcp", "tcp.refused")
+    #expect(
+      outcome.output
+        == #"{"step":"tcp","verdict":"failed","code":"tcp.refused","seen":"It is so.","advice":"Do that.","took":3}"#
+        + "\n")
+    #expect(outcome.errors == "gatewayctl: chat does not work: It is so. Do that.\n")
+  }
+
+  @Test(arguments: [
+    ("tcp", "tcp.refused", 69), ("name", "name.unknown", 69), ("tls", "tls.expired", 69), ("tcp", "tcp.silent", 124),
+    ("http", "http.slow", 124), ("sticky", "sticky.time", 124), ("http", "http.web_page", 76),
+    ("http", "http.path", 76),
+    ("http", "http.busy", 69), ("http", "http.forbidden", 73), ("engine", "engine.none", 76),
+    ("auth", "auth.refused", 73),
+    ("auth", "auth.missing", 69), ("namespace", "namespace.unknown", 73), ("namespace", "namespace.failed", 69),
+  ])
+  func theCodeOfTheFailureDecides(_ step: String, _ code: String, _ exit: Int32) throws {
+    #expect(try run(step, code).status == exit)
+  }
+
+  @Test func aWarningIsNoFailure() throws {
+    #expect(try run("sticky", "sticky.lost", "warning").status == 0)
+  }
+
+  @Test func aPersonReadsColumns() {
+    let view = DoctorView(palette: Palette(isColored: false))
+    let finding = RawMembers(
+      Array(#"{"step":"tcp","verdict":"ok","code":"tcp.ok","seen":"Fine.","advice":null}"#.utf8))!
+    #expect(view.lines(finding) == "ok       tcp         Fine.\n")
+  }
+}
