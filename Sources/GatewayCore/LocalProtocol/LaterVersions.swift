@@ -2,7 +2,7 @@
 /// says so. A name leaves this list when it enters the method table.
 enum LaterVersions {
   static let methods: Set<String> = [
-    "history", "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge", "drain", "metrics",
+    "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge", "drain", "metrics",
   ]
 
   /// By method.

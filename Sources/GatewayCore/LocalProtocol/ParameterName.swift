@@ -1,7 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
   case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, key, last,
-    n,
+    limit, n,
     namespace,
     noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, strict, subscription, timeout, trace, ttl,
     upstream, url, volatile
@@ -24,6 +24,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .id: "id"
     case .key: "key"
     case .last: "last"
+    case .limit: "limit"
     case .n: "n"
     case .namespace: "namespace"
     case .noQueue: "no_queue"
