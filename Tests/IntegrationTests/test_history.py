@@ -4,6 +4,8 @@ import asyncio
 import json
 import random
 
+import pytest
+
 from patience import SOON
 
 
@@ -140,3 +142,111 @@ async def test_gatewayctl_shows_the_last_events(daemons, chat, ctl):
     events = [json.loads(line) for line in out.out.splitlines()]
     assert [event["seq"] for event in events] == [3, 4, 5] and events[0]["epoch"] == snapshot["epoch"]
     assert out.code == 0 and "gap" not in out.err
+
+
+# Connection state recovery: servers that keep what a lost link misses
+
+
+async def recovering(daemons, peer, **config):
+    daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "50ms"}}, **config})
+    client = await daemon.client()
+    snapshot = await client.call("subscribe", url=peer.url, state=True)
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    await link.accept(pid="private-id")
+    await link.text('42["said",1,"Q7yBO7n"]', '42["said",2,"Q7yBO7n.1"]', '42["volatile","plain words"]')
+    assert [event["args"] for event in await client.events(3)] == [[1], [2], ["plain words"]]
+    await client.state_until("connected")
+    return daemon, client, snapshot, link
+
+
+async def again(peer):
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    return link
+
+
+async def test_a_server_with_recovery_goes_on_where_the_link_was_lost(daemons, peer):
+    daemon, client, snapshot, link = await recovering(daemons, peer)
+    link.abort()
+    link = await again(peer)
+    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n.1"}'
+    await link.text('42["said",3,"Q7yBO7o"]', '451-["blob",{"_placeholder":true,"num":0},"Q7yBO7p"]')
+    await link.binary(b"\x01\x02")
+    await link.text('40{"sid":"socket-sid","pid":"private-id"}', '42["said",5,"Q7yBO7q"]')
+    events = await client.events(3)
+    assert [event["args"] for event in events] == [[3], [{"$bin": "AQI="}], [5]]
+    assert [event["seq"] for event in events] == [4, 5, 6]
+    states = await client.state_until("connected")
+    assert states[-1]["recovered"] is True and states[-1]["epoch"] == snapshot["epoch"]
+    await client.silence(0)
+    late = await client.call("subscribe", url=peer.url, since=position(snapshot["epoch"], 2), subscription="late")
+    assert late["recovered"] is True and late["replayed"] == 4
+    status = await client.call("status")
+    assert "private-id" not in json.dumps(status) and "private-id" not in daemon.text()
+
+
+async def test_a_failed_recovery_is_a_gap(daemons, peer):
+    _, client, snapshot, link = await recovering(daemons, peer)
+    link.abort()
+    link = await again(peer)
+    assert json.loads((await link.receive())[2:])["pid"] == "private-id"
+    await link.text('40{"sid":"new","pid":"other"}', '42["said",9,"Q7yBO7z"]')
+    gap = await client.gap()
+    assert gap["reason"] == "upstream" and gap["epoch"] != snapshot["epoch"]
+    assert (await client.event())["args"] == [9]
+    assert "recovered" not in (await client.state_until("connected"))[-1]
+    link.abort()
+    link = await again(peer)
+    assert await link.receive() == '40{"pid":"other","offset":"Q7yBO7z"}'
+
+
+async def test_a_kick_is_not_recovered(daemons, peer):
+    _, client, _, link = await recovering(daemons, peer)
+    await link.text("41")
+    link = await again(peer)
+    assert await link.receive() == "40"
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_random_losses_of_the_link_are_recovered_without_a_trace(daemons, peer, seed):
+    """A server that keeps what a lost link misses, cut at random moments: each event once, in order, in one epoch."""
+    choose = random.Random(seed)
+    total, sent, kept, heard = 300, 0, [], asyncio.Event()
+
+    def packet():
+        nonlocal sent
+        sent += 1
+        kept.append(f"Q7yBO7n.{sent:04}")
+        return f'42["tick",{sent},"{kept[-1]}"]'
+
+    async def serve(link):
+        await link.upgrade()
+        await link.open()
+        connect = (await link.receive())[2:]
+        if connect:
+            offset = json.loads(connect)["offset"]
+            for number in range(kept.index(offset) + 2, sent + 1):
+                await link.text(f'42["tick",{number},"{kept[number - 1]}"]')
+        await link.text('40{"sid":"s","pid":"p"}')
+        if not connect:
+            await link.text(packet())
+            await heard.wait()
+        end = total if choose.random() < 0.1 else min(total, sent + choose.randrange(1, 40))
+        while sent < end:
+            await link.text(*[packet() for _ in range(min(choose.randrange(1, 5), end - sent))])
+        if sent < total:
+            link.abort()
+        else:
+            await link.reader.read()
+
+    peer.script = serve
+    daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "10ms"}}})
+    client = await daemon.client()
+    await client.call("subscribe", url=peer.url)
+    assert (await client.event())["args"] == [1]
+    heard.set()
+    assert [event["args"] for event in await client.events(total - 1)] == [[number] for number in range(2, total + 1)]
+    assert not [note for note in client.notes if note[0] == "gap"]
