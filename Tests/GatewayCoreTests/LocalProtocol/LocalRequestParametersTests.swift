@@ -204,7 +204,7 @@ private struct Params {
   @Test(arguments: [
     ("snd", #"There is no method "snd"; did you mean "send"?"#),
     ("publish!", #"There is no method "publish!"; "rpc.discover" lists all."#),
-    ("history", #"The method "history" is not available in this version."#),
+    ("metrics", #"The method "metrics" is not available in this version."#),
   ])
   func anUnknownMethodIsNamedWithTheNearest(_ method: String, _ message: String) {
     #expect(failure(method, "{}") == LocalError(.methodNotFound, message, [.init("method", .string(method))]))
