@@ -106,7 +106,9 @@ import Testing
         == ["recovered false x1", "gap 1-1 x1 expired", "event 2"])
     harness.upstream.channel.emit("e", "\"" + String(repeating: "x", count: 2_000) + "\"")
     #expect(
-      subscribe(harness.client(), #""since":{"epoch":"\#(epoch)","seq":1}"#) == ["recovered false x0", "gap 2-3 x2 expired"])
+      subscribe(harness.client(), #""since":{"epoch":"\#(epoch)","seq":1}"#) == [
+        "recovered false x0", "gap 2-3 x2 expired",
+      ])
   }
 
   @Test func whatIsTooOldIsAGapAndFreed() {

@@ -247,7 +247,8 @@ private struct Params {
     #expect(
       MethodTable.methods.map { "\($0.name) \($0.right?.rawValue ?? "-")" }.sorted() == [
         "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "doctor send",
-        "drain admin", "hello -", "outbox.cancel send", "outbox.list status", "outbox.purge send", "outbox.retry send",
+        "drain admin", "hello -", "history subscribe", "outbox.cancel send", "outbox.list status", "outbox.purge send",
+        "outbox.retry send",
         "ping -",
         "reconnect admin", "release admin", "reload admin", "request send", "respond send", "rpc.cancel -",
         "rpc.discover -", "send send", "status status", "subscribe subscribe", "trace admin",

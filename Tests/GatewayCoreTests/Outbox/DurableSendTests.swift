@@ -204,7 +204,8 @@ import Testing
 @Suite struct OutboxRestartTests {
   private static func entry(_ number: UInt64, _ upstream: String = "chat") -> OutboxEntry {
     OutboxEntry(
-      number: number, id: "old-\(number)", owner: 1_000, target: OutboxTarget(name: .upstream(upstream), namespace: "/"),
+      number: number, id: "old-\(number)", owner: 1_000,
+      target: OutboxTarget(name: .upstream(upstream), namespace: "/"),
       message: PreparedMessage(event: "e\(number)", body: Array("[]".utf8)), delivery: .durable, fingerprint: 0,
       created: 1_795_000_000_000, expires: 1_795_000_060_000)
   }
