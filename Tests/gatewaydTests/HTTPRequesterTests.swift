@@ -174,6 +174,24 @@ import Testing
     #expect(peer.noted == ["second"])
   }
 
+  @Test func connectionThatNobodyUsesIsClosedAfterSomeSeconds() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      _ = try connection.readHead()
+      try connection.write(Self.answer("ok"))
+      peer.note("answered")
+      connection.awaitEnd()
+      peer.note("gone")
+    }
+    let requesting = try HTTPRequesting()
+    _ = try requesting.result(HTTPRequesting.request(WebSocketDialing.request(peer.port)))
+    let start = requesting.loop.time.now
+    while peer.noted.last != "gone", requesting.loop.time.now < start + .seconds(30) {
+      try requesting.loop.turn(sleepingAtMost: .milliseconds(50))
+    }
+    #expect(peer.noted == ["answered", "gone"])
+    #expect(requesting.loop.time.now - start >= .seconds(CurlSweep.idleLimit))
+  }
+
   @Test func hangingUpWithoutAnAnswerIsAClose() throws {
     let peer = try WebSocketPeer { _, connection in _ = try connection.readHead() }
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(peer.port)))

@@ -1,10 +1,13 @@
 import GatewayCore
+import Glibc
 
 /// How a server is reached: the same for WebSockets and for HTTP exchanges.
 extension CurlEasy {
   /// Sets everything that leads to a connection which can carry a request.
   func configure(_ request: DialRequest) throws(CurlProblem) {
     try set(.noSignal, 1)
+    // Whatever begins looks for idle connections that are too old.
+    try set(.idleAge, CurlSweep.idleLimit)
     // Otherwise ALPN offers HTTP/2, on which no WebSocket can be opened by an upgrade.
     try set(.httpVersion, Self.oneDotOne)
     // Otherwise the loop would wait for a name server that does not answer when a dial is given up.

@@ -155,6 +155,9 @@ final class CurlEasy {
     arm(limits.connecting)
   }
 
+  /// Makes the work fail in the moment when it would open a socket.
+  func refuseSockets() throws(CurlProblem) { try check(gw_easy_refuse_sockets(handle)) }
+
   // MARK: - Options
 
   func set(_ option: TextOption, _ value: String?) throws(CurlProblem) {
