@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import os
 import socket
 import ssl
 import subprocess
@@ -97,6 +98,19 @@ async def test_a_tls_connection_survives_a_restart_of_the_server(daemons, server
     if "error" in message:
         assert message["error"]["data"]["type"] == "AckLost"
     assert (await client.call("request", upstream="chat", event="echo", args=[2]))["args"] == [2]
+
+
+async def test_a_pipe_in_a_certificates_place_does_not_stop_the_daemon(daemons, servers, authority, folder):
+    _, url = await secure(servers, authority)
+    file = folder / "ca.pem"
+    file.write_bytes((authority / "ca.pem").read_bytes())
+    daemon = await daemons({"upstream": {"chat": {"url": url, "tls": {"ca": str(file)}}}})
+    file.unlink()
+    os.mkfifo(file)
+    words = f"a certificate or key file cannot be used: {file} is not a regular file"
+    state = await reason(daemon)
+    assert (state["reason"], state["detail"]) == ("tls", words)
+    await (await daemon.client()).call("ping")
 
 
 # Each with a sentence of its own

@@ -192,6 +192,17 @@ import Testing
     #expect(requesting.loop.time.now - start >= .seconds(CurlSweep.idleLimit))
   }
 
+  @Test func pipeInACertificatesPlaceStopsNobody() throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.path + "/ca.pem"
+    try #require(mkfifo(path, 0o600) == 0)
+    var dial = WebSocketDialing.request(1, secure: true)
+    dial.tls.ca = path
+    let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
+    let detail = "a certificate or key file cannot be used: \(path) is not a regular file"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
   @Test func hangingUpWithoutAnAnswerIsAClose() throws {
     let peer = try WebSocketPeer { _, connection in _ = try connection.readHead() }
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(peer.port)))

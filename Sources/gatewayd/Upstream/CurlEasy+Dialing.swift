@@ -45,6 +45,9 @@ extension CurlEasy {
   }
 
   private func configureTLS(_ tls: TLSSettings) throws(CurlProblem) {
+    for file in [tls.ca, tls.certificate, tls.key] {
+      try file.map { (path) throws(CurlProblem) in try Self.check(path) }
+    }
     try set(.tlsVersion, tls.minimum == .oneDotThree ? Self.tlsOneDotThree : Self.tlsOneDotTwo)
     try set(.verifyPeer, tls.verify ? 1 : 0)
     try set(.verifyHost, tls.verify ? 2 : 0)
@@ -60,6 +63,14 @@ extension CurlEasy {
     let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
     // Without any, OpenSSL would ask for it at the terminal, and wait.
     try set(.keyPassword, password ?? tls.keyPassword ?? "")
+  }
+
+  /// libcurl opens files on the loop: a pipe would stop everybody until somebody writes to it.
+  private static func check(_ path: String) throws(CurlProblem) {
+    var facts = stat()
+    // What is missing is libcurl's to tell.
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
+    throw CurlProblem(kind: .badCertificateFile, text: "\(path) is not a regular file")
   }
 
   /// The content of a file without its line end.
