@@ -231,11 +231,10 @@ import Testing
   }
 
   @Test func refusedPortIsUnreachable() throws {
-    var port: UInt16 = 0
-    do { port = try WebSocketPeer { _, _ in }.port }
-    usleep(20_000)
-    let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(port)))
-    #expect(failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(port): connection refused"))
+    let closed = try ClosedPort()
+    let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(closed.port)))
+    #expect(
+      failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(closed.port): connection refused"))
   }
 
   // MARK: - TLS
