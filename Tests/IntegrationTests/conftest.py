@@ -114,6 +114,16 @@ def closed_port():
 
 
 @pytest.fixture
+def ipv6():
+    """Skips where the loopback device has no address of IPv6, as in many containers."""
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError as problem:
+        pytest.skip(f"::1 cannot be used here: {problem}")
+
+
+@pytest.fixture
 async def proxies():
     """Makes proxies: `await proxies("http", …)` or `await proxies("socks5h", …)`; both may ask for a login."""
     made = []
