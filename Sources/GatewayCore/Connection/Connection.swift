@@ -187,7 +187,8 @@ public final class Connection {
     isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
-    for command in commands.takeAll() { settle(command, .down(failure)) }
+    // What the outbox has stays there for the next daemon.
+    for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
   }
 
@@ -357,6 +358,7 @@ public final class Connection {
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
     lookAtNetwork()
     schedule.opened(at: context.time.now)
+    commands.beginFlow(rate: specification.settings.flush, now: context.time.now)
     transition(.opened)
   }
 

@@ -65,12 +65,33 @@ extension LocalError {
       self.init(
         .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
+    case .notStored(let problem): self.init(outbox: problem)
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue; it was not sent.",
         [.init("reason", .string("coalesced"))])
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
+    }
+  }
+
+  /// Nothing can be kept on disk.
+  init(outbox problem: OutboxProblem) {
+    self.init(
+      .internalError, "The send was not taken, because the outbox cannot keep it: \(problem.message).",
+      [.init("reason", .string(problem.kind.rawValue))])
+  }
+
+  init(_ refusal: Outbox.Refusal) {
+    switch refusal {
+    case .unavailable(let problem): self.init(outbox: problem)
+    case .full(let limit, let unit):
+      self.init(
+        .queueFull,
+        "The outbox is full (\(limit) \(unit)); wait, take some back with `outbox.cancel`, or raise its limit.",
+        [
+          .init("limit", .integer(limit)), .init("unit", .string(unit)), .init("retry_after", .integer(1_000)),
+        ])
     }
   }
 
@@ -113,7 +134,7 @@ extension CommandOutcome {
     case .written: "sent"
     case .acknowledged: "acked"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .expired, .replaced: nil
+    case .down, .refused, .impossible, .expired, .notStored, .replaced: nil
     }
   }
 
@@ -123,6 +144,7 @@ extension CommandOutcome {
     case .written, .acknowledged, .replaced: nil
     case .down(let failure): "down: \(failure.detail)"
     case .refused: "refused"
+    case .notStored(let problem): "not stored: \(problem.message)"
     case .impossible: "refused by the server's limits"
     case .expired: "expired"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"

@@ -22,6 +22,11 @@ extension LocalSession {
     case .respond(let call): try respond(call, id)
     case .wait(let target, let state, let timeout): try wait(target, state, timeout, id)
     case .status(let target): try status(target, id)
+    case .outboxList(let selection, let limit): try listOutbox(selection, limit, id)
+    case .outboxCancel(let selection): try cancelStored(selection, id)
+    case .outboxRetry(let selection): try retryStored(selection, id)
+    case .outboxPurge(let selection): try purgeStored(selection, id)
+    case .drain(let timeout): try drain(timeout, id)
     case .clientsList: try listClients(id)
     case .clientsKick(let client): try kick(client, id)
     case .reconnect(let target):
@@ -84,6 +89,7 @@ extension LocalSession {
       }
       out.key("features")
       out.beginArray()
+      if gateway.keepsSends { out.string("durable") }
       out.endArray()
       out.key("you")
       out.object {
@@ -157,9 +163,9 @@ extension LocalCall {
   /// Whether the call begins something that may last, and is therefore counted and refused while the gateway stops.
   fileprivate var startsWork: Bool {
     switch self {
-    case .subscribe, .send, .request, .wait, .doctor: true
+    case .subscribe, .send, .request, .wait, .doctor, .outboxRetry: true
     case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
-      .release, .trace, .untrace, .reload, .ping, .cancel, .discover:
+      .release, .trace, .untrace, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
       false
     }
   }

@@ -11,6 +11,11 @@ public enum LocalCall: Equatable, Sendable {
   case respond(RespondCall)
   case wait(target: CallTarget, state: ConnectionState, timeout: Duration)
   case status(target: CallTarget?)
+  case outboxList(OutboxSelection, limit: Int)
+  case outboxCancel(OutboxSelection)
+  case outboxRetry(OutboxSelection)
+  case outboxPurge(OutboxSelection)
+  case drain(timeout: Duration?)
   case clientsList
   case clientsKick(client: String)
   case reconnect(CallTarget)
@@ -40,6 +45,19 @@ public struct CallTarget: Equatable, Sendable {
     self.name = name
     self.namespace = namespace
     self.auth = auth
+  }
+}
+
+/// Which entries of the outbox a call is about; nil does not narrow them.
+public struct OutboxSelection: Equatable, Sendable {
+  public var target: CallTarget?
+  public var ids: [String]?
+  public var states: Set<OutboxState>?
+
+  public init(target: CallTarget? = nil, ids: [String]? = nil, states: Set<OutboxState>? = nil) {
+    self.target = target
+    self.ids = ids
+    self.states = states
   }
 }
 
@@ -113,6 +131,8 @@ public struct SendCall: Equatable, Sendable {
 public enum DeliveryLevel: String, CaseIterable, Sendable {
   /// In the daemon's memory.
   case accepted
+  /// On disk, synced.
+  case durable
   /// Written to the upstream's transport.
   case sent
   /// Acknowledged by the server.

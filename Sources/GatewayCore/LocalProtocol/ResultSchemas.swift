@@ -44,6 +44,27 @@ enum ResultSchemas {
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
   ])
 
+  static let outbox = JSONSchema.object([
+    .always(
+      "entries",
+      .list(
+        .object([
+          .always("id", .text), .always("upstream", .optional(.text)),
+          .sometimes("url", .text, "For an upstream that is not configured; query values are hidden."),
+          .always("namespace", .text), .always("event", .text),
+          .always("state", .choice(OutboxState.allCases.map(\.rawValue))), .always("created", instant),
+          .always("expires", .optional(instant)), .always("attempts", .count), .always("reason", .optional(.text)),
+          .always("uid", .count), .sometimes("key", .text), .sometimes("ended", instant),
+          .sometimes("args", .list(.any), "What the server acknowledged with, unless that was long."),
+        ]))),
+    .always("more", .boolean, "There are further entries behind these."),
+  ])
+
+  private static let outboxStatus = JSONSchema.object([
+    .always("state", .choice(["working", "failing", "unavailable"])), .always("reason", .optional(.text)),
+    .always("detail", .optional(.text)), .always("queued", queue), .always("finished", .count),
+  ])
+
   static let doctorStep = JSONSchema.object([
     .always("step", .choice(DoctorStep.allCases.map(\.rawValue))),
     .always("verdict", .choice(DoctorVerdict.allCases.map(\.rawValue))),
@@ -104,7 +125,7 @@ enum ResultSchemas {
       .object([
         .always("version", .text), .always("instance", .text), .always("uptime", .count, "In milliseconds."),
         .always("pid", .count), .sometimes("rss", .optional(.count), "Resident memory in bytes."),
-        .always("state", .text),
+        .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),
   ])

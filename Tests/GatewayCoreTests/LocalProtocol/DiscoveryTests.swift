@@ -113,7 +113,7 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
     ("subscribe", "events", #"["a"]"#, "[]"), ("subscribe", "since", #"{"epoch":"e","seq":1}"#, #"{"epoch":"e"}"#),
     ("subscribe", "since", #"{"seq":1,"epoch":"e"}"#, #"{"epoch":"e","seq":1,"x":1}"#),
     ("subscribe", "on_slow", #""pause""#, #""stop""#), ("subscribe", "credit", "0", "-1"),
-    ("send", "delivery", #""sent""#, #""durable""#), ("send", "ttl", "0", "-1"), ("send", "event", #""e""#, #""""#),
+    ("send", "delivery", #""durable""#, #""eternal""#), ("send", "ttl", "0", "-1"), ("send", "event", #""e""#, #""""#),
     ("send", "args", "[]", "{}"), ("send", "auth", #"{"token":1}"#, "[]"), ("send", "no_queue", "true", "1"),
     ("send", "compress", "false", "0"),
     ("rpc.cancel", "id", "1", "1.5"), ("rpc.cancel", "id", #""x""#, "null"), ("credit", "n", "1", "0"),

@@ -40,6 +40,14 @@ struct ConfigurationSettingTests {
     Change("limits.attempts_burst", "25") { $0.limits.attemptsBurst = 25 },
     Change("limits.stop", #""500ms""#) { $0.limits.stop = .milliseconds(500) },
     Change("state.path", #""/srv/state""#) { $0.state.path = "/srv/state" },
+    Change("outbox.entries", "24") { $0.outbox.entries = 24 },
+    Change("outbox.bytes", #""5KiB""#) { $0.outbox.bytes = 5 << 10 },
+    Change("outbox.total_entries", "25") { $0.outbox.totalEntries = 25 },
+    Change("outbox.total_bytes", #""6KiB""#) { $0.outbox.totalBytes = 6 << 10 },
+    Change("outbox.age", #""9s""#) { $0.outbox.age = .seconds(9) },
+    Change("outbox.when_full", #""drop_oldest""#) { $0.outbox.whenFull = .dropOldest },
+    Change("outbox.keep", #""8s""#) { $0.outbox.keep = .seconds(8) },
+    Change("outbox.keep_entries", "26") { $0.outbox.keepEntries = 26 },
     Change("defaults.adhoc", "false") { $0.adhoc = false },
   ]
 
@@ -68,6 +76,8 @@ struct ConfigurationSettingTests {
     Change("linger", #""0s""#) { $0.linger = .zero },
     Change("retain", #""5m""#) { $0.retain = .seconds(300) },
     Change("ttl", #""2h""#) { $0.ttl = .seconds(7_200) },
+    Change("key_member", #""key""#) { $0.keyMember = "key" },
+    Change("flush", "12") { $0.flush = 12 },
     Change("handshake", #""11s""#) { $0.handshake = .seconds(11) },
     Change("connect_timeout", #""12s""#) { $0.connectTimeout = .seconds(12) },
     Change("probe_timeout", #""6s""#) { $0.probeTimeout = .seconds(6) },
