@@ -43,7 +43,9 @@ final class CurlSweep {
   private func sweep(_ multi: CurlMulti) {
     do throws(CurlProblem) {
       let easy = try CurlEasy(multi)
-      try easy.set(.url, "http://127.0.0.1/")
+      try easy.set(.url, "http://127.0.0.1:1/")
+      // Else it could be written on an idle connection.
+      try easy.set(.freshConnection, 1)
       // Nothing of the environment counts.
       try easy.set(.noProxy, "")
       try easy.set(.proxy, "")
