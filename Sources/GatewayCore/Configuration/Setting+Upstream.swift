@@ -31,6 +31,7 @@ extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
     requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
+      + Setting<HistorySettings>.declared.map { $0.within(\.history, prefix: "history.") }
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }

@@ -45,6 +45,7 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  public var history = HistorySettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?

@@ -110,12 +110,20 @@ public protocol UpstreamChannel: AnyObject {
   func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
+  /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
+  /// `channelOpened` on; what was missed follows as ordinary events.
+  var isRecovered: Bool { get }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
   var isCongested: Bool { get }
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
+}
+
+extension UpstreamChannel {
+  /// A kind that knows no recovery begins afresh each time.
+  public var isRecovered: Bool { false }
 }
 
 /// Who is told what happens on a channel. Spans are valid only during the call.

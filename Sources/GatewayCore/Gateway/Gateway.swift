@@ -100,7 +100,10 @@ public final class Gateway {
   private func tick() {
     seams.timers.after(Self.tickInterval) { [weak self] in
       guard let self, !isStopping else { return }
-      for connection in pool.all { connection.review() }
+      for connection in pool.all {
+        connection.stream.forgetOld()
+        connection.review()
+      }
       outbox.trimArchive()
       tick()
     }

@@ -16,6 +16,14 @@ extension LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }
 
+  /// `strict` asks for events that are not kept.
+  static func unrecoverable(_ stream: EventStream) -> LocalError {
+    let oldest = stream.history.count > 0 ? Fact.Value.integer(Int(clamping: stream.history.oldest)) : .null
+    return LocalError(
+      .unrecoverable, "Not all of these events are kept, and `strict` asks for all of them.",
+      [.init("oldest", oldest), .init("epoch", .string(stream.epoch))])
+  }
+
   /// The server's acknowledgement does not fit into a line of the local protocol.
   static func tooLong(_ size: Int, limit: Int) -> LocalError {
     LocalError(

@@ -15,6 +15,7 @@ extension LocalSession {
     switch call {
     case .hello(let client, let version): try hello(client: client, version: version, id)
     case .subscribe(let call): try subscribe(call, id)
+    case .history(let call): try history(call, id)
     case .unsubscribe(let subscription): try unsubscribe(subscription, id)
     case .credit(let subscription, let count): try credit(subscription, count, id)
     case .send(let call): try send(call, form: .send(call.delivery), id)
@@ -89,6 +90,7 @@ extension LocalSession {
       }
       out.key("features")
       out.beginArray()
+      out.string("history")
       if gateway.keepsSends { out.string("durable") }
       out.endArray()
       out.key("you")
@@ -164,7 +166,8 @@ extension LocalCall {
   fileprivate var startsWork: Bool {
     switch self {
     case .subscribe, .send, .request, .wait, .doctor, .outboxRetry: true
-    case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
+    case .hello, .history, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect,
+      .disconnect,
       .release, .trace, .untrace, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
       false
     }

@@ -2,7 +2,7 @@
 /// says so. A name leaves this list when it enters the method table.
 enum LaterVersions {
   static let methods: Set<String> = [
-    "history", "metrics",
+    "metrics"
   ]
 
   /// By method.

@@ -3,6 +3,7 @@
 public enum LocalCall: Equatable, Sendable {
   case hello(client: String?, version: Int?)
   case subscribe(SubscribeCall)
+  case history(HistoryCall)
   case unsubscribe(subscription: String)
   case credit(subscription: String, count: Int)
   case send(SendCall)
@@ -86,6 +87,22 @@ public struct SubscribeCall: Equatable, Sendable {
   public enum Resume: Equatable, Sendable {
     case since(epoch: String, sequence: UInt64)
     case last(Int)
+  }
+}
+
+/// Parameters of `history`.
+public struct HistoryCall: Equatable, Sendable {
+  public var target: CallTarget
+  /// Names or globs; nil means every event.
+  public var events: [String]?
+  /// Nil: the newest ones.
+  public var since: SubscribeCall.Resume?
+  /// Most events of the answer.
+  public var limit: Int
+
+  public init(target: CallTarget, limit: Int) {
+    self.target = target
+    self.limit = limit
   }
 }
 

@@ -49,7 +49,8 @@ extension MethodTable {
     selection.ids = try params.strings(.ids, line)
     for word in try params.strings(.states, line) ?? [] {
       guard let state = OutboxState(rawValue: word) else {
-        throw .unknownChoice(word, for: .states, of: params.method)
+        let known = OutboxState.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw .invalid("states", "The param \"states\" holds a word that is no state of a send; there are \(known).")
       }
       selection.states = (selection.states ?? []).union([state])
     }

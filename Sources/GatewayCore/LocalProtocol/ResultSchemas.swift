@@ -30,6 +30,19 @@ enum ResultSchemas {
     .always("epoch", .text, "Ends exactly when continuity is lost."),
     .always("seq", .count, "The number of the last event so far."),
     .always("recovered", .boolean, "Whether everything since the asked position follows."),
+    .always("replayed", .count, "How many events of the history follow before anything new."),
+  ])
+
+  private static let pastEvent = JSONSchema.object([
+    .always("seq", .count), .always("time", .count, "When it arrived, in milliseconds since 1970."),
+    .always("event", .text), .always("args", .list(.any)),
+  ])
+
+  static let history = JSONSchema.object([
+    .always("events", .list(pastEvent), "Oldest first."), .always("epoch", .text),
+    .always("seq", .count, "Where the answer ends: `since` with it goes on there."),
+    .always("complete", .boolean, "Whether nothing that was asked for is missing up to there."),
+    .always("more", .boolean, "Whether the limit, or that of a line, left out newer ones."),
   ])
 
   static let send = JSONSchema.object([

@@ -28,7 +28,7 @@ import Testing
   }
 
   private func states() -> [String] {
-    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).first?["result"]
+    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
     return (result?["entries"]?.elements ?? []).map {
       "\($0["event"]?.stringValue ?? "") \($0["state"]?.stringValue ?? "")"
     }

@@ -21,11 +21,12 @@ final class FakeOutboxStore: OutboxStore {
     done()
   }
 
-  /// The disk decides the oldest so many changes, all unless told.
-  func settle(_ count: Int? = nil) {
-    let decided = Array(waiting.prefix(count ?? waiting.count))
-    waiting.removeFirst(decided.count)
-    for (change, done) in decided {
+  /// The disk decides the oldest so many changes; unless told all, with those that follow from them.
+  func settle(_ count: Int = .max) {
+    var left = count
+    while left > 0, !waiting.isEmpty {
+      left -= 1
+      let (change, done) = waiting.removeFirst()
       if problem == nil { apply(change) }
       done(problem)
     }
