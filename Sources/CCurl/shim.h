@@ -30,6 +30,14 @@ static inline CURLcode gw_easy_set_prerequest_function(CURL *easy, curl_prereq_c
 static inline CURLcode gw_easy_set_tls_function(CURL *easy, curl_ssl_ctx_callback value) {
   return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
+static inline curl_socket_t gw_no_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)context, (void)purpose, (void)address;
+  return CURL_SOCKET_BAD;
+}
+/* Whatever the handle would connect to, it fails before there is a socket. */
+static inline CURLcode gw_easy_refuse_sockets(CURL *easy) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, gw_no_socket);
+}
 /* A copy of the bytes is kept. */
 static inline CURLcode gw_easy_set_body(CURL *easy, const void *bytes, size_t length) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);

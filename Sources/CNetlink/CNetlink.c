@@ -77,7 +77,7 @@ static void note(struct gw_net_news *news, int interface) {
 }
 
 int gw_netlink_read(int socket, struct gw_net_news *news) {
-  _Alignas(struct nlmsghdr) static char buffer[BUFFER];
+  _Alignas(struct nlmsghdr) char buffer[BUFFER];
   memset(news, 0, sizeof *news);
   /* Bounded, so that a storm of reports cannot hold the loop: what is left wakes it again. */
   for (int round = 0; round < 256; round++) {
@@ -99,8 +99,9 @@ int gw_netlink_read(int socket, struct gw_net_news *news) {
 
 /* Sends a question and receives its answer into the buffer. NULL and errno when the answer is an error. */
 static const struct nlmsghdr *ask(int socket, struct nlmsghdr *question, char *buffer) {
-  static uint32_t last;
-  question->nlmsg_seq = ++last;
+  static _Atomic uint32_t last;
+  uint32_t number = ++last;
+  question->nlmsg_seq = number;
   question->nlmsg_flags |= NLM_F_REQUEST;
   struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
   if (sendto(socket, question, question->nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof kernel) < 0) return NULL;
@@ -109,7 +110,7 @@ static const struct nlmsghdr *ask(int socket, struct nlmsghdr *question, char *b
     ssize_t size = receive(socket, buffer);
     if (size < 0) return NULL;
     const struct nlmsghdr *answer = (void *)buffer;
-    if (!NLMSG_OK(answer, (unsigned)size) || answer->nlmsg_seq != last) continue;
+    if (!NLMSG_OK(answer, (unsigned)size) || answer->nlmsg_seq != number) continue;
     if (answer->nlmsg_type != NLMSG_ERROR) return answer;
     errno = answer->nlmsg_len >= NLMSG_LENGTH(sizeof(int)) ? -*(const int *)NLMSG_DATA(answer) : EPROTO;
     return NULL;
@@ -143,7 +144,7 @@ int gw_netlink_route(int socket, const char *address, struct gw_route *route) {
   question.attribute.rta_type = RTA_DST;
   question.attribute.rta_len = (unsigned short)RTA_LENGTH(size);
 
-  _Alignas(struct nlmsghdr) static char buffer[BUFFER];
+  _Alignas(struct nlmsghdr) char buffer[BUFFER];
   const struct nlmsghdr *answer = ask(socket, &question.head, buffer);
   memset(route, 0, sizeof *route);
   if (!answer) {
@@ -177,7 +178,7 @@ int gw_netlink_is_running(int socket, int interface) {
     struct ifinfomsg link;
   } question = {.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)), .nlmsg_type = RTM_GETLINK},
                 .link = {.ifi_index = interface}};
-  _Alignas(struct nlmsghdr) static char buffer[BUFFER];
+  _Alignas(struct nlmsghdr) char buffer[BUFFER];
   const struct nlmsghdr *answer = ask(socket, &question.head, buffer);
   if (!answer) return errno == ENODEV ? 0 : -1;
   if (answer->nlmsg_type != RTM_NEWLINK || answer->nlmsg_len < NLMSG_LENGTH(sizeof(struct ifinfomsg))) {

@@ -17,8 +17,10 @@ final class Daemon {
   private let status: StatusPublisher
   /// Nil where the kernel or a sandbox does not allow it.
   private let suspends: SuspendWatch?
-  /// Why the network is not watched; nil when it is.
-  private let blindness: SystemError?
+  /// Nil where the kernel or a sandbox does not allow it.
+  private let network: NetlinkObserver?
+  /// What is not watched, and why.
+  private let blindness: [LogRecord]
   /// What the last reload was refused for, for the status line; nil after a good one.
   private var refusal: ConfigurationProblem?
   private var isStopping = false
@@ -50,6 +52,7 @@ final class Daemon {
     credentials = parts.credentials
     server = parts.server
     suspends = parts.suspends
+    network = parts.network
     blindness = parts.blindness
     status = StatusPublisher(timers: loop.timers)
     connectParts()
@@ -89,7 +92,8 @@ extension Daemon {
     let credentials: SystemCredentialReader
     let server: LocalServer
     let suspends: SuspendWatch?
-    let blindness: SystemError?
+    let network: NetlinkObserver?
+    let blindness: [LogRecord]
 
     init(
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
@@ -110,15 +114,10 @@ extension Daemon {
           dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
           random: random)
       }
-      let network: NetlinkObserver?
-      do throws(SystemError) {
-        network = try NetlinkObserver(loop: loop)
-        blindness = nil
-      } catch {
-        network = nil
-        blindness = error
-      }
-      suspends = try? SuspendWatch(loop: loop)
+      var blindness: [LogRecord] = []
+      network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
+      suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }
+      self.blindness = blindness
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
@@ -129,6 +128,16 @@ extension Daemon {
             route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKind: makeKind)))
       server = try LocalServer(gateway: gateway, loop: loop)
+    }
+
+    /// Nil, with a record of the reason, where it is not possible.
+    private static func watch<Watch>(
+      _ kind: LogKind, _ blindness: inout [LogRecord], _ make: () throws(SystemError) -> Watch
+    ) -> Watch? {
+      do throws(SystemError) { return try make() } catch {
+        blindness.append(LogRecord(kind, [.detail: error.description]))
+        return nil
+      }
     }
   }
 
@@ -143,6 +152,7 @@ extension Daemon {
 
   private func connectParts() {
     gateway.onFact = { [unowned self] in heard($0) }
+    network?.onBlind = { [unowned self] in log.record(LogRecord(.networkUnwatched, [.detail: $0.description])) }
     suspends?.onResume = { [unowned self] _ in gateway.resumed() }
     gateway.onClose = { [unowned self] in server.close($0) }
     credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
@@ -157,7 +167,7 @@ extension Daemon {
   }
 
   private func announceStart() {
-    if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
+    for record in blindness { log.record(record) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     for record in state.records { log.record(record) }

@@ -4,6 +4,7 @@ import asyncio
 import os
 import pathlib
 import shutil
+import socket
 import tempfile
 
 import pytest
@@ -102,6 +103,24 @@ async def scripted():
     yield make
     for upstream in made:
         await upstream.close()
+
+
+@pytest.fixture
+def closed_port():
+    """A port that refuses connections: it is taken, but nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@pytest.fixture
+def ipv6():
+    """Skips where the loopback device has no address of IPv6, as in many containers."""
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError as problem:
+        pytest.skip(f"::1 cannot be used here: {problem}")
 
 
 @pytest.fixture

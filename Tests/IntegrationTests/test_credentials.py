@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from patience import within
+from patience import FACTOR, within
 
 TOKEN = "let-me-in"
 
@@ -204,9 +204,10 @@ async def test_a_file_that_appears_ends_the_failure_at_once(daemons, server, fol
 
 async def test_a_token_is_renewed_before_it_expires(daemons, server, folder):
     program = command(folder, f"echo run >> {folder}/runs; cat {folder}/current")
-    (folder / "current").write_text(web_token(4, n=1))
+    ahead = f"{int(1000 * FACTOR)}ms"
+    (folder / "current").write_text(web_token(4 * FACTOR, n=1))
     daemon = await daemons({"upstream": {"chat": {
-        "url": server.url + "/chat", "auth_command": [program], "refresh": {"least": "1s", "most": "1s"}}}})
+        "url": server.url + "/chat", "auth_command": [program], "refresh": {"least": ahead, "most": ahead}}}})
     client = await daemon.connected(upstream="chat")
     await client.call("subscribe", upstream="chat", state=True)
     (folder / "current").write_text(web_token(3600, n=2))
@@ -216,7 +217,7 @@ async def test_a_token_is_renewed_before_it_expires(daemons, server, folder):
     while (await client.note("state"))[1]["state"] != "connected":
         pass
     assert await client.call("request", upstream="chat", event="echo", args=[1]) is not None
-    await asyncio.sleep(1.5)
+    await asyncio.sleep(1.5 * FACTOR)
     assert runs(folder) == 3, "one at the start, one before the end, one for the new connection"
 
 

@@ -30,8 +30,9 @@ class Cable:
 
     def lay(self):
         for name in (self.near, self.far):
-            ip("netns", "add", name)
+            # Before it is there, because it may be left half made.
             self.made.append(name)
+            ip("netns", "add", name)
             ip("-n", name, "link", "set", "lo", "up")
         ip("-n", self.near, "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", self.far)
         for name, device, address in ((self.near, "near", "10.77.0.2/24"), (self.far, "far", "10.77.0.1/24")):

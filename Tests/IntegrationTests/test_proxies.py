@@ -1,6 +1,5 @@
 """Proxies on the way to a server: what goes through them, and what is said when nothing does."""
 
-import socket
 
 import pytest
 
@@ -107,12 +106,9 @@ async def test_a_wrong_login_is_told_and_shows_no_password(daemons, chat, proxie
     assert "wr0ng" not in daemon.text()
 
 
-async def test_a_proxy_that_is_not_there_is_told(daemons, chat):
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    daemon = await daemons(upstream(chat.url, proxy=f"http://127.0.0.1:{port}"))
-    assert await down(daemon) == ("unreachable", f"no connection to the proxy 127.0.0.1:{port}: connection refused")
+async def test_a_proxy_that_is_not_there_is_told(daemons, chat, closed_port):
+    daemon = await daemons(upstream(chat.url, proxy=f"http://127.0.0.1:{closed_port}"))
+    assert await down(daemon) == ("unreachable", f"no connection to the proxy 127.0.0.1:{closed_port}: connection refused")
 
 
 async def test_a_proxy_that_is_silent_is_a_timeout_of_its_own(daemons, chat, peer):

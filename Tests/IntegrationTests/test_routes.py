@@ -1,7 +1,6 @@
 """Ways to a server: several URLs, redirects, both families of addresses, a deadline for every phase, Retry-After."""
 
 import asyncio
-import socket
 import time
 
 import pytest
@@ -29,16 +28,10 @@ async def works(daemon, **target):
     return await daemon.connection()
 
 
-def closed_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 # Several URLs
 
-async def test_the_next_url_is_tried_within_one_attempt(daemons, chat):
-    dead = f"http://127.0.0.1:{closed_port()}"
+async def test_the_next_url_is_tried_within_one_attempt(daemons, chat, closed_port):
+    dead = f"http://127.0.0.1:{closed_port}"
     daemon = await daemons(upstream([dead, chat.url]))
     connection = await works(daemon)
     assert connection["server"] == chat.url and connection["attempt"] == 0 and connection["url"] == dead
@@ -63,19 +56,17 @@ async def test_the_url_that_worked_is_tried_first_the_next_time(daemons, chat, p
     assert len(peer.all) == tried
 
 
-async def test_every_failure_is_told_when_all_urls_fail(daemons, peer):
-    port = closed_port()
-
+async def test_every_failure_is_told_when_all_urls_fail(daemons, peer, closed_port):
     async def refuses(link):
         await link.read_request()
         await link.respond("404 Not Found")
         await link.close()
 
     peer.script = refuses
-    daemon = await daemons(upstream([f"http://127.0.0.1:{port}", peer.url], transports=["websocket"]))
+    daemon = await daemons(upstream([f"http://127.0.0.1:{closed_port}", peer.url], transports=["websocket"]))
     reason, detail = await down(daemon)
     assert reason == "http"
-    assert detail == (f"http://127.0.0.1:{port}: no connection to 127.0.0.1:{port}: connection refused; "
+    assert detail == (f"http://127.0.0.1:{closed_port}: no connection to 127.0.0.1:{closed_port}: connection refused; "
                       f"{peer.url}: the server answered HTTP 404 Not Found instead of opening a WebSocket")
 
 
@@ -107,8 +98,8 @@ async def test_hanging_up_before_the_namespace_is_answered_leads_to_the_next_url
     assert (await works(daemon))["server"] == chat.url
 
 
-async def test_each_of_the_urls_means_the_upstream(daemons, chat):
-    daemon = await daemons(upstream([f"http://127.0.0.1:{closed_port()}", chat.url]))
+async def test_each_of_the_urls_means_the_upstream(daemons, chat, closed_port):
+    daemon = await daemons(upstream([f"http://127.0.0.1:{closed_port}", chat.url]))
     connection = await works(daemon, url=chat.url)
     assert connection["upstream"] == "chat"
 
@@ -195,10 +186,12 @@ class OneFamily(ScriptedUpstream):
 
 
 @pytest.fixture
-async def families():
+async def families(request):
     made = []
 
     async def make(host):
+        if ":" in host:
+            request.getfixturevalue("ipv6")
         peer = await OneFamily(host).start()
         made.append(peer)
         return peer

@@ -191,7 +191,7 @@ async def test_the_name_localhost_works_as_an_address_does(daemons, chat):
     await client.call("request", url=chat.url.replace("127.0.0.1", "localhost"), event="echo")
 
 
-async def test_an_ipv6_address_works_in_brackets(daemons, servers):
+async def test_an_ipv6_address_works_in_brackets(daemons, servers, ipv6):
     server = await servers("eio4", "--host", "::1")
     client = await (await daemons()).client()
     await client.call("request", url=f"http://[::1]:{server.port}", event="echo")

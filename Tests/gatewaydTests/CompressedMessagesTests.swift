@@ -10,6 +10,8 @@ import Testing
     let queue = SendQueue(pool: SendQueue.Pool())
     var messages: [String] = []
     private(set) var framer: WebSocketFramer?
+    /// Runs while a message is being delivered, before it is read.
+    var onMessage: () -> Void = {}
 
     init(
       _ agreed: MessageDeflate? = MessageDeflate(), messageLimit: Int = 1 << 20, threshold: Int = 0,
@@ -19,6 +21,7 @@ import Testing
       framer = WebSocketFramer(
         messageLimit: messageLimit, random: SystemRandom(), output: queue, compression: compression
       ) { [unowned self] in
+        onMessage()
         let bytes = $1.withUnsafeBytes { [UInt8]($0) }
         messages.append("\($0) \(String(decoding: bytes, as: UTF8.self))")
       }
@@ -176,6 +179,31 @@ import Testing
     let desk = Desk(messageLimit: 1 << 20, contexts: contexts)
     #expect(desk.receive(bomb) == .tooLarge)
     #expect(contexts.inflated.bytes.count <= GrowingBuffer.keptCount)
+  }
+
+  @Test func aSendInTheMiddleOfALargeMessageLeavesItWhereItIs() {
+    let text = String(repeating: "large ", count: 100_000)
+    let sender = Desk()
+    sender.send(text)
+    let contexts = CompressionContexts()
+    let desk = Desk(contexts: contexts)
+    var room = 0
+    desk.onMessage = { [unowned desk] in
+      desk.send(String(repeating: "answer ", count: 300))
+      room = contexts.inflated.bytes.count
+    }
+    #expect(desk.receive(sender.written()) == nil)
+    #expect(room >= text.utf8.count)
+    #expect(desk.messages == ["text " + text])
+    #expect(contexts.inflated.bytes.count <= GrowingBuffer.keptCount)
+  }
+
+  @Test func memoryIsGivenBackAfterALargeMessageThatCannotBeCompressed() {
+    let contexts = CompressionContexts()
+    let desk = Desk(contexts: contexts)
+    let random = SystemRandom()
+    desk.send(String((0..<300_000).map { _ in Character(Unicode.Scalar(UInt8(random.bits() & 0x7f))) }))
+    #expect(contexts.deflated.bytes.count <= GrowingBuffer.keptCount)
   }
 
   @Test(arguments: [0, 1, 125, 126, 65_535, 65_536, 300_000])

@@ -174,6 +174,35 @@ import Testing
     #expect(peer.noted == ["second"])
   }
 
+  @Test func connectionThatNobodyUsesIsClosedAfterSomeSeconds() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      _ = try connection.readHead()
+      try connection.write(Self.answer("ok"))
+      peer.note("answered")
+      connection.awaitEnd()
+      peer.note("gone")
+    }
+    let requesting = try HTTPRequesting()
+    _ = try requesting.result(HTTPRequesting.request(WebSocketDialing.request(peer.port)))
+    let start = requesting.loop.time.now
+    while peer.noted.last != "gone", requesting.loop.time.now < start + .seconds(30) {
+      try requesting.loop.turn(sleepingAtMost: .milliseconds(50))
+    }
+    #expect(peer.noted == ["answered", "gone"])
+    #expect(requesting.loop.time.now - start >= .seconds(CurlSweep.idleLimit))
+  }
+
+  @Test func pipeInACertificatesPlaceStopsNobody() throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.path + "/ca.pem"
+    try #require(mkfifo(path, 0o600) == 0)
+    var dial = WebSocketDialing.request(1, secure: true)
+    dial.tls.ca = path
+    let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
+    let detail = "a certificate or key file cannot be used: \(path) is not a regular file"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
   @Test func hangingUpWithoutAnAnswerIsAClose() throws {
     let peer = try WebSocketPeer { _, connection in _ = try connection.readHead() }
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(peer.port)))
@@ -202,11 +231,10 @@ import Testing
   }
 
   @Test func refusedPortIsUnreachable() throws {
-    var port: UInt16 = 0
-    do { port = try WebSocketPeer { _, _ in }.port }
-    usleep(20_000)
-    let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(port)))
-    #expect(failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(port): connection refused"))
+    let closed = try ClosedPort()
+    let failure = try HTTPRequesting().failure(HTTPRequesting.request(WebSocketDialing.request(closed.port)))
+    #expect(
+      failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(closed.port): connection refused"))
   }
 
   // MARK: - TLS

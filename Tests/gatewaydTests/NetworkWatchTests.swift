@@ -29,6 +29,57 @@ import Testing
     #expect(HostsFile.addresses(of: "own", path: folder.path + "/none") == [])
   }
 
+  /// A descriptor that is always readable and never holds a report.
+  private static func brokenReports() -> Int32 {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return -1 }
+    close(ends[1])
+    return ends[0]
+  }
+
+  /// Turns until something was told, at most ten seconds.
+  private func turn(_ loop: EventLoop, until holds: () -> Bool) throws {
+    let end = loop.time.now + .seconds(10)
+    while !holds(), loop.time.now < end { try loop.turn(sleepingAtMost: .milliseconds(10)) }
+  }
+
+  @Test func reportsThatCannotBeReadAreAskedForAnew() throws {
+    let loop = try EventLoop()
+    var opened = 0
+    let observer = try NetlinkObserver(loop: loop) {
+      opened += 1
+      return opened == 1 ? Self.brokenReports() : socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+    }
+    var changes: [NetworkChange] = []
+    var problems: [SystemError] = []
+    observer.onChange = { changes.append($0) }
+    observer.onBlind = { problems.append($0) }
+    try turn(loop) { !changes.isEmpty }
+    #expect(changes.first == NetworkChange(touched: nil))
+    #expect(opened == 2 && problems.isEmpty)
+  }
+
+  @Test func whereNothingIsReportedAnyMoreEverythingCountsAsReachable() throws {
+    let loop = try EventLoop()
+    var opened = 0
+    let observer = try NetlinkObserver(loop: loop) {
+      opened += 1
+      if opened == 1 { return Self.brokenReports() }
+      errno = EPERM
+      return -1
+    }
+    var changes: [NetworkChange] = []
+    var problems: [Int32] = []
+    observer.onChange = { _ in
+      // Those who hear of it ask at once.
+      #expect(observer.path(to: "203.0.113.1") == .here && observer.hasUsableInterface)
+      changes.append(NetworkChange(touched: nil))
+    }
+    observer.onBlind = { problems.append($0.code) }
+    try turn(loop) { !changes.isEmpty }
+    #expect(problems == [EPERM] && changes.count == 1 && opened == 2)
+  }
+
   @Test func aClockThatWasSetIsNoResumeAndASleepIsOne() throws {
     var asleep = Duration.seconds(100)
     let watch = try SuspendWatch(loop: EventLoop(), asleep: { asleep })

@@ -102,12 +102,11 @@ import Testing
   @Test(arguments: Way.allCases, ProxyServer.Kind.allCases) func unreachableProxyIsNamed(
     way: Way, kind: ProxyServer.Kind
   ) throws {
-    var port: UInt16 = 0
-    do { port = try WebSocketPeer { _, _ in }.port }
-    usleep(20_000)
-    let failure = try Self.failure(way, Self.request(through: port, kind, host: "127.0.0.1"))
+    let closed = try ClosedPort()
+    let failure = try Self.failure(way, Self.request(through: closed.port, kind, host: "127.0.0.1"))
     #expect(
-      failure == UpstreamFailure(.unreachable, "no connection to the proxy 127.0.0.1:\(port): connection refused"))
+      failure
+        == UpstreamFailure(.unreachable, "no connection to the proxy 127.0.0.1:\(closed.port): connection refused"))
   }
 
   @Test(arguments: Way.allCases) func unknownProxyIsNamed(way: Way) throws {

@@ -89,11 +89,10 @@ import Testing
   }
 
   @Test func refusedPortIsUnreachableWithTheSystemsReason() throws {
-    var port: UInt16 = 0
-    do { port = try WebSocketPeer { _, _ in }.port }
-    usleep(20_000)
-    let failure = try WebSocketDialing().failure(WebSocketDialing.request(port)).failure
-    #expect(failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(port): connection refused"))
+    let closed = try ClosedPort()
+    let failure = try WebSocketDialing().failure(WebSocketDialing.request(closed.port)).failure
+    #expect(
+      failure == UpstreamFailure(.unreachable, "no connection to 127.0.0.1:\(closed.port): connection refused"))
   }
 
   @Test func unknownHostIsUnreachableByItsName() throws {

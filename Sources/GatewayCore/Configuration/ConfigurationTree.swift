@@ -10,11 +10,38 @@ public struct ConfigurationTree: Equatable, Sendable {
     self.root = root
   }
 
-  /// The first secret that is written into the file itself, by the name of its setting: an upstream's `auth`.
-  public var firstSecret: (name: String, position: TextPosition)? {
-    for upstream in root.entries?.first(where: { $0.key == "upstream" })?.node.entries ?? [] {
-      guard let auth = upstream.node.entries?.first(where: { $0.key == "auth" }) else { continue }
-      return ("upstream.\(upstream.key).auth", auth.keyPosition)
+  /// A secret that is written into the file itself.
+  public struct Secret: Equatable, Sendable {
+    /// The setting that holds it, such as `upstream.chat.auth`.
+    public var name: String
+    public var position: TextPosition
+    /// What keeps it out of the file, such as `auth_file`; nil when nothing does.
+    public var instead: String?
+  }
+
+  /// The first one of `[defaults]`, or else of the upstreams.
+  public var firstSecret: Secret? {
+    let tables = root.entries ?? []
+    for table in tables where table.key == "defaults" {
+      if let secret = Self.firstSecret(in: table.node, named: "defaults.") { return secret }
+    }
+    for upstream in tables.first(where: { $0.key == "upstream" })?.node.entries ?? [] {
+      if let secret = Self.firstSecret(in: upstream.node, named: "upstream.\(upstream.key).") { return secret }
+    }
+    return nil
+  }
+
+  /// In a table of an upstream's settings, or one below it.
+  private static func firstSecret(in table: ConfigurationNode, named title: String, below prefix: String = "")
+    -> Secret?
+  {
+    for entry in table.entries ?? [] {
+      let name = prefix + entry.key
+      if let setting = ConfigurationSchema.upstream.settings.first(where: { $0.name == name }) {
+        guard let mark = setting.secret, mark.isHeld(entry.node) else { continue }
+        return Secret(name: title + name, position: entry.keyPosition, instead: mark.instead)
+      }
+      if let secret = firstSecret(in: entry.node, named: title, below: name + ".") { return secret }
     }
     return nil
   }

@@ -7,6 +7,8 @@ struct Setting<Target>: Sendable {
   let label: String
   /// One or two sentences: what it bounds or does, and what happens at the limit.
   let summary: String
+  /// Where the value may be a secret.
+  let secret: SecretMark?
   /// Reads the value and stores it.
   let apply: @Sendable (ConfigurationNode, inout Target) throws(SettingFindings) -> Void
   /// The stored value as TOML text; nil when it is the absence of the setting.
@@ -18,6 +20,7 @@ struct Setting<Target>: Sendable {
     self.name = name
     self.label = type.label
     self.summary = summary
+    secret = type.secret
     apply = { (node, target) throws(SettingFindings) in target[keyPath: path] = try type.read(node) }
     text = { type.write($0[keyPath: path]) }
   }
@@ -26,6 +29,7 @@ struct Setting<Target>: Sendable {
     name = prefix + inner.name
     label = inner.label
     summary = inner.summary
+    secret = inner.secret
     apply = { (node, target) throws(SettingFindings) in try inner.apply(node, &target[keyPath: path]) }
     text = { inner.text($0[keyPath: path]) }
   }

@@ -2,7 +2,7 @@ extension SettingType<AuthSource> {
   /// The payload itself: a table, carried on as the JSON text of an object. Its values are in no message.
   static var payload: Self {
     Self(
-      "table",
+      "table", secret: SecretMark(instead: "auth_file"),
       read: { (node) throws(SettingFindings) in
         guard node.entries != nil else { throw SettingFindings(expected: "a table", found: node) }
         var writer = JSONWriter()

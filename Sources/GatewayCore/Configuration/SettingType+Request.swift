@@ -35,7 +35,7 @@ extension SettingType<HeaderTable> {
   /// A table of header names and values. Values may be secrets and are in no message.
   static var headers: Self {
     Self(
-      "table",
+      "table", secret: .members,
       read: { (node) throws(SettingFindings) in
         var table = HeaderTable()
         try node.members(expected: "a table of headers") { (name, value) throws(SettingFindings) in
@@ -72,7 +72,7 @@ extension SettingType<QueryTable> {
   /// A table of query names and values, sorted by name. Values may be secrets and are in no message.
   static var query: Self {
     Self(
-      "table",
+      "table", secret: .members,
       read: { (node) throws(SettingFindings) in
         var table = QueryTable()
         try node.members(expected: "a table of query parameters") { (name, value) throws(SettingFindings) in

@@ -2,7 +2,7 @@ extension SettingType<ProxySettings.Choice> {
   /// The URL of a proxy, which may hold a password and therefore is in no message; or `none`.
   static var proxy: Self {
     Self(
-      "URL or `none`",
+      "URL or `none`", secret: .login,
       read: { (node) throws(SettingFindings) in
         let text = try node.text(expected: "the URL of a proxy, or \"none\"")
         guard !text.isEmpty, text != "none" else { return .none }
@@ -45,7 +45,7 @@ extension SettingType<[String]> {
   /// One URL, or a list of at most eight. They may hold secrets and are in no message.
   static var urls: Self {
     Self(
-      "URL or list of URLs",
+      "URL or list of URLs", secret: .address,
       read: { (node) throws(SettingFindings) in
         guard case .array(let nodes) = node.value else { return [try node.text(expected: "a URL")] }
         guard (1...8).contains(nodes.count) else {
@@ -84,7 +84,7 @@ extension SettingType<String> {
   /// Text that is in no message.
   static var secret: Self {
     Self(
-      "text",
+      "text", secret: SecretMark(instead: "tls.key_password_file"),
       read: { (node) throws(SettingFindings) in
         let text = try node.text()
         guard !text.isEmpty, !text.utf8.contains(0) else {

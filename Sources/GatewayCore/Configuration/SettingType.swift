@@ -2,15 +2,19 @@
 struct SettingType<Value: Sendable>: Sendable {
   /// One or two words for the tables of the reference, such as `size`.
   let label: String
+  /// Where the value may be a secret.
+  let secret: SecretMark?
   let read: @Sendable (ConfigurationNode) throws(SettingFindings) -> Value
   /// TOML text that reads as this value; nil for a value that is the absence of the setting.
   let write: @Sendable (Value) -> String?
 
   init(
-    _ label: String, read: @escaping @Sendable (ConfigurationNode) throws(SettingFindings) -> Value,
+    _ label: String, secret: SecretMark? = nil,
+    read: @escaping @Sendable (ConfigurationNode) throws(SettingFindings) -> Value,
     write: @escaping @Sendable (Value) -> String?
   ) {
     self.label = label
+    self.secret = secret
     self.read = read
     self.write = write
   }
@@ -20,7 +24,8 @@ extension SettingType {
   /// The same, for a setting that can also be absent.
   var optional: SettingType<Value?> {
     SettingType<Value?>(
-      label, read: { (node) throws(SettingFindings) in try self.read(node) }, write: { $0.flatMap { self.write($0) } })
+      label, secret: secret, read: { (node) throws(SettingFindings) in try self.read(node) },
+      write: { $0.flatMap { self.write($0) } })
   }
 }
 

@@ -49,10 +49,10 @@ final class FileConfigurationLoader: ConfigurationLoader {
 
   private func warnAboutSecrets(_ tree: ConfigurationTree, mode: UInt32) {
     guard mode & 0o004 != 0, let secret = tree.firstSecret else { return }
+    let remedy = secret.instead.map { "use \($0) or chmod o-r" } ?? "use chmod o-r"
     warnings.append(
       ConfigurationProblem(
         file: tree.file, line: secret.position.line, column: secret.position.column,
-        message:
-          "\(secret.name) is a secret, but everybody on this machine can read this file; use auth_file or chmod o-r"))
+        message: "\(secret.name) is a secret, but everybody on this machine can read this file; \(remedy)"))
   }
 }

@@ -33,7 +33,11 @@ final class SystemLookups: ConfigurationLookups {
     defer { close(descriptor) }
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { return SystemError.text(of: errno) }
-    return facts.st_mode & S_IFMT == S_IFDIR ? SystemError.text(of: EISDIR) : nil
+    switch facts.st_mode & S_IFMT {
+    case S_IFREG: return nil
+    case S_IFDIR: return SystemError.text(of: EISDIR)
+    default: return "it is not a regular file"
+    }
   }
 
   /// Repeats a lookup with more room until its entry fits.

@@ -16,7 +16,8 @@ final class CredentialCommand {
   private let loop: EventLoop
   /// Nil once it was called.
   private var answer: Answer?
-  private var process: pid_t = 0
+  /// Zero once it was reaped.
+  private(set) var process: pid_t = 0
   private var output: Int32 = -1
   private var printed: [UInt8] = []
   private var reading: EventLoop.IOSource?

@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 
 /// The commands that print credentials: starts them, and keeps each until the kernel has nothing more to tell about it.
 final class CredentialCommands {
@@ -18,6 +19,9 @@ final class CredentialCommands {
 
   /// How many run.
   var count: Int { running.count }
+
+  /// What runs, by the kernel's numbers.
+  var processes: [pid_t] { running.values.map(\.process) }
 
   /// Runs a command. Calls back exactly once, before it returns if nothing could be started; not at all after `stop`.
   func run(

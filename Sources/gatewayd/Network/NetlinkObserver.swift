@@ -6,25 +6,32 @@ import Glibc
 /// one address at a time, which counts policy rules, metrics and black holes as they are. Nothing is polled.
 final class NetlinkObserver: NetworkObserver {
   var onChange: ((NetworkChange) -> Void)?
+  /// Told once, when the kernel reports nothing any more and cannot be asked to do it again. From then on everything
+  /// counts as reachable, because nobody would hear that it is again.
+  var onBlind: ((SystemError) -> Void)?
 
   private let loop: EventLoop
-  private let reports: Int32
+  /// Negative while there is none.
+  private var reports: Int32
   private let questions: Int32
   private var source: EventLoop.IOSource?
   private var timer: Timers.ID?
   private var lastTold: MonotonicInstant?
   /// What was reported since the last time that it was told; nil: nothing.
   private var pending: NetworkChange?
+  private var isBlind = false
+  private let watch: () -> Int32
 
   /// Changes come in flurries. The first one is told after this time, with all that came meanwhile …
   static let settling: Duration = .milliseconds(20)
   /// … and the next not before this much later.
   static let spacing: Duration = .milliseconds(500)
 
-  /// Throws where the kernel or a sandbox does not allow it.
-  init(loop: EventLoop) throws(SystemError) {
+  /// Throws where the kernel or a sandbox does not allow it. `watch` opens the socket that reports come from.
+  init(loop: EventLoop, watch: @escaping () -> Int32 = gw_netlink_watch) throws(SystemError) {
     self.loop = loop
-    reports = gw_netlink_watch()
+    self.watch = watch
+    reports = watch()
     guard reports >= 0 else { throw SystemError("watch the network") }
     questions = gw_netlink_open()
     guard questions >= 0 else {
@@ -32,17 +39,18 @@ final class NetlinkObserver: NetworkObserver {
       close(reports)
       throw error
     }
-    source = try loop.addIO(reports, .readable) { [weak self] _ in self?.read() }
+    try listen()
   }
 
   deinit {
     loop.timers.cancel(timer)
     source = nil
-    close(reports)
+    if reports >= 0 { close(reports) }
     close(questions)
   }
 
   func path(to address: String) -> NetworkPath? {
+    guard !isBlind else { return .here }
     var route = gw_route()
     switch gw_netlink_route(questions, address, &route) {
     case 0: return nil
@@ -65,17 +73,28 @@ final class NetlinkObserver: NetworkObserver {
     HostsFile.addresses(of: name).filter { gw_is_address($0) == 1 }
   }
 
-  var hasUsableInterface: Bool { gw_has_usable_address() != 0 }
+  var hasUsableInterface: Bool { isBlind || gw_has_usable_address() != 0 }
 
   private func read() {
     var news = gw_net_news()
     guard gw_netlink_read(reports, &news) == 0 else {
-      // It cannot be told any more what happens: from now on everything counts as reachable, by what is asked.
       source = nil
-      return
+      close(reports)
+      reports = -1
+      // What happens meanwhile is not reported. The socket is opened again in the moment when this is told.
+      pending = NetworkChange(touched: nil)
+      return tellSoon()
     }
     guard news.is_any != 0 else { return }
     note(news)
+    tellSoon()
+  }
+
+  private func listen() throws(SystemError) {
+    source = try loop.addIO(reports, .readable) { [weak self] _ in self?.read() }
+  }
+
+  private func tellSoon() {
     guard timer == nil else { return }
     let now = loop.time.now
     let due = max(now + Self.settling, lastTold.map { $0 + Self.spacing } ?? now)
@@ -93,8 +112,21 @@ final class NetlinkObserver: NetworkObserver {
   private func tell() {
     timer = nil
     lastTold = loop.time.now
+    if reports < 0 { openAgain() }
     guard let change = pending else { return }
     pending = nil
     onChange?(change)
+  }
+
+  private func openAgain() {
+    guard !isBlind else { return }
+    do throws(SystemError) {
+      reports = watch()
+      guard reports >= 0 else { throw SystemError("watch the network again") }
+      try listen()
+    } catch {
+      isBlind = true
+      onBlind?(error)
+    }
   }
 }

@@ -8,7 +8,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
-  case networkUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
+  case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
     switch self {
@@ -33,6 +33,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxWorking: "the outbox writes again"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
+    case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
     case .socketIgnored: "ignored a socket that systemd passed"
     case .descriptorsExhausted: "no file descriptor left for a new client"
     case .acceptFailed: "cannot accept clients for the moment"
@@ -45,7 +46,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
     case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
-      .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched:
+      .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
+      .suspendUnwatched:
       .warning
     case .started, .stopping, .configurationReloaded, .outboxWorking: .notice
     case .connectionUp: .info
@@ -77,6 +79,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxWorking: "bdf0e79b490a4d4999b459be1f844dfe"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
+    case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"
     case .socketIgnored: "56b4136c5d3944dbb2f3feb8076bdb18"
     case .descriptorsExhausted: "18dff9994724415e90214e37c847356e"
     case .acceptFailed: "205a24a0b051465d8a85cdce41d5c7a6"

@@ -1,10 +1,13 @@
 import GatewayCore
+import Glibc
 
 /// How a server is reached: the same for WebSockets and for HTTP exchanges.
 extension CurlEasy {
   /// Sets everything that leads to a connection which can carry a request.
   func configure(_ request: DialRequest) throws(CurlProblem) {
     try set(.noSignal, 1)
+    // Whatever begins looks for idle connections that are too old.
+    try set(.idleAge, CurlSweep.idleLimit)
     // Otherwise ALPN offers HTTP/2, on which no WebSocket can be opened by an upgrade.
     try set(.httpVersion, Self.oneDotOne)
     // Otherwise the loop would wait for a name server that does not answer when a dial is given up.
@@ -42,6 +45,9 @@ extension CurlEasy {
   }
 
   private func configureTLS(_ tls: TLSSettings) throws(CurlProblem) {
+    for file in [tls.ca, tls.certificate, tls.key] {
+      try file.map { (path) throws(CurlProblem) in try Self.check(path) }
+    }
     try set(.tlsVersion, tls.minimum == .oneDotThree ? Self.tlsOneDotThree : Self.tlsOneDotTwo)
     try set(.verifyPeer, tls.verify ? 1 : 0)
     try set(.verifyHost, tls.verify ? 2 : 0)
@@ -57,6 +63,14 @@ extension CurlEasy {
     let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
     // Without any, OpenSSL would ask for it at the terminal, and wait.
     try set(.keyPassword, password ?? tls.keyPassword ?? "")
+  }
+
+  /// libcurl opens files on the loop: a pipe would stop everybody until somebody writes to it.
+  private static func check(_ path: String) throws(CurlProblem) {
+    var facts = stat()
+    // What is missing is libcurl's to tell.
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
+    throw CurlProblem(kind: .badCertificateFile, text: "\(path) is not a regular file")
   }
 
   /// The content of a file without its line end.

@@ -4,9 +4,6 @@ import GatewayCore
 final class CurlExchange: HTTPExchange {
   /// Largest head of a response, in bytes; the same as of the answer that opens a WebSocket.
   static let headLimit = WebSocketUpgrade.headLimit
-  /// How long an idle connection is used again, in seconds: many servers close theirs after five, and a request that
-  /// crosses such a close on its way is lost.
-  static let idleLimit = 4
 
   private let request: HTTPRequest
   private var easy: CurlEasy?
@@ -45,7 +42,6 @@ final class CurlExchange: HTTPExchange {
     proxy = easy.proxy
     try easy.set(.target, request.dial.target)
     try easy.set(.headers, headerLines)
-    try easy.set(.idleAge, Self.idleLimit)
     // What is no HTTP is told by its first bytes.
     try easy.set(.oldHTTP, 1)
     if let body = request.body { try easy.set(body: body) }

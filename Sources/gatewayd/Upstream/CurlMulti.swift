@@ -11,6 +11,7 @@ final class CurlMulti {
   private let multi: UnsafeMutableRawPointer
   private var sources: [Int32: EventLoop.IOSource] = [:]
   private var timer: Timers.ID?
+  private let idle: CurlSweep
   private var easies: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
   /// Those of them whose name is being looked up.
   private var resolving: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
@@ -20,6 +21,7 @@ final class CurlMulti {
   /// `environment` gives the value of a variable; the usual ones name proxies.
   init(loop: EventLoop, environment: @escaping (String) -> String?) throws(SystemError) {
     self.loop = loop
+    idle = CurlSweep(loop: loop)
     proxies = ProxyEnvironment(variable: environment)
     guard Self.isReady, let multi = curl_multi_init() else { throw SystemError("start libcurl", code: ENOMEM) }
     self.multi = multi
@@ -45,6 +47,7 @@ final class CurlMulti {
 
   /// Begins the work of a handle. False when memory is short. It must be removed before it goes.
   func add(_ easy: CurlEasy) -> Bool {
+    idle.transferBegins()
     easies[easy.handle] = Unmanaged.passUnretained(easy)
     resolving[easy.handle] = easies[easy.handle]
     return curl_multi_add_handle(multi, easy.handle) == CURLM_OK
@@ -56,6 +59,9 @@ final class CurlMulti {
     easies[easy.handle] = nil
     resolving[easy.handle] = nil
   }
+
+  /// An HTTP exchange is over. Its connection waits for the next one, but not for ever.
+  func exchangeEnded() { idle.exchangeEnded(on: self) }
 
   /// The handle's name is resolved.
   func resolved(_ easy: CurlEasy) { resolving[easy.handle] = nil }

@@ -9,6 +9,12 @@ final class CurlRequester: HTTPRequester {
 
   init(multi: CurlMulti) { self.multi = multi }
 
+  private func ended(_ exchange: CurlExchange) {
+    exchanges[ObjectIdentifier(exchange)] = nil
+    multi.exchangeEnded()
+    checkQuietLater()
+  }
+
   /// Calls back once, later, when no exchange is under way any more.
   func whenQuiet(_ body: @escaping () -> Void) {
     onQuiet = body
@@ -33,8 +39,7 @@ final class CurlRequester: HTTPRequester {
   ) -> any HTTPExchange {
     do throws(CurlProblem) {
       let exchange = try CurlExchange(multi, request, done: done) { [weak self] exchange in
-        self?.exchanges[ObjectIdentifier(exchange)] = nil
-        self?.checkQuietLater()
+        self?.ended(exchange)
       }
       exchanges[ObjectIdentifier(exchange)] = exchange
       return exchange

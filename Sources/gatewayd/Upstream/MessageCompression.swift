@@ -43,11 +43,11 @@ final class MessageCompression {
     }
   }
 
-  /// The result of `compress` or `expand` is not needed any more.
-  func release() {
-    contexts.deflated.shrink()
-    contexts.inflated.shrink()
-  }
+  /// The result of `compress` is not needed any more. That of `expand` may be: messages are answered while they are read.
+  func releaseDeflated() { contexts.deflated.shrink() }
+
+  /// The result of `expand` is not needed any more.
+  func releaseInflated() { contexts.inflated.shrink() }
 
   private func inflater() -> Zlib.Inflater {
     guard agreed.serverKeepsContext else {

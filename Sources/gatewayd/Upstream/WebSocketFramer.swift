@@ -112,9 +112,10 @@ final class WebSocketFramer {
     guard !isClosing else { return }
     let opcode = kind == .text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME
     body.withUnsafeBytes { bytes in
-      guard compress, let compression, let packed = compression.compress(bytes) else { return write(opcode, bytes) }
+      guard compress, let compression else { return write(opcode, bytes) }
+      defer { compression.releaseDeflated() }
+      guard let packed = compression.compress(bytes) else { return write(opcode, bytes) }
       write(opcode, packed, reserved: Self.compressedBit)
-      compression.release()
     }
   }
 
@@ -199,7 +200,7 @@ final class WebSocketFramer {
     case .tooLarge: fail(.tooLarge)
     case .garbage: fail(.invalidCompression)
     }
-    compression.release()
+    compression.releaseInflated()
   }
 
   private func deliver(_ kind: Kind, _ bytes: UnsafeRawBufferPointer) {

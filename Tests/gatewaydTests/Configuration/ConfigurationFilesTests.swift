@@ -130,6 +130,43 @@ final class ConfigurationFilesTests {
     #expect(check.isValid)
   }
 
+  @Test(
+    arguments: [
+      (
+        "[defaults]\nheaders = { X-Key = \"hunter2\" }", "defaults.headers",
+        "use { file = \"…\" } as the value or chmod o-r"
+      ),
+      (
+        "[defaults]\ntls.key_password = \"hunter2\"", "defaults.tls.key_password",
+        "use tls.key_password_file or chmod o-r"
+      ),
+      ("proxy = \"http://me:hunter2@proxy:1\"", "upstream.chat.proxy", "use proxy_password_file or chmod o-r"),
+      ("query = { key = \"hunter2\" }", "upstream.chat.query", "use { file = \"…\" } as the value or chmod o-r"),
+      (
+        "tls = { key_password = \"hunter2\" }", "upstream.chat.tls.key_password",
+        "use tls.key_password_file or chmod o-r"
+      ),
+      ("url = \"http://me:hunter2@h\"", "upstream.chat.url", "use chmod o-r"),
+      ("url = [\"http://h\", \"http://h?token=hunter2\"]", "upstream.chat.url", "use chmod o-r"),
+    ]) func everyKindOfSecretThatEverybodyCanReadIsAWarning(text: String, name: String, remedy: String) throws
+  {
+    let tree = try TomlText.parse(Array((text.hasPrefix("[") ? text : "[upstream.chat]\n" + text).utf8), file: "g")
+      .get()
+    let secret = try #require(tree.firstSecret)
+    #expect(secret.name == name)
+    #expect(secret.position.line == 2)
+    #expect((secret.instead.map { "use \($0) or chmod o-r" } ?? "use chmod o-r") == remedy)
+  }
+
+  @Test(
+    arguments: [
+      "headers = { X-Key = { file = \"/k\" } }", "proxy = \"http://me@proxy:1\"", "url = \"http://h/a@b:c\"",
+      "tls.key_password_file = \"/k\"", "auth_file = \"/k\"",
+    ]) func whatHoldsNoSecretIsNoWarning(text: String) throws
+  {
+    #expect(try TomlText.parse(Array("[upstream.chat]\n\(text)".utf8), file: "g").get().firstSecret == nil)
+  }
+
   @Test func checkNamesEveryProblem() throws {
     try write("gatewayd.toml", "limits.clients = 0\n[lgo]\n")
     let check = ConfigurationCheck(loader())
@@ -167,6 +204,10 @@ final class ConfigurationFilesTests {
     #expect(lookups.obstacle(toReading: "\(folder)/gatewayd.toml") == nil)
     #expect(lookups.obstacle(toReading: "\(folder)/not-yet.pem") == nil)
     #expect(lookups.obstacle(toReading: folder) == "Is a directory")
+    // Whoever opens a pipe waits for its writer.
+    try #require(mkfifo("\(folder)/pipe", 0o600) == 0)
+    made.append("\(folder)/pipe")
+    #expect(lookups.obstacle(toReading: "\(folder)/pipe") == "it is not a regular file")
     #expect(lookups.obstacle(toReading: "\(folder)/gatewayd.toml/x") == "Not a directory")
   }
 }
