@@ -73,13 +73,16 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
+  /// How the body is written; a connector of another parser cannot send it.
+  public var parser: ParserName
   /// Whether the transport may compress it; it decides itself whether that is worth it.
   public var compress = true
 
-  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
+  public init(event: String, body: [UInt8], attachments: [[UInt8]] = [], parser: ParserName = .json) {
     self.event = event
     self.body = body
     self.attachments = attachments
+    self.parser = parser
   }
 
   /// What it costs in memory and counts in queues.

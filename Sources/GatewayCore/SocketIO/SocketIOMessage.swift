@@ -24,6 +24,14 @@ enum SocketIOMessage {
     return .invalid("the event name \(name) is reserved by Socket.IO")
   }
 
+  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more.
+  static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
+    guard message.parser != parser else { return nil }
+    return .invalid(
+      "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(message.parser.rawValue)"
+    )
+  }
+
   /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
   /// travel separately; by long-polling each counts as it stands in a POST of its own.
   static func problem(
@@ -58,7 +66,8 @@ enum SocketIOMessage {
     if parser == .msgpack {
       body.append(args.extracting(elements))
       body.append(UInt8(ascii: "]"))
-      return PreparedMessage(event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
+      return PreparedMessage(
+        event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit), parser: .msgpack)
     }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
