@@ -73,7 +73,15 @@ final class SocketIOChannel: UpstreamChannel {
   /// The link goes on over a WebSocket.
   func transportSwitched() { connector.transport = .websocket }
 
+  /// A server that never answered for a namespace may have a better one beside it.
+  private func joinTimePassed() {
+    if link?.moveOn(after: SocketIOSession.timeout) == true { return }
+    handle(.deadlinePassed)
+  }
+
   func handle(_ event: SocketIOSession.Event) {
+    // What an earlier server sent early must not be delivered as the next one's.
+    if event == .linkReset { held = HeldEvents(byteLimit: connector.key.messageLimit) }
     guard case .failed(let failure) = event else { return perform(session.handle(event)) }
     if mayTryAgain(after: failure) { return tryAgain(after: failure) }
     let wall = connector.links.time.wallMilliseconds
@@ -200,7 +208,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.handle(.deadlinePassed) }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.joinTimePassed() }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil
