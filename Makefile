@@ -7,6 +7,7 @@ SYSCONFDIR ?= /etc
 BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
+KILLS ?= 500
 ROUNDS ?= 100000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
@@ -22,7 +23,7 @@ MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
 .PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench soak fuzz install install-files uninstall sanitize \
-	sanitize-thread sanitize-address packages environments clean help
+	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
 	swift build
@@ -61,6 +62,10 @@ sanitize: sanitize-thread sanitize-address ## every test under the thread and th
 sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
+
+kill-loop: build environments ## kills the daemon KILLS times while it promises durable sends, and counts them
+	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
+		$(CURDIR)/$(VENV)/eio4/bin/python kill_loop.py --rounds $(KILLS)
 
 autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs Python 2.7 and some minutes
 	swift build --build-tests

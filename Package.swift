@@ -11,6 +11,7 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+  .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 ]
@@ -30,7 +31,7 @@ let package = Package(
       name: "gatewayd",
       dependencies: [
         "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
-        "CWslay", "CCrypto", "CZlib",
+        "CWslay", "CCrypto", "CZlib", "CSQLite",
       ],
       swiftSettings: strict),
     .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),

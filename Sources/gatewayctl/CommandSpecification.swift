@@ -3,6 +3,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, serve
   case status, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
+  case outbox, drain
   case reload, ping, call, introspect, version, help
 }
 
@@ -50,8 +51,6 @@ enum CommandTable {
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [
     ("top", "use 'gatewayctl status'"),
-    ("outbox", "'gatewayctl status' shows what is queued"),
-    ("drain", "stop the daemon with 'systemctl stop gatewayd.socket gatewayd.service'"),
     ("metrics", "use 'gatewayctl status --json'"),
     ("config", "use 'gatewayd --check-config'"),
     ("completion", "'gatewayctl help' lists the commands"),

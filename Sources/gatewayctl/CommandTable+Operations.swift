@@ -1,9 +1,8 @@
 /// The commands that look at the daemon and steer it.
 extension CommandTable {
   static let operations: [CommandSpecification] = [
-    status, connections, clients, wait, doctor, trace, reconnect, disconnect, release, reload, ping, call, introspect,
-    version,
-    help,
+    status, connections, clients, wait, doctor, trace, outbox, reconnect, disconnect, release, reload, drain, ping, call,
+    introspect, version, help,
   ]
 
   private static let namespace = OptionSpecification(
@@ -111,6 +110,38 @@ extension CommandTable {
     details: ["Only for a connection that is disconnected and not in use. Needs the right 'admin'."],
     options: [namespace],
     examples: [.init("Tidy up", "gatewayctl release https://old.example")])
+
+  private static let outbox = CommandSpecification(
+    name: .outbox, operands: "list|cancel|retry|purge [ID…]", operandCount: 1...(.max),
+    summary: "list durable sends, take them back, send them again, forget them",
+    details: [
+      "Shows and steers what 'send --delivery durable' left with the daemon, of your own user; with the right 'admin' of "
+        + "all. list prints every send and what became of it, on a terminal as a table. cancel takes back what is not "
+        + "finished. retry sends again what failed, and connects at once for what waits. purge takes back what is not "
+        + "finished and forgets what is, everything unless it is told which. cancel and retry need IDs or --upstream."
+    ],
+    options: [
+      .init(.upstream, value: "URL", "only sends to this server, a URL or the name of an upstream"), namespace,
+      .init(
+        .state, value: "S",
+        "only sends in these states, separated by commas: queued, sent, acked, expired, cancelled, refused, dropped, lost"
+      ),
+      .init(.count, short: "n", value: "COUNT", "list so many at most; 1000 unless given"),
+    ],
+    examples: [
+      .init("What waits?", "gatewayctl outbox list --state queued"),
+      .init("Take back what waits for a server", "gatewayctl outbox cancel --upstream chat"),
+      .init("Send again what was not delivered", "gatewayctl outbox retry --upstream chat --state expired,lost"),
+    ])
+
+  private static let drain = CommandSpecification(
+    name: .drain, operands: "", operandCount: 0...0,
+    summary: "take nothing new any more and let everything leave",
+    details: [
+      "From now on until it is started again the daemon refuses new sends and subscriptions. Returns when everything has "
+        + "left or the time is over, and prints how many sends are left; they are kept. Needs the right 'admin'."
+    ],
+    examples: [.init("Before maintenance", "gatewayctl drain --timeout 1m && systemctl stop gatewayd")])
 
   private static let reload = CommandSpecification(
     name: .reload, operands: "", operandCount: 0...0,

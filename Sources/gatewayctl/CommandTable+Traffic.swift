@@ -43,7 +43,7 @@ extension CommandTable {
       namespace,
       .init(
         .delivery, value: "LEVEL",
-        "when to return: accepted (the daemon has it; the default), sent (written to the server), acked (the server "
+        "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "
           + "acknowledged it)"),
       ttl, key, noQueue, noCompress, retries, ackTimeout, coalesce, binary, raw,
       .init(.lines, "read standard input and send one event per line; each line is a JSON array of arguments"),
@@ -52,6 +52,7 @@ extension CommandTable {
       .init("Send a chat message", #"gatewayctl send https://chat.example message "hello there""#),
       .init("Send an object", #"gatewayctl send https://chat.example move '{"x":3,"y":4}'"#),
       .init("Wait until the server has acknowledged", "gatewayctl send --delivery acked chat save @draft.json"),
+      .init("Let it survive a crash", "gatewayctl send --delivery durable chat paid 4711"),
       .init("Be sure that it arrives, perhaps twice", "gatewayctl send --retries 5 chat paid 4711"),
       .init("Send many", "generate | gatewayctl send --lines chat sample"),
     ])

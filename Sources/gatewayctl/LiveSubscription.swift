@@ -235,10 +235,12 @@ final class LiveSubscription {
     let recovered = members["recovered"] == Array("true".utf8)
     if let epoch = members.string("epoch") {
       let sequence = members.integer("seq").flatMap { UInt64($0) } ?? 0
-      if case .since(let position) = asked, recovered {
+      if case .since(let position) = asked, recovered || position.epoch == epoch {
         self.position = position
       } else {
-        position = Position(epoch: epoch, sequence: sequence)
+        // As long as nothing of a replay is here, all of it would have to come again.
+        let replayed = members.integer("replayed").flatMap { Int($0) } ?? 0
+        position = Position(epoch: epoch, sequence: replayed > 0 ? 0 : sequence)
       }
     }
     if again { notices.notice(recovered ? "connected again; nothing was missed" : "connected again") }

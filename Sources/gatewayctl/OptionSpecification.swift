@@ -8,7 +8,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case namespace, delivery, ttl, key
   case noQueue = "no-queue"
   case noCompress = "no-compress"
-  case retries
+  case retries, upstream
   case ackTimeout = "ack-timeout"
   case coalesce
   case raw, binary, lines

@@ -39,6 +39,8 @@ enum Program {
     case .doctor: try DoctorCommand(context).run()
     case .trace: try runTrace(context)
     case .reconnect, .disconnect, .release: try OperationCommands.steer(context)
+    case .outbox: try OutboxCommand.run(context)
+    case .drain: try OutboxCommand.drain(context)
     case .reload: try OperationCommands.reload(context)
     case .ping: try OperationCommands.ping(context)
     case .call: try OperationCommands.call(context)

@@ -13,9 +13,6 @@ struct SendCommand {
     self.context = context
     let arguments = context.arguments
     event = arguments.operands.count > 1 ? arguments.operands[1] : ""
-    guard arguments.value(.delivery) != "durable" else {
-      throw Failure(.usage, "durable delivery is not available in this version; use accepted, sent or acked")
-    }
     delivery = try arguments.choice(.delivery, of: DeliveryLevel.self) ?? .accepted
     ttl = try arguments.duration(.ttl)
     retries = try arguments.count(.retries, in: 0...Retry.limit)

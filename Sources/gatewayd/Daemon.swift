@@ -13,6 +13,7 @@ final class Daemon {
   private let credentials: SystemCredentialReader
   private let server: LocalServer
   private let listeners: DaemonListeners
+  private let state: DaemonState
   private let status: StatusPublisher
   /// Nil where the kernel or a sandbox does not allow it.
   private let suspends: SuspendWatch?
@@ -27,11 +28,18 @@ final class Daemon {
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
     urls: any URLReader, environment: @escaping (String) -> String?
   ) throws(StartFailure) {
+    listeners = try DaemonListeners(
+      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
+      environment: environment)
     let parts: Parts
-    do throws(SystemError) {
-      parts = try Parts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, environment)
+    do throws(StartFailure) {
+      let choice = StateFolder.Choice.resolve(
+        configured: configuration.state.path, user: options.user, environment: environment)
+      state = try DaemonState.open(choice, time: SystemTime())
+      parts = try Self.makeParts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, state, environment)
     } catch {
-      throw StartFailure(.software, error.description)
+      listeners.remove()
+      throw error
     }
     self.loader = loader
     loop = parts.loop
@@ -43,9 +51,6 @@ final class Daemon {
     server = parts.server
     suspends = parts.suspends
     blindness = parts.blindness
-    listeners = try DaemonListeners(
-      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
-      environment: environment)
     status = StatusPublisher(timers: loop.timers)
     connectParts()
   }
@@ -87,7 +92,7 @@ extension Daemon {
     let blindness: SystemError?
 
     init(
-      _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader,
+      _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
       _ environment: @escaping (String) -> String?
     ) throws(SystemError) {
       loop = try EventLoop()
@@ -119,11 +124,20 @@ extension Daemon {
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
-          network: network, residentBytes: { ResidentMemory.bytes },
+          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKind: makeKind)))
       server = try LocalServer(gateway: gateway, loop: loop)
+    }
+  }
+
+  private static func makeParts(
+    _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
+    _ environment: @escaping (String) -> String?
+  ) throws(StartFailure) -> Parts {
+    do throws(SystemError) { return try Parts(configuration, loader, urls, state, environment) } catch {
+      throw StartFailure(.software, error.description)
     }
   }
 
@@ -146,6 +160,7 @@ extension Daemon {
     if let blindness { log.record(LogRecord(.networkUnwatched, [.detail: blindness.description])) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
+    for record in state.records { log.record(record) }
     log.record(
       LogRecord(.started, [.version: GatewayVersion.current, .path: listeners.path ?? "passed by systemd"]))
     announceReady()
@@ -177,7 +192,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .stopping, .internalError:
+      .sendFailed, .stopping, .outbox, .internalError:
       status.changed()
     }
   }

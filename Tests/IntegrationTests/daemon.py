@@ -146,7 +146,7 @@ class Daemon:
         (only,) = (await self.status(**target))["connections"]
         return only
 
-    async def until(self, holds, what, **target):
+    async def until(self, holds, what, patience=SOON, **target):
         """Asks for `status` until it satisfies `holds`; returns it."""
         client = await LocalClient.connect(self.socket)
 
@@ -156,7 +156,7 @@ class Daemon:
             return status
 
         try:
-            return await within(ask(), what)
+            return await within(ask(), what, patience)
         finally:
             await client.close()
 

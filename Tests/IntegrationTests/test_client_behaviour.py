@@ -310,26 +310,3 @@ async def test_so_many_attempts_are_followed_by_a_rest(daemons, peer, silent):
         await client.silence(0)
         await client.call("reconnect", url=peer.url)
     assert made in ((4, 5) if silent else (0,))
-
-
-# Servers that offer more than is used
-
-
-async def test_a_server_that_offers_recovery_is_used_without_it(daemons, peer):
-    daemon = await daemons()
-    client = await daemon.client()
-    await client.call("subscribe", url=peer.url, state=True)
-    link = await peer.link()
-    await link.upgrade()
-    await link.open()
-    await link.accept(pid="private-id")
-    await link.text('42["b",0,"offset"]')
-    assert (await client.event())["args"] == [0, "offset"]
-    link.abort()
-    link = await peer.link()
-    await link.upgrade()
-    await link.open()
-    await link.expect("40")
-    await link.text('42["missed"]', '40{"sid":"new","pid":"other"}')
-    assert (await client.gap())["reason"] == "upstream"
-    assert (await client.event())["event"] == "missed"

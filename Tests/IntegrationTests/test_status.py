@@ -13,7 +13,7 @@ async def test_hello_introduces_the_daemon_and_its_limits(daemons):
     hello = await client.call("hello", client="test/1", protocol=1)
     assert re.fullmatch(r"gatewayd/\d+\.\d+\.\d+", hello["server"])
     assert hello["protocol"] == {"min": 1, "max": 1}
-    assert hello["instance"] and isinstance(hello["features"], list)
+    assert hello["instance"] and "history" in hello["features"]
     assert {key: hello["limits"][key] for key in ("line", "subscriptions", "inflight", "queue")} == {
         "line": 1 << 20, "subscriptions": 128, "inflight": 256, "queue": 10_000}
     assert isinstance(hello["you"]["uid"], int) and isinstance(hello["you"]["gid"], int)

@@ -240,8 +240,8 @@ async def test_resuming_where_nothing_was_missed_is_recovered(daemons, chat):
 
 
 @pytest.mark.parametrize("epoch", [None, "another"])
-async def test_resuming_where_events_were_missed_is_a_gap_unless_strict(daemons, chat, epoch):
-    daemon = await daemons()
+async def test_resuming_where_events_are_not_kept_is_a_gap_unless_strict(daemons, chat, epoch):
+    daemon = await daemons({"defaults": {"history": {"events": 0}}})
     client = await daemon.connected(url=chat.url)
     snapshot = await client.call("subscribe", url=chat.url)
     await chat.burst("tick", 3)

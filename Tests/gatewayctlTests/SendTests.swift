@@ -75,7 +75,7 @@ import Testing
     #expect(outcome.status == 65)
     #expect(outcome.errors.contains("argument 1 is no JSON: it ends too early, at byte 5"))
     #expect(try ControlProgram.run(["send", "chat", "e", "@/nonexistent"], socket: nil).status == 65)
-    #expect(try ControlProgram.run(["send", "--delivery", "durable", "chat", "e"], socket: nil).status == 64)
+    #expect(try ControlProgram.run(["send", "--delivery", "eternal", "chat", "e"], socket: nil).status == 64)
     #expect(try ControlProgram.run(["send", "--delivery", "bogus", "chat", "e"], socket: nil).status == 64)
   }
 

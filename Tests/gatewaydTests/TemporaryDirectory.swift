@@ -4,8 +4,8 @@ import Glibc
 final class TemporaryDirectory {
   let path: String
 
-  init() throws {
-    var template = Array("/tmp/gatewayd-test.XXXXXX".utf8CString)
+  init(in parent: String = "/tmp") throws {
+    var template = Array("\(parent)/gatewayd-test.XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TemporaryDirectoryError() }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
   }

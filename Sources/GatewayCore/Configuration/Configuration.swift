@@ -5,6 +5,7 @@ public struct Configuration: Equatable, Sendable {
   public var log = LogSettings()
   public var limits = Limits()
   public var state = StateSettings()
+  public var outbox = OutboxSettings()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
   public var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.

@@ -7,6 +7,7 @@ enum ConfigurationSchema {
       + Setting<LogSettings>.declared.map { $0.within(\.log, prefix: "log.") }
       + Setting<Limits>.declared.map { $0.within(\.limits, prefix: "limits.") }
       + Setting<StateSettings>.declared.map { $0.within(\.state, prefix: "state.") }
+      + Setting<OutboxSettings>.declared.map { $0.within(\.outbox, prefix: "outbox.") }
       + [adhoc] + Setting<UpstreamSettings>.declared.map { $0.within(\.defaults, prefix: "defaults.") },
     others: ["upstream", "access"])
 

@@ -27,7 +27,7 @@ extension Setting<StateSettings> {
     [
       Setting(
         "path", \.path, SettingType<String>.path().optional,
-        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. This version keeps nothing on disk."
+        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. It is made if it is not there, and locked."
       )
     ]
   }

@@ -31,6 +31,7 @@ extension Setting<UpstreamSettings> {
   /// What an upstream has and `[defaults]` can set for all of them.
   static var declared: [Self] {
     requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
+      + Setting<HistorySettings>.declared.map { $0.within(\.history, prefix: "history.") }
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
@@ -93,6 +94,13 @@ extension Setting<UpstreamSettings> {
       Setting(
         "ttl", \.ttl, .duration(milliseconds: 1...year),
         "Time-to-live of a queued send that names none. Then it ends as `expired`."),
+      Setting(
+        "key_member", \.keyMember, SettingType<String>.memberName.optional,
+        "Name under which the `key` of a send is put into its arguments, for servers that recognise repetitions: into the last one if it is an object, else as one more argument."
+      ),
+      Setting(
+        "flush", \.flush, .count(1...1_000_000),
+        "Sends per second that leave when the connection is back, as long as there are some that queued up before."),
       Setting(
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
         "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),

@@ -38,6 +38,11 @@ extension SettingType<String> {
     }
   }
 
+  /// The name of a member of a JSON object.
+  static var memberName: Self {
+    text("text", expected: "a name of 1 to 64 bytes") { (1...64).contains($0.utf8.count) && $0.isPrintable }
+  }
+
   /// The name or number of a group.
   static var groupName: Self {
     text("text", expected: "the name or number of a group") { !$0.isEmpty && $0.isPrintable }

@@ -27,6 +27,10 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var retain: Duration = .seconds(60)
   /// Time-to-live of a queued send that names none.
   public var ttl: Duration = .seconds(3_600)
+  /// Where a send's `key` is put into its arguments, so that the server recognises repetitions; nil puts it nowhere.
+  public var keyMember: String?
+  /// How fast what queued up leaves when the connection is back, in sends per second.
+  public var flush = 5_000
   /// Limit of each phase of a handshake.
   public var handshake: Duration = .seconds(10)
   /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
@@ -41,6 +45,7 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  public var history = HistorySettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?

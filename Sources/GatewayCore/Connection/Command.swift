@@ -2,6 +2,12 @@
 public struct Command: Equatable, Sendable {
   /// The id by which local programs know it. Unique within the daemon.
   public var id: String
+  /// Orders all commands of the daemon by their acceptance.
+  public var number: UInt64 = 0
+  /// It is kept in the outbox.
+  public var isStored = false
+  /// The outbox has it on disk, if it is stored; before that it must not be written.
+  public var isCommitted = true
   public var message: PreparedMessage
   public var delivery: DeliveryLevel
   /// After this instant it must not be written any more; nil lets it wait for ever.
@@ -9,6 +15,8 @@ public struct Command: Equatable, Sendable {
   /// Wall clock, in milliseconds since 1970.
   public var acceptedAt: Int64
   public var owner: CommandOwner
+  /// The uid of the program that sent it.
+  public var user: UInt32 = 0
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
   /// any more. Nil when nobody waits.
   public var deadline: MonotonicInstant?
@@ -20,6 +28,8 @@ public struct Command: Equatable, Sendable {
   public var ackTimeout: Duration?
   /// As long as it is queued and was never written, a newer command with the same value takes its place.
   public var coalescing: Coalescing?
+  /// Where it stands in the queue of its connection whenever it is there; nil before its first place.
+  var place: UInt64?
 
   public init(
     id: String, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?, acceptedAt: Int64,
@@ -64,8 +74,6 @@ public struct Retry: Equatable, Sendable {
   public var line: UInt32
   /// Writes so far.
   public var writes = 0
-  /// Where it stands in the queue of its connection whenever it is there; nil before its first place.
-  var place: UInt64?
 
   public init(again: Int, line: UInt32) {
     self.again = again
@@ -80,10 +88,13 @@ public struct Retry: Equatable, Sendable {
 public struct Coalescing: Hashable, Sendable {
   public var user: UInt32
   public var value: String
+  /// What is on disk gives way only to what is on disk too.
+  public var isStored: Bool
 
-  public init(user: UInt32, value: String) {
+  public init(user: UInt32, value: String, isStored: Bool = false) {
     self.user = user
     self.value = value
+    self.isStored = isStored
   }
 }
 

@@ -20,13 +20,50 @@ struct CommandLedger {
   }
 
   /// Nothing is queued and nothing is awaited.
-  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty }
+  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty && handedOver.isEmpty }
+
+  /// Commands without an outcome.
+  var count: Int { queue.count + flights.count + retries.count + handedOver.count }
 
   /// An acknowledgement is awaited.
   var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
 
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
+
+  /// Commands of the outbox that were written, but perhaps only into our own buffer: they are sent when the kernel has
+  /// taken everything, and queue again if the link breaks before.
+  private(set) var handedOver: [Command] = []
+
+  mutating func handOver(_ command: Command) { handedOver.append(command) }
+
+  /// The kernel has taken everything.
+  mutating func takeHandedOver() -> [Command] {
+    defer { handedOver = [] }
+    return handedOver
+  }
+
+  /// The flow of the queue to the present link.
+  var flow = CommandFlow()
+
+  /// A new command must not be written past what is queued: something waits for the disk, or for its pace.
+  var isHeld: Bool { queue.firstUncommitted != nil || flow.isPaused }
+
+  /// Whether neither the disk nor the pace holds up what stands at a place.
+  private func mayFlow(_ place: UInt64) -> Bool {
+    place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
+  }
+
+  /// A link opened: everything that is queued is offered to it.
+  mutating func beginFlow(rate: Int?, now: MonotonicInstant) {
+    flow = CommandFlow(backlogEnd: queue.nextNumber, rate: rate, began: now)
+  }
+
+  /// Takes what is on disk now off the brake. Returns what it replaces by its `coalescing`; nil if it is not queued.
+  mutating func committed(_ id: String) -> (command: Command, replaced: Command?)? { queue.commit(id) }
+
+  /// Puts commands that were accepted before at the end, whatever the limits say.
+  mutating func restore(_ commands: [Command]) { for command in commands { queue.putBack(command) } }
 
   /// Takes out what stands at a place of the queue, unless an earlier one of its line is under way.
   mutating func takeFree(at place: UInt64) -> Command? {
@@ -37,7 +74,7 @@ struct CommandLedger {
 
   /// Takes the next command of a line out of the queue, unless an earlier one is under way.
   mutating func takeNext(ofLine line: UInt32) -> Command? {
-    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line) else { return nil }
+    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line), mayFlow(place) else { return nil }
     return queue.take(at: place)
   }
 
@@ -66,7 +103,7 @@ struct CommandLedger {
     let ack = nextAck
     nextAck += 1
     var command = command
-    if command.retry?.place == nil { command.retry?.place = queue.makePlace() }
+    if command.place == nil { command.place = queue.makePlace() }
     retries.begin(command, ack: ack)
     return ack
   }
@@ -86,12 +123,13 @@ struct CommandLedger {
 
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
-  mutating func requeueRetries() -> (timers: [Timers.ID], exhausted: [Command]) {
+  mutating func requeueRetries(_ requeued: (Command) -> Void) -> (timers: [Timers.ID], exhausted: [Command]) {
     var exhausted: [Command] = []
     let flights = retries.endOfLink()
     for flight in flights {
       if flight.command.retry?.mayWrite == true {
         queue.putBack(flight.command)
+        if flight.command.isStored { requeued(flight.command) }
       } else {
         exhausted.append(flight.command)
       }
@@ -114,6 +152,7 @@ struct CommandLedger {
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
   mutating func endOfLink() -> [Command] {
+    for command in takeHandedOver() { queue.putBack(command) }
     let lost = flights.sorted { $0.key < $1.key }.map(\.value)
     flights.removeAll()
     flightOf.removeAll()
@@ -123,7 +162,9 @@ struct CommandLedger {
   /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
   /// server refused, so do those that somebody waits for.
   mutating func failed(refused: Bool) -> [Command] {
-    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none) }.compactMap { queue.remove(id: $0.id) }
+    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none && !$0.isStored) }.compactMap {
+      queue.remove(id: $0.id)
+    }
   }
 
   /// Takes everything out of the queue, in order.

@@ -12,6 +12,8 @@ public enum CommandOutcome: Equatable, Sendable {
   case impossible(MessageProblem)
   /// Certainly not sent: its time-to-live ended in the queue.
   case expired
+  /// Certainly not sent: the outbox could not keep it.
+  case notStored(OutboxProblem)
   /// Certainly not sent: a newer command took its place in the queue.
   case replaced
   /// Written, but the acknowledgement did not come in time: delivered or not is unknown.
@@ -28,7 +30,7 @@ extension CommandOutcome {
     case .impossible:
       .acknowledgementLost(UpstreamFailure(.tooLarge, "the server takes it no more since it was connected again"))
     case .expired: .acknowledgementTimeout
-    case .written, .acknowledged, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
+    case .written, .acknowledged, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
     }
   }
 }

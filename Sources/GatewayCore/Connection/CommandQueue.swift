@@ -26,7 +26,12 @@ public struct CommandQueue: Sendable {
   /// Those that a newer one may replace.
   private var replaceable: [Coalescing: UInt64] = [:]
   private var deadlines = DeadlineHeap()
-  private var nextNumber: UInt64
+  /// Those that are not on disk yet.
+  private var uncommitted = NumberList()
+  /// Those that are kept in the outbox, which has limits of its own.
+  private var storedCount = 0
+  private var storedBytes = 0
+  private(set) var nextNumber: UInt64
 
   public init(countLimit: Int, byteLimit: Int) {
     self.init(countLimit: countLimit, byteLimit: byteLimit, nextNumber: 0)
@@ -48,10 +53,17 @@ public struct CommandQueue: Sendable {
   /// queue stays as it is.
   @discardableResult
   public mutating func append(_ command: Command) throws(QueueFull) -> Command? {
+    guard !command.isStored else {
+      // It replaces nothing before it is on disk.
+      insert(command, makePlace())
+      return nil
+    }
     let older = command.coalescing.flatMap { replaceable[$0] }
     let freed = older.flatMap { entries[$0]?.cost } ?? 0
-    guard count < countLimit || older != nil else { throw .count(limit: countLimit) }
-    guard Self.cost(of: command) <= byteLimit - byteCount + freed else { throw .bytes(limit: byteLimit) }
+    guard count - storedCount < countLimit || older != nil else { throw .count(limit: countLimit) }
+    guard Self.cost(of: command) <= byteLimit - (byteCount - storedBytes) + freed else {
+      throw .bytes(limit: byteLimit)
+    }
     let replaced = older.flatMap { take($0) }
     insert(command, makePlace())
     return replaced
@@ -63,9 +75,27 @@ public struct CommandQueue: Sendable {
     return nextNumber
   }
 
-  /// Puts a command with retries where it stood, whatever the limits say: it was taken before.
+  /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.
   mutating func putBack(_ command: Command) {
-    insert(command, command.retry?.place ?? makePlace())
+    insert(command, command.place ?? makePlace())
+  }
+
+  /// The place of the first command that is not on disk yet: nothing behind it may be written.
+  var firstUncommitted: UInt64? { uncommitted.first }
+
+  /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
+  /// `coalescing`.
+  mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
+    guard let number = numbers[id], var entry = entries[number], !entry.command.isCommitted else { return nil }
+    stopWaiting(entry.command, number)
+    entry.command.isCommitted = true
+    entry.command.owner = .none
+    entry.command.deadline = nil
+    entries[number] = entry
+    uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
+    guard let coalescing = entry.command.coalescing else { return (entry.command, nil) }
+    let older = replaceable.updateValue(number, forKey: coalescing)
+    return (entry.command, older.flatMap { $0 < number ? take($0) : nil })
   }
 
   private mutating func insert(_ command: Command, _ number: UInt64) {
@@ -75,9 +105,15 @@ public struct CommandQueue: Sendable {
     if let client = command.owner.client { waiting[client, default: []].insert(number) }
     if let expires = command.expires { deadlines.push(expires, number) }
     if let retry = command.retry { lines[retry.line, default: NumberList()].insert(number) }
-    if let coalescing = command.coalescing, !command.wasWritten { replaceable[coalescing] = number }
+    if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
+      replaceable[coalescing] = number
+    }
     order.insert(number)
     byteCount += cost
+    guard command.isStored else { return }
+    storedCount += 1
+    storedBytes += cost
+    if !command.isCommitted { uncommitted.insert(number) }
   }
 
   /// The next command to write; it stays in the queue.
@@ -86,8 +122,8 @@ public struct CommandQueue: Sendable {
   /// Takes the next command out. Call `expire(now:)` before, so that none is written too late.
   public mutating func popFirst() -> Command? { order.first.flatMap { take($0) } }
 
-  /// The places of all commands, in order; some may be empty.
-  var places: ContiguousArray<UInt64>.SubSequence { order.all }
+  /// The places of all commands from one on, in order; some may be empty.
+  func places(from place: UInt64) -> ContiguousArray<UInt64>.SubSequence { order.all(from: place) }
 
   /// What stands at a place; it stays there.
   func command(at place: UInt64) -> Command? { entries[place]?.command }
@@ -140,15 +176,24 @@ public struct CommandQueue: Sendable {
     var command = entry.command
     byteCount -= entry.cost
     if numbers[command.id] == number { numbers[command.id] = nil }
-    if let client = command.owner.client {
-      waiting[client]?.remove(number)
-      if waiting[client]?.isEmpty == true { waiting[client] = nil }
+    stopWaiting(command, number)
+    if command.isStored {
+      storedCount -= 1
+      storedBytes -= entry.cost
+      uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
     }
     if let coalescing = command.coalescing, replaceable[coalescing] == number { replaceable[coalescing] = nil }
     if let line = command.retry?.line { dropGone(inLine: line) }
-    command.retry?.place = number
+    // Only these may come back.
+    if command.isStored || command.retry != nil { command.place = number }
     dropGone()
     return command
+  }
+
+  private mutating func stopWaiting(_ command: Command, _ number: UInt64) {
+    guard let client = command.owner.client else { return }
+    waiting[client]?.remove(number)
+    if waiting[client]?.isEmpty == true { waiting[client] = nil }
   }
 
   private mutating func dropGone(inLine line: UInt32) {

@@ -6,6 +6,7 @@ extension Connection {
     switch ConnectionStateMachine.admits(.send, in: state) {
     case .illegal: throw .released
     case .keep, .write:
+      if commands.isHeld || !command.isCommitted, !now { return try enqueue(command) }
       if let line = command.retry?.line, commands.mustWait(inLine: line) { return try enqueue(command) }
       return try write(command, now: now)
     case .queue:
@@ -35,7 +36,7 @@ extension Connection {
   }
 
   private func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
-    if command.noQueue, state != .created {
+    if command.noQueue, state != .created, state != .connected {
       throw .down(lastFailure ?? UpstreamFailure(.idle, "it is not connected"))
     }
     let replaced: Command?
@@ -59,6 +60,7 @@ extension Connection {
   func takeBack(_ id: String) -> Bool {
     guard let command = commands.takeBack(id) else { return false }
     context.timers.cancel(commands.removeDeadline(of: id))
+    flowOn(without: command)
     review()
     return !command.wasWritten
   }
@@ -86,12 +88,58 @@ extension Connection {
     return true
   }
 
-  /// Writes what queued up, in the order it was accepted; of each line of retries only the first.
+  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only the
+  /// first. It stops before what is not on disk yet, and pauses when the server would be flooded.
   func drainQueue() {
-    for place in commands.queue.places {
-      guard let channel else { return }
+    commands.flow.isPaused = false
+    for place in commands.queue.places(from: commands.flow.next) {
+      guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
+      guard commands.flow.admits(place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count) else {
+        return pauseFlow()
+      }
+      commands.flow.next = place + 1
       if let command = commands.takeFree(at: place) { writeQueued(command, to: channel) }
     }
+  }
+
+  private func pauseFlow() {
+    commands.flow.isPaused = true
+    let paused = channel
+    context.timers.after(CommandFlow.pause) { [weak self] in
+      // Another link has begun a flow of its own.
+      guard let self, let channel, channel === paused, commands.flow.isPaused else { return }
+      drainQueue()
+    }
+  }
+
+  /// A command left the queue that may have held up what is behind it.
+  private func flowOn(without command: Command) {
+    if !command.isCommitted, state == .connected, !commands.flow.isPaused { drainQueue() }
+  }
+
+  // MARK: - Commands of the outbox
+
+  /// The disk has a command: it may be written when its turn comes, and nobody waits for it any more.
+  func committed(_ id: String) {
+    guard let (_, replaced) = commands.committed(id) else { return }
+    context.timers.cancel(commands.removeDeadline(of: id))
+    if let replaced { settle(replaced, .replaced) }
+    if state == .connected, !commands.flow.isPaused { drainQueue() }
+  }
+
+  /// The disk does not take a command, which therefore ends here.
+  func reject(_ id: String, _ problem: OutboxProblem) {
+    guard let command = commands.takeBack(id) else { return }
+    settle(command, .notStored(problem))
+    flowOn(without: command)
+    review()
+  }
+
+  /// Takes over commands that were accepted by an earlier life of the daemon, in order.
+  func restore(_ stored: [Command]) {
+    commands.restore(stored)
+    armExpiry()
+    hurry(.lease)
   }
 
   /// Writes a command that was in the queue, if it still may be.
@@ -109,12 +157,27 @@ extension Connection {
     guard command.wantsAck else {
       noteWrite(of: command)
       channel.write(command.message, ack: nil)
-      return settle(command, .written)
+      return command.isStored ? handOver(command) : settle(command, .written)
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     noteWrite(of: command)
     armAckTimeout(command)
     channel.write(command.message, ack: commands.written(command))
+  }
+
+  /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
+  private func handOver(_ command: Command) {
+    commands.handOver(command)
+    if commands.handedOver.count == 1 { lookAfterHandedOver() }
+  }
+
+  private func lookAfterHandedOver() {
+    context.timers.after(CommandFlow.pause) { [weak self] in
+      guard let self, !commands.handedOver.isEmpty else { return }
+      guard channel?.unsentBytes == 0 else { return lookAfterHandedOver() }
+      for command in commands.takeHandedOver() { settle(command, .written) }
+      if !isOccupied { review() }
+    }
   }
 
   /// Counts a write.
@@ -153,7 +216,8 @@ extension Connection {
   private func deadlinePassed(_ id: String) {
     if let line = commands.retries.line(of: id) { return giveUpTry(line) }
     if let command = commands.takeBack(id) {
-      settle(command, command.wasWritten ? .acknowledgementTimeout : .down(whyNotWritten))
+      settle(command, whyNotWritten(command))
+      flowOn(without: command)
     } else if let (command, ack) = commands.forget(id) {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)
@@ -161,11 +225,13 @@ extension Connection {
     review()
   }
 
-  private var whyNotWritten: UpstreamFailure {
+  private func whyNotWritten(_ command: Command) -> CommandOutcome {
+    if command.wasWritten { return .acknowledgementTimeout }
+    if !command.isCommitted { return .notStored(OutboxProblem(.failed, "the disk did not answer in time")) }
     if state == .connected {
-      return UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time")
+      return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
     }
-    return lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time")
+    return .down(lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time"))
   }
 
   func armExpiry() {
@@ -179,7 +245,10 @@ extension Connection {
 
   private func expire() {
     commands.expiry = nil
-    for command in commands.expire(at: context.time.now) { settle(command, .expired) }
+    for command in commands.expire(at: context.time.now) {
+      settle(command, .expired)
+      flowOn(without: command)
+    }
     armExpiry()
     review()
   }

@@ -31,7 +31,7 @@ extension Connection {
   /// The link is gone: what may be written again waits for the next one, where it stood before.
   func requeueRetries(_ failure: UpstreamFailure) {
     guard !commands.retries.isEmpty else { return }
-    let (timers, exhausted) = commands.requeueRetries()
+    let (timers, exhausted) = commands.requeueRetries { report?(self, .tried($0)) }
     for timer in timers { context.timers.cancel(timer) }
     for command in exhausted { settle(command, .acknowledgementLost(failure)) }
     armExpiry()

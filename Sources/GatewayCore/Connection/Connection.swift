@@ -52,7 +52,8 @@ public final class Connection {
     self.context = context
     id = context.random.uuid()
     stream = EventStream(
-      outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line)
+      outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
+      history: specification.settings.history)
     commands = CommandLedger(limits: context.limits)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
@@ -169,6 +170,7 @@ public final class Connection {
     self.connector.observer = nil
     connector.observer = observer
     self.connector = connector
+    stream.adopt(specification.settings.history)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }
@@ -187,7 +189,8 @@ public final class Connection {
     isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
-    for command in commands.takeAll() { settle(command, .down(failure)) }
+    // What the outbox has stays there for the next daemon.
+    for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
   }
 
@@ -332,7 +335,8 @@ public final class Connection {
     return LocalNotification.state(
       subscription: subscription.id, state: state, epoch: stream.epoch,
       attempt: state == .connected ? nil : failedAttempts, retryIn: state == .disconnected ? retryIn : nil,
-      reason: down?.reason, detail: down?.detail, status: down?.status)
+      reason: down?.reason, detail: down?.detail, status: down?.status,
+      isRecovered: state == .connected && channel?.isRecovered == true)
   }
 
   /// Milliseconds until the next attempt; nil when none is planned.
@@ -350,13 +354,14 @@ public final class Connection {
   func opened() {
     if hasBeenConnected {
       reconnects += 1
-      stream.beginEpoch()
+      if channel?.isRecovered != true { stream.beginEpoch() }
     }
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
     lookAtNetwork()
     schedule.opened(at: context.time.now)
+    commands.beginFlow(rate: specification.settings.flush, now: context.time.now)
     transition(.opened)
   }
 

@@ -31,6 +31,8 @@ enum ConnectionReport {
   case released
   /// A command has its outcome.
   case settled(Command, CommandOutcome)
+  /// A command of the outbox was written and waits for another try.
+  case tried(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.
   case illegal(IllegalTransition)
 }

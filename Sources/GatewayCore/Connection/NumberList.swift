@@ -10,14 +10,23 @@ struct NumberList: Sendable {
   /// All of them; cheap as long as the list does not change meanwhile.
   var all: ContiguousArray<UInt64>.SubSequence { numbers[head...] }
 
-  /// Adds a number at its place, unless it is still listed.
-  mutating func insert(_ number: UInt64) {
+  /// Those from a number on.
+  func all(from number: UInt64) -> ContiguousArray<UInt64>.SubSequence { numbers[index(of: number)...] }
+
+  /// Where a number stands, or would.
+  private func index(of number: UInt64) -> Int {
     var low = head
     var high = numbers.count
     while low < high {
       let middle = (low + high) / 2
       if numbers[middle] < number { low = middle + 1 } else { high = middle }
     }
+    return low
+  }
+
+  /// Adds a number at its place, unless it is still listed.
+  mutating func insert(_ number: UInt64) {
+    let low = index(of: number)
     if low < numbers.count, numbers[low] == number { return }
     if low == head, head > 0 {
       head -= 1

@@ -14,6 +14,7 @@ struct RetryFlights {
   private var linesOfAcks: [UInt64: UInt32] = [:]
 
   var isEmpty: Bool { flights.isEmpty }
+  var count: Int { flights.count }
 
   func isUnderWay(_ line: UInt32) -> Bool { flights[line] != nil }
 
@@ -53,7 +54,7 @@ struct RetryFlights {
 
   /// No acknowledgement can come any more: takes all out, in the order of their places.
   mutating func endOfLink() -> [Flight] {
-    let ended = flights.values.sorted { ($0.command.retry?.place ?? 0) < ($1.command.retry?.place ?? 0) }
+    let ended = flights.values.sorted { ($0.command.place ?? 0) < ($1.command.place ?? 0) }
     self = RetryFlights()
     return ended
   }

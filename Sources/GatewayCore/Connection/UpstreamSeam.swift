@@ -73,16 +73,13 @@ public struct PreparedMessage: Equatable, Sendable {
   public var body: [UInt8]
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]]
-  /// How the body is written; a connector of another parser cannot send it.
-  public var parser: ParserName
   /// Whether the transport may compress it; it decides itself whether that is worth it.
   public var compress = true
 
-  public init(event: String, body: [UInt8], attachments: [[UInt8]] = [], parser: ParserName = .json) {
+  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event
     self.body = body
     self.attachments = attachments
-    self.parser = parser
   }
 
   /// What it costs in memory and counts in queues.
@@ -113,12 +110,20 @@ public protocol UpstreamChannel: AnyObject {
   func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
+  /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
+  /// `channelOpened` on; what was missed follows as ordinary events.
+  var isRecovered: Bool { get }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
   var isCongested: Bool { get }
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
+}
+
+extension UpstreamChannel {
+  /// A kind that knows no recovery begins afresh each time.
+  public var isRecovered: Bool { false }
 }
 
 /// Who is told what happens on a channel. Spans are valid only during the call.

@@ -13,11 +13,16 @@ final class EngineIOSocket: TransportReceiver {
   private var timer: Timers.ID?
   var probe = LinkProbe()
   var probeTimer: Timers.ID?
+  private var measureTimer: Timers.ID?
   /// When the last heartbeat was heard, or the session opened.
   private(set) var lastHeartbeat: MonotonicInstant?
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
+
+  /// When the round trip is measured first, counted from the opening: the namespaces' handshake is not disturbed, and a
+  /// link that does not last is not asked.
+  static let firstMeasurement: Duration = .seconds(1)
   /// The revision that the form of the server's answers shows; nil where the form is the same in both.
   private(set) var shownRevision: EngineIORevision?
 
@@ -127,7 +132,7 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
-    stopVerifying()
+    stopAsking()
     observer?.closed(failure.failure)
     // The session knows only why; what the server wrote instead of a handshake matters one level up.
     let receiver = receiver
@@ -142,7 +147,7 @@ final class EngineIOSocket: TransportReceiver {
       self.handshake = handshake
       lastHeartbeat = time.now
       perform(session.handle(.handshake(handshake, at: time.now)))
-      measure()
+      measureTimer = timers.after(Self.firstMeasurement) { [weak self] in self?.measure() }
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
@@ -192,8 +197,14 @@ final class EngineIOSocket: TransportReceiver {
     receiver?.engineEnded(TransportFailure(failure))
   }
 
-  private func letGo() {
+  private func stopAsking() {
     stopVerifying()
+    timers.cancel(measureTimer)
+    measureTimer = nil
+  }
+
+  private func letGo() {
+    stopAsking()
     let transport = transport
     self.transport = nil
     transport?.close()

@@ -1,4 +1,4 @@
-/// The questions to the peer whether it is still there, apart from the protocol's heartbeat: asked at the opening and
+/// The questions to the peer whether it is still there, apart from the protocol's heartbeat: asked soon after the opening and
 /// after each heartbeat for the sake of the round trip, and urgently when the network may have changed under the link.
 /// At most one of each kind is unanswered at a time.
 struct LinkProbe: Equatable, Sendable {

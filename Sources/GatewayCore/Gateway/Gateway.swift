@@ -22,6 +22,8 @@ public final class Gateway {
   /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
   private(set) var generation: UInt64 = 0
   var keys = IdempotencyTable()
+  /// What is kept on disk.
+  let outbox: Outbox
   var traces = TraceTable()
   /// How many examinations are under way.
   var doctors = 0
@@ -29,7 +31,10 @@ public final class Gateway {
   var waiting: Set<UInt64> = []
   private let factory: ConnectionFactory
   private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
+  /// Nothing new is taken.
   private(set) var isDraining = false
+  /// The daemon ends: no client is taken either.
+  private(set) var isStopping = false
   private var looksAfterSpares = false
 
   /// Told what happened, for the log.
@@ -46,6 +51,8 @@ public final class Gateway {
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
+    outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
+    nextCommand = outbox.lastNumber + 1
     outputs.onSpare = { [unowned self] in releaseSparesLater() }
   }
 
@@ -62,6 +69,9 @@ public final class Gateway {
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
   /// to run.
   public func start() {
+    outbox.onCondition = { [unowned self] in note(.outbox($0)) }
+    rememberKeys()
+    placeStored()
     seams.network?.onChange = { [weak self] change in
       guard let self else { return }
       for connection in pool.all { connection.networkChanged(change) }
@@ -89,8 +99,12 @@ public final class Gateway {
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
   private func tick() {
     seams.timers.after(Self.tickInterval) { [weak self] in
-      guard let self, !isDraining else { return }
-      for connection in pool.all { connection.review() }
+      guard let self, !isStopping else { return }
+      for connection in pool.all {
+        connection.stream.forgetOld()
+        connection.review()
+      }
+      outbox.trimArchive()
       tick()
     }
   }
@@ -115,10 +129,10 @@ public final class Gateway {
     return connection
   }
 
-  /// A globally unique id for a send.
-  func makeCommandID() -> String {
+  /// The number of a send, which grows over restarts, and its globally unique id.
+  func makeCommandID() -> (number: UInt64, id: String) {
     defer { nextCommand += 1 }
-    return "\(instance.prefix(13))-\(String(nextCommand, radix: 36))"
+    return (nextCommand, "\(instance.prefix(13))-\(String(nextCommand, radix: 36))")
   }
 
   /// Orders subscriptions by age.
@@ -145,7 +159,7 @@ public final class Gateway {
     if sessionsPerUser[peer.uid, default: 0] >= limits.clientsPerUser {
       return refuse(peer, quota: "clients_per_user", limit: limits.clientsPerUser)
     }
-    if isDraining { return .refused(LocalReply.error(nil, .draining)) }
+    if isStopping { return .refused(LocalReply.error(nil, .draining)) }
     let session = LocalSession(number: nextSession, peer: peer, gateway: self, output: outputs.add(tag: tag))
     nextSession += 1
     sessions[session.number] = session
@@ -184,11 +198,17 @@ public final class Gateway {
       generation += 1
       note(.connectionReleased(connection.fact))
     case .settled(let command, let outcome): settled(command, outcome, on: connection)
+    case .tried(let command): outbox.noteAttempts(command.id, command.retry?.writes ?? 0)
     case .illegal(let transition): note(.internalError(transition.description))
     }
   }
 
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
+    if command.isStored {
+      finishStored(command, outcome)
+    } else if isStopping, storeLeftover(command, outcome, of: connection) {
+      return
+    }
     keys.note(command.id, state: outcome.idempotencyState)
     if case .call(let client, let request) = command.owner {
       sessions[client]?.settled(request, command, outcome)
@@ -234,6 +254,8 @@ public final class Gateway {
       }
     }
     for session in sessions.values { session.checkRights() }
+    outbox.adopt(fresh.outbox)
+    placeStored()
     connectKept()
   }
 
@@ -255,23 +277,41 @@ public final class Gateway {
 
   // MARK: - Stop
 
-  /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every client is
-  /// told goodbye and every link is closed. `finished` is called once, when only unread output may be left.
-  public func stop(reason: String, finished: @escaping () -> Void) {
-    guard !isDraining else { return }
+  /// Takes nothing new and gives what is queued its chance to leave. `done` is called once, when everything has left or
+  /// when the time is over, with how many sends are left.
+  func drain(within limit: Duration, _ done: @escaping (Int) -> Void) {
     isDraining = true
-    note(.stopping(reason: reason))
     for connection in pool.all { connection.flushForStop() }
-    let deadline = seams.time.now + configuration.limits.stop
-    awaitIdle(until: deadline) { [weak self] in
+    awaitIdle(until: seams.time.now + limit) { [weak self] in done(self?.leftCount ?? 0) }
+  }
+
+  /// Sends that wait to be written or acknowledged.
+  private var leftCount: Int {
+    pool.all.reduce(0) { $0 + $1.commands.count } + outbox.records.values.count { $0.connection == nil }
+  }
+
+  /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every link is
+  /// closed, what is left moves to the outbox, and every client is told goodbye. `finished` is called once, when only
+  /// unread output may be left.
+  public func stop(reason: String, finished: @escaping () -> Void) {
+    guard !isStopping else { return }
+    isStopping = true
+    note(.stopping(reason: reason))
+    drain(within: configuration.limits.stop) { [weak self] _ in
       guard let self else { return }
       for connection in pool.all { connection.shutDown() }
-      for session in sessions.values {
-        session.endWaits()
-        session.say(LocalNotification.goodbye(reason: "stopping", reconnectIn: self.reconnectDelay))
-        session.closeWhenFlushed()
+      outbox.close { [weak self] in
+        self?.sayGoodbye()
+        finished()
       }
-      finished()
+    }
+  }
+
+  private func sayGoodbye() {
+    for session in sessions.values {
+      session.endWaits()
+      session.say(LocalNotification.goodbye(reason: "stopping", reconnectIn: reconnectDelay))
+      session.closeWhenFlushed()
     }
   }
 

@@ -12,6 +12,8 @@ public enum GatewayFact: Equatable, Sendable {
   case reloaded(changed: [String])
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)
+  /// The outbox cannot write; nil when it can again.
+  case outbox(OutboxProblem?)
   /// A contradiction inside the gateway that harmed nobody but should not have happened.
   case internalError(String)
 }

@@ -6,6 +6,7 @@ public struct GatewaySeams {
   public var urls: any URLReader
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
+  public var outbox: OutboxOpening
   /// Nil where the network cannot be watched: every upstream counts as reachable then.
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
@@ -15,8 +16,8 @@ public struct GatewaySeams {
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
-    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil, residentBytes: @escaping () -> Int,
-    doctor: DoctorSeams? = nil
+    loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
+    outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int, doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -24,6 +25,7 @@ public struct GatewaySeams {
     self.urls = urls
     self.kinds = kinds
     self.loader = loader
+    self.outbox = outbox
     self.network = network
     self.residentBytes = residentBytes
     self.doctor = doctor

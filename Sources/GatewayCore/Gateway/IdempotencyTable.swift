@@ -1,4 +1,5 @@
-/// Remembers the `key` of sends for a day, so that a repeated send is recognised. In memory.
+/// Remembers the `key` of sends for a day, so that a repeated send is recognised. In memory; the keys of what is in the
+/// outbox come back from there.
 struct IdempotencyTable {
   /// A key is unique per user and connection.
   struct Scope: Hashable {
@@ -9,8 +10,8 @@ struct IdempotencyTable {
 
   struct Entry: Equatable {
     var id: String
-    /// Of event and arguments; two contents that collide would have to agree in 64 random-keyed bits.
-    var fingerprint: Int
+    /// Of event and arguments.
+    var fingerprint: UInt64
     /// The last known state of the send, as its result would name it.
     var state: String
     var expires: MonotonicInstant
@@ -32,15 +33,7 @@ struct IdempotencyTable {
   private var head = 0
   private var perUser: [UInt32: Int] = [:]
 
-  static func fingerprint(of message: PreparedMessage) -> Int {
-    var hasher = Hasher()
-    hasher.combine(message.event)
-    hasher.combine(message.body)
-    hasher.combine(message.attachments)
-    return hasher.finalize()
-  }
-
-  mutating func find(_ scope: Scope, fingerprint: Int, now: MonotonicInstant) -> Lookup {
+  mutating func find(_ scope: Scope, fingerprint: UInt64, now: MonotonicInstant) -> Lookup {
     dropExpired(now)
     guard let entry = entries[scope] else { return .fresh }
     return entry.fingerprint == fingerprint ? .duplicate(entry) : .conflict(entry)
@@ -51,7 +44,19 @@ struct IdempotencyTable {
 
   func isFull(for user: UInt32) -> Bool { perUser[user, default: 0] >= Self.limit }
 
-  mutating func add(_ scope: Scope, id: String, fingerprint: Int, now: MonotonicInstant) {
+  /// The key under which a send is known.
+  func key(of id: String) -> String? { scopes[id]?.key }
+
+  /// A key that an earlier life of the daemon heard so long ago. To be called in the order of their making.
+  mutating func restore(
+    _ scope: Scope, id: String, fingerprint: UInt64, state: String, age: Duration, now: MonotonicInstant
+  ) {
+    guard age < Self.lifetime, entries[scope] == nil else { return }
+    add(scope, id: id, fingerprint: fingerprint, now: now + (.zero - age))
+    entries[scope]?.state = state
+  }
+
+  mutating func add(_ scope: Scope, id: String, fingerprint: UInt64, now: MonotonicInstant) {
     entries[scope] = Entry(id: id, fingerprint: fingerprint, state: "accepted", expires: now + Self.lifetime)
     scopes[id] = scope
     order.append((scope, id))

@@ -16,6 +16,14 @@ extension LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }
 
+  /// `strict` asks for events that are not kept.
+  static func unrecoverable(_ stream: EventStream) -> LocalError {
+    let oldest = stream.history.count > 0 ? Fact.Value.integer(Int(clamping: stream.history.oldest)) : .null
+    return LocalError(
+      .unrecoverable, "Not all of these events are kept, and `strict` asks for all of them.",
+      [.init("oldest", oldest), .init("epoch", .string(stream.epoch))])
+  }
+
   /// The server's acknowledgement does not fit into a line of the local protocol.
   static func tooLong(_ size: Int, limit: Int) -> LocalError {
     LocalError(
@@ -65,12 +73,33 @@ extension LocalError {
       self.init(
         .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
+    case .notStored(let problem): self.init(outbox: problem)
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue; it was not sent.",
         [.init("reason", .string("coalesced"))])
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
+    }
+  }
+
+  /// Nothing can be kept on disk.
+  init(outbox problem: OutboxProblem) {
+    self.init(
+      .internalError, "The send was not taken, because the outbox cannot keep it: \(problem.message).",
+      [.init("reason", .string(problem.kind.rawValue))])
+  }
+
+  init(_ refusal: Outbox.Refusal) {
+    switch refusal {
+    case .unavailable(let problem): self.init(outbox: problem)
+    case .full(let limit, let unit):
+      self.init(
+        .queueFull,
+        "The outbox is full (\(limit) \(unit)); wait, take some back with `outbox.cancel`, or raise its limit.",
+        [
+          .init("limit", .integer(limit)), .init("unit", .string(unit)), .init("retry_after", .integer(1_000)),
+        ])
     }
   }
 
@@ -113,7 +142,7 @@ extension CommandOutcome {
     case .written: "sent"
     case .acknowledged: "acked"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .expired, .replaced: nil
+    case .down, .refused, .impossible, .expired, .notStored, .replaced: nil
     }
   }
 
@@ -123,6 +152,7 @@ extension CommandOutcome {
     case .written, .acknowledged, .replaced: nil
     case .down(let failure): "down: \(failure.detail)"
     case .refused: "refused"
+    case .notStored(let problem): "not stored: \(problem.message)"
     case .impossible: "refused by the server's limits"
     case .expired: "expired"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"

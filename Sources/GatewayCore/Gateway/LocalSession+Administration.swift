@@ -8,7 +8,8 @@ extension LocalSession {
       shown = shown.filter { $0.key == wanted }
     }
     let clients = visibleClients
-    reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, into: &$0) }
+    let user = gateway.access.isAdministrator(peer) ? nil : peer.uid
+    reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, outboxOf: user, into: &$0) }
   }
 
   /// Whoever may see anything at all may ask; what is shown is another matter.

@@ -15,6 +15,7 @@ extension LocalSession {
     switch call {
     case .hello(let client, let version): try hello(client: client, version: version, id)
     case .subscribe(let call): try subscribe(call, id)
+    case .history(let call): try history(call, id)
     case .unsubscribe(let subscription): try unsubscribe(subscription, id)
     case .credit(let subscription, let count): try credit(subscription, count, id)
     case .send(let call): try send(call, form: .send(call.delivery), id)
@@ -22,6 +23,11 @@ extension LocalSession {
     case .respond(let call): try respond(call, id)
     case .wait(let target, let state, let timeout): try wait(target, state, timeout, id)
     case .status(let target): try status(target, id)
+    case .outboxList(let selection, let limit): try listOutbox(selection, limit, id)
+    case .outboxCancel(let selection): try cancelStored(selection, id)
+    case .outboxRetry(let selection): try retryStored(selection, id)
+    case .outboxPurge(let selection): try purgeStored(selection, id)
+    case .drain(let timeout): try drain(timeout, id)
     case .clientsList: try listClients(id)
     case .clientsKick(let client): try kick(client, id)
     case .reconnect(let target):
@@ -84,6 +90,8 @@ extension LocalSession {
       }
       out.key("features")
       out.beginArray()
+      out.string("history")
+      if gateway.keepsSends { out.string("durable") }
       out.endArray()
       out.key("you")
       out.object {
@@ -157,9 +165,10 @@ extension LocalCall {
   /// Whether the call begins something that may last, and is therefore counted and refused while the gateway stops.
   fileprivate var startsWork: Bool {
     switch self {
-    case .subscribe, .send, .request, .wait, .doctor: true
-    case .hello, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect, .disconnect,
-      .release, .trace, .untrace, .reload, .ping, .cancel, .discover:
+    case .subscribe, .send, .request, .wait, .doctor, .outboxRetry: true
+    case .hello, .history, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect,
+      .disconnect,
+      .release, .trace, .untrace, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
       false
     }
   }

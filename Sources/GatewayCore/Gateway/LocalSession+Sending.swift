@@ -8,6 +8,10 @@ extension LocalSession {
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
+    var call = call
+    if let key = call.key, let member = connection.specification.settings.keyMember {
+      call.args = KeyedArguments.adding(key, as: member, to: call.args)
+    }
     var message: PreparedMessage
     do {
       message = try connection.connector.prepare(
@@ -25,12 +29,16 @@ extension LocalSession {
         out.bool(true)
       }
     }
+    if call.delivery == .durable { try checkDurable(call, message, connection) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     if let key = call.key { remember(key, command, connection) }
     if command.owner != .none { open(id, number: number, .command(connection, id: command.id, form: form)) }
     do throws(SubmissionProblem) {
       let submission = try connection.submit(command, now: call.volatile)
+      if command.isStored {
+        return gateway.store(command, on: connection, asked: call.delivery, key: call.key)
+      }
       if submission == .dropped { return dropped(command, number, id) }
       guard command.owner == .none else { return }
       reply(id) { out in
@@ -51,18 +59,35 @@ extension LocalSession {
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
     // Nobody would hear of an acknowledgement, so a notification asks the server for none.
     let delivery = call.delivery == .acked && !answered ? .sent : call.delivery
+    let isStored = call.delivery == .durable
     let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
-    let ttl = call.ttl ?? (call.delivery == .accepted ? connection.specification.settings.ttl : nil)
+    let ttl = timeToLive(call, connection)
+    let (serial, commandID) = gateway.makeCommandID()
     var command = Command(
-      id: gateway.makeCommandID(), message: message, delivery: delivery, expires: ttl.map { now + $0 },
+      id: commandID, message: message, delivery: delivery, expires: ttl.map { now + $0 },
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: self.number, request: number) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
+    command.number = serial
+    command.user = peer.uid
+    command.isStored = isStored
+    command.isCommitted = !isStored
     command.noQueue = call.noQueue
     if let retries = call.retries { command.retry = Retry(again: retries, line: peer.uid) }
     command.ackTimeout = call.ackTimeout ?? command.retry.map { _ in Retry.usualAckTimeout }
-    command.coalescing = call.coalesce.map { Coalescing(user: peer.uid, value: $0) }
+    command.coalescing = call.coalesce.map { Coalescing(user: peer.uid, value: $0, isStored: isStored) }
     return command
+  }
+
+  /// How long a command may wait to be written; nil as long as its caller waits.
+  private func timeToLive(_ call: SendCall, _ connection: Connection) -> Duration? {
+    switch call.delivery {
+    case .accepted: return call.ttl ?? connection.specification.settings.ttl
+    case .durable:
+      let age = gateway.configuration.outbox.age
+      return call.ttl.map { min($0, age) } ?? age
+    case .sent, .acked: return call.ttl
+    }
   }
 
   /// A volatile send that could not be written at once.
@@ -101,7 +126,7 @@ extension LocalSession {
         out.raw([UInt8(ascii: "[")] + arguments + [UInt8(ascii: "]")])
       }
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced")
-    case .down, .refused, .impossible, .expired, .replaced, .acknowledgementTimeout, .acknowledgementLost:
+    case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }
   }
@@ -133,7 +158,7 @@ extension LocalSession {
   private func findKey(
     _ key: String, _ message: PreparedMessage, _ connection: Connection
   ) throws(LocalError) -> IdempotencyTable.Entry? {
-    let print = IdempotencyTable.fingerprint(of: message)
+    let print = Fingerprint.of(message)
     switch gateway.keys.find(scope(key, connection), fingerprint: print, now: gateway.seams.time.now) {
     case .duplicate(let entry): return entry
     case .conflict(let entry):
@@ -152,7 +177,7 @@ extension LocalSession {
 
   private func remember(_ key: String, _ command: Command, _ connection: Connection) {
     gateway.keys.add(
-      scope(key, connection), id: command.id, fingerprint: IdempotencyTable.fingerprint(of: command.message),
+      scope(key, connection), id: command.id, fingerprint: Fingerprint.of(command.message),
       now: gateway.seams.time.now)
   }
 }

@@ -12,12 +12,8 @@ extension LocalSession {
     }
     let connection = try connection(call.target, need: .subscribe)
     if call.answer { try demand(.send, on: connection.specification) }
-    let recovery = Recovery(of: call.resume, in: connection.stream)
-    if call.strict, !recovery.isComplete {
-      throw LocalError(
-        .unrecoverable, "The events since then are not kept, and `strict` asks for all of them.",
-        [.init("oldest", .null), .init("epoch", .string(connection.stream.epoch))])
-    }
+    let replay = connection.stream.replay(call.resume, filter)
+    if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let lease = connection.lease(.subscription)
     if let replaced { removeSubscription(replaced.id) }
@@ -33,9 +29,10 @@ extension LocalSession {
       out.member("epoch", connection.stream.epoch)
       out.member("seq", Int(connection.stream.sequence))
       out.key("recovered")
-      out.bool(recovery.isComplete)
+      out.bool(replay.isComplete)
+      out.member("replayed", replay.eventCount)
     }
-    if let gap = recovery.gap { subscription.tell(gap) }
+    subscription.replay(replay.items, epoch: connection.stream.epoch)
   }
 
   func unsubscribe(_ subscription: String, _ id: RequestID?) throws(LocalError) {
@@ -104,28 +101,3 @@ extension LocalSession {
 }
 
 private func ~= (pattern: Connection, value: Connection) -> Bool { pattern === value }
-
-/// What a returning subscriber can still get. Without a history that is all or nothing: nothing happened meanwhile, or
-/// what happened is a gap.
-private struct Recovery {
-  var isComplete = true
-  var gap: Backlog.Gap?
-
-  init(of resume: SubscribeCall.Resume?, in stream: EventStream) {
-    switch resume {
-    case nil: break
-    case .last:
-      isComplete = stream.sequence == 0
-    case .since(let epoch, let sequence):
-      if epoch != stream.epoch || sequence > stream.sequence {
-        isComplete = false
-        gap = Backlog.Gap(epoch: stream.epoch, range: nil, count: nil, reason: .upstream)
-      } else if sequence < stream.sequence {
-        isComplete = false
-        gap = Backlog.Gap(
-          epoch: stream.epoch, range: sequence + 1...stream.sequence, count: stream.sequence - sequence,
-          reason: .expired)
-      }
-    }
-  }
-}

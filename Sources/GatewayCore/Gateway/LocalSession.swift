@@ -34,6 +34,8 @@ public final class LocalSession {
     enum Work {
       case command(Connection, id: String, form: ReplyForm)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
+      /// It goes on whether anybody waits or not.
+      case background
       case doctor(Doctor)
     }
   }
@@ -260,12 +262,14 @@ public final class LocalSession {
   func abandon(_ work: OpenCall.Work) {
     switch work {
     case .command(let connection, let id, _):
+      gateway.outbox.retract(id)
       if connection.takeBack(id) {
         gateway.keys.note(id, state: nil)
       } else {
         connection.forget(id)
         gateway.keys.note(id, state: "lost")
       }
+    case .background: break
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)

@@ -2,7 +2,8 @@
 /// time, never changed.
 enum StatusDocument {
   static func write(
-    _ gateway: Gateway, connections: [Connection], clients: [LocalSession], into out: inout JSONWriter
+    _ gateway: Gateway, connections: [Connection], clients: [LocalSession], outboxOf user: UInt32?,
+    into out: inout JSONWriter
   ) {
     out.key("daemon")
     out.object {
@@ -12,6 +13,7 @@ enum StatusDocument {
       $0.member("pid", Int(gateway.identity.pid))
       $0.member("rss", gateway.seams.residentBytes())
       $0.member("state", gateway.isDraining ? "draining" : "running")
+      OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
     }
     out.key("connections")
     out.beginArray()

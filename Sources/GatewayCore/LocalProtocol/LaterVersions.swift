@@ -2,7 +2,7 @@
 /// says so. A name leaves this list when it enters the method table.
 enum LaterVersions {
   static let methods: Set<String> = [
-    "history", "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge", "drain", "metrics",
+    "metrics"
   ]
 
   /// By method.
@@ -13,5 +13,5 @@ enum LaterVersions {
   ]
 
   /// By param.
-  static let choices: [String: Set<String>] = ["delivery": ["durable"]]
+  static let choices: [String: Set<String>] = [:]
 }

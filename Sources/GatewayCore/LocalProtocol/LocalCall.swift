@@ -3,6 +3,7 @@
 public enum LocalCall: Equatable, Sendable {
   case hello(client: String?, version: Int?)
   case subscribe(SubscribeCall)
+  case history(HistoryCall)
   case unsubscribe(subscription: String)
   case credit(subscription: String, count: Int)
   case send(SendCall)
@@ -11,6 +12,11 @@ public enum LocalCall: Equatable, Sendable {
   case respond(RespondCall)
   case wait(target: CallTarget, state: ConnectionState, timeout: Duration)
   case status(target: CallTarget?)
+  case outboxList(OutboxSelection, limit: Int)
+  case outboxCancel(OutboxSelection)
+  case outboxRetry(OutboxSelection)
+  case outboxPurge(OutboxSelection)
+  case drain(timeout: Duration?)
   case clientsList
   case clientsKick(client: String)
   case reconnect(CallTarget)
@@ -43,6 +49,19 @@ public struct CallTarget: Equatable, Sendable {
   }
 }
 
+/// Which entries of the outbox a call is about; nil does not narrow them.
+public struct OutboxSelection: Equatable, Sendable {
+  public var target: CallTarget?
+  public var ids: [String]?
+  public var states: Set<OutboxState>?
+
+  public init(target: CallTarget? = nil, ids: [String]? = nil, states: Set<OutboxState>? = nil) {
+    self.target = target
+    self.ids = ids
+    self.states = states
+  }
+}
+
 /// Parameters of `subscribe`.
 public struct SubscribeCall: Equatable, Sendable {
   public var target: CallTarget
@@ -68,6 +87,22 @@ public struct SubscribeCall: Equatable, Sendable {
   public enum Resume: Equatable, Sendable {
     case since(epoch: String, sequence: UInt64)
     case last(Int)
+  }
+}
+
+/// Parameters of `history`.
+public struct HistoryCall: Equatable, Sendable {
+  public var target: CallTarget
+  /// Names or globs; nil means every event.
+  public var events: [String]?
+  /// Nil: the newest ones.
+  public var since: SubscribeCall.Resume?
+  /// Most events of the answer.
+  public var limit: Int
+
+  public init(target: CallTarget, limit: Int) {
+    self.target = target
+    self.limit = limit
   }
 }
 
@@ -113,6 +148,8 @@ public struct SendCall: Equatable, Sendable {
 public enum DeliveryLevel: String, CaseIterable, Sendable {
   /// In the daemon's memory.
   case accepted
+  /// On disk, synced.
+  case durable
   /// Written to the upstream's transport.
   case sent
   /// Acknowledged by the server.

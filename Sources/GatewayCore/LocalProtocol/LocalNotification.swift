@@ -37,10 +37,22 @@ public enum LocalNotification {
     line.append("}}\n")
   }
 
+  /// The name of an event behind its tail.
+  static func eventName(inTail tail: RawSpan) -> String {
+    var at = 0
+    // Two numbers stand before it, and nothing that is not written above.
+    for _ in 0..<3 {
+      while at < tail.byteCount, JSONScanner.byte(tail, at) != UInt8(ascii: ":") { at += 1 }
+      at += 1
+    }
+    guard at < tail.byteCount, let range = try? JSONScanner.scanString(tail, &at) else { return "" }
+    return JSONScanner.decodeString(tail, range)
+  }
+
   /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.
   public static func state(
     subscription: String, state: ConnectionState, epoch: String, attempt: Int?, retryIn: Int64?, reason: DownReason?,
-    detail: String?, status: Int?
+    detail: String?, status: Int?, isRecovered: Bool = false
   ) -> [UInt8] {
     line("state") { writer in
       writer.member("subscription", subscription)
@@ -51,6 +63,10 @@ public enum LocalNotification {
       if let reason { writer.member("reason", reason.rawValue) }
       if let detail { writer.member("detail", detail) }
       if let status { writer.member("status", status) }
+      if isRecovered {
+        writer.key("recovered")
+        writer.bool(true)
+      }
     }
   }
 

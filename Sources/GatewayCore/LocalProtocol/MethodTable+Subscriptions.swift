@@ -5,6 +5,9 @@ extension MethodTable {
       "subscribe", "Delivers the events of an upstream, after a snapshot of where it stands.", right: .subscribe,
       parameters: LocalParameter.target + subscribeParameters, result: ResultSchemas.subscribe, read: readSubscribe),
     LocalMethod(
+      "history", "Shows the last events of an upstream, as far as they are kept.", right: .subscribe,
+      parameters: LocalParameter.target + historyParameters, result: ResultSchemas.history, read: readHistory),
+    LocalMethod(
       "unsubscribe", "Ends a subscription.", right: .subscribe,
       parameters: [.required(.subscription, .name, "The subscription's id.")]
     ) { params, line throws(LocalError) in
@@ -43,6 +46,26 @@ extension MethodTable {
       .subscription, .name,
       "The client's own id for this subscription; a subscription that has it already is replaced."),
   ]
+
+  private static let historyParameters: [LocalParameter] = [
+    .optional(
+      .events, .strings(count: 1...1_000, each: 1...1_024),
+      "Names or globs (`*`, `?`, `\\` escapes) of events; absent means every event."),
+    .optional(.since, .position, "Show the first events after this position; absent means the newest ones."),
+    .optional(.limit, .amount, "Most events to show; \(usualHistory) unless given."),
+  ]
+
+  private static let usualHistory = 100
+
+  private static let readHistory: LocalMethod.Reader = { params, line throws(LocalError) in
+    var call = HistoryCall(
+      target: try params.target(line), limit: try params.integer(.limit, line) ?? usualHistory)
+    call.events = try params.strings(.events, line)
+    if let position = try params.position(.since, line) {
+      call.since = .since(epoch: position.epoch, sequence: position.sequence)
+    }
+    return .history(call)
+  }
 
   private static let readSubscribe: LocalMethod.Reader = { params, line throws(LocalError) in
     var call = SubscribeCall(target: try params.target(line))

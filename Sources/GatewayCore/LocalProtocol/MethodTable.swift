@@ -2,8 +2,8 @@
 /// a further method is a further row and a further case of `LocalCall`.
 enum MethodTable {
   static let methods: [LocalMethod] =
-    sessionMethods + subscriptionMethods + sendMethods + connectionMethods
-    + diagnosisMethods
+    sessionMethods + subscriptionMethods + sendMethods + outboxMethods
+    + connectionMethods + diagnosisMethods
 
   private static let index = NameIndex(methods.map(\.name))
 

@@ -25,6 +25,7 @@ enum NotificationTable {
         .sometimes("in", .count, "Milliseconds until the next attempt."),
         .sometimes("reason", ResultSchemas.reason), .sometimes("detail", .text),
         .sometimes("status", .count, "HTTP status or WebSocket close code."),
+        .sometimes("recovered", .boolean, "The server goes on where the link was lost: nothing was missed."),
       ])),
     Row(
       name: "gap", summary: "Events are missing at this place.",

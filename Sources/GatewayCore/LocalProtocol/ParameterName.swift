@@ -1,10 +1,10 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, key, last,
-    n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, ids, key,
+    last, limit, n,
     namespace,
-    noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, strict, subscription, timeout, trace, ttl,
-    upstream, url, volatile
+    noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout,
+    trace, ttl, upstream, url, volatile
 
   /// The name on the line.
   var text: String {
@@ -22,8 +22,10 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .event: "event"
     case .events: "events"
     case .id: "id"
+    case .ids: "ids"
     case .key: "key"
     case .last: "last"
+    case .limit: "limit"
     case .n: "n"
     case .namespace: "namespace"
     case .noQueue: "no_queue"
@@ -34,6 +36,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .retries: "retries"
     case .since: "since"
     case .state: "state"
+    case .states: "states"
     case .strict: "strict"
     case .subscription: "subscription"
     case .timeout: "timeout"

@@ -30,6 +30,19 @@ enum ResultSchemas {
     .always("epoch", .text, "Ends exactly when continuity is lost."),
     .always("seq", .count, "The number of the last event so far."),
     .always("recovered", .boolean, "Whether everything since the asked position follows."),
+    .always("replayed", .count, "How many events of the history follow before anything new."),
+  ])
+
+  private static let pastEvent = JSONSchema.object([
+    .always("seq", .count), .always("time", .count, "When it arrived, in milliseconds since 1970."),
+    .always("event", .text), .always("args", .list(.any)),
+  ])
+
+  static let history = JSONSchema.object([
+    .always("events", .list(pastEvent), "Oldest first."), .always("epoch", .text),
+    .always("seq", .count, "Where the answer ends: `since` with it goes on there."),
+    .always("complete", .boolean, "Whether nothing that was asked for is missing up to there."),
+    .always("more", .boolean, "Whether the limit, or that of a line, left out newer ones."),
   ])
 
   static let send = JSONSchema.object([
@@ -42,6 +55,27 @@ enum ResultSchemas {
     .sometimes("args", .list(.any), "What the server answered; with `acked` only."),
     .sometimes("reason", .text, "By what it was dropped."),
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
+  ])
+
+  static let outbox = JSONSchema.object([
+    .always(
+      "entries",
+      .list(
+        .object([
+          .always("id", .text), .always("upstream", .optional(.text)),
+          .sometimes("url", .text, "For an upstream that is not configured; query values are hidden."),
+          .always("namespace", .text), .always("event", .text),
+          .always("state", .choice(OutboxState.allCases.map(\.rawValue))), .always("created", instant),
+          .always("expires", .optional(instant)), .always("attempts", .count), .always("reason", .optional(.text)),
+          .always("uid", .count), .sometimes("key", .text), .sometimes("ended", instant),
+          .sometimes("args", .list(.any), "What the server acknowledged with, unless that was long."),
+        ]))),
+    .always("more", .boolean, "There are further entries behind these."),
+  ])
+
+  private static let outboxStatus = JSONSchema.object([
+    .always("state", .choice(["working", "failing", "unavailable"])), .always("reason", .optional(.text)),
+    .always("detail", .optional(.text)), .always("queued", queue), .always("finished", .count),
   ])
 
   static let doctorStep = JSONSchema.object([
@@ -104,7 +138,7 @@ enum ResultSchemas {
       .object([
         .always("version", .text), .always("instance", .text), .always("uptime", .count, "In milliseconds."),
         .always("pid", .count), .sometimes("rss", .optional(.count), "Resident memory in bytes."),
-        .always("state", .text),
+        .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),
   ])

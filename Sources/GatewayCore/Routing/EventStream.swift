@@ -6,16 +6,22 @@ final class EventStream {
   /// The number of the last event; 0 before the first.
   private(set) var sequence: UInt64 = 0
   private(set) var byteCount: UInt64 = 0
+  /// What is kept for subscribers that come back.
+  var history: EventHistory
+  /// The number of the last event before this epoch.
+  private(set) var epochStart: UInt64 = 0
   private var router = Router()
   private let outputs: ClientOutputs
-  private let time: any TimeSource
+  let time: any TimeSource
   private let random: any RandomSource
   private var lineLimit: Int
-  /// Reused for every event.
+  /// Reused for every event, unless the history keeps it.
   private var tail: [UInt8] = []
   private var answerTail: [UInt8] = []
 
-  init(outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int) {
+  init(outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings)
+  {
+    self.history = EventHistory(history)
     self.outputs = outputs
     self.time = time
     self.random = random
@@ -41,17 +47,17 @@ final class EventStream {
   func deliver(rawName: RawSpan, arguments: RawSpan, wantsAnswer: Bool, token: () -> String?) {
     sequence += 1
     byteCount += UInt64(rawName.byteCount + arguments.byteCount)
-    guard router.count > 0 else { return }
-    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    let match = router.match(rawName: key) { Self.name(of: rawName) }
-    guard !match.feeds.isEmpty else { return }
+    let match = router.count > 0 ? match(rawName) : Router.Match()
+    guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     let now = time.wallMilliseconds
-    tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16)
+    emptyTail(for: rawName.byteCount + arguments.byteCount)
     LocalNotification.eventTail(
       seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
+      remember(.hole(.tooLarge, name: Self.name(of: rawName)))
       return tell(.tooLarge, to: match)
     }
+    remember(.event(tail))
     if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
@@ -62,12 +68,32 @@ final class EventStream {
     }
   }
 
+  private func match(_ rawName: RawSpan) -> Router.Match {
+    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    return router.match(rawName: key) { Self.name(of: rawName) }
+  }
+
+  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is made to measure.
+  private func emptyTail(for payload: Int) {
+    guard history.isEnabled else { return tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16) }
+    tail = []
+    tail.reserveCapacity(payload + Self.tailAllowance)
+  }
+
+  private func remember(_ content: EventHistory.Content) {
+    if history.isEnabled { history.append(content, at: time.now) } else { history.skip() }
+  }
+
+  /// Room for a tail's members beside the name and the arguments.
+  private static let tailAllowance = 80
+
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
 
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
+    remember(.hole(reason, name: nil))
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
     for subscription in router.all { subscription.tell(gap) }
   }
@@ -75,11 +101,19 @@ final class EventStream {
   /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
   func beginEpoch() {
     epoch = Self.freshEpoch(random)
+    epochStart = sequence
+    history.removeAll()
     let gap = Backlog.Gap(epoch: epoch, range: nil, count: nil, reason: .upstream)
     for subscription in router.all { subscription.tell(gap) }
   }
 
   func adopt(lineLimit: Int) { self.lineLimit = lineLimit }
+
+  /// New bounds of a changed configuration.
+  func adopt(_ settings: HistorySettings) { history.adopt(settings, now: time.now) }
+
+  /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive.
+  func forgetOld() { history.trim(time.now) }
 
   private func tell(_ reason: GapReason, to match: Router.Match) {
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
@@ -95,7 +129,7 @@ final class EventStream {
           if feed.pointee.flows, feed.pointee.output.pointee.count < ClientOutput.directLimit {
             outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
           } else {
-            let copy = shared ?? Array(tail)
+            let copy = shared ?? (history.isEnabled ? self.tail : Array(tail))
             shared = copy
             feed.pointee.subscription.takeUnretainedValue().take(sequence: sequence, tail: copy, epoch: epoch)
           }

@@ -35,6 +35,8 @@ final class Subscription {
   private(set) var credit: Int?
   /// `pause`: newer events are not taken until the backlog is read.
   private var isPaused = false
+  /// What is queued of a replay: it does not count against the limits of the queue.
+  private var replayed = (events: 0, bytes: 0)
   private var isMuted = false
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
@@ -115,10 +117,40 @@ final class Subscription {
       return
     }
     guard !isPaused else { return miss(sequence, epoch: epoch) }
-    while backlog.eventCount >= queueLimit || !hasQueueRoom(for: tail.count) {
+    while backlog.eventCount - replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
       guard makeRoom(for: sequence, epoch: epoch) else { return }
     }
     enqueue(.event(sequence: sequence, tail: tail))
+  }
+
+  /// What the subscriber missed, before anything new.
+  func replay(_ items: [Backlog.Item], epoch: String) {
+    for item in items {
+      switch item {
+      case .event(let sequence, let tail): replay(sequence, tail, epoch: epoch)
+      case .gap(let gap): tell(gap)
+      case .notice(let line): notify(line)
+      }
+    }
+  }
+
+  private func replay(_ sequence: UInt64, _ tail: [UInt8], epoch: String) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
+      credit = credit.map { $0 - 1 }
+      return write(tail: tail)
+    }
+    guard clientHasRoom?(tail.count) ?? true else { return miss(sequence, epoch: epoch) }
+    enqueue(.event(sequence: sequence, tail: tail))
+    replayed.events += 1
+    replayed.bytes += tail.count
+  }
+
+  /// The oldest queued event is gone, one way or the other.
+  private func noteDequeued(_ bytes: Int) {
+    guard replayed.events > 0 else { return }
+    replayed.events -= 1
+    replayed.bytes = replayed.events == 0 ? 0 : max(0, replayed.bytes - bytes)
   }
 
   /// What the credit would be after adding `count`.
@@ -146,7 +178,9 @@ final class Subscription {
         }
       }
       switch backlog.popFirst() {
-      case .event(_, let tail): write(tail: tail)
+      case .event(_, let tail):
+        noteDequeued(tail.count)
+        write(tail: tail)
       case .notice(let line): write(line)
       case .gap(let gap): write(encode(gap))
       case nil: break
@@ -173,6 +207,7 @@ final class Subscription {
         return false
       }
       dropped += 1
+      noteDequeued(max(0, before - backlog.byteCount))
       onQueued?(backlog.byteCount - before)
       return true
     case .pause:
@@ -195,7 +230,7 @@ final class Subscription {
   }
 
   private func hasQueueRoom(for bytes: Int) -> Bool {
-    guard backlog.byteCount + bytes <= limits.subscriptionQueueBytes else { return false }
+    guard backlog.byteCount - replayed.bytes + bytes <= limits.subscriptionQueueBytes else { return false }
     return clientHasRoom?(bytes) ?? true
   }
 

@@ -12,6 +12,8 @@ final class SocketIOChannel: UpstreamChannel {
   private var timer: Timers.ID?
   private var held: HeldEvents
   private var acks = PendingAcks()
+  /// The server has gone on where the last channel ended.
+  private(set) var isRecovered = false
   /// The namespace as packets name it; empty for the main one.
   private(set) var namespace: [UInt8]
 
@@ -79,7 +81,14 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.deadlinePassed)
   }
 
+  /// The server accepted the namespace. `pid` is its secret name for what it keeps for us, where it keeps anything.
+  func accepted(sid: String?, pid: String?) {
+    if !isJoined, isJoiningOrJoined { isRecovered = connector.recovery.accepted(pid: pid) }
+    handle(.accepted(sid: sid))
+  }
+
   func handle(_ event: SocketIOSession.Event) {
+    connector.recovery.note(event, in: session.state)
     // What an earlier server sent early must not be delivered as the next one's.
     if event == .linkReset { held = HeldEvents(byteLimit: connector.key.messageLimit) }
     guard case .failed(let failure) = event else { return perform(session.handle(event)) }
@@ -141,19 +150,33 @@ final class SocketIOChannel: UpstreamChannel {
     guard isJoined else {
       let item = HeldEvents.Item.event(
         name: name.withUnsafeBytes { [UInt8]($0) }, arguments: arguments.withUnsafeBytes { [UInt8]($0) }, ack: ack)
-      return held.append(item)
+      return hold(item)
     }
-    guard let owner else {
-      close()
-      return true
-    }
-    owner.channel(self, receivedEvent: name, arguments: arguments, ack: ack)
+    deliver(name, arguments, ack)
     return true
+  }
+
+  /// What is too much to be held now would be too much again: the server is not asked to repeat it.
+  private func hold(_ item: HeldEvents.Item) -> Bool {
+    if held.append(item) { return true }
+    connector.recovery.forget()
+    return false
+  }
+
+  /// Hands an event to the owner without the offset that the server may have added to it. Only what was handed over
+  /// counts as received.
+  private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?) {
+    guard let owner else { return close() }
+    guard ack == nil, let found = connector.recovery.offset(in: arguments) else {
+      return owner.channel(self, receivedEvent: name, arguments: arguments, ack: ack)
+    }
+    owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<found.end), ack: nil)
+    connector.recovery.received(found)
   }
 
   /// Tells of an event that cannot be shown. False when there is no room.
   func receive(dropped reason: GapReason) -> Bool {
-    guard isJoined else { return held.append(.dropped(reason)) }
+    guard isJoined else { return hold(.dropped(reason)) }
     owner?.channel(self, droppedEvent: reason)
     return true
   }
@@ -234,7 +257,7 @@ final class SocketIOChannel: UpstreamChannel {
     for item in held.takeAll() where isJoined {
       switch item {
       case .event(let name, let arguments, let ack):
-        owner.channel(self, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: ack)
+        deliver(name.span.bytes, arguments.span.bytes, ack)
       case .dropped(let reason): owner.channel(self, droppedEvent: reason)
       }
     }
@@ -254,7 +277,9 @@ final class SocketIOChannel: UpstreamChannel {
   /// Revision 4 takes the payload as JSON, revision 3 as the query of the namespace.
   private func sendConnect() {
     guard let link else { return }
-    guard link.revision == .three else { return link.send(.connect, namespace, body: secrets?.payload ?? []) }
+    guard link.revision == .three else {
+      return link.send(.connect, namespace, body: connector.recovery.payload(secrets?.payload))
+    }
     var query = connector.namespaceQuery.map { [$0] } ?? []
     if let payload = secrets?.payload {
       guard let own = SocketIOCredentials.query(payload) else {

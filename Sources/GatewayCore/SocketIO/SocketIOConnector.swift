@@ -12,6 +12,8 @@ final class SocketIOConnector: UpstreamConnector {
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
   private weak var channel: SocketIOChannel?
+  /// What the next channel needs to go on where this one ends.
+  var recovery = SocketIORecovery()
   private lazy var watch = CredentialWatch(credentials, timers: links.timers)
   let refresh: RefreshSettings
   var observer: (any UpstreamObserver)? {

@@ -81,7 +81,8 @@ extension SocketIOLink: EngineIOReceiver {
     case .unreadable(let reason):
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = listener(packet, text) else { return }
       if !channel.receive(dropped: reason) { end(Self.tooManyEarlyEvents) }
-    case .connect(let json): receiveConnect(bytes(text, packet.namespace), json.map { Self.sid(text, $0) } ?? nil)
+    case .connect(let json):
+      receiveConnect(bytes(text, packet.namespace), json.map { Self.identity(text, $0) } ?? (nil, nil))
     case .connectError(let json):
       receiveRefusal(bytes(text, packet.namespace), SocketIORefusal(text, json))
     case .disconnect(let json):
@@ -118,14 +119,15 @@ extension SocketIOLink: EngineIOReceiver {
 
   // MARK: - Namespaces
 
-  private func receiveConnect(_ namespace: [UInt8], _ sid: String?) {
+  private func receiveConnect(_ namespace: [UInt8], _ identity: (sid: String?, pid: String?)) {
+    let sid = identity.sid
     answered()
     if engine?.revision == .four {
       perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
       guard sid != nil || revision == .three else { return }
     }
     if takeDueReply(namespace) { return send(.disconnect, namespace) }
-    guard revision == .three else { channel(namespace)?.handle(.accepted(sid: sid)); return }
+    guard revision == .three else { channel(namespace)?.accepted(sid: sid, pid: identity.pid); return }
     // Revision 3 has no id but that of the Engine.IO session, which is a secret: whoever knows it can take it over.
     guard namespace.isEmpty else { channel(namespace)?.handle(.accepted(sid: nil)); return }
     guard main == .pending else { return }
@@ -157,11 +159,15 @@ extension SocketIOLink: EngineIOReceiver {
     for channel in channels { channel.handle(.failed(failure)) }
   }
 
-  private static func sid(_ text: RawSpan, _ range: Range<Int>) -> String? {
-    guard let sid = (try? JSONValue.parse(text.extracting(range)))?["sid"]?.stringValue, !sid.isEmpty,
-      sid.utf8.count <= EngineIOHandshake.sidLimit
-    else { return nil }
-    return sid
+  /// The server's ids in the answer to a CONNECT: the shown one and, where it can recover a connection, the secret one.
+  private static func identity(_ text: RawSpan, _ range: Range<Int>) -> (sid: String?, pid: String?) {
+    guard let answer = try? JSONValue.parse(text.extracting(range)) else { return (nil, nil) }
+    let ids = ["sid", "pid"].map { answer[$0]?.stringValue.flatMap(usable) }
+    return (ids[0], ids[1])
+  }
+
+  private static func usable(_ id: String) -> String? {
+    id.isEmpty || id.utf8.count > EngineIOHandshake.sidLimit ? nil : id
   }
 
   private func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {

@@ -24,12 +24,13 @@ enum SocketIOMessage {
     return .invalid("the event name \(name) is reserved by Socket.IO")
   }
 
-  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more.
+  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more. They
+  /// show their form themselves, also after a restart: JSON's array begins with a bracket, MessagePack's never does.
   static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
-    guard message.parser != parser else { return nil }
+    let form = message.body.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
+    guard form != parser else { return nil }
     return .invalid(
-      "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(message.parser.rawValue)"
-    )
+      "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(form.rawValue)")
   }
 
   /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
@@ -66,8 +67,7 @@ enum SocketIOMessage {
     if parser == .msgpack {
       body.append(args.extracting(elements))
       body.append(UInt8(ascii: "]"))
-      return PreparedMessage(
-        event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit), parser: .msgpack)
+      return PreparedMessage(event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
     }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)

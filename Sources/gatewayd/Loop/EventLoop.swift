@@ -137,13 +137,14 @@ final class EventLoop {
   }
 
   /// Blocks signals for this thread and all that it starts later, so that they reach `onSignal` only; ignores
-  /// `SIGPIPE`. To be called before any thread exists.
+  /// `SIGPIPE` and `SIGXFSZ`, so that a write fails instead. To be called before any thread exists.
   static func takeSignals(_ numbers: [Int32]) {
     var set = sigset_t()
     sigemptyset(&set)
     for number in numbers { sigaddset(&set, number) }
     pthread_sigmask(SIG_BLOCK, &set, nil)
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   /// Calls back for each arrival of a signal that `takeSignals` took.

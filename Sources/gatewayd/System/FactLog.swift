@@ -16,6 +16,9 @@ enum FactLog {
     case .reloaded(let changed): reloaded(changed)
     case .reloadRefused(let problems): problems.map(refused)
     case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]
+    case .outbox(let problem?):
+      [LogRecord(.outboxFailing, [.reason: problem.kind.rawValue, .detail: problem.message])]
+    case .outbox(nil): [LogRecord(.outboxWorking)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }
   }

@@ -4,7 +4,7 @@ enum LogField: String, CaseIterable, Sendable {
   case retryIn = "retry_in"
   case client, name, uid, pid, quota, command, outcome
   case file, line, changed, restart
-  case version, path, signal, repeated
+  case version, path, saved, signal, repeated
 
   /// Its name as a field of the journal.
   var journalName: String {
@@ -22,7 +22,8 @@ enum LogField: String, CaseIterable, Sendable {
     switch self {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .file, .line, .changed, .restart, .path:
       true
-    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .signal, .repeated: false
+    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .signal, .repeated:
+      false
     }
   }
 }

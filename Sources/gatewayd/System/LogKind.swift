@@ -7,6 +7,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
+  case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
   case networkUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
@@ -26,6 +27,10 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
     case .restartNeeded: "some changes of the configuration wait for a restart"
+    case .outboxUnavailable: "no outbox: durable sends fail"
+    case .outboxRepaired: "set a damaged outbox aside"
+    case .outboxFailing: "the outbox cannot write: durable sends fail"
+    case .outboxWorking: "the outbox writes again"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .socketIgnored: "ignored a socket that systemd passed"
@@ -38,11 +43,11 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   /// Level of a record that names none.
   var level: LogLevel {
     switch self {
-    case .configurationRefused, .descriptorsExhausted, .acceptFailed, .internalError: .error
-    case .connectionDown, .clientDropped, .quotaExceeded, .sendFailed, .configurationWarning, .restartNeeded,
-      .secretIsPublic, .socketIgnored, .networkUnwatched:
+    case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
+    case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
+      .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched:
       .warning
-    case .started, .stopping, .configurationReloaded: .notice
+    case .started, .stopping, .configurationReloaded, .outboxWorking: .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -66,6 +71,10 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
     case .restartNeeded: "9d41d3923c64414a95004ccc6049f933"
+    case .outboxUnavailable: "04594169b70544e69f859f72b36732af"
+    case .outboxRepaired: "178dc1a3e2c84150b8e5239834d1b9e6"
+    case .outboxFailing: "2bde9d3997fe412d810ac53c1561248c"
+    case .outboxWorking: "bdf0e79b490a4d4999b459be1f844dfe"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .socketIgnored: "56b4136c5d3944dbb2f3feb8076bdb18"

@@ -61,11 +61,15 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
   @Test(arguments: [
     (
       "hello",
-      #"{"server":"gatewayd/1.0.0","protocol":{"min":1,"max":1},"instance":"i","limits":{"line":1048576,"subscriptions":128,"inflight":256,"queue":10000},"features":[],"you":{"uid":1000,"gid":1000,"rights":["status","subscribe","send"]}}"#
+      #"{"server":"gatewayd/1.0.0","protocol":{"min":1,"max":1},"instance":"i","limits":{"line":1048576,"subscriptions":128,"inflight":256,"queue":10000},"features":["history"],"you":{"uid":1000,"gid":1000,"rights":["status","subscribe","send"]}}"#
     ),
     (
       "subscribe",
-      #"{"subscription":"s1","connection":"c","state":"connected","epoch":"e7","seq":4100,"recovered":true}"#
+      #"{"subscription":"s1","connection":"c","state":"connected","epoch":"e7","seq":4100,"recovered":true,"replayed":2}"#
+    ),
+    (
+      "history",
+      #"{"events":[{"seq":1,"time":2,"event":"e","args":[1]}],"epoch":"e7","seq":4103,"complete":true,"more":false}"#
     ),
     ("send", #"{"id":"x","state":"acked","args":[1]}"#), ("request", #"{"args":[]}"#), ("credit", #"{"credit":5}"#),
     ("wait", #"{"state":"connected"}"#), ("ping", "{}"), ("reload", #"{"changed":["log.level"]}"#),
@@ -96,6 +100,9 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
       LocalNotification.state(
         subscription: "s1", state: .reconnecting, epoch: "e", attempt: 1, retryIn: 2, reason: .http, detail: "x",
         status: 404),
+      LocalNotification.state(
+        subscription: "s1", state: .connected, epoch: "e", attempt: nil, retryIn: nil, reason: nil, detail: nil,
+        status: nil, isRecovered: true),
       LocalNotification.gap(subscription: "s1", epoch: "e", range: 1...2, count: 2, reason: .tooLarge),
       LocalNotification.goodbye(reason: "restart", reconnectIn: .seconds(1)),
     ]
@@ -113,7 +120,7 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
     ("subscribe", "events", #"["a"]"#, "[]"), ("subscribe", "since", #"{"epoch":"e","seq":1}"#, #"{"epoch":"e"}"#),
     ("subscribe", "since", #"{"seq":1,"epoch":"e"}"#, #"{"epoch":"e","seq":1,"x":1}"#),
     ("subscribe", "on_slow", #""pause""#, #""stop""#), ("subscribe", "credit", "0", "-1"),
-    ("send", "delivery", #""sent""#, #""durable""#), ("send", "ttl", "0", "-1"), ("send", "event", #""e""#, #""""#),
+    ("send", "delivery", #""durable""#, #""eternal""#), ("send", "ttl", "0", "-1"), ("send", "event", #""e""#, #""""#),
     ("send", "args", "[]", "{}"), ("send", "auth", #"{"token":1}"#, "[]"), ("send", "no_queue", "true", "1"),
     ("send", "compress", "false", "0"),
     ("rpc.cancel", "id", "1", "1.5"), ("rpc.cancel", "id", #""x""#, "null"), ("credit", "n", "1", "0"),

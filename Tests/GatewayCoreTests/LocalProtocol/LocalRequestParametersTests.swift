@@ -24,6 +24,7 @@ private func blamed(_ method: String, _ params: String) -> String? {
 /// For every param of every method a value that is allowed.
 private func example(_ parameter: LocalParameter) -> String {
   switch parameter.kind {
+  case .strings where parameter.name == .states: #"["queued","lost"]"#
   case .boolean: "true"
   case .integer(let bounds): "\(bounds.lowerBound)"
   case .duration: "5000"
@@ -180,12 +181,8 @@ private struct Params {
     ),
     ("credit", #"{"subscription":"s","n":1,"n":2}"#, #"The param "n" of "credit" is given twice."#),
     (
-      "send", #"{"upstream":"c","event":"e","delivery":"durable"}"#,
-      #"The delivery "durable" is not available in this version; it must be "accepted" or "sent" or "acked"."#
-    ),
-    (
       "send", #"{"upstream":"c","event":"e","delivery":"sometime"}"#,
-      #"The param "delivery" of "send" must be "accepted" or "sent" or "acked"."#
+      #"The param "delivery" of "send" must be "accepted" or "durable" or "sent" or "acked"."#
     ),
     (
       "send", #"{"upstream":"c","event":"e","ttl":1.5}"#,
@@ -207,7 +204,7 @@ private struct Params {
   @Test(arguments: [
     ("snd", #"There is no method "snd"; did you mean "send"?"#),
     ("publish!", #"There is no method "publish!"; "rpc.discover" lists all."#),
-    ("history", #"The method "history" is not available in this version."#),
+    ("metrics", #"The method "metrics" is not available in this version."#),
   ])
   func anUnknownMethodIsNamedWithTheNearest(_ method: String, _ message: String) {
     #expect(failure(method, "{}") == LocalError(.methodNotFound, message, [.init("method", .string(method))]))
@@ -230,7 +227,12 @@ private struct Params {
       let later = LaterVersions.parameters[method.name] ?? []
       #expect(later.isDisjoint(with: method.parameters.map(\.name.text)))
     }
-    #expect(LaterVersions.choices["delivery"]?.isDisjoint(with: DeliveryLevel.allCases.map(\.rawValue)) == true)
+    #expect(LaterVersions.choices["delivery"]?.isDisjoint(with: DeliveryLevel.allCases.map(\.rawValue)) != false)
+  }
+
+  @Test func stateThatNoSendHasIsRefusedWithTheOnesThereAre() throws {
+    let error = try #require(failure("outbox.list", #"{"states":["queued","flying"]}"#))
+    #expect(error.message.contains("\"queued\", ") && error.message.contains("\"lost\""))
   }
 
   @Test func endlessNamesAreShownShortened() throws {
@@ -244,7 +246,8 @@ private struct Params {
   @Test func theTableIsComplete() {
     #expect(
       MethodTable.methods.map { "\($0.name) \($0.right?.rawValue ?? "-")" }.sorted() == [
-        "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "doctor send", "hello -",
+        "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "doctor send",
+        "drain admin", "hello -", "outbox.cancel send", "outbox.list status", "outbox.purge send", "outbox.retry send",
         "ping -",
         "reconnect admin", "release admin", "reload admin", "request send", "respond send", "rpc.cancel -",
         "rpc.discover -", "send send", "status status", "subscribe subscribe", "trace admin",

@@ -8,9 +8,11 @@ import Testing
     [.ended(UpstreamFailure(reason, detail))]
   }
 
-  @Test func theRoundTripIsMeasuredAtTheOpeningAndAfterEachHeartbeat() {
+  @Test func theRoundTripIsMeasuredSoonAfterTheOpeningAndAfterEachHeartbeat() {
     let rig = SocketIORig()
     let connection = rig.joined()
+    #expect(rig.transport.probes == 0)
+    rig.advance(EngineIOSocket.firstMeasurement)
     #expect(rig.transport.probes == 1)
     #expect(connection.channel?.facts.roundTrip == nil)
     rig.time.advance(by: .milliseconds(3))
@@ -51,10 +53,11 @@ import Testing
   @Test func revisionThreeMeasuresByItsOwnPingsOnceTheyAreAnswered() {
     let rig = SocketIORig()
     let connection = rig.joinedThree()
+    rig.advance(EngineIOSocket.firstMeasurement)
     rig.time.advance(by: .milliseconds(3))
     rig.transport.answerProbe()
     #expect(connection.channel?.facts.roundTrip == 3)
-    rig.advance(.seconds(25))
+    rig.advance(.seconds(24))
     #expect(rig.transport.takeSent() == ["2"])
     rig.time.advance(by: .milliseconds(5))
     rig.transport.receive("3")
@@ -64,6 +67,7 @@ import Testing
   @Test func aServerThatDoesNotAnswerAnUrgentQuestionInTimeIsGone() {
     let rig = SocketIORig()
     let connection = rig.joined()
+    rig.advance(EngineIOSocket.firstMeasurement)
     rig.transport.answerProbe()
     connection.channel?.verify()
     connection.channel?.verify()
@@ -82,6 +86,7 @@ import Testing
   func anythingFromTheServerAnswersAnUrgentQuestion(_ sign: String) {
     let rig = SocketIORig()
     let connection = rig.joined()
+    rig.advance(EngineIOSocket.firstMeasurement)
     rig.transport.answerProbe()
     connection.channel?.verify()
     rig.advance(.seconds(4))
@@ -106,6 +111,7 @@ import Testing
   @Test func aTransportThatCannotAskIsNotJudged() {
     let rig = SocketIORig()
     let connection = rig.joined()
+    rig.advance(EngineIOSocket.firstMeasurement)
     rig.transport.answerProbe()
     rig.transport.canProbe = false
     connection.channel?.verify()

@@ -82,6 +82,7 @@ final class FakeChannel: UpstreamChannel {
   private(set) var isFailed = false
   var unsentBytes = 0
   var isCongested = false
+  var isRecovered = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
 
   init(owner: any UpstreamChannelOwner, specification: UpstreamSpecification) {

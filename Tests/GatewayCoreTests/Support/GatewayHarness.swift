@@ -12,7 +12,9 @@ final class GatewayHarness {
   var facts: [GatewayFact] = []
   private var attached: [HarnessClient] = []
 
-  init(_ configure: (inout Configuration) -> Void = { _ in }) {
+  init(
+    _ configure: (inout Configuration) -> Void = { _ in }, outbox: OutboxOpening = .unavailable(.none)
+  ) {
     timers = Timers(time: time)
     var configuration = Configuration()
     configuration.upstreams["chat"] = ConfiguredUpstream(
@@ -23,7 +25,7 @@ final class GatewayHarness {
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
         time: time, timers: timers, random: random, urls: PlainURLReader(), kinds: [upstream], loader: loader,
-        network: network,
+        network: network, outbox: outbox,
         residentBytes: { 4_096 }))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in

@@ -42,7 +42,8 @@ struct ConfigurationManualTests {
   @Test func examplesAreValidOnceTheyAreTakenTogether() throws {
     let unavailable = ["events"]
     let alternatives = [
-      "#   tls.key_password = ", "#   auth = ", "#   auth_credential = ", "#   auth_command = ", "#   uid = ", "#   group = ", "#   gid = ",
+      "#   tls.key_password = ", "#   auth = ", "#   auth_credential = ", "#   auth_command = ", "#   uid = ",
+      "#   group = ", "#   gid = ",
     ]
     let text = lines.compactMap { line -> String? in
       if alternatives.contains(where: line.hasPrefix) { return nil }

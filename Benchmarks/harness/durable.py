@@ -1,0 +1,123 @@
+"""P6: messages that are on disk before they are answered. P9: the start with a full outbox."""
+
+import json
+import os
+import socket
+import time
+from statistics import median
+
+from . import places
+from .peers import Gatewayd, Redis, available
+from .process import Program
+from .table import Table
+
+CLIENTS = {1: 10_000, 50: 100_000}
+ENTRIES = 100_000
+DOWN = "http://127.0.0.1:9"
+
+
+class DurableRedis(Redis):
+    """A stream whose every entry is synced before the answer."""
+
+    name = "redis XADD, appendfsync always"
+
+    def start(self):
+        self.start_daemon(
+            *(places.found("redis-server"), "--port", 0, "--unixsocket", self.socket, "--save", ""),
+            *("--dir", self.folder.name, "--appendonly", "yes", "--appendfsync", "always"),
+        )
+
+
+def save(peer, clients, count):
+    saver = Program(
+        [places.program("saver"), "--protocol", "redis" if peer.feed == "redis" else "gatewayd", "--socket", peer.socket,
+         "--url", peer.url, "--clients", clients, "--count", count]
+    )  # fmt: skip
+    try:
+        return saver.report()
+    finally:
+        saver.end()
+
+
+def p6(rounds):
+    kinds = available([Gatewayd, DurableRedis])
+    runs = {}
+    for number in range(rounds):
+        for clients, count in CLIENTS.items():
+            for kind in kinds:
+                with kind() as peer:
+                    runs.setdefault((clients, kind.name), []).append(save(peer, clients, count))
+        shown = ", ".join(f"{n} ({c}) {r[-1]['messages_per_second']:,.0f}" for (c, n), r in runs.items())
+        print(f"  round {number + 1}, messages/s: {shown}", flush=True)
+    table = Table(
+        "P6", f"durable messages, 200 B, answered when synced (medians of {rounds} interleaved runs)",
+        ["peer", "clients", "messages/s", "p50 µs", "p99 µs"],
+    )  # fmt: skip
+    for (clients, name), reports in runs.items():
+        rate = median(report["messages_per_second"] for report in reports)
+        times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
+        table.add(name, str(clients), f"{rate:,.0f}", *(f"{one:,.0f}" for one in times))
+    table.note("To reach: no less than redis. gatewayd also sends each message to its upstream and notes that on the disk.")
+    return table
+
+
+def fill(peer, count):
+    """Durable sends to an upstream that is down."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(peer.socket)
+        lines = client.makefile("rb")
+        for first in range(0, count, 200):
+            batch = [
+                json.dumps({"jsonrpc": "2.0", "id": number, "method": "send", "params": {
+                    "url": DOWN, "event": "save", "delivery": "durable", "args": ["x" * 100]}}) + "\n"
+                for number in range(first, first + 200)
+            ]  # fmt: skip
+            client.sendall("".join(batch).encode())
+            for _ in batch:
+                line = lines.readline()
+                if b'"durable"' not in line:
+                    raise RuntimeError(f"refused: {line}")
+
+
+def start_time(peer):
+    """Seconds from the start of the program to READY, and to its end the same peer runs."""
+    path = peer.path("notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(path)
+        notify.settimeout(60)
+        began = time.monotonic()
+        peer.start_daemon(
+            places.gatewayd(), "--config", peer.path("gatewayd.toml"),
+            env={"STATE_DIRECTORY": peer.path("state"), "NOTIFY_SOCKET": path},
+        )  # fmt: skip
+        while b"READY=1" not in notify.recv(4096):
+            pass
+        taken = time.monotonic() - began
+    os.unlink(path)
+    return taken
+
+
+class FilledGatewayd(Gatewayd):
+    """Nothing upstream, room for everything in the outbox."""
+
+    def start(self):
+        self.write(
+            "gatewayd.toml", f'[socket]\npath = "{self.socket}"\n[log]\nlevel = "error"\n'
+            '[outbox]\nentries = 1000000\nbytes = "1GiB"\ntotal_entries = 2000000\ntotal_bytes = "2GiB"\n')  # fmt: skip
+        start_time(self)
+
+
+def p9(rounds):
+    if not available([Gatewayd]):
+        return None
+    table = Table("P9", f"start to READY, ms (medians of {rounds} starts)", ["sends in the outbox", "ms", "RSS MiB"])
+    for count in (0, ENTRIES):
+        with FilledGatewayd() as peer:
+            fill(peer, count)
+            found = []
+            for _ in range(rounds):
+                peer.daemon.end()
+                found.append(start_time(peer))
+            table.add(f"{count:,}", f"{median(found) * 1000:,.0f}", f"{peer.daemon.memory()['Rss'] / 1024:,.0f}")
+    table.note("To reach: ≤ 1,000 ms with 100,000.")
+    return table

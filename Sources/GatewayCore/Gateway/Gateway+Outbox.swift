@@ -1,0 +1,234 @@
+/// Between the outbox and the connections that carry what is in it.
+extension Gateway {
+  /// Whether durable sends are taken: for `hello`.
+  var keepsSends: Bool { outbox.condition == .working }
+
+  // MARK: - A new entry
+
+  /// Makes a command last that its connection has queued; the caller hears when it is safe.
+  func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
+    let entry = entry(for: command, on: connection, asked: level, key: key)
+    outbox.add(entry, on: connection) { [weak self] problem in
+      self?.stored(entry, command.owner, on: connection, problem)
+    }
+  }
+
+  private func entry(
+    for command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?
+  ) -> OutboxEntry {
+    let now = seams.time.now
+    var entry = OutboxEntry(
+      number: command.number, id: command.id, owner: command.user, target: OutboxTarget(connection.specification),
+      message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
+      created: command.acceptedAt,
+      expires: command.expires.map { seams.time.wallMilliseconds + ($0 - now).milliseconds })
+    entry.retries = command.retry?.again
+    entry.attempts = command.retry?.writes ?? 0
+    entry.ackTimeout = command.ackTimeout?.milliseconds
+    entry.coalesce = command.coalescing?.value
+    entry.key = key
+    return entry
+  }
+
+  private func stored(
+    _ entry: OutboxEntry, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
+  ) {
+    if let problem { return connection.reject(entry.id, problem) }
+    if case .call(let client, let request) = owner { sessions[client]?.stored(request, entry.id) }
+    keys.note(entry.id, state: DeliveryLevel.durable.rawValue)
+    connection.committed(entry.id)
+    while let surplus = outbox.surplus(after: entry) {
+      finish(surplus, .dropped, reason: "outbox_full")
+    }
+  }
+
+  /// Who carries an entry; nil while its upstream cannot be used.
+  func carrier(of id: String) -> Connection? { outbox.records[id]?.connection }
+
+  /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
+  func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
+    guard let old = outbox.revive(id) else { return done(nil) }
+    var entry = old
+    let now = seams.time.wallMilliseconds
+    entry.number = makeCommandID().number
+    entry.expires = old.expires.map { now + max(0, $0 - old.created) }
+    entry.created = now
+    (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
+    let connection = carrier(of: entry)
+    if let connection {
+      var command = command(for: entry)
+      command.isCommitted = false
+      connection.restore([command])
+      remember(entry, on: connection)
+    } else {
+      expireLater(entry)
+    }
+    outbox.add(entry, on: connection) { [weak self] problem in
+      self?.outbox.settleRevival(of: old, problem)
+      if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
+      done(problem)
+    }
+  }
+
+  // MARK: - An entry's end
+
+  /// A command of the outbox has its outcome.
+  func finishStored(_ command: Command, _ outcome: CommandOutcome) {
+    let attempts = command.retry?.writes ?? (outcome.isWritten ? 1 : 0)
+    guard let end = outcome.outboxEnd else { return outbox.retract(command.id) }
+    var result: [UInt8]?
+    if case .acknowledged(let arguments) = outcome { result = arguments }
+    outbox.finish(command.id, end.state, reason: end.reason, attempts: attempts, result: result)
+  }
+
+  /// Ends an entry from outside, wherever it is.
+  func finish(
+    _ id: String, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
+  ) {
+    guard let record = outbox.records[id] else { return }
+    if let connection = record.connection, !connection.takeBack(id) { connection.forget(id) }
+    keys.note(id, state: nil)
+    outbox.finish(id, state, reason: reason, done)
+  }
+
+  // MARK: - The start, and a reload
+
+  /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
+  /// for a configuration that has one.
+  func placeStored() {
+    let waiting = outbox.records.values.filter { $0.connection == nil }.map(\.entry).sorted { $0.number < $1.number }
+    guard !waiting.isEmpty else { return }
+    var places: [OutboxOwner: (connection: Connection?, commands: [Command])] = [:]
+    for entry in waiting {
+      let owner = OutboxOwner(target: entry.target, uid: entry.owner)
+      if places[owner] == nil { places[owner] = (carrier(of: entry), []) }
+      guard let connection = places[owner]?.connection else {
+        expireLater(entry)
+        continue
+      }
+      outbox.place(entry.id, on: connection)
+      places[owner]?.commands.append(command(for: entry))
+      remember(entry, on: connection)
+    }
+    var queues: [ObjectIdentifier: (connection: Connection, commands: [Command])] = [:]
+    for case (let connection?, let commands) in places.values {
+      queues[ObjectIdentifier(connection), default: (connection, [])].commands += commands
+    }
+    for queue in queues.values { queue.connection.restore(queue.commands.sorted { $0.number < $1.number }) }
+  }
+
+  private struct OutboxOwner: Hashable {
+    var target: OutboxTarget
+    var uid: UInt32
+  }
+
+  /// Nil if the configuration in force has no such upstream.
+  private func carrier(of entry: OutboxEntry) -> Connection? {
+    guard let specification = try? resolver.resolve(entry.target.call, uid: entry.owner) else { return nil }
+    return connection(for: specification)
+  }
+
+  private func command(for entry: OutboxEntry) -> Command {
+    let left = entry.expires.map { Duration.milliseconds($0 - seams.time.wallMilliseconds) }
+    var command = Command(
+      id: entry.id, message: entry.message, delivery: .durable, expires: left.map { seams.time.now + $0 },
+      acceptedAt: entry.created, owner: .none)
+    command.number = entry.number
+    command.user = entry.owner
+    command.isStored = true
+    if let retries = entry.retries {
+      command.retry = Retry(again: retries, line: entry.owner)
+      command.retry?.writes = entry.attempts
+    }
+    command.ackTimeout = entry.ackTimeout.map { .milliseconds($0) }
+    command.coalescing = entry.coalesce.map { Coalescing(user: entry.owner, value: $0, isStored: true) }
+    return command
+  }
+
+  /// An entry that nobody carries expires all the same.
+  private func expireLater(_ entry: OutboxEntry) {
+    guard let expires = entry.expires else { return }
+    seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self] in
+      guard let self, let record = outbox.records[entry.id], record.connection == nil else { return }
+      outbox.finish(entry.id, .expired)
+    }
+  }
+
+  /// The keys of what is finished count too.
+  func rememberKeys() {
+    for entry in outbox.archive.entries.values.sorted(by: { $0.number < $1.number }) where entry.key != nil {
+      guard let connection = try? resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
+      remember(entry, as: ConnectionKey(connection))
+    }
+  }
+
+  private func remember(_ entry: OutboxEntry, on connection: Connection) { remember(entry, as: connection.key) }
+
+  private func remember(_ entry: OutboxEntry, as connection: ConnectionKey) {
+    guard let key = entry.key, let state = entry.keyState else { return }
+    let age = Duration.milliseconds(max(0, seams.time.wallMilliseconds - entry.created))
+    keys.restore(
+      .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
+      state: state, age: age, now: seams.time.now)
+  }
+
+  // MARK: - The stop
+
+  /// An accepted send that is still queued when the daemon stops moves to the outbox, if that can keep it. Credentials
+  /// that a program gave with a URL are never written to the disk, and so such a send cannot.
+  func storeLeftover(_ command: Command, _ outcome: CommandOutcome, of connection: Connection) -> Bool {
+    guard case .down = outcome, command.delivery == .accepted, command.owner == .none, !command.noQueue,
+      !connection.specification.hasCredentialsOfItsOwn(configuration),
+      (try? outbox.checkRoom(
+        cost: command.message.byteCount + OutboxEntry.overhead, target: OutboxTarget(connection.specification),
+        owner: command.user)) != nil
+    else { return false }
+    let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
+    outbox.add(entry, on: nil) { [weak self] problem in
+      guard let self, let problem else { return }
+      note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
+    }
+    return true
+  }
+}
+
+extension UpstreamSpecification {
+  /// A program gave an auth payload with the URL.
+  func hasCredentialsOfItsOwn(_ configuration: Configuration) -> Bool {
+    name == nil && settings.auth != configuration.adhocSettings.auth
+  }
+}
+
+extension OutboxEntry {
+  /// The state under which a repeated `key` is answered; nil where the send certainly never left.
+  var keyState: String? {
+    switch state {
+    case .queued: DeliveryLevel.durable.rawValue
+    case .sent, .acked, .lost: state.rawValue
+    case .expired, .cancelled, .refused, .dropped: nil
+    }
+  }
+}
+
+extension CommandOutcome {
+  /// What the outbox says of a command that ended so; nil where it never belonged to it.
+  fileprivate var outboxEnd: (state: OutboxState, reason: String?)? {
+    switch self {
+    case .written: (.sent, nil)
+    case .acknowledged: (.acked, nil)
+    case .down(let failure): (.refused, failure.reason.rawValue)
+    case .refused(let failure): (.refused, failure.reason.rawValue)
+    case .impossible(.tooLarge): (.refused, "too_large")
+    case .impossible(.invalid): (.refused, "invalid")
+    case .expired: (.expired, nil)
+    case .replaced: (.dropped, "coalesced")
+    case .acknowledgementTimeout: (.lost, "ack_timeout")
+    case .acknowledgementLost(let failure): (.lost, failure.reason.rawValue)
+    case .notStored: nil
+    }
+  }
+
+  fileprivate var isWritten: Bool {
+    if case .written = self { true } else { false }
+  }
+}

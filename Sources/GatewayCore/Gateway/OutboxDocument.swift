@@ -1,0 +1,80 @@
+/// Writes entries of the outbox for local programs.
+enum OutboxDocument {
+  /// `carrier` is the connection that has the entry in its queue, if one does.
+  static func write(_ entry: OutboxEntry, carrier: Connection?, _ out: inout JSONWriter) {
+    out.object {
+      $0.member("id", entry.id)
+      $0.member("upstream", entry.target.upstream)
+      if case .url(let url) = entry.target.name { $0.member("url", UpstreamURL.redacted(url)) }
+      $0.member("namespace", entry.target.shownNamespace)
+      $0.member("event", entry.message.event)
+      $0.member("state", entry.state.rawValue)
+      $0.member("created", entry.created)
+      $0.member("expires", entry.expires)
+      $0.member("attempts", entry.attempts)
+      $0.member("reason", entry.reason ?? waitingFor(entry, carrier))
+      $0.member("uid", Int(entry.owner))
+      if let key = entry.key { $0.member("key", key) }
+      if let ended = entry.ended { $0.member("ended", ended) }
+      guard let result = entry.result else { return }
+      $0.key("args")
+      $0.raw([UInt8(ascii: "[")] + result + [UInt8(ascii: "]")])
+    }
+  }
+
+  /// Why a queued entry has not left yet; nil when it is about to.
+  private static func waitingFor(_ entry: OutboxEntry, _ carrier: Connection?) -> String? {
+    guard !entry.state.isFinal else { return nil }
+    guard let carrier, !carrier.isWithdrawn else { return "not_configured" }
+    return carrier.state == .connected ? nil : carrier.lastFailure?.reason.rawValue
+  }
+
+  /// The member `outbox` of `status`: a program sees the numbers of its own user, an administrator all.
+  static func writeStatus(_ outbox: Outbox, of user: UInt32?, _ out: inout JSONWriter) {
+    let queued = user.map { outbox.usage.amount(of: $0) } ?? outbox.usage.total
+    let finished = user.map { user in outbox.archive.entries.values.count { $0.owner == user } } ?? outbox.archive.count
+    out.key("outbox")
+    out.object {
+      $0.member("state", outbox.condition.name)
+      $0.member("reason", outbox.condition.problem?.kind.rawValue)
+      $0.member("detail", outbox.condition.problem?.message)
+      $0.key("queued")
+      $0.object {
+        $0.member("count", queued.count)
+        $0.member("bytes", queued.bytes)
+      }
+      $0.member("finished", finished)
+    }
+  }
+}
+
+extension Outbox.Condition {
+  fileprivate var name: String {
+    switch self {
+    case .working: "working"
+    case .failing: "failing"
+    case .unavailable: "unavailable"
+    }
+  }
+}
+
+extension OutboxTarget {
+  /// Without what may be secret in it: old servers take credentials as the namespace's query.
+  fileprivate var shownNamespace: String {
+    guard let mark = namespace.firstIndex(of: "?") else { return namespace }
+    return namespace[..<mark] + "?***"
+  }
+}
+
+extension UpstreamURL {
+  /// The text of a whole URL without user info and query values.
+  fileprivate static func redacted(_ text: String) -> String {
+    guard let scheme = text.firstIndex(of: ":") else { return "***" }
+    let behind = text[scheme...].dropFirst(3)
+    let end = behind.firstIndex(where: { $0 == "/" || $0 == "?" }) ?? behind.endIndex
+    let host = behind[..<end].split(separator: "@").last ?? ""
+    let path = behind[end...].prefix { $0 != "?" }
+    let hasQuery = behind[end...].contains("?")
+    return text[..<scheme] + "://" + host + path + (hasQuery ? "?***" : "")
+  }
+}

@@ -1,0 +1,276 @@
+/// Every send that is kept on disk: which there are, how many there may be, and what became of them. It moves nothing
+/// itself: the connections write, and tell by way of the gateway what happened.
+final class Outbox {
+  /// Whether sends can be kept.
+  enum Condition: Equatable {
+    case working
+    /// The last change could not be written; the next one is tried all the same.
+    case failing(OutboxProblem)
+    /// There is no store, from the start of the daemon to its end.
+    case unavailable(OutboxProblem)
+
+    var problem: OutboxProblem? {
+      switch self {
+      case .working: nil
+      case .failing(let problem), .unavailable(let problem): problem
+      }
+    }
+  }
+
+  /// An entry that is not finished.
+  struct Record {
+    var entry: OutboxEntry
+    /// Who carries it; nil while its upstream cannot be used.
+    var connection: Connection?
+    var isCommitted: Bool
+  }
+
+  private let store: (any OutboxStore)?
+  private let time: any TimeSource
+  private(set) var settings: OutboxSettings
+  private(set) var condition: Condition
+  private(set) var records: [String: Record] = [:]
+  private(set) var usage = OutboxUsage()
+  private(set) var archive = OutboxArchive()
+  /// Finished entries that are not shown any more, but whose keys still count: their numbers, and until when.
+  private var keyed: [(number: UInt64, expires: Int64)] = []
+
+  /// How long a key is remembered, in milliseconds.
+  static let keyLifetime: Int64 = 86_400_000
+
+  /// Told when the store begins to fail, and with nil when it works again.
+  var onCondition: ((OutboxProblem?) -> Void)?
+
+  init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
+    self.settings = settings
+    self.time = time
+    switch opening {
+    case .open(let store, let entries):
+      self.store = store
+      condition = .working
+      for entry in entries { load(entry) }
+    case .unavailable(let problem):
+      store = nil
+      condition = .unavailable(problem)
+    }
+  }
+
+  private func load(_ entry: OutboxEntry) {
+    if entry.state.isFinal { return archive.add(entry) }
+    records[entry.id] = Record(entry: entry, isCommitted: true)
+    usage.add(entry)
+  }
+
+  /// The highest number that was ever given, as far as the disk knows.
+  var lastNumber: UInt64 {
+    let unfinished = records.values.reduce(UInt64(0)) { max($0, $1.entry.number) }
+    return archive.entries.values.reduce(unfinished) { max($0, $1.number) }
+  }
+
+  /// Every unfinished entry that is on disk.
+  var committed: [OutboxEntry] { records.values.filter(\.isCommitted).map(\.entry) }
+
+  /// An entry that is on disk, finished or not.
+  func entry(_ id: String) -> OutboxEntry? {
+    guard let record = records[id] else { return archive.entries[id] }
+    return record.isCommitted ? record.entry : nil
+  }
+
+  func adopt(_ settings: OutboxSettings) {
+    self.settings = settings
+    trimArchive()
+  }
+
+  // MARK: - Adding
+
+  /// Why an entry is not taken.
+  enum Refusal: Error, Equatable {
+    case unavailable(OutboxProblem)
+    case full(limit: Int, unit: String)
+  }
+
+  /// Whether an entry of that size would be taken. With `drop_oldest` a full outbox takes it if older entries of the same
+  /// user can give way.
+  func checkRoom(cost: Int, target: OutboxTarget, owner: UInt32) throws(Refusal) {
+    if case .unavailable(let problem) = condition { throw .unavailable(problem) }
+    guard let overrun = overrun(adding: cost, to: target, of: owner) else { return }
+    guard settings.whenFull == .dropOldest, victim(for: overrun, target: target, owner: owner) != nil,
+      cost <= min(settings.bytes, settings.totalBytes / 2)
+    else { throw .full(limit: overrun.limit, unit: overrun.unit) }
+  }
+
+  /// Takes an entry and makes it last; `done` hears whether that worked, later. Until then it is not committed.
+  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?) -> Void) {
+    guard let store else { return }
+    records[entry.id] = Record(entry: entry, connection: connection, isCommitted: false)
+    usage.add(entry)
+    store.commit(.add(entry)) { [weak self] problem in
+      guard let self else { return }
+      note(problem)
+      // Whoever took it back meanwhile has said so to the store.
+      guard records[entry.id]?.entry.number == entry.number else { return }
+      if problem == nil { records[entry.id]?.isCommitted = true } else { forget(entry.id) }
+      done(problem)
+    }
+  }
+
+  /// The next entry that has to give way to a newer one of the same user, once that one is safe.
+  func surplus(after entry: OutboxEntry) -> String? {
+    guard settings.whenFull == .dropOldest,
+      let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0)
+    else { return nil }
+    let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
+    return victim == entry.id ? nil : victim
+  }
+
+  private struct Overrun {
+    var limit: Int
+    var unit: String
+    /// All upstreams together are too many, not only the one.
+    var isTotal: Bool
+  }
+
+  private func overrun(adding cost: Int, to target: OutboxTarget, of owner: UInt32, count: Int = 1) -> Overrun? {
+    let here = usage.amount(to: target)
+    let own = usage.amount(of: owner)
+    let total = usage.total
+    if here.count + count > settings.entries {
+      return Overrun(limit: settings.entries, unit: "sends", isTotal: false)
+    }
+    if here.bytes + cost > settings.bytes { return Overrun(limit: settings.bytes, unit: "bytes", isTotal: false) }
+    for (limit, unit, ours, all, more) in [
+      (settings.totalEntries, "sends", own.count, total.count, count),
+      (settings.totalBytes, "bytes", own.bytes, total.bytes, cost),
+    ] where all + more > limit || ours + more > max(1, limit / 2) {
+      return Overrun(limit: limit, unit: unit, isTotal: true)
+    }
+    return nil
+  }
+
+  private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> String? {
+    overrun.isTotal ? usage.oldest(of: owner) : usage.oldest(to: target, of: owner)
+  }
+
+  // MARK: - Changing
+
+  /// Who carries an entry.
+  func place(_ id: String, on connection: Connection) { records[id]?.connection = connection }
+
+  /// The entry was written once more and is not finished.
+  func noteAttempts(_ id: String, _ attempts: Int) {
+    guard let record = records[id], record.isCommitted, record.entry.attempts != attempts else { return }
+    records[id]?.entry.attempts = attempts
+    if let entry = records[id]?.entry { store?.note(.update(entry)) }
+  }
+
+  /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows.
+  @discardableResult
+  func finish(
+    _ id: String, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
+    _ done: ((OutboxProblem?) -> Void)? = nil
+  ) -> Bool {
+    guard var record = forget(id) else { return false }
+    record.entry.state = state
+    record.entry.reason = reason
+    record.entry.ended = time.wallMilliseconds
+    record.entry.attempts = attempts ?? record.entry.attempts
+    if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
+    if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
+    archive.add(record.entry)
+    commit(.update(record.entry), done)
+    trimArchive()
+    return true
+  }
+
+  /// An uncommitted entry is taken back by its sender, as if it had never been.
+  func retract(_ id: String) {
+    guard let record = forget(id) else { return }
+    store?.note(.remove(record.entry.number))
+  }
+
+  /// Takes a failed entry out that shall be sent again. Its row stays until the new one is there.
+  func revive(_ id: String) -> OutboxEntry? {
+    guard let entry = archive.entries[id], entry.state.isRepeatable else { return nil }
+    return archive.remove(id)
+  }
+
+  /// The new row of a revived entry is there, or it is not.
+  func settleRevival(of old: OutboxEntry, _ problem: OutboxProblem?) {
+    if problem == nil { store?.note(.remove(old.number)) } else { archive.add(old) }
+  }
+
+  /// Forgets a finished entry. Its key is forgotten with it.
+  func purge(_ id: String) {
+    guard let entry = archive.remove(id) else { return }
+    store?.note(.remove(entry.number))
+  }
+
+  /// Forgets finished entries that were shown long enough, or are too many.
+  func trimArchive() {
+    let horizon = time.wallMilliseconds - settings.keep.milliseconds
+    while let entry = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
+      forgetRow(of: entry)
+    }
+    let now = time.wallMilliseconds
+    let over = keyed.prefix { $0.expires <= now }
+    for row in over { store?.note(.remove(row.number)) }
+    keyed.removeFirst(over.count)
+  }
+
+  /// What has a key stays on disk without its message for as long as the key counts.
+  private func forgetRow(of entry: OutboxEntry) {
+    let expires = entry.created + Self.keyLifetime
+    guard entry.key != nil, expires > time.wallMilliseconds else {
+      store?.note(.remove(entry.number))
+      return
+    }
+    keyed.append((entry.number, expires))
+    guard !entry.message.body.isEmpty else { return }
+    var bare = entry
+    bare.message = PreparedMessage(event: entry.message.event, body: [])
+    store?.note(.update(bare))
+  }
+
+  /// Writes what is left and lets go of the files.
+  func close(_ done: @escaping () -> Void) {
+    guard let store else { return done() }
+    store.close(done)
+  }
+
+  @discardableResult
+  private func forget(_ id: String) -> Record? {
+    guard let record = records.removeValue(forKey: id) else { return nil }
+    usage.remove(record.entry)
+    return record
+  }
+
+  private func commit(_ change: OutboxChange, _ done: ((OutboxProblem?) -> Void)?) {
+    guard let done else {
+      store?.note(change)
+      return
+    }
+    store?.commit(change) { [weak self] problem in
+      self?.note(problem)
+      // What happened has happened: the disk has to learn of it one day.
+      if problem != nil { self?.store?.note(change) }
+      done(problem)
+    }
+  }
+
+  private func note(_ problem: OutboxProblem?) {
+    let fresh: Condition = problem.map { .failing($0) } ?? .working
+    guard fresh != condition else { return }
+    condition = fresh
+    onCondition?(problem)
+  }
+}
+
+extension OutboxState {
+  /// Whether a finished entry keeps its message, so that it can be sent again: it never arrived for certain.
+  var isRepeatable: Bool {
+    switch self {
+    case .expired, .cancelled, .refused, .dropped, .lost: true
+    case .queued, .sent, .acked: false
+    }
+  }
+}

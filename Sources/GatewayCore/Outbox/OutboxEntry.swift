@@ -1,0 +1,60 @@
+/// One durable send, as it is kept on disk. One that ended well keeps what
+/// `outbox.list` shows, without its arguments.
+public struct OutboxEntry: Equatable, Sendable {
+  /// Orders all sends of the daemon by their acceptance, over restarts. Unique.
+  public var number: UInt64
+  /// The id by which local programs know it. Globally unique.
+  public var id: String
+  /// The uid of the program that sent it.
+  public var owner: UInt32
+  public var target: OutboxTarget
+  /// Ready to be written; without arguments once the entry was sent.
+  public var message: PreparedMessage
+  /// The level that the caller asked for.
+  public var delivery: DeliveryLevel
+  /// Writes after the first one while the server does not acknowledge; nil asks for no acknowledgement.
+  public var retries: Int?
+  /// How long one write waits for its acknowledgement, in milliseconds.
+  public var ackTimeout: Int64?
+  public var coalesce: String?
+  /// The caller's idempotency key, and what tells equal contents under it.
+  public var key: String?
+  public var fingerprint: UInt64
+  /// Milliseconds since 1970.
+  public var created: Int64
+  /// Absolute, in milliseconds since 1970; nil never expires.
+  public var expires: Int64?
+  /// How often it was written, as far as the disk knows: the one before a crash may be missing.
+  public var attempts = 0
+  public var state = OutboxState.queued
+  /// Why it is in this state, in one or two words; nil where there is nothing to say.
+  public var reason: String?
+  /// When it was finished, in milliseconds since 1970.
+  public var ended: Int64?
+  /// What the server acknowledged with: comma-separated JSON text, at most `resultLimit` bytes.
+  public var result: [UInt8]?
+
+  /// A longer acknowledgement is not kept.
+  public static let resultLimit = 16 << 10
+
+  public init(
+    number: UInt64, id: String, owner: UInt32, target: OutboxTarget, message: PreparedMessage,
+    delivery: DeliveryLevel, fingerprint: UInt64, created: Int64, expires: Int64?
+  ) {
+    self.number = number
+    self.id = id
+    self.owner = owner
+    self.target = target
+    self.message = message
+    self.delivery = delivery
+    self.fingerprint = fingerprint
+    self.created = created
+    self.expires = expires
+  }
+
+  /// What it counts in the limits of the outbox: its message and what is stored beside it.
+  public var cost: Int { message.byteCount + Self.overhead }
+
+  /// Bytes that an entry counts beyond its message.
+  public static let overhead = 512
+}

@@ -1,0 +1,68 @@
+/// Keeps the outbox where a crash cannot reach it. The daemon uses SQLite on a thread of its own.
+public protocol OutboxStore: AnyObject {
+  /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would survive
+  /// the machine's power loss, or with what prevents that; then nothing of it was kept.
+  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void)
+
+  /// A change that nobody waits for: it goes along with the next `commit`, or alone after a moment. It is tried until it
+  /// succeeds. A crash before that leaves the entry as it was.
+  func note(_ change: OutboxChange)
+
+  /// Writes what is left and lets go of the files. Nothing may be asked of it afterwards.
+  func close(_ done: @escaping () -> Void)
+}
+
+/// One step in the life of an entry on disk.
+public enum OutboxChange: Equatable, Sendable {
+  case add(OutboxEntry)
+  /// The entry of that number is this one now.
+  case update(OutboxEntry)
+  case remove(UInt64)
+
+  /// The entry's number.
+  public var number: UInt64 {
+    switch self {
+    case .add(let entry), .update(let entry): entry.number
+    case .remove(let number): number
+    }
+  }
+}
+
+/// Why nothing can be kept on disk.
+public struct OutboxProblem: Error, Equatable, Sendable {
+  public enum Kind: String, CaseIterable, Sendable {
+    /// There is no usable state folder.
+    case folder
+    /// Another daemon has the folder.
+    case locked
+    /// The disk, or the quota, is used up.
+    case full
+    /// The disk takes no writes.
+    case readOnly = "read_only"
+    /// The files are not what they should be.
+    case damaged
+    /// The files were written by a later version.
+    case future
+    /// Anything else that the system says.
+    case failed
+  }
+  public var kind: Kind
+  /// One sentence for a person, without a full stop.
+  public var message: String
+
+  public init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  /// Nobody gave the daemon a store.
+  public static let none = OutboxProblem(.folder, "this gateway was started without an outbox")
+}
+
+/// What the daemon found when it opened the outbox.
+public enum OutboxOpening {
+  /// It works. The entries are those that were kept, by number.
+  case open(any OutboxStore, [OutboxEntry])
+  /// Durable sends fail, everything else works.
+  case unavailable(OutboxProblem)
+}

@@ -1,0 +1,38 @@
+extension OutboxTarget {
+  /// The target of a connection.
+  init(_ specification: UpstreamSpecification) {
+    self.init(
+      name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
+      namespace: specification.namespace)
+  }
+
+  /// As a call would name it.
+  var call: CallTarget {
+    switch name {
+    case .upstream(let name): CallTarget(name: .upstream(name), namespace: namespace)
+    case .url(let url): CallTarget(name: .url(url), namespace: namespace)
+    }
+  }
+
+  /// The configured upstream's name.
+  var upstream: String? {
+    if case .upstream(let name) = name { name } else { nil }
+  }
+}
+
+extension UpstreamURL {
+  /// The whole URL, secrets included: only for the outbox's own file.
+  var fullText: String {
+    var text = scheme + "://"
+    if let userInfo {
+      // The first colon is the one between user and password.
+      let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      text += parts.map { PercentEncoding.component(String($0)) }.joined(separator: ":") + "@"
+    }
+    text += bracketedHost
+    if let port { text += ":\(port)" }
+    text += path
+    if let query { text += "?" + query }
+    return text
+  }
+}

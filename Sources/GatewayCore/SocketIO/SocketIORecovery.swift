@@ -1,0 +1,85 @@
+/// What a server needs to go on with a namespace after the link was lost: its secret id of the session and the offset of
+/// the last event that was received. Socket.IO documentation, "Connection state recovery" (servers from 4.6 on). Kept by
+/// the connector, over links.
+struct SocketIORecovery: Equatable, Sendable {
+  /// An offset at the end of an event's arguments.
+  struct Found: Equatable {
+    var offset: String
+    /// Where the arguments end without it.
+    var end: Int
+  }
+
+  /// Secret: whoever knows it receives what is meant for us.
+  private(set) var pid: String?
+  private(set) var offset: String?
+  /// What offsets of this server look like, as far as that is known.
+  private var shape = OffsetShape.unknown
+
+  /// The server has accepted the namespace. Returns whether it goes on where we left off.
+  mutating func accepted(pid: String?) -> Bool {
+    if let pid, pid == self.pid, offset != nil { return true }
+    self = Self()
+    self.pid = pid
+    return false
+  }
+
+  /// Nothing can or should be recovered.
+  mutating func forget() { self = Self() }
+
+  /// A channel's session hears of something: forgets what the server will not keep, or what must not be asked for twice.
+  /// What ends with its link is kept.
+  mutating func note(_ event: SocketIOSession.Event, in state: SocketIOSession.State) {
+    switch event {
+    // The server keeps nothing for a namespace that was left, by either side. One that has not answered may do so yet, on
+    // a link that lives on, and two connections would have one identity.
+    case .leave, .deadlinePassed:
+      if state.mayBeJoined { forget() }
+    case .failed(let failure):
+      if failure.reason == .kicked { forget() }
+    case .linkReady, .linkReset, .mainAccepted, .accepted, .triedAgain: break
+    }
+  }
+
+  /// The payload of a CONNECT: what is asked to be recovered, before the members of the auth payload.
+  func payload(_ auth: [UInt8]?) -> [UInt8] {
+    guard let pid, let offset else { return auth ?? [] }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("pid", pid)
+    writer.member("offset", offset)
+    let rest = auth.map { $0.drop { $0 != UInt8(ascii: "{") }.dropFirst().drop { $0 <= 32 } } ?? []
+    guard let first = rest.first, first != UInt8(ascii: "}") else {
+      writer.endObject()
+      return writer.bytes
+    }
+    return writer.bytes + [UInt8(ascii: ",")] + rest
+  }
+
+  /// The offset at the end of the arguments of an event without an acknowledgement, if the server adds any. Volatile
+  /// events have none; their last argument may be a string all the same, and must not be taken for one.
+  func offset(in arguments: RawSpan) -> Found? {
+    guard pid != nil, let text = OffsetShape.lastToken(arguments), shape.admits(text.offset) else { return nil }
+    return text
+  }
+
+  /// The event was delivered.
+  mutating func received(_ found: Found) {
+    offset = found.offset
+    shape = shape.learning(found.offset)
+  }
+}
+
+extension SocketIOSession.State {
+  /// Whether the server has accepted the namespace, or may do so any moment.
+  fileprivate var mayBeJoined: Bool {
+    switch self {
+    case .joining, .joined: true
+    case .waiting, .behindMain, .left: false
+    }
+  }
+}
+
+extension SocketIORecovery: CustomStringConvertible, CustomReflectable {
+  var description: String { "recovery" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
+}

@@ -1,0 +1,69 @@
+import GatewayCore
+
+/// The outbox's store: gathers what one turn of the loop wants written, hands it to the writer's thread at once, and
+/// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's limits.
+final class DiskOutbox: OutboxStore {
+  private let loop: EventLoop
+  private let writer: OutboxWriter
+  private var source: EventLoop.IOSource?
+  private var gathered: [OutboxWriter.Item] = []
+  private var isPosting = false
+  /// Whoever waits for the disk, in order; the first `decided` of them have heard.
+  private var waiting: [((OutboxProblem?) -> Void)] = []
+  private var decided = 0
+  private var whenClosed: (() -> Void)?
+
+  init(loop: EventLoop, database: OutboxDatabase) throws(SystemError) {
+    self.loop = loop
+    writer = try OutboxWriter(database)
+    source = try loop.receive(from: writer.mailbox) { [unowned self] in heard($0) }
+  }
+
+  deinit { writer.close() }
+
+  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) {
+    waiting.append(done)
+    gather(OutboxWriter.Item(change: change, isAwaited: true))
+  }
+
+  func note(_ change: OutboxChange) { gather(OutboxWriter.Item(change: change, isAwaited: false)) }
+
+  func close(_ done: @escaping () -> Void) {
+    whenClosed = done
+    post()
+    writer.close()
+  }
+
+  private func gather(_ item: OutboxWriter.Item) {
+    gathered.append(item)
+    guard !isPosting else { return }
+    isPosting = true
+    loop.onNextTurn { [weak self] in self?.post() }
+  }
+
+  private func post() {
+    isPosting = false
+    guard !gathered.isEmpty else { return }
+    writer.post(gathered)
+    gathered.removeAll(keepingCapacity: true)
+  }
+
+  private func heard(_ letter: OutboxWriter.Letter) {
+    switch letter {
+    case .decided(let count, let problem):
+      for _ in 0..<count where decided < waiting.count {
+        let done = waiting[decided]
+        decided += 1
+        done(problem)
+      }
+      if decided * 2 > waiting.count {
+        waiting.removeFirst(decided)
+        decided = 0
+      }
+    case .closed:
+      source = nil
+      whenClosed?()
+      whenClosed = nil
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import GatewayCore
+
+/// The table of the outbox. For one thread at a time: opened by the thread that starts the daemon, then used by the
+/// writer's. Every call that changes something is one transaction, which is on the disk when it returns (write-ahead log
+/// with `synchronous=FULL`).
+final class OutboxDatabase {
+  /// `gwob`, so that no other program's database is taken for ours.
+  private static let application: Int64 = 0x6777_6f62
+  /// The layout of the table. A higher number is a later version's, which this one leaves alone.
+  private static let version: Int64 = 1
+
+  let path: String
+  private let database: SQLiteDatabase
+  private let insert: SQLiteDatabase.Statement
+  private let delete: SQLiteDatabase.Statement
+
+  /// Why a file is not used.
+  enum Refusal: Error, Equatable {
+    /// It has to be set aside; the sentence says why.
+    case damaged(String)
+    /// It stays where it is.
+    case unusable(OutboxProblem)
+
+    init(_ failure: SQLiteDatabase.Failure, _ path: String) {
+      self = failure.isDamage ? .damaged(failure.message) : .unusable(OutboxProblem(failure, path))
+    }
+  }
+
+  /// Opens a file, or makes an empty one.
+  init(path: String) throws(Refusal) {
+    self.path = path
+    let database: SQLiteDatabase
+    do throws(SQLiteDatabase.Failure) { database = try SQLiteDatabase(path: path) } catch {
+      throw Refusal(error, path)
+    }
+    self.database = database
+    // Until it is known to be ours nothing about it is changed, not even its log.
+    database.keepLogOnClose(true)
+    do throws(SQLiteDatabase.Failure) {
+      // No shared memory beside the file: the folder is locked anyway.
+      try database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
+      let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
+      let version = try database.number("PRAGMA user_version")
+      let application = try database.number("PRAGMA application_id")
+      if !isNew || version != 0 || application != 0 {
+        guard application == Self.application else {
+          throw SQLiteDatabase.Failure.damage("it is another program's database")
+        }
+        if version <= Self.version { try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") }
+      } else {
+        try Self.make(database)
+      }
+      guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
+      try database.run("PRAGMA wal_autocheckpoint=2000; PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY")
+      let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
+      insert = try database.prepare("INSERT OR REPLACE INTO outbox VALUES (\(places))")
+      delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
+    } catch {
+      throw Refusal(error, path)
+    }
+    database.keepLogOnClose(false)
+  }
+
+  private static func make(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
+    try database.run(
+      """
+      PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN IMMEDIATE; PRAGMA application_id=\(application);
+      PRAGMA user_version=\(version); \(OutboxRow.table); COMMIT
+      """)
+  }
+
+  /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if nothing
+  /// did.
+  func load() -> (entries: [OutboxEntry], damage: String?) { Self.load(database) }
+
+  /// What can be read of a file that cannot be used.
+  static func salvage(_ path: String) -> [OutboxEntry] {
+    guard let database = try? SQLiteDatabase(path: path) else { return [] }
+    database.keepLogOnClose(true)
+    // SQLite reads a file that is shorter than it says only for those who repair it.
+    try? database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA writable_schema=ON")
+    guard (try? database.number("PRAGMA application_id")) == application else { return [] }
+    return load(database).entries
+  }
+
+  /// Behind a page that is broken the table is read from its other end.
+  private static func load(_ database: SQLiteDatabase) -> (entries: [OutboxEntry], damage: String?) {
+    var entries: [OutboxEntry] = []
+    var isWhole = true
+    let damage = read(database, "ORDER BY number", into: &entries, isWhole: &isWhole)
+    guard !isWhole else { return (entries, damage) }
+    var rest: [OutboxEntry] = []
+    _ = read(database, "ORDER BY number DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
+    return (entries + rest.reversed(), damage)
+  }
+
+  /// Appends the rows up to the first one that cannot be read, and says why not; rows whose checksum is wrong are left
+  /// out and count as damage too.
+  private static func read(
+    _ database: SQLiteDatabase, _ order: String, until last: UInt64? = nil, into entries: inout [OutboxEntry],
+    isWhole: inout Bool
+  ) -> String? {
+    var damage: String?
+    do throws(SQLiteDatabase.Failure) {
+      let rows = try database.prepare("SELECT \(OutboxRow.columns.joined(separator: ",")) FROM outbox \(order)")
+      while try rows.step() {
+        guard let entry = OutboxRow.read(rows) else {
+          damage = damage ?? "a row is not what was written"
+          continue
+        }
+        if let last, entry.number <= last { break }
+        entries.append(entry)
+      }
+    } catch {
+      isWhole = false
+      return error.message
+    }
+    return damage
+  }
+
+  /// Makes all changes last, or none of them.
+  func apply(_ changes: [OutboxChange]) throws(SQLiteDatabase.Failure) {
+    try database.run("BEGIN IMMEDIATE")
+    do throws(SQLiteDatabase.Failure) {
+      for change in changes { try apply(change) }
+      try database.run("COMMIT")
+    } catch {
+      // Some failures have rolled back already.
+      if database.isInTransaction { try? database.run("ROLLBACK") }
+      throw error
+    }
+  }
+
+  private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
+    switch change {
+    case .add(let entry), .update(let entry):
+      OutboxRow.bind(entry, to: insert)
+      _ = try insert.step()
+    case .remove(let number):
+      delete.bind(1, Int64(bitPattern: number))
+      _ = try delete.step()
+    }
+  }
+
+  /// Leaves the write-ahead log beside the file when the database is closed, for somebody to look at.
+  func keepAsItIs() { database.keepLogOnClose(true) }
+}

@@ -1,0 +1,162 @@
+import GatewayCore
+
+/// An entry of the outbox as a row: the columns, their order, and the checksum that finds what SQLite cannot, a page whose
+/// structure is whole and whose content is not.
+enum OutboxRow {
+  static let columns = [
+    "number", "id", "owner", "upstream", "url", "namespace", "event", "body", "attachments", "delivery", "retries",
+    "ack_timeout", "coalesce", "key", "fingerprint", "created", "expires", "attempts", "state", "reason", "ended",
+    "result", "compress", "checksum",
+  ]
+
+  /// SQLite's types of the columns.
+  static let table = """
+    CREATE TABLE outbox (number INTEGER PRIMARY KEY, id TEXT NOT NULL, owner INTEGER NOT NULL, upstream TEXT, url TEXT,
+    namespace TEXT NOT NULL, event TEXT NOT NULL, body BLOB, attachments BLOB, delivery TEXT NOT NULL, retries INTEGER,
+    ack_timeout INTEGER, coalesce TEXT, key TEXT, fingerprint INTEGER NOT NULL, created INTEGER NOT NULL,
+    expires INTEGER, attempts INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, ended INTEGER, result BLOB,
+    compress INTEGER NOT NULL, checksum INTEGER NOT NULL)
+    """
+
+  /// Binds all columns, from the first place on.
+  static func bind(_ entry: OutboxEntry, to statement: SQLiteDatabase.Statement) {
+    var checksum = Checksum()
+    func integer(_ place: Int32, _ value: Int64?) {
+      checksum.add(value)
+      statement.bind(place, value)
+    }
+    func text(_ place: Int32, _ value: String?) {
+      checksum.add(value.map { Array($0.utf8) })
+      statement.bind(place, value)
+    }
+    func blob(_ place: Int32, _ value: [UInt8]?) {
+      checksum.add(value)
+      statement.bind(place, value)
+    }
+    let (upstream, url): (String?, String?) =
+      switch entry.target.name {
+      case .upstream(let name): (name, nil)
+      case .url(let url): (nil, url)
+      }
+    integer(1, Int64(bitPattern: entry.number))
+    text(2, entry.id)
+    integer(3, Int64(entry.owner))
+    text(4, upstream)
+    text(5, url)
+    text(6, entry.target.namespace)
+    text(7, entry.message.event)
+    blob(8, entry.message.body.isEmpty ? nil : entry.message.body)
+    blob(9, entry.message.attachments.isEmpty ? nil : joined(entry.message.attachments))
+    text(10, entry.delivery.rawValue)
+    integer(11, entry.retries.map(Int64.init))
+    integer(12, entry.ackTimeout)
+    text(13, entry.coalesce)
+    text(14, entry.key)
+    integer(15, Int64(bitPattern: entry.fingerprint))
+    integer(16, entry.created)
+    integer(17, entry.expires)
+    integer(18, Int64(entry.attempts))
+    text(19, entry.state.rawValue)
+    text(20, entry.reason)
+    integer(21, entry.ended)
+    blob(22, entry.result)
+    integer(23, entry.message.compress ? 1 : 0)
+    statement.bind(24, checksum.value)
+  }
+
+  /// The entry of the present row; nil if it is not what was written.
+  static func read(_ row: SQLiteDatabase.Statement) -> OutboxEntry? {
+    var checksum = Checksum()
+    let count = Int32(columns.count) - 1
+    let integers: Set<Int32> = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22]
+    for column in 0..<count {
+      if integers.contains(column) { checksum.add(row.optionalInteger(column)) } else { checksum.add(row.blob(column)) }
+    }
+    guard checksum.value == row.integer(count), let target = target(row), let id = row.text(1),
+      let delivery = row.text(9).flatMap(DeliveryLevel.init), let state = row.text(18).flatMap(OutboxState.init),
+      let owner = UInt32(exactly: row.integer(2)), let event = row.text(6),
+      let attachments = separated(row.blob(8) ?? [])
+    else { return nil }
+    var entry = OutboxEntry(
+      number: UInt64(bitPattern: row.integer(0)), id: id, owner: owner, target: target,
+      message: PreparedMessage(event: event, body: row.blob(7) ?? [], attachments: attachments), delivery: delivery,
+      fingerprint: UInt64(bitPattern: row.integer(14)), created: row.integer(15), expires: row.optionalInteger(16))
+    entry.retries = row.optionalInteger(10).map { Int($0) }
+    entry.ackTimeout = row.optionalInteger(11)
+    entry.coalesce = row.text(12)
+    entry.key = row.text(13)
+    entry.attempts = Int(row.integer(17))
+    entry.state = state
+    entry.reason = row.text(19)
+    entry.ended = row.optionalInteger(20)
+    entry.result = row.blob(21)
+    entry.message.compress = row.integer(22) != 0
+    return entry
+  }
+
+  private static func target(_ row: SQLiteDatabase.Statement) -> OutboxTarget? {
+    guard let namespace = row.text(5) else { return nil }
+    switch (row.text(3), row.text(4)) {
+    case (let name?, nil): return OutboxTarget(name: .upstream(name), namespace: namespace)
+    case (nil, let url?): return OutboxTarget(name: .url(url), namespace: namespace)
+    case (nil, nil), (_?, _?): return nil
+    }
+  }
+
+  /// Each part behind its length in four bytes, the lowest first.
+  private static func joined(_ parts: [[UInt8]]) -> [UInt8] {
+    parts.reduce(into: []) { bytes, part in
+      let count = UInt32(clamping: part.count)
+      for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+      bytes += part
+    }
+  }
+
+  /// Nil if the lengths do not fit.
+  private static func separated(_ bytes: [UInt8]) -> [[UInt8]]? {
+    var parts: [[UInt8]] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard rest.count >= 4 else { return nil }
+      let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+      rest = rest.dropFirst(4)
+      guard count <= rest.count else { return nil }
+      parts.append(Array(rest.prefix(count)))
+      rest = rest.dropFirst(count)
+    }
+    return parts
+  }
+}
+
+/// FNV-1a over the values of a row, eight bytes at a time. It finds accidents, not intent.
+private struct Checksum {
+  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  var value: Int64 { Int64(bitPattern: state) }
+
+  mutating func add(_ value: Int64?) {
+    mix(value == nil ? 0 : 1)
+    mix(UInt64(bitPattern: value ?? 0))
+  }
+
+  mutating func add(_ bytes: [UInt8]?) {
+    mix(bytes == nil ? 0 : 1)
+    guard let bytes else { return }
+    mix(UInt64(bytes.count))
+    bytes.withUnsafeBytes { buffer in
+      var place = 0
+      while place &+ 8 <= buffer.count {
+        mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        place &+= 8
+      }
+      var rest: UInt64 = 0
+      for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
+      mix(rest)
+    }
+  }
+
+  private mutating func mix(_ word: UInt64) {
+    state = (state ^ word) &* 0x0000_0100_0000_01b3
+    state ^= state >> 32
+  }
+}

@@ -1,0 +1,160 @@
+import GatewayCore
+import Glibc
+
+/// The thread that writes the outbox. Whatever waits when it comes round goes into one transaction, so that many sends
+/// share one sync of the disk; while the disk is busy the next ones gather.
+///
+/// `inbox`, `awaited` and `isClosing` are only touched under `lock`; `database`, `unsaved` and `hasTriedLast` only by the
+/// thread.
+final class OutboxWriter: @unchecked Sendable {
+  /// One change on its way to the disk.
+  struct Item: Sendable {
+    var change: OutboxChange
+    /// Somebody waits for it; the others may wait for company.
+    var isAwaited: Bool
+  }
+
+  /// What the thread tells the loop.
+  enum Letter: Sendable {
+    /// The oldest so many awaited changes are decided.
+    case decided(Int, OutboxProblem?)
+    /// Everything is written, as far as it could be, and the files are closed.
+    case closed
+  }
+
+  /// How long a change that nobody waits for may wait for company.
+  static let patience: Duration = .milliseconds(50)
+  /// The pause after changes that nobody waits for could not be written.
+  private static let retryPause: Duration = .seconds(1)
+  /// Most changes in one transaction, so that none waits for a very long one.
+  private static let batchLimit = 4_096
+
+  let mailbox: Mailbox<Letter>
+  private var database: OutboxDatabase?
+  private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var inbox: [Item] = []
+  /// How many in the inbox somebody waits for.
+  private var awaited = 0
+  private var isClosing = false
+  private var hasTriedLast = false
+  /// What nobody waits for and could not be written yet, by number.
+  private var unsaved: [UInt64: OutboxChange] = [:]
+
+  /// Starts the thread, which ends after `close()`.
+  init(_ database: OutboxDatabase) throws(SystemError) {
+    mailbox = try Mailbox()
+    self.database = database
+    pthread_mutex_init(lock, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(wake, &attributes)
+    var thread = pthread_t()
+    let me = Unmanaged.passRetained(self)
+    let result = pthread_create(
+      &thread, nil,
+      { me in
+        me.map { Unmanaged<OutboxWriter>.fromOpaque($0).takeRetainedValue().work() }
+        return nil
+      }, me.toOpaque())
+    guard result == 0 else {
+      me.release()
+      throw SystemError("start the thread of the outbox", code: result)
+    }
+    pthread_detach(thread)
+  }
+
+  deinit {
+    pthread_cond_destroy(wake)
+    pthread_mutex_destroy(lock)
+    lock.deallocate()
+    wake.deallocate()
+  }
+
+  /// Hands over changes, in order. Called by the loop.
+  func post(_ items: [Item]) {
+    pthread_mutex_lock(lock)
+    inbox += items
+    awaited += items.count { $0.isAwaited }
+    pthread_cond_signal(wake)
+    pthread_mutex_unlock(lock)
+  }
+
+  /// Lets the thread finish what it has, and end.
+  func close() {
+    pthread_mutex_lock(lock)
+    isClosing = true
+    pthread_cond_signal(wake)
+    pthread_mutex_unlock(lock)
+  }
+
+  // MARK: - On the thread
+
+  private func work() {
+    while let batch = nextBatch() { write(batch) }
+    database = nil
+    mailbox.post(.closed)
+  }
+
+  /// Waits for something to do; nil when there will be nothing more.
+  private func nextBatch() -> [Item]? {
+    pthread_mutex_lock(lock)
+    defer { pthread_mutex_unlock(lock) }
+    awaitWork()
+    guard isClosing else { return takeBatch() }
+    if inbox.isEmpty, unsaved.isEmpty || hasTriedLast { return nil }
+    // What could not be written before gets one more chance.
+    hasTriedLast = inbox.isEmpty
+    return takeBatch()
+  }
+
+  private func awaitWork() {
+    var due: timespec?
+    while !isClosing, awaited == 0 {
+      if inbox.isEmpty, unsaved.isEmpty {
+        pthread_cond_wait(wake, lock)
+        continue
+      }
+      var deadline = due ?? Self.monotonic(in: unsaved.isEmpty ? Self.patience : Self.retryPause)
+      due = deadline
+      if pthread_cond_timedwait(wake, lock, &deadline) == ETIMEDOUT { return }
+    }
+  }
+
+  private func takeBatch() -> [Item] {
+    let batch = Array(inbox.prefix(Self.batchLimit))
+    inbox.removeFirst(batch.count)
+    awaited -= batch.count { $0.isAwaited }
+    return batch
+  }
+
+  private func write(_ batch: [Item]) {
+    let awaited = batch.count { $0.isAwaited }
+    let late = unsaved.sorted { $0.key < $1.key }.map(\.value)
+    let problem = apply(late + batch.map(\.change))
+    if problem == nil {
+      unsaved.removeAll()
+    } else {
+      // What nobody waits for is owed all the same, and may fit where the whole batch does not.
+      let owed = batch.filter { !$0.isAwaited }.map(\.change)
+      for change in owed { unsaved[change.number] = change }
+      if awaited > 0, !unsaved.isEmpty, apply(late + owed) == nil { unsaved.removeAll() }
+    }
+    if awaited > 0 { mailbox.post(.decided(awaited, problem)) }
+  }
+
+  private func apply(_ changes: [OutboxChange]) -> OutboxProblem? {
+    guard let database else { return OutboxProblem(.failed, "the outbox is closed") }
+    do { try database.apply(changes) } catch { return OutboxProblem(error, database.path) }
+    return nil
+  }
+
+  private static func monotonic(in delay: Duration) -> timespec {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    let nanoseconds = Int64(now.tv_nsec) + delay.nanoseconds
+    return timespec(
+      tv_sec: now.tv_sec + Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+}

@@ -1,0 +1,158 @@
+import CSQLite
+import GatewayCore
+
+/// One SQLite database, for one thread at a time. Closed when the object goes.
+final class SQLiteDatabase {
+  /// A call to SQLite that failed.
+  struct Failure: Error, Equatable {
+    /// The extended result code, sqlite3.h.
+    var code: Int32
+    /// SQLite's own words; they never hold values.
+    var message: String
+
+    /// The file is no database, its pages contradict each other, or it has other tables than ours.
+    var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code & 0xff) }
+
+    /// The file is not ours.
+    static func damage(_ message: String) -> Failure { Failure(code: SQLITE_NOTADB, message: message) }
+
+    /// A later version wrote it.
+    static func future(_ version: Int64) -> Failure {
+      Failure(code: SQLITE_SCHEMA, message: "a later version of gatewayd wrote it (layout \(version)); use that one")
+    }
+  }
+
+  private let handle: OpaquePointer
+
+  /// Opens or makes a file that only its owner may read.
+  init(path: String) throws(Failure) {
+    var handle: OpaquePointer?
+    let result = sqlite3_open_v2(
+      path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard result == SQLITE_OK, let handle else {
+      let failure = handle.map { Self.failure(of: $0, result) } ?? Failure(code: result, message: "out of memory")
+      sqlite3_close_v2(handle)
+      throw failure
+    }
+    self.handle = handle
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Runs statements that answer nothing.
+  func run(_ text: String) throws(Failure) {
+    let result = sqlite3_exec(handle, text, nil, nil, nil)
+    guard result == SQLITE_OK else { throw Self.failure(of: handle, result) }
+  }
+
+  /// The one number that a statement answers.
+  func number(_ text: String) throws(Failure) -> Int64 {
+    let statement = try prepare(text)
+    return try statement.step() ? statement.integer(0) : 0
+  }
+
+  func prepare(_ text: String) throws(Failure) -> Statement {
+    var statement: OpaquePointer?
+    let result = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard result == SQLITE_OK, let statement else { throw Self.failure(of: handle, result) }
+    return Statement(database: self, statement)
+  }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Whether the write-ahead log stays as it is when the database is closed.
+  func keepLogOnClose(_ keep: Bool) { _ = gw_keep_log_on_close(handle, keep ? 1 : 0) }
+
+  private static func failure(of handle: OpaquePointer, _ result: Int32) -> Failure {
+    Failure(code: result, message: String(cString: sqlite3_errmsg(handle)))
+  }
+
+  /// One prepared statement. Places are counted from 1 when they are bound, and from 0 when they are read.
+  final class Statement {
+    private let database: SQLiteDatabase
+    private let statement: OpaquePointer
+
+    fileprivate init(database: SQLiteDatabase, _ statement: OpaquePointer) {
+      self.database = database
+      self.statement = statement
+    }
+
+    deinit { sqlite3_finalize(statement) }
+
+    func bind(_ place: Int32, _ value: Int64?) {
+      if let value { sqlite3_bind_int64(statement, place, value) } else { sqlite3_bind_null(statement, place) }
+    }
+
+    func bind(_ place: Int32, _ value: String?) {
+      guard var value else {
+        sqlite3_bind_null(statement, place)
+        return
+      }
+      value.withUTF8 { utf8 in
+        utf8.withMemoryRebound(to: CChar.self) {
+          _ = gw_bind_text(statement, place, $0.baseAddress ?? UnsafePointer(bitPattern: 1), Int32(clamping: $0.count))
+        }
+      }
+    }
+
+    func bind(_ place: Int32, _ value: [UInt8]?) {
+      guard let value else {
+        sqlite3_bind_null(statement, place)
+        return
+      }
+      value.withUnsafeBytes {
+        _ = gw_bind_blob(
+          statement, place, $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1), Int32(clamping: $0.count))
+      }
+    }
+
+    /// Goes on to the next row; false behind the last one, where the statement can be bound anew.
+    func step() throws(Failure) -> Bool {
+      let result = sqlite3_step(statement)
+      if result == SQLITE_ROW { return true }
+      guard result == SQLITE_DONE else {
+        let failure = SQLiteDatabase.failure(of: database.handle, result)
+        sqlite3_reset(statement)
+        throw failure
+      }
+      sqlite3_reset(statement)
+      return false
+    }
+
+    /// Begins from the start; call after reading fewer rows than there are.
+    func reset() { sqlite3_reset(statement) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+
+    func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    /// Nil for NULL; ill-formed UTF-8 is repaired.
+    func text(_ column: Int32) -> String? { blob(column).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Nil for NULL.
+    func blob(_ column: Int32) -> [UInt8]? {
+      guard !isNull(column) else { return nil }
+      guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
+      return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column))))
+    }
+  }
+}
+
+extension OutboxProblem {
+  /// What an administrator has to know about a failure of SQLite.
+  init(_ failure: SQLiteDatabase.Failure, _ path: String) {
+    let kind: Kind =
+      switch failure.code & 0xff {
+      case SQLITE_FULL: .full
+      case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN: .readOnly
+      case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+      case SQLITE_BUSY, SQLITE_LOCKED: .locked
+      case SQLITE_SCHEMA: .future
+      default: .failed
+      }
+    self.init(kind, "\(path): \(failure.message)")
+  }
+}

@@ -1,0 +1,71 @@
+import GatewayCore
+import Glibc
+
+/// The folder of what survives a restart. It is locked for as long as this object lives, so that two daemons never share
+/// it; the kernel drops the lock when the daemon ends in whatever way.
+final class StateFolder {
+  /// Which folder is meant.
+  struct Choice: Equatable {
+    var path: String
+    /// Somebody named it for this daemon: another daemon that has it is a mistake worth stopping for.
+    var isNamed: Bool
+
+    /// The first of: `$STATE_DIRECTORY` (its first path), `configured` (`state.path`), `gatewayd` in `$XDG_STATE_HOME`, and
+    /// the default, which for a user's own daemon is `~/.local/state/gatewayd`. A variable that is empty counts as unset.
+    static func resolve(configured: String?, user: Bool, environment: (String) -> String?) -> Choice {
+      func variable(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+      if let folders = variable("STATE_DIRECTORY") {
+        return Choice(path: String(folders.prefix { $0 != ":" }), isNamed: true)
+      }
+      if let configured { return Choice(path: configured, isNamed: true) }
+      if let home = variable("XDG_STATE_HOME") { return Choice(path: home + "/gatewayd", isNamed: user) }
+      if user, let home = variable("HOME") { return Choice(path: home + "/.local/state/gatewayd", isNamed: false) }
+      return Choice(path: "/var/lib/gatewayd", isNamed: false)
+    }
+  }
+
+  /// In the folder.
+  static let lockName = "lock"
+
+  let path: String
+  private let lock: Int32
+
+  /// Makes the folder for its owner alone if it is not there, and locks it.
+  init(_ path: String) throws(OutboxProblem) {
+    self.path = path
+    try Self.make(path)
+    let file = path + "/" + Self.lockName
+    let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.problem("open \(file)") }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let isTaken = errno == EWOULDBLOCK
+      let problem = Self.problem("lock \(file)")
+      close(descriptor)
+      throw isTaken
+        ? OutboxProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or name another folder")
+        : problem
+    }
+    lock = descriptor
+  }
+
+  deinit { close(lock) }
+
+  private static func make(_ path: String) throws(OutboxProblem) {
+    var place = ""
+    for part in path.split(separator: "/") {
+      place += "/" + part
+      guard mkdir(place, 0o700) != 0, errno != EEXIST, access(place, F_OK) != 0 else { continue }
+      throw problem("make the state folder \(place)")
+    }
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { throw problem("use the state folder \(path)") }
+    guard facts.st_mode & S_IFMT == S_IFDIR else {
+      throw OutboxProblem(.folder, "cannot use \(path) as the state folder: it is no folder")
+    }
+  }
+
+  private static func problem(_ operation: String) -> OutboxProblem {
+    let error = SystemError(operation)
+    return OutboxProblem([EROFS, EACCES, EPERM].contains(error.code) ? .readOnly : .folder, error.description)
+  }
+}

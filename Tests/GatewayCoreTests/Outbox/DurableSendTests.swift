@@ -1,0 +1,250 @@
+import Testing
+
+@testable import GatewayCore
+
+/// Sends with `delivery: durable`, on a disk that the test plays.
+@Suite struct DurableSendTests {
+  private let store = FakeOutboxStore()
+  private let harness: GatewayHarness
+  private let client: HarnessClient
+
+  init() { self.init { _ in } }
+
+  private init(_ configure: (inout Configuration) -> Void) {
+    harness = GatewayHarness(configure, outbox: .open(store, []))
+    client = harness.client()
+  }
+
+  private var written: [String] { harness.upstream.channels.last?.written ?? [] }
+
+  @discardableResult
+  private func send(_ event: String, _ more: String = "", id: Int = 1, durable: Bool = true) -> [String] {
+    let delivery = durable ? #","delivery":"durable""# : ""
+    return client.call("send", #"{"upstream":"chat","event":"\#(event)"\#(delivery)\#(more)}"#, id: id)
+  }
+
+  private static func error(_ lines: [String]) -> String? {
+    HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue
+  }
+
+  private func states() -> [String] {
+    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
+    return (result?["entries"]?.elements ?? []).map {
+      "\($0["event"]?.stringValue ?? "") \($0["state"]?.stringValue ?? "")"
+    }
+  }
+
+  /// A send without disk, so that the connection is up.
+  private func connect() {
+    send("hi", durable: false)
+    harness.upstream.channel.accept()
+    client.read()
+  }
+
+  @Test func answerComesWithTheCommitAndNotBefore() {
+    #expect(send("a").isEmpty)
+    store.settle()
+    let answer = HarnessClient.values(client.read()).first?["result"]
+    #expect(answer?["state"]?.stringValue == "durable")
+    #expect(answer?["id"]?.stringValue == store.stored.first?.id)
+  }
+
+  @Test func nothingFlowsPastWhatIsNotOnDisk() {
+    connect()
+    send("a", id: 1)
+    send("b", id: 2, durable: false)
+    send("c", id: 3)
+    #expect(written == ["hi []"])
+    store.settle(1)
+    #expect(written == ["hi []", "a []", "b []"])
+    store.settle()
+    #expect(written == ["hi []", "a []", "b []", "c []"])
+  }
+
+  @Test func refusedByTheDiskItLeavesItsPlaceAndTheRestFlows() {
+    connect()
+    send("a", id: 1)
+    send("b", id: 2, durable: false)
+    store.problem = OutboxProblem(.full, "the disk is full")
+    store.settle()
+    let lines = HarnessClient.values(client.read())
+    #expect(lines.compactMap { $0["error"]?["data"]?["reason"]?.stringValue } == ["full"])
+    #expect(written == ["hi []", "b []"])
+    #expect(harness.gateway.outbox.condition == .failing(OutboxProblem(.full, "the disk is full")))
+    #expect(harness.facts.contains(.outbox(OutboxProblem(.full, "the disk is full"))))
+    store.problem = nil
+    send("c", id: 3)
+    store.settle()
+    #expect(harness.gateway.outbox.condition == .working)
+    #expect(written == ["hi []", "b []", "c []"])
+  }
+
+  @Test func diskThatDoesNotAnswerEndsTheCall() {
+    connect()
+    send("a", id: 1)
+    harness.pass(.seconds(11))
+    #expect(Self.error(client.read()) == "InternalError")
+    store.settle()
+    #expect(written == ["hi []"])
+    #expect(store.stored.isEmpty)
+  }
+
+  @Test func clientThatLeavesBeforeTheAnswerTakesItBack() {
+    connect()
+    send("a")
+    client.disconnect()
+    store.settle()
+    #expect(written == ["hi []"])
+    #expect(store.stored.isEmpty)
+  }
+
+  @Test func sentWhenTheKernelHasIt() {
+    connect()
+    harness.upstream.channel.unsentBytes = 10
+    send("a")
+    store.settle()
+    harness.pass(.seconds(1))
+    #expect(states() == ["a queued"])
+    harness.upstream.channel.unsentBytes = 0
+    harness.pass(.seconds(1))
+    #expect(states() == ["a sent"])
+    #expect(store.stored.first?.message.body == [])
+  }
+
+  @Test func brokenLinkBeforeThatSendsItAgainInItsPlace() {
+    connect()
+    harness.upstream.channel.unsentBytes = 10
+    send("a", id: 1)
+    send("b", id: 2)
+    store.settle()
+    harness.upstream.channel.fail(.closed)
+    harness.pass(.seconds(5))
+    harness.upstream.channel.accept()
+    #expect(written == ["a []", "b []"])
+    harness.pass(.seconds(1))
+    #expect(states() == ["a sent", "b sent"])
+  }
+
+  @Test func retriesGoOnOverLinksUntilTheAcknowledgement() {
+    connect()
+    send("a", #","retries":5"#)
+    store.settle()
+    #expect(written == ["hi []", "a []#0"])
+    harness.upstream.channel.fail(.closed)
+    #expect(store.stored.first?.attempts == 1)
+    harness.pass(.seconds(5))
+    harness.upstream.channel.accept()
+    harness.upstream.channel.acknowledge(1, "7")
+    #expect(states() == ["a acked"])
+    #expect(store.stored.first?.result == Array("7".utf8))
+  }
+
+  @Test func exhaustedRetriesAreLost() {
+    connect()
+    send("a", #","retries":0"#)
+    store.settle()
+    harness.upstream.channel.fail(.closed)
+    #expect(states() == ["a lost"])
+  }
+
+  @Test func timeToLiveIsCutToTheAge() {
+    send("a", #","ttl":315360000000"#)
+    store.settle()
+    #expect(store.stored.first?.expires == harness.time.wallMilliseconds + 168 * 3_600_000)
+    harness.pass(.seconds(169 * 3_600))
+    #expect(states() == [])
+    #expect(store.stored.isEmpty)
+  }
+
+  @Test func newerOneReplacesOnlyWhenItIsSafe() {
+    send("a", #","coalesce":"k""#, id: 1)
+    store.settle()
+    client.read()
+    send("b", #","coalesce":"k""#, id: 2)
+    store.problem = OutboxProblem(.full, "full")
+    store.settle()
+    client.read()
+    #expect(states() == ["a queued"])
+    store.problem = nil
+    send("c", #","coalesce":"k""#, id: 3)
+    store.settle()
+    client.read()
+    #expect(states() == ["a dropped", "c queued"])
+  }
+
+  @Test func acceptedSendsMoveToTheDiskAtTheStop() {
+    send("a", durable: false)
+    send("b")
+    store.settle()
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    #expect(store.isClosed)
+    #expect(store.stored.map(\.message.event) == ["a", "b"])
+  }
+
+  @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {
+    let rejecting = DurableSendTests { $0.outbox.entries = 1 }
+    rejecting.send("a", id: 1)
+    rejecting.store.settle()
+    rejecting.client.read()
+    #expect(Self.error(rejecting.send("b", id: 2)) == "QueueFull")
+    let dropping = DurableSendTests {
+      $0.outbox.entries = 1
+      $0.outbox.whenFull = .dropOldest
+    }
+    dropping.send("a", id: 1)
+    dropping.send("b", id: 2)
+    dropping.store.settle()
+    dropping.client.read()
+    #expect(dropping.states() == ["a dropped", "b queued"])
+  }
+}
+
+/// What an earlier life of the daemon left.
+@Suite struct OutboxRestartTests {
+  private static func entry(_ number: UInt64, _ upstream: String = "chat") -> OutboxEntry {
+    OutboxEntry(
+      number: number, id: "old-\(number)", owner: 1_000, target: OutboxTarget(name: .upstream(upstream), namespace: "/"),
+      message: PreparedMessage(event: "e\(number)", body: Array("[]".utf8)), delivery: .durable, fingerprint: 0,
+      created: 1_795_000_000_000, expires: 1_795_000_060_000)
+  }
+
+  @Test func queueIsResumedInOrderBehindWhichNewSendsStand() {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(3), Self.entry(9), Self.entry(5)]))
+    let client = harness.client()
+    client.call("send", #"{"upstream":"chat","event":"new"}"#)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e3 []", "e5 []", "e9 []", "new []"])
+  }
+
+  @Test func entryOfAnUnknownUpstreamWaitsAndExpires() {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
+    #expect(harness.upstream.channels.isEmpty)
+    harness.pass(.seconds(61))
+    #expect(store.stored.map(\.state) == [.expired])
+  }
+
+  @Test func entryOfAnUnknownUpstreamLeavesWhenItComesBack() throws {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
+    var configuration = harness.gateway.configuration
+    configuration.upstreams["gone"] = configuration.upstreams["chat"]
+    harness.loader.next = .success(configuration)
+    _ = harness.gateway.reload()
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e1 []"])
+  }
+
+  @Test func whatExpiredMeanwhileIsNeverWritten() {
+    let store = FakeOutboxStore()
+    var old = Self.entry(1)
+    old.expires = 1_794_999_999_999
+    let harness = GatewayHarness(outbox: .open(store, [old, Self.entry(2)]))
+    harness.pass(.milliseconds(1))
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e2 []"])
+    #expect(store.stored.first?.state == .expired)
+  }
+}

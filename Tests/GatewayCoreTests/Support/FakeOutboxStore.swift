@@ -1,0 +1,41 @@
+@testable import GatewayCore
+
+/// A disk that the test plays: changes wait until it lets them through, or fails them.
+final class FakeOutboxStore: OutboxStore {
+  private(set) var entries: [UInt64: OutboxEntry] = [:]
+  private var waiting: [(change: OutboxChange, done: (OutboxProblem?) -> Void)] = []
+  private(set) var isClosed = false
+  /// Answers at the next `settle`; nil writes.
+  var problem: OutboxProblem?
+
+  var stored: [OutboxEntry] { entries.values.sorted { $0.number < $1.number } }
+  var waitingCount: Int { waiting.count }
+
+  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) { waiting.append((change, done)) }
+
+  func note(_ change: OutboxChange) { if problem == nil { apply(change) } }
+
+  func close(_ done: @escaping () -> Void) {
+    isClosed = true
+    settle()
+    done()
+  }
+
+  /// The disk decides the oldest so many changes; unless told all, with those that follow from them.
+  func settle(_ count: Int = .max) {
+    var left = count
+    while left > 0, !waiting.isEmpty {
+      left -= 1
+      let (change, done) = waiting.removeFirst()
+      if problem == nil { apply(change) }
+      done(problem)
+    }
+  }
+
+  private func apply(_ change: OutboxChange) {
+    switch change {
+    case .add(let entry), .update(let entry): entries[entry.number] = entry
+    case .remove(let number): entries[number] = nil
+    }
+  }
+}

@@ -1,0 +1,352 @@
+"""Durable sends outlive the daemon; every one has exactly one outcome."""
+
+import asyncio
+import json
+
+import pytest
+
+from local_client import CallError
+from patience import within
+from users import ALICE, client_as
+
+DOWN = "http://127.0.0.1:9"
+"""Nobody listens on the discard port."""
+
+
+async def durable(client, event="e", **params):
+    return await client.call("send", event=event, delivery="durable", **params)
+
+
+async def entries(client, **params):
+    return (await client.call("outbox.list", **params))["entries"]
+
+
+async def settled(client, count, state):
+    """Waits until so many entries are in a state."""
+    async def ask():
+        while len(found := await entries(client, states=[state])) < count:
+            await asyncio.sleep(0.01)
+        return found
+
+    return await within(ask(), f"{count} entries to be {state}")
+
+
+async def test_a_durable_send_outlives_a_kill(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    client = await daemon.client()
+    for number in range(5):
+        assert (await durable(client, url=peer.url, args=[number]))["state"] == "durable"
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    found = await entries(client)
+    assert [(entry["event"], entry["state"]) for entry in found] == [("e", "queued")] * 5
+    await peer.start()
+    link = await peer.session()
+    await link.expect(*[f'42["e",{number}]' for number in range(5)])
+    await settled(client, 5, "sent")
+
+
+async def test_binary_and_order_survive_too(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.client()
+    await chat.stop()
+    await durable(client, url=chat.url, event="a", args=[{"$bin": "AAEC"}, 1.50])
+    await durable(client, url=chat.url, event="b", args=[])
+    await daemon.crash()
+    await chat.start()
+    await daemon.start()
+    received = await chat.received(2)
+    assert [one["event"] for one in received] == ["a", "b"]
+    assert received[0]["args"] == [{"$bin": "AAEC"}, 1.5]
+
+
+async def test_acknowledged_with_retries_over_a_kill(daemons, server):
+    daemon = await daemons()
+    client = await daemon.client()
+    await server.stop()
+    sent = await durable(client, url=server.url, event="echo", args=["x"], retries=5)
+    await daemon.crash()
+    await daemon.start()
+    await server.start()
+    client = await daemon.client()
+    (entry,) = await settled(client, 1, "acked")
+    assert (entry["id"], entry["args"], entry["attempts"]) == (sent["id"], ["x"], 1)
+
+
+async def test_a_key_is_remembered_over_a_kill(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    client = await daemon.client()
+    first = await durable(client, url=peer.url, args=[1], key="k")
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    again = await durable(client, url=peer.url, args=[1], key="k")
+    assert again == {"id": first["id"], "state": "durable", "duplicate": True}
+    with pytest.raises(CallError, match="Conflict"):
+        await durable(client, url=peer.url, args=[2], key="k")
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["e",1]')
+    await settled(client, 1, "sent")
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    again = await durable(client, url=peer.url, args=[1], key="k")
+    assert (again["id"], again["duplicate"]) == (first["id"], True)
+
+
+async def test_an_accepted_send_moves_to_the_outbox_at_an_orderly_stop(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    client = await daemon.client()
+    await durable(client, url=peer.url, event="one")
+    await client.call("send", url=peer.url, event="two")
+    await durable(client, url=peer.url, event="three")
+    await daemon.stop()
+    await peer.start()
+    await daemon.start()
+    link = await peer.session()
+    await link.expect('42["one"]', '42["two"]', '42["three"]')
+
+
+async def test_an_expired_send_is_never_sent(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    client = await daemon.client()
+    await durable(client, url=peer.url, event="short", ttl=100)
+    await durable(client, url=peer.url, event="long")
+    await daemon.crash()
+    await asyncio.sleep(0.15)
+    await peer.start()
+    await daemon.start()
+    link = await peer.session()
+    await link.expect('42["long"]')
+    (entry,) = await settled(await daemon.client(), 1, "expired")
+    assert entry["event"] == "short"
+
+
+async def test_cancel_purge_and_retry(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    client = await daemon.client()
+    ids = [(await durable(client, url=peer.url, event=name))["id"] for name in "abcd"]
+    assert await client.call("outbox.cancel", ids=ids[:2]) == {"count": 2}
+    assert [entry["event"] for entry in await entries(client, states=["cancelled"])] == ["a", "b"]
+    assert await client.call("outbox.retry", ids=ids[:1]) == {"count": 1}
+    assert await client.call("outbox.purge", ids=[ids[2]]) == {"count": 1}
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    found = await entries(client)
+    assert [(entry["event"], entry["state"]) for entry in found] == [
+        ("b", "cancelled"), ("d", "queued"), ("a", "queued")]
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["d"]', '42["a"]')
+    for method in ("outbox.cancel", "outbox.retry"):
+        with pytest.raises(CallError, match="InvalidParams"):
+            await client.call(method)
+
+
+async def test_an_upstream_that_left_the_configuration_keeps_its_sends(daemons, peer):
+    await peer.refuse()
+    with_chat = {"upstream": {"chat": {"url": peer.url}}}
+    daemon = await daemons(with_chat)
+    client = await daemon.client()
+    await durable(client, upstream="chat")
+    await daemon.crash()
+    daemon.configure({})
+    await daemon.start()
+    client = await daemon.client()
+    (entry,) = await entries(client)
+    assert (entry["upstream"], entry["state"], entry["reason"]) == ("chat", "queued", "not_configured")
+    await peer.start()
+    daemon.configure(with_chat)
+    await client.call("reload")
+    link = await peer.session()
+    await link.expect('42["e"]')
+
+
+@pytest.mark.root
+async def test_nobody_sees_what_others_left(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"socket": {"mode": "0666"}})
+    client = await daemon.client()
+    sent = await durable(client, url=peer.url)
+    other = await client_as(daemon, ALICE)
+    assert await entries(other) == []
+    assert await other.call("outbox.cancel", ids=[sent["id"]]) == {"count": 0}
+    await durable(other, url=peer.url)
+    assert len(await entries(client)) == 2
+
+
+async def test_limits_reject_with_what_to_do(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"outbox": {"entries": 3}})
+    client = await daemon.client()
+    for _ in range(3):
+        await durable(client, url=peer.url)
+    with pytest.raises(CallError, match="QueueFull") as failure:
+        await durable(client, url=peer.url)
+    assert (failure.value.data["limit"], failure.value.data["unit"]) == (3, "sends")
+    await durable(client, url=DOWN)
+
+
+async def test_drop_oldest_has_an_outcome_for_each(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"outbox": {"entries": 3, "when_full": "drop_oldest"}})
+    client = await daemon.client()
+    for number in range(5):
+        await durable(client, url=peer.url, event=f"e{number}")
+    dropped = await entries(client, states=["dropped"])
+    assert [(entry["event"], entry["reason"]) for entry in dropped] == [("e0", "outbox_full"), ("e1", "outbox_full")]
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["e2"]', '42["e3"]', '42["e4"]')
+
+
+@pytest.mark.parametrize("params, word", [
+    ({"volatile": True}, "volatile"), ({"no_queue": True}, "no_queue"), ({"auth": {"token": "t"}}, "auth"),
+])
+async def test_what_contradicts_durable_is_refused(daemons, params, word):
+    client = await (await daemons()).client()
+    with pytest.raises(CallError, match="InvalidParams") as failure:
+        await durable(client, url=DOWN, **params)
+    assert word in failure.value.message
+
+
+async def test_two_daemons_never_share_a_state_folder(daemons, folder):
+    state = folder / "shared"
+    await daemons(environment={"STATE_DIRECTORY": state})
+    second = await daemons(start=False, environment={"STATE_DIRECTORY": state})
+    await second.launch()
+    assert await within(second.process.wait(), "the second daemon to end") == 69
+    assert "another gatewayd uses the state folder" in second.text()
+    assert state.stat().st_mode & 0o777 == 0o700
+
+
+async def test_without_a_state_folder_everything_else_works(daemons, peer, folder):
+    (folder / "file").write_text("")
+    daemon = await daemons(environment={"STATE_DIRECTORY": folder / "file"})
+    client = await daemon.client()
+    with pytest.raises(CallError, match="InternalError") as failure:
+        await durable(client, url=peer.url)
+    assert failure.value.data["reason"] == "folder"
+    assert "durable" not in (await client.call("hello"))["features"]
+    assert (await daemon.status())["daemon"]["outbox"]["state"] == "unavailable"
+    await client.call("send", url=peer.url, event="live")
+    link = await peer.session()
+    await link.expect('42["live"]')
+    assert "no outbox: durable sends fail" in daemon.text()
+
+
+async def test_a_full_disk_fails_the_call_and_nothing_else(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons(wrapper=["prlimit", "--fsize=200000"])
+    client = await daemon.client()
+    assert "durable" in (await client.call("hello"))["features"]
+    kept = 0
+    with pytest.raises(CallError, match="InternalError"):
+        for kept in range(1_000):
+            await durable(client, url=peer.url, event=f"e{kept}", args=["x" * 2_000])
+    assert kept > 5
+    assert (await daemon.status())["daemon"]["outbox"]["state"] == "failing"
+    await client.call("send", url=peer.url, event="live")
+    await peer.start()
+    link = await peer.session()
+    for number in range(kept):
+        await link.expect(f'42["e{number}","{"x" * 2_000}"]')
+    await link.expect('42["live"]')
+
+
+async def test_a_damaged_file_is_set_aside(daemons, peer):
+    daemon = await daemons(start=False)
+    state = daemon.folder / "state"
+    state.mkdir(mode=0o700)
+    (state / "outbox.sqlite").write_bytes(b"garbage" * 1_000)
+    await daemon.start()
+    assert len(list(state.glob("outbox.sqlite.damaged-*"))) == 1
+    assert "set a damaged outbox aside" in daemon.text()
+    assert (await durable(await daemon.client(), url=DOWN))["state"] == "durable"
+
+
+async def test_features_and_status(daemons):
+    daemon = await daemons()
+    client = await daemon.client()
+    assert "durable" in (await client.call("hello"))["features"]
+    await durable(client, url=DOWN)
+    outbox = (await daemon.status())["daemon"]["outbox"]
+    assert (outbox["state"], outbox["reason"], outbox["queued"]["count"]) == ("working", None, 1)
+
+
+async def test_drain_takes_nothing_new_and_counts_what_is_left(daemons, ctl):
+    daemon = await daemons()
+    client = await daemon.client()
+    await durable(client, url=DOWN)
+    assert await client.call("drain", timeout=100) == {"left": 1}
+    with pytest.raises(CallError, match="Draining"):
+        await durable(client, url=DOWN)
+    assert (await daemon.status())["daemon"]["state"] == "draining"
+    outcome = await ctl(daemon, "--json", "drain", "--timeout", "100ms")
+    assert (outcome.code, json.loads(outcome.out)) == (0, {"left": 1})
+
+
+async def test_gatewayctl_shows_and_steers(daemons, ctl, peer):
+    await peer.refuse()
+    daemon = await daemons()
+    outcome = await ctl(daemon, "send", "--delivery", "durable", peer.url, "e", "1")
+    sent = json.loads(outcome.out)
+    assert sent["state"] == "durable"
+    outcome = await ctl(daemon, "outbox", "list")
+    assert (outcome.code, json.loads(outcome.out)["id"]) == (0, sent["id"])
+    assert (await ctl(daemon, "outbox", "cancel")).code == 64
+    outcome = await ctl(daemon, "outbox", "cancel", sent["id"])
+    assert (outcome.code, json.loads(outcome.out)) == (0, {"count": 1})
+    outcome = await ctl(daemon, "outbox", "purge")
+    assert json.loads(outcome.out) == {"count": 1}
+    assert (await ctl(daemon, "outbox", "list")).out == ""
+
+
+async def test_the_key_is_put_where_the_configuration_says(daemons, peer):
+    client = await (await daemons({"defaults": {"key_member": "once"}})).client()
+    for args in ([1, {"a": 1.50}], [{}], [2], [], [{"once": "mine"}]):
+        await durable(client, url=peer.url, args=args, key=f"k{len(args)}{args}")
+    link = await peer.session()
+    await link.expect(
+        '42["e",1, {"once":"k2[1, {\'a\': 1.5}]","a": 1.5}]', '42["e",{"once":"k1[{}]"}]',
+        '42["e",2,{"once":"k1[2]"}]', '42["e",{"once":"k0[]"}]',
+        '42["e",{"once": "mine"},{"once":"k1[{\'once\': \'mine\'}]"}]')
+
+
+async def test_what_only_reached_our_own_buffer_is_not_sent(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.client()
+    await client.call("request", url=chat.url, event="echo")
+    chat.pause()
+    for number in range(100):
+        await durable(client, url=chat.url, event="big", args=[number, "x" * 200_000], compress=False)
+    # The kernel's buffers are full by now, and nobody empties them.
+    await asyncio.sleep(0.1)
+    queued = [entry["id"] for entry in await entries(client, states=["queued"])]
+    assert queued, "the kernel took 20 MB that nobody reads"
+    await chat.restart()
+    await settled(client, 100, "sent")
+    received = await chat.received(len(queued), "big")
+    numbers = [one["args"][0] for one in received]
+    assert numbers == sorted(numbers) and numbers[-1] == 99
+
+
+async def test_a_flood_has_a_pace_after_a_reconnect(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"defaults": {"flush": 100}})
+    client = await daemon.client()
+    for number in range(30):
+        await client.call("send", url=peer.url, event="e", args=[number])
+    await peer.start()
+    link = await peer.session()
+    started = asyncio.get_running_loop().time()
+    await link.expect(*[f'42["e",{number}]' for number in range(30)])
+    assert asyncio.get_running_loop().time() - started > 0.2

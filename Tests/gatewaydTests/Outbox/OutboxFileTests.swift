@@ -1,0 +1,123 @@
+import GatewayCore
+import Glibc
+import Testing
+
+@testable import gatewayd
+
+@Suite struct OutboxFileTests {
+  private let folder: TemporaryDirectory
+  private var file: String { folder / OutboxFile.name }
+
+  init() throws { folder = try TemporaryDirectory() }
+
+  private func open() throws(OutboxProblem) -> OutboxFile.Contents {
+    try OutboxFile(in: folder.path, now: 77).open()
+  }
+
+  @Test func everythingOfAnEntrySurvives() throws {
+    let entries = [OutboxSamples.full(1), OutboxSamples.plain(2), OutboxSamples.full(9)]
+    try open().database.apply(entries.map { .add($0) })
+    let contents = try open()
+    #expect(contents.entries == entries)
+    #expect(contents.repair == nil)
+  }
+
+  @Test func finishedEntryKeepsItsEndAndForgetsItsMessage() throws {
+    var entry = OutboxSamples.full(1)
+    try open().database.apply([.add(entry)])
+    entry.state = .acked
+    entry.ended = 5
+    entry.result = Array("1,2".utf8)
+    entry.message = PreparedMessage(event: entry.message.event, body: [])
+    try open().database.apply([.update(entry)])
+    #expect(try open().entries == [entry])
+  }
+
+  @Test func removedEntryIsGone() throws {
+    try open().database.apply([.add(OutboxSamples.plain(1)), .add(OutboxSamples.plain(2)), .remove(1)])
+    #expect(try open().entries.map(\.number) == [2])
+  }
+
+  @Test func filesAreForTheirOwnerAlone() throws {
+    umask(0o077)
+    let contents = try open()
+    try contents.database.apply([.add(OutboxSamples.plain(1))])
+    for name in folder.names {
+      var facts = stat()
+      #expect(stat(folder / name, &facts) == 0)
+      #expect(facts.st_mode & 0o077 == 0, "\(name)")
+    }
+  }
+
+  @Test(arguments: ["not a database at all", String(repeating: "SQLite format 3\u{0}", count: 300)])
+  func garbageIsSetAside(_ garbage: String) throws {
+    OutboxSamples.write(Array(garbage.utf8), to: file)
+    let contents = try open()
+    #expect(contents.entries == [])
+    #expect(contents.repair?.path == file + ".damaged-77")
+    #expect(OutboxSamples.read(file + ".damaged-77") == Array(garbage.utf8))
+    try contents.database.apply([.add(OutboxSamples.plain(1))])
+  }
+
+  @Test func anotherProgramsDatabaseIsSetAside() throws {
+    do {
+      let other = try SQLiteDatabase(path: file)
+      try other.run("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('precious')")
+    }
+    let before = OutboxSamples.read(file)
+    #expect(try open().repair?.damage == "it is another program's database")
+    #expect(OutboxSamples.read(file + ".damaged-77") == before)
+  }
+
+  @Test func laterVersionIsRefusedAndLeftAlone() throws {
+    try open().database.apply([.add(OutboxSamples.plain(1))])
+    do {
+      let later = try SQLiteDatabase(path: file)
+      try later.run("PRAGMA user_version=2; ALTER TABLE outbox ADD COLUMN surprise")
+    }
+    let before = OutboxSamples.read(file)
+    #expect {
+      _ = try open()
+    } throws: {
+      ($0 as? OutboxProblem)?.kind == .future
+    }
+    #expect(OutboxSamples.read(file) == before)
+    #expect(OutboxSamples.read(file + "-wal") == [])
+    #expect(folder.names.allSatisfy { [OutboxFile.name, OutboxFile.name + "-wal"].contains($0) })
+  }
+
+  @Test func rowThatIsNotWhatWasWrittenIsLeftOut() throws {
+    try open().database.apply((1...3).map { .add(OutboxSamples.plain($0)) })
+    do {
+      let database = try SQLiteDatabase(path: file)
+      try database.run("UPDATE outbox SET body = zeroblob(200) WHERE number = 2")
+    }
+    do {
+      let contents = try open()
+      #expect(contents.entries.map(\.number) == [1, 3])
+      #expect(contents.repair == .init(path: file + ".damaged-77", damage: "a row is not what was written", saved: 2))
+    }
+    #expect(try open().entries.map(\.number) == [1, 3])
+  }
+
+  @Test func crashBetweenSettingAsideAndReplacingIsFinishedAtTheNextStart() throws {
+    try open().database.apply([.add(OutboxSamples.plain(4))])
+    rename(file, file + ".new")
+    OutboxSamples.write([1, 2, 3], to: file + "-wal")
+    #expect(try open().entries.map(\.number) == [4])
+    #expect(OutboxSamples.read(file + ".damaged-77-wal") == [1, 2, 3])
+  }
+
+  @Test func brokenPageInTheMiddleCostsOnlyWhatWasOnIt() throws {
+    try open().database.apply((1...200).map { .add(OutboxSamples.plain($0)) })
+    var bytes = OutboxSamples.read(file)
+    let page = bytes.count / 4_096 / 2
+    for place in page * 4_096..<page * 4_096 + 100 { bytes[place] = 0xff }
+    OutboxSamples.write(bytes, to: file)
+    let saved = try open().entries
+    #expect(saved.count > 170 && saved.count < 200)
+    #expect(saved.first?.number == 1 && saved.last?.number == 200)
+    #expect(saved.map(\.number) == saved.map(\.number).sorted())
+    #expect(saved.allSatisfy { $0 == OutboxSamples.plain($0.number) })
+  }
+}
