@@ -17,7 +17,8 @@ public struct Configuration: Equatable, Sendable {
   public init() {}
 
   /// What an upstream used by URL gets of `[defaults]`: everything but what is meant for known servers only. Whoever may
-  /// use a URL chooses the server, and must not be able to collect headers, query values or a client certificate.
+  /// use a URL chooses the server, and must not be able to collect headers, query values or a client certificate; pins are of
+  /// known servers' keys.
   public var adhocSettings: UpstreamSettings {
     var settings = defaults
     settings.headers = []

@@ -3,6 +3,16 @@ extension Connection {
   /// Looks for the way to the server; asked when something may have changed, not for every command.
   func lookAtNetwork() { reach.look(at: context.network, hosts: connector.hosts) }
 
+  /// Whether the connection is down for a reason that no change of the network lifts: a refusal has its own schedule, and
+  /// what stays down until an administrator says otherwise must not forget why.
+  var outlastsNetwork: Bool {
+    guard let lastFailure else { return false }
+    let settings = specification.settings
+    if lastFailure.isRefusal { return true }
+    if lastFailure.reason == .kicked, !settings.reconnectAfterKick { return true }
+    return lastFailure.reason.isFailure && !settings.reconnect.enabled
+  }
+
   /// Links, addresses or routes changed.
   func networkChanged(_ change: NetworkChange) {
     let before = reach

@@ -365,9 +365,10 @@ public final class Connection {
     transition(.opened)
   }
 
-  /// The way to the server is gone: what is waited for from now on is the network.
+  /// The way to the server is gone: what is waited for from now on is the network, unless the network was not it.
   func noteOffline() {
-    if state == .disconnected, isOccupied, hold == nil { lastFailure = UpstreamFailure(onPurpose: .offline) }
+    guard state == .disconnected, isOccupied, hold == nil, !outlastsNetwork else { return }
+    lastFailure = UpstreamFailure(onPurpose: .offline)
   }
 
   func lost(_ failure: UpstreamFailure) {

@@ -66,17 +66,24 @@ struct MsgpackText: ~Copyable {
     output.append(UInt8(ascii: "]"))
   }
 
+  /// The one key of a map gets a `$` more where it has a meaning in the local form. A map of nothing but such a key,
+  /// repeated, would be mistaken by whoever keeps one of equal keys, and cannot be shown; looking ahead for it would
+  /// cost a walk over everything in it at each level.
   private mutating func append(
     members count: Int, _ bytes: RawSpan, _ at: inout Int, depth: Int
   ) throws(MsgpackProblem) {
-    let isMarked = count > 0 ? try Self.looksLocal(bytes, at, count) : false
+    var repeated: Int?
     output.append(UInt8(ascii: "{"))
     for index in 0..<count {
       if index > 0 { output.append(UInt8(ascii: ",")) }
-      try append(key: try MsgpackScanner.next(bytes, &at), bytes, isMarked: isMarked)
+      let key = try MsgpackScanner.next(bytes, &at)
+      let mark = Self.mark(key, bytes)
+      repeated = index == 0 || repeated == mark ? mark : nil
+      try append(key: key, bytes, isMarked: count == 1 && mark != nil)
       output.append(UInt8(ascii: ":"))
       try append(bytes, &at, depth: depth)
     }
+    guard count < 2 || repeated == nil else { throw .undecodable }
     output.append(UInt8(ascii: "}"))
   }
 
@@ -98,19 +105,10 @@ struct MsgpackText: ~Copyable {
     }
   }
 
-  /// Whether the one key of a map, which may be repeated, would have a meaning in the local form.
-  private static func looksLocal(_ bytes: RawSpan, _ start: Int, _ count: Int) throws(MsgpackProblem) -> Bool {
-    var at = start
-    guard case .string(let first) = try MsgpackScanner.next(bytes, &at), isMark(bytes.extracting(first)) else {
-      return false
-    }
-    for _ in 1..<count {
-      try MsgpackScanner.skip(bytes, &at)
-      guard case .string(let key) = try MsgpackScanner.next(bytes, &at), key.count == first.count,
-        isMark(bytes.extracting(key))
-      else { return false }
-    }
-    return true
+  /// The length of a key that has a meaning in the local form; nil for all others.
+  private static func mark(_ key: MsgpackScanner.Item, _ bytes: RawSpan) -> Int? {
+    guard case .string(let range) = key, isMark(bytes.extracting(range)) else { return nil }
+    return range.count
   }
 
   /// `^\$+bin$`.

@@ -70,9 +70,12 @@ enum PollingRefusal {
     return "the server redirects to \(target) (HTTP \(response.status)), which is not followed"
   }
 
-  /// No payload begins like markup.
+  /// No payload begins like markup. Only white space and a byte order mark are passed over: octets hold anything.
   private static func isPage(_ response: HTTPResponse) -> Bool {
-    response.body.first { $0 > 32 && $0 < 0x80 } == UInt8(ascii: "<")
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    let text = response.body.starts(with: mark) ? response.body.dropFirst(mark.count) : response.body[...]
+    let spaces: [UInt8] = [0x09, 0x0a, 0x0d, 0x20]
+    return text.first { !spaces.contains($0) } == UInt8(ascii: "<")
   }
 
   private static func failure(_ failure: UpstreamFailure, _ response: HTTPResponse) -> TransportFailure {

@@ -17,8 +17,11 @@ final class LinkRequests {
   func request(_ transport: TransportName, _ revision: EngineIORevision, sid: String? = nil) -> DialRequest {
     let stamp = transport == .polling ? String(links.random.bits() >> 12, radix: 36) : nil
     var request = key.request(revision, transport, sid: sid, stamp: stamp)
-    if let secrets { request = request.adding(secrets) }
-    if key.isForeign { request.headers.removeAll { $0.isCredential } }
+    if var secrets {
+      // What was declared to be a secret does not go to a host that a redirect named.
+      if key.isForeign { secrets.headers = [] }
+      request = request.adding(secrets)
+    }
     let now = links.time.wallMilliseconds
     guard let cookies = links.cookies(of: key).header(path: key.endpoint.path, now: now) else { return request }
     if let own = request.headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {

@@ -40,7 +40,7 @@ struct LinkRoutes {
   /// The present place failed, for good, before a namespace was answered.
   mutating func failed(_ failure: UpstreamFailure) -> Step {
     attempts.append(Attempt(server: places[index].server, failure: failure))
-    guard Self.othersMayDoBetter(failure.reason), let next = left.first else { return .giveUp(conclusion(failure)) }
+    guard Self.othersMayDoBetter(failure), let next = left.first else { return .giveUp(conclusion(failure)) }
     left.removeFirst()
     index = next
     current = places[next]
@@ -73,16 +73,19 @@ struct LinkRoutes {
   }
 
   /// What refuses us, or what we lack, would be the same at every place.
-  private static func othersMayDoBetter(_ reason: DownReason) -> Bool {
-    switch reason {
-    case .unreachable, .tls, .http, .incompatible, .closed, .timeout, .protocolError, .heartbeat: true
+  private static func othersMayDoBetter(_ failure: UpstreamFailure) -> Bool {
+    switch failure.reason {
+    case .http: !failure.isRefusal
+    case .unreachable, .tls, .incompatible, .closed, .timeout, .protocolError, .heartbeat: true
     case .idle, .requested, .offline, .refused, .kicked, .tooLarge, .auth, .draining: false
     }
   }
 
+  /// The last failure gives the reason, and the place that asks for the longest rest gets it.
   private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
     guard attempts.count > 1 else { return last }
     var failure = last
+    failure.retryAfter = attempts.compactMap(\.failure.retryAfter).max()
     failure.detail = attempts.map { "\($0.server): \($0.failure.detail.prefix(Self.detailLimit))" }.joined(
       separator: "; ")
     return failure

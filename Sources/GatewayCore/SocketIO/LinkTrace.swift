@@ -32,10 +32,10 @@ final class LinkTrace: EngineIOObserver {
 
   /// A packet in MessagePack, whose payload is only counted.
   func sent(msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, size: Int) {
-    let text = PacketWords.packet(msgpack: kind, String(decoding: namespace, as: UTF8.self), ack: ack, size: size)
-    for one in observed where one.namespace == namespace {
-      one.observer.observed(TraceFact(.outgoing, .socketio, text))
-    }
+    let concerned = concerned(namespace)
+    guard !concerned.isEmpty else { return }
+    let text = PacketWords.packet(msgpack: kind, Self.shown(namespace), ack: ack, size: size)
+    for one in concerned { one.observer.observed(TraceFact(.outgoing, .socketio, text)) }
   }
 
   /// A packet of the server, whose text begins at `start`.
@@ -50,17 +50,28 @@ final class LinkTrace: EngineIOObserver {
     _ direction: TraceFact.Direction, _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int, ack: UInt64?,
     payload: RawSpan
   ) {
-    // In revision 3 the query of a namespace holds its credentials.
-    let bare = [UInt8](namespace.prefix { $0 != UInt8(ascii: "?") })
-    let concerned = observed.filter { [UInt8]($0.namespace.prefix { $0 != UInt8(ascii: "?") }) == bare }
+    let concerned = concerned(namespace)
     guard !concerned.isEmpty else { return }
-    let shown = String(decoding: bare, as: UTF8.self) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
     var fact = TraceFact(
-      direction, .socketio, PacketWords.packet(kind, shown, attachments: attachments, ack: ack, payload: payload))
+      direction, .socketio,
+      PacketWords.packet(kind, Self.shown(namespace), attachments: attachments, ack: ack, payload: payload))
     if payload.byteCount > 0, concerned.contains(where: \.observer.wantsPayloads) {
       fact.payload = self.payload(kind, payload)
     }
     for one in concerned { one.observer.observed(fact) }
+  }
+
+  /// Who observes a namespace, with or without its query.
+  private func concerned(_ namespace: [UInt8]) -> [Observed] {
+    observed.filter { Self.bare($0.namespace).elementsEqual(Self.bare(namespace)) }
+  }
+
+  /// A namespace without its query, which may hold credentials.
+  private static func bare(_ namespace: [UInt8]) -> ArraySlice<UInt8> { namespace.prefix { $0 != UInt8(ascii: "?") } }
+
+  private static func shown(_ namespace: [UInt8]) -> String {
+    let bare = bare(namespace)
+    return String(decoding: bare, as: UTF8.self) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
   }
 
   /// What a packet carries, as one JSON text.
@@ -84,14 +95,13 @@ final class LinkTrace: EngineIOObserver {
 
   /// Credentials and session ids are never shown, other payloads without the secrets that are known.
   private func payload(_ kind: SocketIOPacket.Kind, _ payload: RawSpan) -> String {
-    let bytes: [UInt8]
     switch kind {
-    case .connect: bytes = Self.keys(of: payload)
+    case .connect:
+      let keys = Self.keys(of: payload)
+      return redaction.shown(keys.span.bytes, limit: TraceFact.payloadLimit)
     case .disconnect, .event, .acknowledgement, .connectError, .binaryEvent, .binaryAcknowledgement:
-      bytes = redaction.apply(to: payload.withUnsafeBytes { [UInt8]($0) })
+      return redaction.shown(payload, limit: TraceFact.payloadLimit)
     }
-    guard bytes.count > TraceFact.payloadLimit else { return String(decoding: bytes, as: UTF8.self) }
-    return String(decoding: bytes.prefix(TraceFact.payloadLimit), as: UTF8.self) + "…"
   }
 
   private static func keys(of payload: RawSpan) -> [UInt8] {

@@ -75,6 +75,12 @@ final class SocketIOChannel: UpstreamChannel {
   /// The link goes on over a WebSocket.
   func transportSwitched() { connector.transport = .websocket }
 
+  /// A server that never answered for a namespace may have a better one beside it.
+  private func joinTimePassed() {
+    if link?.moveOn(after: SocketIOSession.timeout) == true { return }
+    handle(.deadlinePassed)
+  }
+
   /// The server accepted the namespace. `pid` is its secret name for what it keeps for us, where it keeps anything.
   func accepted(sid: String?, pid: String?) {
     if !isJoined, isJoiningOrJoined { isRecovered = connector.recovery.accepted(pid: pid) }
@@ -83,6 +89,8 @@ final class SocketIOChannel: UpstreamChannel {
 
   func handle(_ event: SocketIOSession.Event) {
     connector.recovery.note(event, in: session.state)
+    // What an earlier server sent early must not be delivered as the next one's.
+    if event == .linkReset { held = HeldEvents(byteLimit: connector.key.messageLimit) }
     guard case .failed(let failure) = event else { return perform(session.handle(event)) }
     if mayTryAgain(after: failure) { return tryAgain(after: failure) }
     let wall = connector.links.time.wallMilliseconds
@@ -223,7 +231,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.handle(.deadlinePassed) }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.joinTimePassed() }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil

@@ -68,7 +68,8 @@ final class SocketIOConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    SocketIOMessage.problem(withName: message.event, revision: revision)
+    SocketIOMessage.problem(withFormOf: message, parser: key.parser)
+      ?? SocketIOMessage.problem(withName: message.event, revision: revision)
       ?? sizeProblem(message, acknowledged: acknowledged)
   }
 

@@ -12,7 +12,7 @@ final class SocketIOLink {
 
   let id: String
   let key: LinkKey
-  private weak var links: SocketIOLinks?
+  private(set) weak var links: SocketIOLinks?
   private let dialer: any TransportDialer
   private let requester: (any HTTPRequester)?
   let requests: LinkRequests
@@ -23,7 +23,7 @@ final class SocketIOLink {
   /// Where the present attempt goes.
   var routes: LinkRoutes
   /// Whether the server has accepted or refused a namespace.
-  private var isAnswered = false
+  var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
   var decoder: SocketIODecoder
@@ -267,58 +267,17 @@ final class SocketIOLink {
   /// Notes that a transport carries a session.
   func transportWorks(_ transport: TransportName) { links?.setTransport(transport, of: routes.current.endpoint) }
 
-  /// Everything that the old transport knew is void. The decoder holds nothing: what asks for this was a whole packet.
+  /// Everything that the old transport knew is void, half a message included.
   private func redial(_ revision: EngineIORevision) {
     engine?.close()
     cancelSettling()
+    timers.cancel(attachmentTimer)
+    attachmentTimer = nil
+    decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
     dial(revision)
-  }
-
-  // MARK: - The way
-
-  private static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
-    TransportChoice(
-      order: place.transports.filter { $0 != .polling || links.requester != nil },
-      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
-  }
-
-  /// A namespace was accepted or refused: this is the right server.
-  func answered() {
-    guard !isAnswered else { return }
-    isAnswered = true
-    links?.setRoute(routes.index, of: key)
-  }
-
-  /// The present place has failed. As long as no namespace was answered, another URL may do better.
-  func attemptFailed(_ failure: UpstreamFailure) {
-    guard !isAnswered else { return end(failure) }
-    perform(routes.failed(failure))
-  }
-
-  /// Whether the failure is a redirect that is dealt with here.
-  func isRedirected(_ failure: TransportFailure) -> Bool {
-    guard !isAnswered, let step = routes.redirected(failure.failure, failure.headers) else { return false }
-    if case .giveUp(let conclusion) = step { attemptFailed(conclusion) } else { perform(step) }
-    return true
-  }
-
-  private func perform(_ step: LinkRoutes.Step) {
-    switch step {
-    case .dial:
-      guard let links else { return }
-      requests.move(to: routes.current)
-      choice = Self.choice(routes.current, links)
-      dialAgain()
-    case .giveUp(let failure): end(failure)
-    }
-  }
-
-  /// How long the server wants to be left alone, if it said so.
-  func retryAfter(_ failure: TransportFailure) -> Duration? {
-    RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
 
   // MARK: - The end

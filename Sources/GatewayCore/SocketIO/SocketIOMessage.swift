@@ -24,6 +24,15 @@ enum SocketIOMessage {
     return .invalid("the event name \(name) is reserved by Socket.IO")
   }
 
+  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more. They
+  /// show their form themselves, also after a restart: JSON's array begins with a bracket, MessagePack's never does.
+  static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
+    let form = message.body.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
+    guard form != parser else { return nil }
+    return .invalid(
+      "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(form.rawValue)")
+  }
+
   /// Checks a message against the largest one that the server takes. Text and attachments count separately, as they
   /// travel separately; by long-polling each counts as it stands in a POST of its own.
   static func problem(

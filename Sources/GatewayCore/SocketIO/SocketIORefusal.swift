@@ -28,11 +28,19 @@ struct SocketIORefusal: Equatable, Sendable {
 
   /// As the end of a channel.
   func failure(_ reason: DownReason, _ namespace: [UInt8]) -> UpstreamFailure {
-    let name = namespace.isEmpty ? "/" : String(decoding: namespace, as: UTF8.self).singleLine(limit: 100)
+    let name = Self.shown(namespace)
     var detail =
       reason == .kicked ? "the server disconnected the namespace \(name)" : "the server refused the namespace \(name)"
     if let message, !message.isEmpty { detail += ": " + message }
     return UpstreamFailure(reason, detail, serverMessage: message, serverData: data)
+  }
+
+  /// Without what may be secret in it: old servers take credentials as the query of a namespace.
+  private static func shown(_ namespace: [UInt8]) -> String {
+    guard !namespace.isEmpty else { return "/" }
+    let bare = namespace.prefix { $0 != UInt8(ascii: "?") }
+    let name = String(decoding: bare, as: UTF8.self).singleLine(limit: 100)
+    return bare.count < namespace.count ? name + "?***" : name
   }
 
   private mutating func readObject(_ text: RawSpan, _ range: Range<Int>) {

@@ -116,7 +116,8 @@ struct SocketIOSession: Equatable, Sendable {
     }
   }
 
-  private static let timeout = UpstreamFailure(
+  /// Nobody answered the request for the namespace.
+  static let timeout = UpstreamFailure(
     .timeout, "the server did not answer the request for the namespace in time")
 
   private mutating func leave(replyDue: Bool, _ failure: UpstreamFailure? = nil) -> [Action] {

@@ -32,16 +32,18 @@ struct TransportChoice: Equatable, Sendable {
   /// The present transport failed before the server's handshake.
   mutating func failed(_ failure: UpstreamFailure, beforeHTTP: Bool) -> Step {
     attempts.append(Attempt(transport: current, failure: failure))
-    guard !beforeHTTP, Self.othersMayDoBetter(failure.reason), let next = left.popFirst() else {
+    guard !beforeHTTP, Self.othersMayDoBetter(failure), let next = left.popFirst() else {
       return .giveUp(conclusion(failure))
     }
     current = next
     return .tryNext
   }
 
-  /// A server that cannot be reached at all is not reached by another transport either.
-  private static func othersMayDoBetter(_ reason: DownReason) -> Bool {
-    switch reason {
+  /// A server that cannot be reached at all is not reached by another transport either, and one that asks to be left
+  /// alone is.
+  private static func othersMayDoBetter(_ failure: UpstreamFailure) -> Bool {
+    guard failure.retryAfter == nil else { return false }
+    return switch failure.reason {
     case .http, .closed, .timeout, .protocolError, .tooLarge: true
     case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .refused, .kicked, .heartbeat, .auth,
       .draining:
@@ -49,11 +51,14 @@ struct TransportChoice: Equatable, Sendable {
     }
   }
 
-  /// What the server did to the preferred transport gives the reason; but an answer, whatever it is, says more than none.
+  /// What the server did to the preferred transport gives the reason; but an answer, whatever it is, says more than none,
+  /// and a refusal of our credentials more than any.
   private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
     guard attempts.count > 1, let first = attempts.first?.failure else { return last }
+    let refusal = attempts.first { $0.failure.isRefusal }?.failure
     let answered = attempts.first { $0.failure.reason == .http }?.failure
     var failure = first.reason == .protocolError || first.reason == .tooLarge ? first : answered ?? first
+    failure = refusal ?? failure
     failure.retryAfter = attempts.compactMap(\.failure.retryAfter).max()
     failure.detail = attempts.map { "\($0.transport.rawValue): \($0.failure.detail)" }.joined(separator: "; ")
     return failure

@@ -53,6 +53,18 @@ struct Redaction: Equatable {
     return text
   }
 
+  /// The beginning of a text with every secret replaced, at most `limit` bytes and a sign that more followed. What is
+  /// not shown is not searched either.
+  func shown(_ text: RawSpan, limit: Int) -> String {
+    let longest = secrets.reduce(0) { max($0, $1.count) }
+    let searched = min(text.byteCount, limit + longest)
+    var bytes = apply(to: text.extracting(0..<searched).withUnsafeBytes { [UInt8]($0) })
+    // The end may hold the beginning of a secret that could not be recognised.
+    if searched < text.byteCount { bytes.removeLast(min(bytes.count, max(0, longest - 1))) }
+    let isWhole = searched == text.byteCount && bytes.count <= limit
+    return String(decoding: bytes.prefix(limit), as: UTF8.self) + (isWhole ? "" : "…")
+  }
+
   private static func replace(_ secret: [UInt8], in text: [UInt8]) -> [UInt8] {
     guard let first = secret.first, text.count >= secret.count else { return text }
     var result: [UInt8] = []

@@ -56,6 +56,28 @@ import Testing
     #expect(harness.upstream.channels.count == attempts + 1)
   }
 
+  /// What stays down, or waits longer, for a reason that the network did not make.
+  @Test(arguments: [DownReason.kicked, .closed, .refused]) func aFlapOfTheNetworkDoesNotReviveWhatStaysDown(
+    _ reason: DownReason
+  ) {
+    let harness = GatewayHarness {
+      $0.upstreams["chat"]?.settings.reconnectAfterKick = reason != .kicked
+      $0.upstreams["chat"]?.settings.reconnect.enabled = reason != .closed
+    }
+    let client = connected(harness)
+    harness.random.prescribe(fraction: 0.99)
+    harness.upstream.channel.fail(reason)
+    harness.network.goDown()
+    #expect(reasons(client) == [reason.rawValue])
+    harness.pass(.seconds(5))
+    harness.network.comeUp()
+    harness.pass(.seconds(5))
+    #expect(harness.upstream.channels.count == 1)
+    #expect(reasons(client) == [reason.rawValue])
+    harness.client(uid: 0).call("reconnect", #"{"upstream":"chat"}"#)
+    #expect(harness.upstream.channels.count == 2)
+  }
+
   @Test func anUpstreamOnThisMachineNeedsNoNetwork() {
     let harness = GatewayHarness()
     _ = connected(harness, #"{"url":"http://localhost:3000"}"#)

@@ -150,3 +150,19 @@ func whatIsNoPacketEndsTheLink(bytes: [UInt8], problem: SocketIOProblem) {
   let text = [UInt8](#"["e","0123456789"]"#.utf8)
   #expect((try? MsgpackWriter.write(text.span.bytes, binaryLimit: 0))?.count == 14)
 }
+
+@Test(arguments: ParserName.allCases)
+func messageThatWaitedWhileTheParserChangedIsNotWritten(_ before: ParserName) throws {
+  let rig = SocketIORig()
+  let after = before == .json ? ParserName.msgpack : .json
+  let old = rig.kind.connector(for: rig.specification { $0.parser = before })
+  let new = rig.kind.connector(for: rig.specification { $0.parser = after })
+  let args = [UInt8](#"["x"]"#.utf8)
+  let message = try old.prepare(event: "e", args: args.span.bytes, acknowledged: false)
+  #expect(old.check(message, acknowledged: false) == nil)
+  let sentence =
+    "the upstream's parser became \(after.rawValue) while this waited, which was written for \(before.rawValue)"
+  #expect(new.check(message, acknowledged: false) == .invalid(sentence))
+  let answer = try old.prepareAnswer(args: args.span.bytes)
+  #expect(new.check(answer, acknowledged: true) == .invalid(sentence))
+}

@@ -35,7 +35,7 @@ private func text(_ bytes: [UInt8], depth: Int = 8, binaries: Int = 4, limit: In
   // Keys that are integers, keys that mean something locally, keys that only resemble them.
   ("8201c0ffc0", #"{"1":null,"-1":null}"#), ("81cfffffffffffffffff01", #"{"18446744073709551615":1}"#),
   ("81a42462696e01", #"{"$$bin":1}"#), ("81a5242462696e01", #"{"$$$bin":1}"#),
-  ("82a42462696e01a42462696e02", #"{"$$bin":1,"$$bin":2}"#), ("82a42462696e01a16102", #"{"$bin":1,"a":2}"#),
+  ("82a42462696e01a16102", #"{"$bin":1,"a":2}"#), ("82a42462696e01a5242462696e02", #"{"$bin":1,"$$bin":2}"#),
   ("81a362696e01", #"{"bin":1}"#), ("81ac5f706c616365686f6c646572c3", #"{"_placeholder":true}"#),
   // JavaScript's undefined, a date and an ArrayBuffer as the reference client's encoder writes them.
   ("d40000", "null"), ("d70000000193 4fd1d400", #""2024-11-21T17:42:51.648Z""#),
@@ -51,7 +51,8 @@ func valuesBecomeJSON(bytes: String, json: String) {
 }
 
 @Test(arguments: [
-  // Text that is not UTF-8, keys of other kinds, unknown extensions, impossible times.
+  // Text that is not UTF-8, keys of other kinds or repeated ones with a meaning, unknown extensions, impossible times.
+  "82a42462696e01a42462696e02",
   "a1ff", "81a1ff01", "81c001", "81c301", "81cb000000000000000001", "819001", "81c40101", "d40100", "d40500",
   "c70105ff",
   "d5000000", "d7ffffffffff00000000", "d7007fffffffffffffff", "d7008000000000000000",
@@ -102,4 +103,19 @@ func whatEndsTooEarlyIsMalformed(bytes: String) {
   ] as [(Int64, String)])
 func datesReadAsJavaScriptWritesThem(milliseconds: Int64, text: String) {
   #expect(ISOInstant(milliseconds: milliseconds)?.text == text)
+}
+
+@Test func markedMapsWithinMarkedMapsCostNoMoreThanTheirContent() {
+  let values = [UInt8](repeating: 0xc0, count: 200_000)
+  let list: [UInt8] = [0xdd, 0, 3, 0x0d, 0x40] + values
+  let key: [UInt8] = [0xa4] + Array("$bin".utf8)
+  let nested = Array(repeatElement([0x82] + key, count: 60).joined()) + list
+  let closed = nested + Array(repeatElement([0xa1, 0x61, 0xc0], count: 60).joined())
+  let clock = ContinuousClock()
+  func cost(_ bytes: [UInt8]) -> Duration {
+    (0..<3).map { _ in clock.measure { #expect(text(bytes, depth: 62, limit: 4 << 20).utf8.count > 1_000_000) } }.min()
+      ?? .zero
+  }
+  let flat = cost(list)
+  #expect(cost(closed) < flat * 4)
 }

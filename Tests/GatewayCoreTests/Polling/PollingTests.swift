@@ -109,6 +109,26 @@ private final class PollingRig {
   #expect(polling.connection.channel?.facts.protocols.map(\.revision) == [3, 4])
 }
 
+@Test func binaryThatBeginsLikeMarkupIsNoWebPage() {
+  let polling = PollingRig()
+  let handshake = SocketIORig.oldHandshake
+  polling.requester.get.answer("\(handshake.count):\(handshake)2:40")
+  let head = [UInt8](#"451-["b",{"_placeholder":true,"num":0}]"#.utf8)
+  let digits = String(head.count).utf8.map { $0 - 48 }
+  polling.requester.get.answer([0] + digits + [0xff] + head, type: "application/octet-stream")
+  polling.requester.get.answer([1, 5, 0xff, 4] + Array("<xml".utf8), type: "application/octet-stream")
+  #expect(polling.connection.log.take() == [.opened, .event(#""b"({"$bin":"PHhtbA=="})"#)])
+}
+
+@Test(arguments: ["<html>", "\r\n\t <!doctype html>", "\u{feff}\n<html>"])
+func pageThatAnswersAPollIsNamed(_ page: String) {
+  let polling = PollingRig()
+  polling.join()
+  polling.requester.get.answer(page)
+  let ending = polling.ending
+  #expect(ending?.reason == .http && ending?.detail.contains("web page") == true)
+}
+
 @Test func serverOfRevisionThreeThatRefusesFourIsAskedAgainAtOnce() {
   let polling = PollingRig()
   polling.requester.get.answer(

@@ -102,3 +102,18 @@ private func failure(_ reason: DownReason, _ detail: String) -> UpstreamFailure 
   #expect(!TransportChoice(order: [.polling, .websocket], remembered: nil, upgrades: false).mayUpgrade)
   #expect(TransportChoice(order: [.polling, .websocket], remembered: nil, upgrades: true).mayUpgrade)
 }
+
+@Test(arguments: [401, 403]) func refusalByTheSecondTransportIsTheReason(_ status: Int) {
+  var choice = TransportChoice(order: [.websocket, .polling], remembered: nil, upgrades: true)
+  #expect(choice.failed(UpstreamFailure(.http, "no WebSocket", status: 404), beforeHTTP: false) == .tryNext)
+  let refusal = UpstreamFailure(.http, "no", status: status, serverMessage: "go away")
+  var conclusion = refusal
+  conclusion.detail = "websocket: no WebSocket; polling: no"
+  #expect(choice.failed(refusal, beforeHTTP: false) == .giveUp(conclusion))
+}
+
+@Test func serverThatAsksForARestIsNotAskedByTheNextTransport() {
+  var choice = TransportChoice(order: [.websocket, .polling], remembered: nil, upgrades: true)
+  let busy = UpstreamFailure(.http, "busy", status: 503, retryAfter: .seconds(600))
+  #expect(choice.failed(busy, beforeHTTP: false) == .giveUp(busy))
+}

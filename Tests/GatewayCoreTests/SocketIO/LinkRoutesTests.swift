@@ -58,6 +58,27 @@ import Testing
     #expect(routes.failed(UpstreamFailure(reason, "no")) == .giveUp(UpstreamFailure(reason, "no")))
   }
 
+  @Test(arguments: [401, 403]) func refusalOfTheHandshakeIsNotTakenToTheOtherURLs(_ status: Int) {
+    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    let refusal = UpstreamFailure(.http, "no", status: status)
+    #expect(routes.failed(refusal) == .giveUp(refusal))
+  }
+
+  @Test func refusalByALaterURLIsTheReason() {
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: nil)
+    #expect(routes.failed(Self.unreachable) == .dial)
+    let conclusion = UpstreamFailure(.http, "http://a: no; http://b: expired", status: 401)
+    #expect(routes.failed(UpstreamFailure(.http, "expired", status: 401)) == .giveUp(conclusion))
+  }
+
+  @Test func restThatOneURLAskedForIsNotForgottenWithAnothersFailure() {
+    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    #expect(routes.failed(UpstreamFailure(.http, "busy", status: 503, retryAfter: .seconds(600))) == .dial)
+    #expect(
+      routes.failed(Self.unreachable)
+        == .giveUp(UpstreamFailure(.unreachable, "http://a: busy; http://b: no", retryAfter: .seconds(600))))
+  }
+
   // MARK: - Redirects
 
   @Test func redirectIsNotFollowedUnlessAllowed() {

@@ -59,11 +59,11 @@ final class FakeTransport: Transport {
 
   func receive(binary bytes: [UInt8]) { receiver?.transportReceived(binary: bytes.span.bytes) }
 
-  func fail(_ failure: UpstreamFailure, body: String = "") {
+  func fail(_ failure: UpstreamFailure, body: String = "", headers: [HTTPHeader] = []) {
     let receiver = receiver
     self.receiver = nil
     isClosed = true
-    receiver?.transportClosed(TransportFailure(failure, httpBody: [UInt8](body.utf8)))
+    receiver?.transportClosed(TransportFailure(failure, headers: headers, httpBody: [UInt8](body.utf8)))
   }
 }
 

@@ -87,6 +87,27 @@ private final class Notebook: UpstreamObserver {
     #expect(!facts.contains { $0.contains("s3cret") })
   }
 
+  @Test func credentialsInTheQueryOfANamespaceAreHiddenInMessagePackToo() {
+    let notebook = Notebook(payloads: true)
+    let connection = SocketIORig.Connection(
+      rig.kind.connector(for: rig.specification("/c?token=s3cret") { $0.parser = .msgpack }))
+    connection.connector.observer = notebook
+    connection.dial()
+    rig.transport.open()
+    rig.transport.receive(SocketIORig.handshake)
+    var facts = notebook.take()
+    #expect(facts.contains { $0.hasPrefix("out socketio CONNECT /c?***") })
+    #expect(!facts.contains { $0.contains("s3cret") })
+
+    // In revision 3 the observed namespace has no query, that of its CONNECT does.
+    let trace = LinkTrace(
+      [LinkTrace.Observed(namespace: Array("/c".utf8), observer: notebook)], request: rig.transport.request, secrets: []
+    )
+    trace.sent(msgpack: .connect, Array("/c?token=s3cret".utf8), ack: nil, size: 0)
+    facts = notebook.take()
+    #expect(facts.count == 1 && facts[0].hasPrefix("out socketio CONNECT /c?***"))
+  }
+
   @Test func otherNamespacesOfTheLinkAreNotTold() throws {
     let notebook = Notebook()
     let one = rig.joined("/a")
