@@ -20,7 +20,10 @@ def sockets(daemon, *ports):
     pid = daemon.process.pid
     inodes = set()
     for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link))
+        try:
+            found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link))
+        except FileNotFoundError:
+            continue
         if found:
             inodes.add(found[1])
     rows = [line.split() for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
