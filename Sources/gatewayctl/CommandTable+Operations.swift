@@ -1,8 +1,8 @@
 /// The commands that look at the daemon and steer it.
 extension CommandTable {
   static let operations: [CommandSpecification] = [
-    status, connections, clients, wait, doctor, trace, outbox, reconnect, disconnect, release, reload, drain, ping, call,
-    introspect, version, help,
+    status, connections, clients, wait, doctor, trace, outbox, reconnect, disconnect, release, reload, drain, ping,
+    call, introspect, version, help,
   ]
 
   private static let namespace = OptionSpecification(

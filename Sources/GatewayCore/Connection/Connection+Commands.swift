@@ -94,9 +94,9 @@ extension Connection {
     commands.flow.isPaused = false
     for place in commands.queue.places(from: commands.flow.next) {
       guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
-      guard commands.flow.admits(place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count) else {
-        return pauseFlow()
-      }
+      let isAdmitted = commands.flow.admits(
+        place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count)
+      guard isAdmitted else { return pauseFlow() }
       commands.flow.next = place + 1
       if let command = commands.takeFree(at: place) { writeQueued(command, to: channel) }
     }

@@ -28,8 +28,10 @@ enum KeyedArguments {
     guard JSONScanner.byte(span, range.lowerBound) == UInt8(ascii: "{") else { return nil }
     var at = range.lowerBound
     var keys: [String] = []
-    guard (try? JSONScanner.scanObject(span, &at, { key, _ in keys.append(JSONScanner.decodeString(span, key)) })) != nil
-    else { return nil }
+    let scanned: Void? = try? JSONScanner.scanObject(span, &at) { key, _ in
+      keys.append(JSONScanner.decodeString(span, key))
+    }
+    guard scanned != nil else { return nil }
     let isBinary = keys.count == 1 && keys[0].hasSuffix("bin") && keys[0].dropLast(3).allSatisfy { $0 == "$" }
     return isBinary || keys.contains(member) ? nil : keys.isEmpty
   }
