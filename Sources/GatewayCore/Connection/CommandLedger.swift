@@ -86,10 +86,14 @@ struct CommandLedger {
 
   mutating func expire(at now: MonotonicInstant) -> [Command] { queue.expire(now: now) }
 
+  private mutating func makeAck() -> UInt64 {
+    defer { nextAck += 1 }
+    return nextAck
+  }
+
   /// A command is about to be written: the acknowledgement id to write with it.
   mutating func written(_ command: Command) -> UInt64 {
-    let ack = nextAck
-    nextAck += 1
+    let ack = makeAck()
     // The message has left: only what its outcome needs is kept.
     var flying = command
     flying.message = PreparedMessage(event: command.message.event, body: [])
@@ -100,8 +104,7 @@ struct CommandLedger {
 
   /// A command with retries is about to be written: the acknowledgement id to write with it.
   mutating func tried(_ command: Command) -> UInt64 {
-    let ack = nextAck
-    nextAck += 1
+    let ack = makeAck()
     var command = command
     if command.place == nil { command.place = queue.makePlace() }
     retries.begin(command, ack: ack)
@@ -110,8 +113,7 @@ struct CommandLedger {
 
   /// A command with retries is about to be written once more.
   mutating func triedAgain(_ line: UInt32) -> UInt64 {
-    let ack = nextAck
-    nextAck += 1
+    let ack = makeAck()
     retries.repeated(line, ack: ack)
     return ack
   }
