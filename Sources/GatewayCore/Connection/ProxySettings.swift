@@ -49,5 +49,5 @@ public struct ProxyServer: Hashable, Sendable {
   }
 
   /// Host and port as they are shown: no user, no password.
-  public var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+  public var place: String { UpstreamURL.bracketed(host) + ":\(port)" }
 }

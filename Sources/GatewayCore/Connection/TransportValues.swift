@@ -50,7 +50,7 @@ public struct DialRequest: Hashable, Sendable {
 extension DialRequest {
   /// What the `Host` header says: the port only where it is not the scheme's own.
   public var authority: String {
-    let host = host.contains(":") ? "[\(host)]" : host
+    let host = UpstreamURL.bracketed(host)
     return port == (secure ? 443 : 80) ? host : "\(host):\(port)"
   }
 }

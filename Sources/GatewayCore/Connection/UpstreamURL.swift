@@ -35,7 +35,10 @@ public struct UpstreamURL: Hashable, Sendable {
   public var effectivePort: UInt16 { port ?? (secure ? 443 : 80) }
 
   /// The host as it stands in a URL or a `Host` header: an IPv6 address gets its brackets.
-  public var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
+  public var bracketedHost: String { Self.bracketed(host) }
+
+  /// A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 section 3.2.2), anything else as it is.
+  public static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
   /// For `status`, logs and errors: no user info, every query value replaced.
   public var redacted: String {

@@ -88,7 +88,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   /// Scheme, host and port, for people.
   var server: String {
-    let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+    let host = UpstreamURL.bracketed(endpoint.host)
     let isUsual = endpoint.port == (endpoint.secure ? 443 : 80)
     return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
   }

@@ -58,7 +58,7 @@ enum PacketWords {
 
   /// `GET wss://host:443/socket.io/?EIO=4&transport=websocket&token=***, headers Cookie`.
   static func request(_ request: DialRequest) -> String {
-    let host = request.host.contains(":") ? "[\(request.host)]" : request.host
+    let host = UpstreamURL.bracketed(request.host)
     let scheme = request.secure ? "https" : "http"
     let names = request.headers.map(\.name).joined(separator: ", ")
     return "\(scheme)://\(host):\(request.port)\(Redaction.shown(target: request.target))"

@@ -20,9 +20,9 @@ extension CurlEasy {
   /// Where to connect, and as which name to ask for it.
   private func configureTarget(_ request: DialRequest) throws(CurlProblem) {
     let name = request.secure ? request.tls.serverName ?? request.host : request.host
-    try set(.url, "\(request.secure ? "https" : "http")://\(Self.bracketed(name)):\(request.port)/")
+    try set(.url, "\(request.secure ? "https" : "http")://\(UpstreamURL.bracketed(name)):\(request.port)/")
     guard name != request.host else { return }
-    try set(.connectTo, ["::\(Self.bracketed(request.host)):\(request.port)"])
+    try set(.connectTo, ["::\(UpstreamURL.bracketed(request.host)):\(request.port)"])
   }
 
   /// Both are always set: left alone, libcurl would look into the environment by itself.
@@ -86,6 +86,4 @@ extension CurlEasy {
     guard !bytes.contains(0) else { throw CurlProblem(kind: .noSecret, text: "the file \(path) holds a zero byte") }
     return String(decoding: bytes, as: UTF8.self)
   }
-
-  private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -3,7 +3,7 @@ import GatewayCore
 extension CurlProblem {
   /// What this means for an upstream, in a sentence for a person.
   func failure(dialing request: DialRequest) -> UpstreamFailure {
-    let place = (request.host.contains(":") ? "[\(request.host)]" : request.host) + ":\(request.port)"
+    let place = UpstreamURL.bracketed(request.host) + ":\(request.port)"
     switch kind {
     case .nameNotResolved:
       return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
