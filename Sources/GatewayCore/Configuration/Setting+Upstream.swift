@@ -99,6 +99,10 @@ extension Setting<UpstreamSettings> {
         "Name under which the `key` of a send is put into its arguments, for servers that recognise repetitions: into the last one if it is an object, else as one more argument."
       ),
       Setting(
+        "retry_window", \.retryWindow, .count(1...1_000),
+        "Sends with `retries` of one user that may wait for their acknowledgement at a time. Above 1, one that is written again on the same link may arrive behind later ones; after a reconnect the order holds."
+      ),
+      Setting(
         "flush", \.flush, .count(1...1_000_000),
         "Sends per second that leave when the connection is back, as long as there are some that queued up before."),
       Setting(

@@ -5,9 +5,15 @@ public struct CommandQueue: Sendable {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   public static let overhead = 256
 
-  private struct Entry: Sendable {
-    var command: Command
-    var cost: Int
+  /// An object, so that the tables move references and not whole commands.
+  private final class Entry: Sendable {
+    let command: Command
+    let cost: Int
+
+    init(_ command: Command) {
+      self.command = command
+      cost = CommandQueue.cost(of: command)
+    }
   }
 
   /// Most commands.
@@ -20,6 +26,8 @@ public struct CommandQueue: Sendable {
   private var entries: [UInt64: Entry] = [:]
   private var numbers: [String: UInt64] = [:]
   private var waiting: [UInt64: Set<UInt64>] = [:]
+  /// Those that may only wait for the connection's first attempt.
+  private var hasty: Set<UInt64> = []
   private var order = NumberList()
   /// The commands with retries, by the line that they wait in.
   private var lines: [UInt32: NumberList] = [:]
@@ -86,23 +94,25 @@ public struct CommandQueue: Sendable {
   /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
   /// `coalescing`.
   mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
-    guard let number = numbers[id], var entry = entries[number], !entry.command.isCommitted else { return nil }
-    stopWaiting(entry.command, number)
-    entry.command.isCommitted = true
-    entry.command.owner = .none
-    entry.command.deadline = nil
-    entries[number] = entry
+    guard let number = numbers[id], var command = entries[number]?.command, !command.isCommitted else { return nil }
+    stopWaiting(command, number)
+    command.isCommitted = true
+    command.owner = .none
+    command.deadline = nil
+    entries[number] = Entry(command)
     uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
-    guard let coalescing = entry.command.coalescing else { return (entry.command, nil) }
+    guard let coalescing = command.coalescing else { return (command, nil) }
     let older = replaceable.updateValue(number, forKey: coalescing)
-    return (entry.command, older.flatMap { $0 < number ? take($0) : nil })
+    return (command, older.flatMap { $0 < number ? take($0) : nil })
   }
 
   private mutating func insert(_ command: Command, _ number: UInt64) {
-    let cost = Self.cost(of: command)
-    entries[number] = Entry(command: command, cost: cost)
+    let entry = Entry(command)
+    let cost = entry.cost
+    entries[number] = entry
     numbers[command.id] = number
     if let client = command.owner.client { waiting[client, default: []].insert(number) }
+    if command.noQueue { hasty.insert(number) }
     if let expires = command.expires { deadlines.push(expires, number) }
     if let retry = command.retry { lines[retry.line, default: NumberList()].insert(number) }
     if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
@@ -146,6 +156,16 @@ public struct CommandQueue: Sendable {
     return gone.sorted().compactMap { take($0) }
   }
 
+  /// Takes out what may not wait for another attempt, and on demand what calls wait for unless the outbox has it, in
+  /// order.
+  mutating func removeHasty(andAwaited: Bool) -> [Command] {
+    var gone = hasty
+    if andAwaited {
+      for numbers in waiting.values { gone.formUnion(numbers.filter { entries[$0]?.command.isStored == false }) }
+    }
+    return gone.sorted().compactMap { take($0) }
+  }
+
   /// Takes everything out, in order.
   public mutating func removeAll() -> [Command] {
     let all = commands
@@ -176,6 +196,7 @@ public struct CommandQueue: Sendable {
     var command = entry.command
     byteCount -= entry.cost
     if numbers[command.id] == number { numbers[command.id] = nil }
+    if command.noQueue { hasty.remove(number) }
     stopWaiting(command, number)
     if command.isStored {
       storedCount -= 1
