@@ -8,8 +8,9 @@ extension Gateway {
   /// Makes a command last that its connection has queued; the caller hears when it is safe.
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
     let entry = entry(for: command, on: connection, asked: level, key: key)
-    outbox.add(entry, on: connection) { [weak self] problem in
-      self?.stored(entry, command.owner, on: connection, problem)
+    let owner = command.owner
+    outbox.add(entry, on: connection) { [weak self] problem, isAwaited in
+      if isAwaited { self?.stored(entry, owner, on: connection, problem) }
     }
   }
 
@@ -42,9 +43,6 @@ extension Gateway {
     }
   }
 
-  /// Who carries an entry; nil while its upstream cannot be used.
-  func carrier(of id: String) -> Connection? { outbox.records[id]?.connection }
-
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
   func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
     guard let revived = outbox.revive(id) else { return done(nil) }
@@ -64,8 +62,8 @@ extension Gateway {
     } else {
       expireLater(entry)
     }
-    outbox.add(entry, on: connection) { [weak self] problem in
-      self?.outbox.settleRevival(of: revived, problem)
+    outbox.add(entry, on: connection) { [weak self] problem, isAwaited in
+      self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
       done(problem)
     }
@@ -82,14 +80,15 @@ extension Gateway {
     outbox.finish(command.id, end.state, reason: end.reason, attempts: attempts, result: result)
   }
 
-  /// Ends an entry from outside, wherever it is.
+  /// Ends an entry from outside, wherever it is; false if it has its outcome already.
+  @discardableResult
   func finish(
     _ id: String, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
-  ) {
-    guard let record = outbox.records[id] else { return }
+  ) -> Bool {
+    guard let record = outbox.records[id] else { return false }
     if let connection = record.connection, !connection.takeBack(id) { connection.forget(id) }
     keys.note(id, state: nil)
-    outbox.finish(id, state, reason: reason, done)
+    return outbox.finish(id, state, reason: reason, done)
   }
 
   // MARK: - The start, and a reload
@@ -97,25 +96,25 @@ extension Gateway {
   /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
   /// for a configuration that has one.
   func placeStored() {
-    let waiting = outbox.records.values.filter { $0.connection == nil }.map(\.entry).sorted { $0.number < $1.number }
+    var waiting = outbox.records.values.filter { $0.connection == nil }
     guard !waiting.isEmpty else { return }
-    var places: [OutboxOwner: (connection: Connection?, commands: [Command])] = [:]
-    for entry in waiting {
-      let owner = OutboxOwner(target: entry.target, uid: entry.owner)
-      if places[owner] == nil { places[owner] = (carrier(of: entry), []) }
-      guard let connection = places[owner]?.connection else {
-        expireLater(entry)
+    waiting.sort { $0.entry.number < $1.entry.number }
+    var carriers: [OutboxOwner: Connection?] = [:]
+    var queues: [ObjectIdentifier: [OutboxRecord]] = [:]
+    for record in waiting {
+      let owner = OutboxOwner(target: record.entry.target, uid: record.entry.owner)
+      if carriers[owner] == nil { carriers[owner] = .some(carrier(of: record.entry)) }
+      guard case .some(.some(let connection)) = carriers[owner] else {
+        expireLater(record.entry)
         continue
       }
-      outbox.place(entry.id, on: connection)
-      places[owner]?.commands.append(command(for: entry))
-      remember(entry, on: connection)
+      record.connection = connection
+      remember(record.entry, on: connection)
+      queues[ObjectIdentifier(connection), default: []].append(record)
     }
-    var queues: [ObjectIdentifier: (connection: Connection, commands: [Command])] = [:]
-    for case (let connection?, let commands) in places.values {
-      queues[ObjectIdentifier(connection), default: (connection, [])].commands += commands
+    for records in queues.values {
+      records.first?.connection?.restore(records.lazy.map { [unowned self] in command(for: $0.entry) })
     }
-    for queue in queues.values { queue.connection.restore(queue.commands.sorted { $0.number < $1.number }) }
   }
 
   private struct OutboxOwner: Hashable {
@@ -149,9 +148,10 @@ extension Gateway {
   /// An entry that nobody carries expires all the same.
   private func expireLater(_ entry: OutboxEntry) {
     guard let expires = entry.expires else { return }
+    let id = entry.id
     seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self] in
-      guard let self, let record = outbox.records[entry.id], record.connection == nil else { return }
-      outbox.finish(entry.id, .expired)
+      guard let self, let record = outbox.records[id], record.connection == nil else { return }
+      outbox.finish(id, .expired)
     }
   }
 
@@ -186,7 +186,7 @@ extension Gateway {
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry, on: nil) { [weak self] problem in
+    outbox.add(entry, on: nil) { [weak self] problem, _ in
       guard let self, let problem else { return }
       note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }
@@ -222,6 +222,7 @@ extension CommandOutcome {
     case .refused(let failure): (.refused, failure.reason.rawValue)
     case .impossible(.tooLarge): (.refused, "too_large")
     case .impossible(.invalid): (.refused, "invalid")
+    case .impossible(.outdated): (.refused, "parser_changed")
     case .expired: (.expired, nil)
     case .replaced: (.dropped, "coalesced")
     case .acknowledgementTimeout: (.lost, "ack_timeout")

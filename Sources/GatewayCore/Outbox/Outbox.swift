@@ -61,13 +61,21 @@ final class Outbox {
     return archive.records.values.reduce(unfinished) { max($0, $1.entry.number) }
   }
 
-  /// Every unfinished entry that is on disk.
-  var committed: [OutboxEntry] { records.values.filter(\.isCommitted).map(\.entry) }
-
   /// An entry that is on disk, finished or not.
-  func entry(_ id: String) -> OutboxEntry? {
-    guard let record = records[id] else { return archive.records[id]?.entry }
-    return record.isCommitted ? record.entry : nil
+  func record(_ id: String) -> OutboxRecord? {
+    guard let record = records[id] else { return archive.records[id] }
+    return record.isCommitted ? record : nil
+  }
+
+  /// Every entry on disk of which that is true, the oldest first.
+  func records(where isWanted: (OutboxEntry) -> Bool) -> [OutboxRecord] {
+    var found: [(number: UInt64, record: OutboxRecord)] = []
+    for record in records.values where record.isCommitted && isWanted(record.entry) {
+      found.append((record.entry.number, record))
+    }
+    for record in archive.records.values where isWanted(record.entry) { found.append((record.entry.number, record)) }
+    found.sort { $0.number < $1.number }
+    return found.map(\.record)
   }
 
   func adopt(_ settings: OutboxSettings) {
@@ -93,8 +101,17 @@ final class Outbox {
     else { throw .full(limit: overrun.limit, unit: overrun.unit) }
   }
 
-  /// Takes an entry and makes it last; `done` hears whether that worked, later. Until then it is not committed.
-  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?) -> Void) {
+  /// Whether a failed entry would be taken once more. Nothing gives way to it.
+  func checkRoom(again record: OutboxRecord) throws(Refusal) {
+    if case .unavailable(let problem) = condition { throw .unavailable(problem) }
+    let entry = record.entry
+    guard let overrun = overrun(adding: entry.cost, to: entry.target, of: entry.owner) else { return }
+    throw .full(limit: overrun.limit, unit: overrun.unit)
+  }
+
+  /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
+  /// Until then it is not committed.
+  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?, Bool) -> Void) {
     guard let store else { return }
     let record = OutboxRecord(entry, on: connection, isCommitted: false)
     records[entry.id] = record
@@ -103,9 +120,9 @@ final class Outbox {
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
-      guard record.line != nil else { return }
+      guard record.line != nil else { return done(problem, false) }
       if problem == nil { record.isCommitted = true } else { forget(record) }
-      done(problem)
+      done(problem, true)
     }
   }
 
@@ -147,9 +164,6 @@ final class Outbox {
   }
 
   // MARK: - Changing
-
-  /// Who carries an entry.
-  func place(_ id: String, on connection: Connection) { records[id]?.connection = connection }
 
   /// The entry was written once more and is not finished.
   func noteAttempts(_ id: String, _ attempts: Int) {

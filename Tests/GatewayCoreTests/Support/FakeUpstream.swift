@@ -7,6 +7,8 @@ final class FakeUpstream: UpstreamKind {
   private(set) var channels: [FakeChannel] = []
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
+  /// What is wrong with a message that waited, beyond its size.
+  var checking: ((PreparedMessage, Bool) -> MessageProblem?)?
 
   /// Who waits for new credentials.
   private var waiting: (() -> Void)?
@@ -57,6 +59,7 @@ final class FakeConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    if let problem = upstream.checking?(message, acknowledged) { return problem }
     let size = message.body.count
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
