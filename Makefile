@@ -62,7 +62,7 @@ soak: release environments ## ROUNDS=100000 forced reconnects: memory, descripto
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)
 
 flood: release environments ## SENDS=1000000 durable sends while the upstream is down: memory and disk stay within the limits
-	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
+	@GATEWAY_TEST_PATIENCE=10 GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 

@@ -1,6 +1,6 @@
 """Durable sends by the million while the upstream is down: memory and disk stay within the limits, and nobody else waits.
 
-As a program: `flood.py [COUNT]` prints a table and ends with 1 when a limit was passed.
+As a program: `flood.py [COUNT [CONFIGURATION …]]` prints a table and ends with 1 when a limit was passed.
 """
 
 import asyncio
@@ -73,6 +73,7 @@ class Watch:
     def __init__(self, daemon):
         self.daemon = daemon
         self.worst = 0
+        self.is_over = False
 
     async def __aenter__(self):
         self.client = await LocalClient.connect(self.daemon.socket)
@@ -80,14 +81,15 @@ class Watch:
         return self
 
     async def run(self):
-        while True:
+        while not self.is_over:
             began = time.monotonic()
-            await self.client.call("ping")
+            await self.client.call("ping", seconds=600)
             self.worst = max(self.worst, time.monotonic() - began)
             await asyncio.sleep(0.002)
 
     async def __aexit__(self, *_):
-        self.task.cancel()
+        self.is_over = True
+        await self.task
         await self.client.close()
 
 
@@ -109,7 +111,7 @@ class Round:
 
     async def run(self, folder, settings, count):
         folder.mkdir()
-        daemon = Daemon(GATEWAYD, folder, {"outbox": settings, "log": {"level": "error"}, "limits": {"stop": "10s"}})
+        daemon = Daemon(GATEWAYD, folder, {"outbox": settings, "log": {"level": "error"}, "limits": {"stop": "1s"}})
         try:
             await daemon.start()
             await self.flood(daemon, count)
@@ -135,17 +137,17 @@ class Round:
     async def steer(self, daemon):
         """What an administrator does with a full outbox."""
         client = await LocalClient.connect(daemon.socket)
-        await self.timed("list", daemon, client.call("outbox.list", limit=1_000))
-        await self.timed("status", daemon, client.call("status"))
-        await self.timed("retry", daemon, client.call("outbox.retry", url=DOWN, states=["queued"]))
-        await self.timed("reload", daemon, client.call("reload"))
+        await self.timed("list", daemon, client.call("outbox.list", seconds=600, limit=1_000))
+        await self.timed("status", daemon, client.call("status", seconds=600))
+        await self.timed("retry", daemon, client.call("outbox.retry", seconds=600, url=DOWN, states=["queued"]))
+        await self.timed("reload", daemon, client.call("reload", seconds=600))
         await client.close()
 
     async def take_back(self, daemon):
         client = await LocalClient.connect(daemon.socket)
-        answer = await self.timed("cancel", daemon, client.call("outbox.cancel", url=DOWN))
+        answer = await self.timed("cancel", daemon, client.call("outbox.cancel", seconds=600, url=DOWN))
         self.cancelled = answer["count"]
-        await self.timed("purge", daemon, client.call("outbox.purge"))
+        await self.timed("purge", daemon, client.call("outbox.purge", seconds=600))
         await client.close()
 
     async def timed(self, name, daemon, call):
@@ -153,7 +155,7 @@ class Round:
             # The watch has its rhythm.
             await asyncio.sleep(0.02)
             watch.worst = 0
-            answer = await asyncio.wait_for(call, 600)
+            answer = await call
             await asyncio.sleep(0.02)
         self.stalls[name] = watch.worst
         return answer
@@ -192,9 +194,9 @@ async def run(folder, count, tell=lambda line: None, only=None):
     return rounds, found
 
 
-async def main(count):
+async def main(count, only):
     with tempfile.TemporaryDirectory(prefix="gw-flood-") as folder:
-        rounds, found = await run(pathlib.Path(folder), count, lambda line: print(line, flush=True))
+        rounds, found = await run(pathlib.Path(folder), count, lambda line: print(line, flush=True), only)
     for one in rounds:
         found += [f"{one.name}: {name} held others up for {seconds:.2f} s"
                   for name, seconds in one.stalls.items() if seconds > STALL_LIMIT]
@@ -204,4 +206,4 @@ async def main(count):
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)))
+    sys.exit(asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:])))

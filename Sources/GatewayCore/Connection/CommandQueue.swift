@@ -1,13 +1,14 @@
 /// The commands that wait for their connection: first in, first out, bounded by count and by bytes. Taking one out of the
 /// middle costs no more than taking the first: order and deadlines are kept as lists of numbers in which the number of a
-/// command that is gone stays until it surfaces or until the gone ones are the majority.
-public struct CommandQueue: Sendable {
+/// command that is gone stays until it surfaces or until the gone ones are the majority. One owner: a copy would share the
+/// entries.
+public struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   public static let overhead = 256
 
   /// An object, so that the tables move references and not whole commands.
-  private final class Entry: Sendable {
-    let command: Command
+  private final class Entry {
+    var command: Command
     let cost: Int
 
     init(_ command: Command) {
@@ -94,16 +95,15 @@ public struct CommandQueue: Sendable {
   /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
   /// `coalescing`.
   mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
-    guard let number = numbers[id], var command = entries[number]?.command, !command.isCommitted else { return nil }
-    stopWaiting(command, number)
-    command.isCommitted = true
-    command.owner = .none
-    command.deadline = nil
-    entries[number] = Entry(command)
+    guard let number = numbers[id], let entry = entries[number], !entry.command.isCommitted else { return nil }
+    stopWaiting(entry.command, number)
+    entry.command.isCommitted = true
+    entry.command.owner = .none
+    entry.command.deadline = nil
     uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
-    guard let coalescing = command.coalescing else { return (command, nil) }
+    guard let coalescing = entry.command.coalescing else { return (entry.command, nil) }
     let older = replaceable.updateValue(number, forKey: coalescing)
-    return (command, older.flatMap { $0 < number ? take($0) : nil })
+    return (entry.command, older.flatMap { $0 < number ? take($0) : nil })
   }
 
   private mutating func insert(_ command: Command, _ number: UInt64) {

@@ -9,8 +9,8 @@ extension Gateway {
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
     let entry = entry(for: command, on: connection, asked: level, key: key)
     let owner = command.owner
-    outbox.add(entry, on: connection) { [weak self] problem, isAwaited in
-      if isAwaited { self?.stored(entry, owner, on: connection, problem) }
+    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
+      if isAwaited { self?.stored(record, owner, on: connection, problem) }
     }
   }
 
@@ -32,13 +32,14 @@ extension Gateway {
   }
 
   private func stored(
-    _ entry: OutboxEntry, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
+    _ record: OutboxRecord, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
   ) {
-    if let problem { return connection.reject(entry.id, problem) }
-    if case .call(let client, let request) = owner { sessions[client]?.stored(request, entry.id) }
-    keys.note(entry.id, state: DeliveryLevel.durable.rawValue)
-    connection.committed(entry.id)
-    while let surplus = outbox.surplus(after: entry) {
+    let id = record.entry.id
+    if let problem { return connection.reject(id, problem) }
+    if case .call(let client, let request) = owner { sessions[client]?.stored(request, id) }
+    if record.entry.key != nil { keys.note(id, state: DeliveryLevel.durable.rawValue) }
+    connection.committed(id)
+    while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
   }
@@ -62,7 +63,7 @@ extension Gateway {
     } else {
       expireLater(entry)
     }
-    outbox.add(entry, on: connection) { [weak self] problem, isAwaited in
+    outbox.add(entry, on: connection) { [weak self] _, problem, isAwaited in
       self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
       done(problem)
@@ -186,7 +187,7 @@ extension Gateway {
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry, on: nil) { [weak self] problem, _ in
+    outbox.add(entry, on: nil) { [weak self] _, problem, _ in
       guard let self, let problem else { return }
       note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }

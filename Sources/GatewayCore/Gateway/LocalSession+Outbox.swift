@@ -1,7 +1,7 @@
 /// `outbox.*` and `drain`.
 extension LocalSession {
   func listOutbox(_ selection: OutboxSelection, _ limit: Int, _ id: RequestID?) throws(LocalError) {
-    let records = try records(selection)
+    let records = try records(selection, limit: limit + 1)
     reply(id) { out in
       out.key("entries")
       out.beginArray()
@@ -68,14 +68,14 @@ extension LocalSession {
   // MARK: - Which entries
 
   /// The entries that are meant, as far as the caller may see them, the oldest first.
-  private func records(_ selection: OutboxSelection) throws(LocalError) -> [OutboxRecord] {
+  private func records(_ selection: OutboxSelection, limit: Int = .max) throws(LocalError) -> [OutboxRecord] {
     let target = try selection.target.map { target throws(LocalError) in try self.outboxTarget(target) }
     let states = selection.states
-    let isWanted: (OutboxEntry) -> Bool = { [self] entry in
-      states?.contains(entry.state) ?? true && target?.covers(entry.target) ?? true && maySee(entry)
+    let isWanted: (OutboxRecord) -> Bool = { [self] record in
+      states?.contains(record.entry.state) ?? true && target?.covers(record.entry.target) ?? true && maySee(record)
     }
-    guard let ids = selection.ids else { return gateway.outbox.records(where: isWanted) }
-    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter { isWanted($0.entry) }
+    guard let ids = selection.ids else { return gateway.outbox.records(limit: limit, where: isWanted) }
+    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter(isWanted)
     return found.sorted { $0.entry.number < $1.entry.number }
   }
 
@@ -99,9 +99,9 @@ extension LocalSession {
   }
 
   /// One's own, and those of upstreams that one administers.
-  private func maySee(_ entry: OutboxEntry) -> Bool {
-    entry.owner == peer.uid || gateway.access.isAdministrator(peer)
-      || gateway.access.allows(.admin, upstream: entry.target.upstream, peer: peer)
+  private func maySee(_ record: OutboxRecord) -> Bool {
+    record.entry.owner == peer.uid || gateway.access.isAdministrator(peer)
+      || gateway.access.allows(.admin, upstream: record.entry.target.upstream, peer: peer)
   }
 
   private func demandSending(_ selection: OutboxSelection) throws(LocalError) {

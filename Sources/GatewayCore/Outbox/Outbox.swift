@@ -67,15 +67,15 @@ final class Outbox {
     return record.isCommitted ? record : nil
   }
 
-  /// Every entry on disk of which that is true, the oldest first.
-  func records(where isWanted: (OutboxEntry) -> Bool) -> [OutboxRecord] {
-    var found: [(number: UInt64, record: OutboxRecord)] = []
-    for record in records.values where record.isCommitted && isWanted(record.entry) {
-      found.append((record.entry.number, record))
-    }
-    for record in archive.records.values where isWanted(record.entry) { found.append((record.entry.number, record)) }
-    found.sort { $0.number < $1.number }
-    return found.map(\.record)
+  /// The first so many entries on disk of which that is true, the oldest first.
+  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    var found: [OutboxRecord] = []
+    for line in usage.allLines { found += line.records(limit: limit) { $0.isCommitted && isWanted($0) } }
+    found += archive.records.values.filter(isWanted)
+    // Each line is in order already.
+    found.sort { $0.entry.number < $1.entry.number }
+    if found.count > limit { found.removeLast(found.count - limit) }
+    return found
   }
 
   func adopt(_ settings: OutboxSettings) {
@@ -111,7 +111,9 @@ final class Outbox {
 
   /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
   /// Until then it is not committed.
-  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?, Bool) -> Void) {
+  func add(
+    _ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
+  ) {
     guard let store else { return }
     let record = OutboxRecord(entry, on: connection, isCommitted: false)
     records[entry.id] = record
@@ -120,17 +122,17 @@ final class Outbox {
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
-      guard record.line != nil else { return done(problem, false) }
+      guard record.line != nil else { return done(record, problem, false) }
       if problem == nil { record.isCommitted = true } else { forget(record) }
-      done(problem, true)
+      done(record, problem, true)
     }
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
-  func surplus(after entry: OutboxEntry) -> String? {
-    guard settings.whenFull == .dropOldest,
-      let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0)
-    else { return nil }
+  func surplus(after record: OutboxRecord) -> String? {
+    guard settings.whenFull == .dropOldest else { return nil }
+    let entry = record.entry
+    guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
     let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
     return victim == entry.id ? nil : victim
   }
@@ -220,7 +222,7 @@ final class Outbox {
   func trimArchive() {
     let horizon = time.wallMilliseconds - settings.keep.milliseconds
     while let record = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
-      forgetRow(of: record.entry)
+      forgetRow(of: record)
     }
     guard !keyed.isEmpty else { return }
     let now = time.wallMilliseconds
@@ -230,16 +232,17 @@ final class Outbox {
   }
 
   /// What has a key stays on disk without its message for as long as the key counts.
-  private func forgetRow(of entry: OutboxEntry) {
-    let expires = entry.created + Self.keyLifetime
-    guard entry.key != nil, expires > time.wallMilliseconds else {
-      store?.note(.remove(entry.number))
+  private func forgetRow(of record: OutboxRecord) {
+    let number = record.entry.number
+    let expires = record.entry.created + Self.keyLifetime
+    guard record.entry.key != nil, expires > time.wallMilliseconds else {
+      store?.note(.remove(number))
       return
     }
-    keyed.append((entry.number, expires))
-    guard !entry.message.body.isEmpty else { return }
-    var bare = entry
-    bare.message = PreparedMessage(event: entry.message.event, body: [])
+    keyed.append((number, expires))
+    guard !record.entry.message.body.isEmpty else { return }
+    var bare = record.entry
+    bare.message = PreparedMessage(event: bare.message.event, body: [])
     store?.note(.update(bare))
   }
 
