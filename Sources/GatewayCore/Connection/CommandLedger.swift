@@ -63,7 +63,10 @@ struct CommandLedger {
   mutating func committed(_ id: String) -> (command: Command, replaced: Command?)? { queue.commit(id) }
 
   /// Puts commands that were accepted before at the end, whatever the limits say.
-  mutating func restore(_ commands: some Sequence<Command>) { for command in commands { queue.putBack(command) } }
+  mutating func restore(_ commands: some Collection<Command>) {
+    queue.reserve(commands.count)
+    for command in commands { queue.putBack(command) }
+  }
 
   /// Takes out what stands at a place of the queue, unless the window of its line is full.
   mutating func takeFree(at place: UInt64, window: Int) -> Command? {

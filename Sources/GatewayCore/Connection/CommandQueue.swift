@@ -84,6 +84,13 @@ public struct CommandQueue {
     return nextNumber
   }
 
+  /// Room for so many more, so that the tables do not grow step by step.
+  mutating func reserve(_ more: Int) {
+    guard more > 64 else { return }
+    entries.reserveCapacity(entries.count + more)
+    numbers.reserveCapacity(numbers.count + more)
+  }
+
   /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.
   mutating func putBack(_ command: Command) {
     insert(command, command.place ?? makePlace())

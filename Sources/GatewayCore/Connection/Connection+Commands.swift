@@ -138,7 +138,7 @@ extension Connection {
   }
 
   /// Takes over commands that were accepted by an earlier life of the daemon, in order.
-  func restore(_ stored: some Sequence<Command>) {
+  func restore(_ stored: some Collection<Command>) {
     commands.restore(stored)
     armExpiry()
     hurry(.lease)

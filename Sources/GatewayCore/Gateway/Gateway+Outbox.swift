@@ -60,10 +60,9 @@ extension Gateway {
       command.isCommitted = false
       connection.restore([command])
       remember(entry, on: connection)
-    } else {
-      expireLater(entry)
     }
-    outbox.add(entry, on: connection) { [weak self] _, problem, isAwaited in
+    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
+      if connection == nil, isAwaited { self?.expireLater(record) }
       self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
       done(problem)
@@ -97,30 +96,27 @@ extension Gateway {
   /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
   /// for a configuration that has one.
   func placeStored() {
-    var waiting = outbox.records.values.filter { $0.connection == nil }
-    guard !waiting.isEmpty else { return }
-    waiting.sort { $0.entry.number < $1.entry.number }
-    var carriers: [OutboxOwner: Connection?] = [:]
-    var queues: [ObjectIdentifier: [OutboxRecord]] = [:]
-    for record in waiting {
-      let owner = OutboxOwner(target: record.entry.target, uid: record.entry.owner)
-      if carriers[owner] == nil { carriers[owner] = .some(carrier(of: record.entry)) }
-      guard case .some(.some(let connection)) = carriers[owner] else {
-        expireLater(record.entry)
+    var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
+    var keyed: [OutboxRecord] = []
+    for line in outbox.usage.allLines {
+      let waiting = line.records { $0.connection == nil }
+      guard let first = waiting.first else { continue }
+      guard let connection = carrier(of: first.entry) else {
+        for record in waiting { expireLater(record) }
         continue
       }
-      record.connection = connection
-      remember(record.entry, on: connection)
-      queues[ObjectIdentifier(connection), default: []].append(record)
+      for record in waiting { record.connection = connection }
+      keyed += waiting.filter { $0.entry.key != nil }
+      queues[ObjectIdentifier(connection), default: (connection, [])].records += waiting
     }
-    for records in queues.values {
-      records.first?.connection?.restore(records.lazy.map { [unowned self] in command(for: $0.entry) })
+    for record in keyed.sorted(by: { $0.entry.number < $1.entry.number }) {
+      if let connection = record.connection { remember(record.entry, on: connection) }
     }
-  }
-
-  private struct OutboxOwner: Hashable {
-    var target: OutboxTarget
-    var uid: UInt32
+    for (connection, records) in queues.values {
+      // Each line is in order already.
+      let ordered = records.sorted { $0.entry.number < $1.entry.number }
+      connection.restore(ordered.lazy.map { [unowned self] in command(for: $0.entry) })
+    }
   }
 
   /// Nil if the configuration in force has no such upstream.
@@ -147,12 +143,12 @@ extension Gateway {
   }
 
   /// An entry that nobody carries expires all the same.
-  private func expireLater(_ entry: OutboxEntry) {
-    guard let expires = entry.expires else { return }
-    let id = entry.id
-    seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self] in
-      guard let self, let record = outbox.records[id], record.connection == nil else { return }
-      outbox.finish(id, .expired)
+  private func expireLater(_ record: OutboxRecord) {
+    guard let expires = record.entry.expires, !record.isWatched else { return }
+    record.isWatched = true
+    seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self, weak record] in
+      guard let self, let record, record.line != nil, record.connection == nil else { return }
+      outbox.finish(record.entry.id, .expired)
     }
   }
 

@@ -41,6 +41,7 @@ final class Outbox {
     case .open(let store, let entries):
       self.store = store
       condition = .working
+      records.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
     case .unavailable(let problem):
       store = nil
