@@ -27,6 +27,7 @@ final class Outbox {
 
   private let store: (any OutboxStore)?
   private let time: any TimeSource
+  private var wallClock: WallClockWatch
   private(set) var settings: OutboxSettings
   private(set) var condition: Condition
   private(set) var records: [String: Record] = [:]
@@ -44,6 +45,7 @@ final class Outbox {
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
     self.time = time
+    wallClock = WallClockWatch(wall: time.wallMilliseconds, now: time.now)
     switch opening {
     case .open(let store, let entries):
       self.store = store
@@ -56,6 +58,8 @@ final class Outbox {
   }
 
   private func load(_ entry: OutboxEntry) {
+    // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
+    let entry = entry.moved(by: min(0, time.wallMilliseconds - (entry.ended ?? entry.created)))
     if entry.state.isFinal { return archive.add(entry) }
     records[entry.id] = Record(entry: entry, isCommitted: true)
     usage.add(entry)
@@ -109,9 +113,15 @@ final class Outbox {
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
       guard records[entry.id]?.entry.number == entry.number else { return }
-      if problem == nil { records[entry.id]?.isCommitted = true } else { forget(entry.id) }
+      if problem == nil { committed(entry) } else { forget(entry.id) }
       done(problem)
     }
+  }
+
+  private func committed(_ entry: OutboxEntry) {
+    records[entry.id]?.isCommitted = true
+    guard let now = records[entry.id]?.entry, now.created != entry.created else { return }
+    store?.note(.update(now))
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
@@ -172,7 +182,7 @@ final class Outbox {
     guard var record = forget(id) else { return false }
     record.entry.state = state
     record.entry.reason = reason
-    record.entry.ended = time.wallMilliseconds
+    record.entry.ended = wallMilliseconds()
     record.entry.attempts = attempts ?? record.entry.attempts
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
     if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
@@ -207,11 +217,11 @@ final class Outbox {
 
   /// Forgets finished entries that were shown long enough, or are too many.
   func trimArchive() {
-    let horizon = time.wallMilliseconds - settings.keep.milliseconds
+    let now = wallMilliseconds()
+    let horizon = now - settings.keep.milliseconds
     while let entry = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
       forgetRow(of: entry)
     }
-    let now = time.wallMilliseconds
     let over = keyed.prefix { $0.expires <= now }
     for row in over { store?.note(.remove(row.number)) }
     keyed.removeFirst(over.count)
@@ -220,7 +230,7 @@ final class Outbox {
   /// What has a key stays on disk without its message for as long as the key counts.
   private func forgetRow(of entry: OutboxEntry) {
     let expires = entry.created + Self.keyLifetime
-    guard entry.key != nil, expires > time.wallMilliseconds else {
+    guard entry.key != nil, expires > wallMilliseconds() else {
       store?.note(.remove(entry.number))
       return
     }
@@ -229,6 +239,29 @@ final class Outbox {
     var bare = entry
     bare.message = PreparedMessage(event: entry.message.event, body: [])
     store?.note(.update(bare))
+  }
+
+  // MARK: - The clock
+
+  /// The wall clock, to be asked here for whatever becomes an instant of an entry: so none is moved that was made after
+  /// the clock was set, and each that was made before.
+  func wallMilliseconds() -> Int64 {
+    if let step = wallClock.step(wall: time.wallMilliseconds, now: time.now) { move(by: step) }
+    return time.wallMilliseconds
+  }
+
+  /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
+  /// the next daemon.
+  private func move(by step: Int64) {
+    for (id, record) in records {
+      let entry = record.entry.moved(by: step)
+      records[id]?.entry = entry
+      // The others are written as they are now as soon as they are on disk.
+      if record.isCommitted { store?.note(.update(entry)) }
+    }
+    archive.move(by: step)
+    for entry in archive.entries.values { store?.note(.update(entry)) }
+    for place in keyed.indices { keyed[place].expires += step }
   }
 
   /// Writes what is left and lets go of the files.

@@ -16,6 +16,12 @@ struct OutboxArchive {
     bytes += entry.cost
   }
 
+  /// The clock was set.
+  mutating func move(by step: Int64) {
+    entries = entries.mapValues { $0.moved(by: step) }
+    for place in order.indices { order[place].ended += step }
+  }
+
   @discardableResult
   mutating func remove(_ id: String) -> OutboxEntry? {
     guard let entry = entries.removeValue(forKey: id) else { return nil }
