@@ -33,8 +33,8 @@ final class Outbox {
   private(set) var records: [String: Record] = [:]
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
-  /// Finished entries that are not shown any more, but whose keys still count: their numbers, and until when.
-  private var keyed: [(number: UInt64, expires: Int64)] = []
+  /// Finished entries that are not shown any more, but whose keys still count, without their messages.
+  private var keyed: [OutboxEntry] = []
 
   /// How long a key is remembered, in milliseconds.
   static let keyLifetime: Int64 = 86_400_000
@@ -222,23 +222,22 @@ final class Outbox {
     while let entry = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
       forgetRow(of: entry)
     }
-    let over = keyed.prefix { $0.expires <= now }
+    let over = keyed.prefix { $0.created + Self.keyLifetime <= now }
     for row in over { store?.note(.remove(row.number)) }
     keyed.removeFirst(over.count)
   }
 
   /// What has a key stays on disk without its message for as long as the key counts.
   private func forgetRow(of entry: OutboxEntry) {
-    let expires = entry.created + Self.keyLifetime
-    guard entry.key != nil, expires > wallMilliseconds() else {
+    guard entry.key != nil, entry.created + Self.keyLifetime > wallMilliseconds() else {
       store?.note(.remove(entry.number))
       return
     }
-    keyed.append((entry.number, expires))
-    guard !entry.message.body.isEmpty else { return }
     var bare = entry
     bare.message = PreparedMessage(event: entry.message.event, body: [])
-    store?.note(.update(bare))
+    bare.result = nil
+    keyed.append(bare)
+    if !entry.message.body.isEmpty { store?.note(.update(bare)) }
   }
 
   // MARK: - The clock
@@ -260,8 +259,9 @@ final class Outbox {
       if record.isCommitted { store?.note(.update(entry)) }
     }
     archive.move(by: step)
+    keyed = keyed.map { $0.moved(by: step) }
     for entry in archive.entries.values { store?.note(.update(entry)) }
-    for place in keyed.indices { keyed[place].expires += step }
+    for entry in keyed { store?.note(.update(entry)) }
   }
 
   /// Writes what is left and lets go of the files.

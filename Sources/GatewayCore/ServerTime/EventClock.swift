@@ -28,7 +28,11 @@ public struct EventClock: Equatable, Sendable {
     tolerance = settings.tolerance.nanoseconds
   }
 
-  public mutating func take(_ sample: ClockSample) { server.take(sample) }
+  public mutating func take(_ sample: ClockSample) {
+    server.take(sample)
+    // What was found about the local clock, was found by another server's clock.
+    if server.count == 1 { followsDate = false }
+  }
 
   /// Events from here on are not ordered with those before.
   public mutating func beginEpoch() { last = .min }

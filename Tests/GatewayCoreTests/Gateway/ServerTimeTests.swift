@@ -59,7 +59,8 @@ import Testing
     harness.pass(.seconds(1))
     harness.upstream.channel.accept()
     client.read()
-    #expect(eventTime() == harness.time.wallMilliseconds + 5_000)
+    // The clocks of the tests advance by fractions of a millisecond, and the wall clock loses them.
+    #expect(abs(try #require(eventTime()) - harness.time.wallMilliseconds - 5_000) <= 2)
     var configuration = harness.gateway.configuration
     configuration.upstreams["chat"]?.settings.serverTime.event = "time"
     harness.loader.next = .success(configuration)

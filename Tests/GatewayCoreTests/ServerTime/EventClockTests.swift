@@ -78,6 +78,14 @@ import Testing
     #expect(stamp(&clock) == time.wallMilliseconds && estimate(clock)?.isFollowed == false)
   }
 
+  @Test func aServerThatWasSetRightIsJudgedByTheToleranceAgain() throws {
+    var clock = clock()
+    clock.take(try sample(.date, lead: -3_600_000, error: 1_000))
+    _ = stamp(&clock)
+    clock.take(try sample(.date, lead: 30_000, error: 1_000))
+    #expect(stamp(&clock) == time.wallMilliseconds && estimate(clock)?.isFollowed == false)
+  }
+
   @Test(arguments: [-7_200_000, -1, 1, 7_200_000] as [Int64])
   func settingTheLocalClockDoesNotTouchAFollowedServer(_ step: Int64) throws {
     var clock = clock()
