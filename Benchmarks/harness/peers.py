@@ -77,6 +77,8 @@ class Gatewayd(Peer):
     protocol = "gatewayd"
     feed = "socketio"
     program = property(lambda self: places.gatewayd())
+    # More lines of the configuration.
+    settings = ""
 
     def start(self):
         port = self.start_blaster()
@@ -84,7 +86,7 @@ class Gatewayd(Peer):
         configuration = self.write(
             "gatewayd.toml",
             f'[socket]\npath = "{self.socket}"\n[log]\nlevel = "warning"\n'
-            "[limits]\nclients = 20000\nclients_per_user = 20000\n",
+            f"[limits]\nclients = 20000\nclients_per_user = 20000\n{self.settings}",
         )
         self.start_daemon(
             self.program, "--config", configuration, env={"STATE_DIRECTORY": self.folder.name}

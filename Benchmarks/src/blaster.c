@@ -28,7 +28,7 @@
 
 /* By descriptor. */
 enum { LINKS = 8192 };
-static const uint64_t ping_interval = 25u * 1000000000u;
+static const uint64_t ping_interval = UINT64_C(25) * 1000000000;
 
 struct blaster {
   int epoll, listener, control_listener, control;

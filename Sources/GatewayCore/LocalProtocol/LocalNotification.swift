@@ -17,17 +17,24 @@ public enum LocalNotification {
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, ack: String?, into line: inout [UInt8]
   ) {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
-    line.append(#""seq":"#)
-    line.append(decimal: seq)
-    line.append(#","time":"#)
-    line.append(decimal: time)
-    line.append(#","event":"#)
-    if !isString { line.append(UInt8(ascii: "\"")) }
-    line.append(name)
-    if !isString { line.append(UInt8(ascii: "\"")) }
-    line.append(#","args":["#)
-    line.append(arguments)
-    line.append(UInt8(ascii: "]"))
+    let room = EventTailWriter.room + name.byteCount + arguments.byteCount
+    line.append(addingCapacity: room) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        var writer = EventTailWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        writer.put(#""seq":"#)
+        writer.put(decimal: seq)
+        writer.put(#","time":"#)
+        writer.put(decimal: UInt64(clamping: time))
+        writer.put(#","event":"#)
+        if !isString { writer.put("\"") }
+        writer.put(name)
+        if !isString { writer.put("\"") }
+        writer.put(#","args":["#)
+        writer.put(arguments)
+        writer.put("]")
+        count = writer.end
+      }
+    }
     if let ack {
       var token = JSONWriter(reserving: 16)
       token.string(ack)
