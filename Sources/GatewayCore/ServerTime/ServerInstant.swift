@@ -73,7 +73,7 @@ extension ISOInstant {
     guard let offset = zone(rest) else { return nil }
     let days = HTTPDate.daysSince1970(year, month, day)
     let seconds = days * 86_400 + Int64(hour * 3_600 + minute * 60 + second - offset)
-    guard seconds >= 0 else { return nil }
+    guard seconds >= 0, seconds < ClockSample.plausible.upperBound / 1_000_000_000 else { return nil }
     return (seconds * 1_000_000_000 + fraction, resolution)
   }
 
