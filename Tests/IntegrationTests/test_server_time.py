@@ -40,8 +40,11 @@ async def following(daemon):
     return client
 
 
-async def test_without_configuration_events_have_the_local_time(daemons, server):
-    daemon = await daemons(configuration(server.url))
+@pytest.mark.parametrize("transport", ["websocket", "polling"])
+async def test_without_configuration_events_have_the_local_time(daemons, server, transport):
+    settings = configuration(server.url)
+    settings["upstream"]["chat"]["transports"] = [transport]
+    daemon = await daemons(settings)
     client = await following(daemon)
     before = local()
     await server.emit("said", "hi")
