@@ -32,6 +32,7 @@ extension Setting<UpstreamSettings> {
   static var declared: [Self] {
     requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
       + Setting<HistorySettings>.declared.map { $0.within(\.history, prefix: "history.") }
+      + Setting<ServerTimeSettings>.declared.map { $0.within(\.serverTime, prefix: "server_time.") }
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }

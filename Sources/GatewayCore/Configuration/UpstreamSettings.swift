@@ -48,6 +48,7 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
   public var history = HistorySettings()
+  public var serverTime = ServerTimeSettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?

@@ -41,6 +41,11 @@ extension Connection: UpstreamChannelOwner {
     renewCredentials(until: context.time.now + Self.renewalGrace)
   }
 
+  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+    guard channel === self.channel else { return }
+    stream.clock.take(sample)
+  }
+
   public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     guard channel === self.channel else { return }
     lost(failure)

@@ -22,7 +22,7 @@ extension Gateway {
       number: command.number, id: command.id, owner: command.user, target: connection.outboxTarget,
       message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
       created: command.acceptedAt,
-      expires: command.expires.map { seams.time.wallMilliseconds + ($0 - now).milliseconds })
+      expires: command.expires.map { outbox.wallMilliseconds() + ($0 - now).milliseconds })
     entry.retries = command.retry?.again
     entry.attempts = command.retry?.writes ?? 0
     entry.ackTimeout = command.ackTimeout?.milliseconds
@@ -46,10 +46,10 @@ extension Gateway {
 
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
   func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
+    let now = outbox.wallMilliseconds()
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
     var entry = old
-    let now = seams.time.wallMilliseconds
     entry.number = makeCommandID().number
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
@@ -91,11 +91,15 @@ extension Gateway {
     return outbox.finish(id, state, reason: reason, done)
   }
 
+  /// The wall clock was set.
+  public func clockWasSet() { _ = outbox.wallMilliseconds() }
+
   // MARK: - The start, and a reload
 
   /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
   /// for a configuration that has one.
   func placeStored() {
+    clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     for line in outbox.usage.allLines {
@@ -126,7 +130,7 @@ extension Gateway {
   }
 
   private func command(for entry: OutboxEntry) -> Command {
-    let left = entry.expires.map { Duration.milliseconds($0 - seams.time.wallMilliseconds) }
+    let left = entry.expires.map { Duration.milliseconds($0 - outbox.wallMilliseconds()) }
     var command = Command(
       id: entry.id, message: entry.message, delivery: .durable, expires: left.map { seams.time.now + $0 },
       acceptedAt: entry.created, owner: .none)
@@ -146,7 +150,7 @@ extension Gateway {
   private func expireLater(_ record: OutboxRecord) {
     guard let expires = record.entry.expires, !record.isWatched else { return }
     record.isWatched = true
-    seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self, weak record] in
+    seams.timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
       guard let self, let record, record.line != nil, record.connection == nil else { return }
       outbox.finish(record.entry.id, .expired)
     }
@@ -165,7 +169,7 @@ extension Gateway {
 
   private func remember(_ entry: OutboxEntry, as connection: ConnectionKey) {
     guard let key = entry.key, let state = entry.keyState else { return }
-    let age = Duration.milliseconds(max(0, seams.time.wallMilliseconds - entry.created))
+    let age = Duration.milliseconds(max(0, outbox.wallMilliseconds() - entry.created))
     keys.restore(
       .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
       state: state, age: age, now: seams.time.now)

@@ -118,6 +118,7 @@ final class FakeChannel: UpstreamChannel {
 
   func accept() { owner?.channelOpened(self) }
   func renewCredentials() { owner?.channelHasNewCredentials(self) }
+  func tell(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
   func fail(_ failure: UpstreamFailure) {
     isFailed = true
     owner?.channelEnded(self, failure)

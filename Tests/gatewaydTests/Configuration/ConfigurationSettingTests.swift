@@ -88,6 +88,21 @@ struct ConfigurationSettingTests {
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
     Change("parser", #""msgpack""#) { $0.parser = .msgpack },
     Change("attachments", "11") { $0.attachments = 11 },
+    Change("server_time.event", #""tick""#) { $0.serverTime.event = "tick" },
+    Change("server_time.request", #""time""#) { $0.serverTime.request = "time" },
+    Change("server_time.member", #""data.now", server_time.event = "tick""#) {
+      $0.serverTime.event = "tick"
+      $0.serverTime.member = "data.now"
+    },
+    Change("server_time.unit", #""us", server_time.event = "tick""#) {
+      $0.serverTime.event = "tick"
+      $0.serverTime.unit = .microseconds
+    },
+    Change("server_time.every", #""90s", server_time.request = "time""#) {
+      $0.serverTime.request = "time"
+      $0.serverTime.every = .seconds(90)
+    },
+    Change("server_time.tolerance", #""3s""#) { $0.serverTime.tolerance = .seconds(3) },
     Change("history.events", "0") { $0.history.events = 0 },
     Change("history.bytes", #""1MiB""#) { $0.history.bytes = 1 << 20 },
     Change("history.age", #""1h""#) { $0.history.age = .seconds(3_600) },
