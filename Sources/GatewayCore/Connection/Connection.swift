@@ -55,7 +55,7 @@ public final class Connection {
     id = context.random.uuid()
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
-      history: specification.settings.history)
+      history: specification.settings.history, serverTime: specification.settings.serverTime)
     commands = CommandLedger(limits: context.limits)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
@@ -175,6 +175,7 @@ public final class Connection {
     self.connector = connector
     stream.adopt(specification.settings.history)
     lookAfterHistory()
+    stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }

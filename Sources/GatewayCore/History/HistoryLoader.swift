@@ -92,7 +92,9 @@ struct HistoryLoader {
       history?.skip(to: sequence)
     case .resumption(let resumption, let target): self.resumption = resumption.map { ($0, target) }
     case .event(let arrival, let tail):
-      guard scene.hasEpoch, let next, LocalNotification.sequence(inTail: tail.span.bytes) == next else { return false }
+      guard scene.hasEpoch, let next, LocalNotification.place(inTail: tail.span.bytes)?.sequence == next else {
+        return false
+      }
       let name = LocalNotification.nameRange(inTail: tail.span.bytes)
       let arrived = instant(arrival)
       history?.append(.event(tail), name: name ?? 0..<0, at: arrived)

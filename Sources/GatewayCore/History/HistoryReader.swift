@@ -98,7 +98,7 @@ struct HistoryReader {
     at += Int(length)
     // It goes to programs as it is: one line, which ends where an event's line ends.
     guard tail.last == UInt8(ascii: "\n"), tail.firstIndex(of: UInt8(ascii: "\n")) == tail.count - 1,
-      LocalNotification.sequence(inTail: tail.span.bytes) != nil
+      LocalNotification.place(inTail: tail.span.bytes) != nil
     else { return nil }
     return .event(arrival: Int64(bitPattern: arrival), tail: tail)
   }

@@ -68,22 +68,31 @@ public enum LocalNotification {
     return try? JSONScanner.scanString(tail, &at)
   }
 
-  /// The number of an event behind its tail; nil for what is no tail.
-  static func sequence(inTail tail: RawSpan) -> UInt64? {
-    let start: StaticString = #""seq":"#
-    var at = start.utf8CodeUnitCount
-    guard tail.byteCount > at,
-      start.withUTF8Buffer({ mark in
-        mark.indices.allSatisfy { JSONScanner.byte(tail, $0) == mark[$0] }
-      })
+  /// The number and the time of an event behind its tail; nil for what is no tail.
+  static func place(inTail tail: RawSpan) -> (sequence: UInt64, time: Int64)? {
+    var at = 0
+    guard let sequence = number(behind: #""seq":"#, tail, &at), let time = number(behind: #","time":"#, tail, &at)
+    else {
+      return nil
+    }
+    return (sequence, Int64(time))
+  }
+
+  /// A number behind a key; at most 2^53.
+  private static func number(behind key: StaticString, _ tail: RawSpan, _ at: inout Int) -> UInt64? {
+    let start = at
+    guard tail.byteCount - start > key.utf8CodeUnitCount,
+      key.withUTF8Buffer({ key in key.indices.allSatisfy { JSONScanner.byte(tail, start + $0) == key[$0] } })
     else { return nil }
+    at += key.utf8CodeUnitCount
+    let first = at
     var number: UInt64 = 0
     while at < tail.byteCount, case let digit = JSONScanner.byte(tail, at) &- UInt8(ascii: "0"), digit < 10 {
-      guard number < 1 << 53 else { return nil }
       number = number * 10 + UInt64(digit)
+      guard number <= 1 << 53 else { return nil }
       at += 1
     }
-    return at > start.utf8CodeUnitCount ? number : nil
+    return at > first ? number : nil
   }
 
   /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.

@@ -51,6 +51,16 @@ struct EventHistory {
   /// The number of the oldest event that is kept, or of the next one when there is none.
   var oldest: UInt64 { number(at: oldestPlace) }
 
+  /// The `time` of the newest event that is kept of the present epoch.
+  var lastTime: Int64? {
+    var place = nextPlace
+    while place > max(oldestPlace, current.place), let content = content(at: place - 1) {
+      place -= 1
+      if case .event(let tail) = content { return LocalNotification.place(inTail: tail.span.bytes)?.time }
+    }
+    return nil
+  }
+
   /// New bounds; what is beyond them goes.
   mutating func adopt(_ settings: HistorySettings, now: MonotonicInstant) {
     self.settings = settings

@@ -15,6 +15,8 @@ final class EventStream {
   /// The number of the last event of an earlier daemon.
   private var inherited: UInt64 = 0
   private var router = Router()
+  /// Gives the events their time.
+  var clock: EventClock
   private let outputs: ClientOutputs
   let time: any TimeSource
   private let random: any RandomSource
@@ -23,9 +25,12 @@ final class EventStream {
   private var tail: [UInt8] = []
   private var answerTail: [UInt8] = []
 
-  init(outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings)
-  {
+  init(
+    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings,
+    serverTime: ServerTimeSettings
+  ) {
     self.history = EventHistory(history, epoch: Self.freshEpoch(random))
+    clock = EventClock(serverTime)
     self.outputs = outputs
     self.time = time
     self.random = random
@@ -47,6 +52,7 @@ final class EventStream {
     sequence = history.sequence
     inherited = sequence
     isContinued = isContinuous
+    if isContinuous, let last = history.lastTime { clock.resume(after: last) }
   }
 
   /// All subscriptions, the oldest first.
@@ -63,15 +69,16 @@ final class EventStream {
     byteCount += UInt64(rawName.byteCount + arguments.byteCount)
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
-    let now = time.wallMilliseconds
+    let arrival = time.now
+    let now = clock.stamp(wall: time.wallMilliseconds, now: arrival)
     emptyTail(for: rawName.byteCount + arguments.byteCount)
     let name = LocalNotification.eventTail(
       seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
-      remember(.hole(.tooLarge, name: Self.name(of: rawName)))
+      remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
       return tell(.tooLarge, to: match)
     }
-    remember(.event(tail), name: name)
+    remember(.event(tail), name: name, arrival)
     if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
@@ -93,11 +100,11 @@ final class EventStream {
     tail.reserveCapacity(payload + Self.tailAllowance)
   }
 
-  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0) {
+  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: MonotonicInstant) {
     guard history.isEnabled else { return history.skip() }
     // First: what it writes ends before this event.
     log?.append(content)
-    history.append(content, name: name, at: time.now)
+    history.append(content, name: name, at: arrival)
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
@@ -109,7 +116,7 @@ final class EventStream {
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
-    remember(.hole(reason, name: nil))
+    remember(.hole(reason, name: nil), time.now)
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
     for subscription in router.all { subscription.tell(gap) }
   }
@@ -118,6 +125,7 @@ final class EventStream {
   func beginEpoch() {
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
+    clock.beginEpoch()
     let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
     for subscription in router.all { subscription.tell(gap) }
   }

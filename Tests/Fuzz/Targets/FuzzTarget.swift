@@ -8,6 +8,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case payload
   case msgpack
   case history
+  case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -20,6 +21,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
     case .history: HistoryTarget.problem(with: input)
+    case .instant: InstantTarget.problem(with: input)
     }
   }
 }

@@ -210,6 +210,24 @@ import Testing
     #expect(scene.connection.stream.replay(.last(9), .all).eventCount == 1)
   }
 
+  @Test func timeDoesNotRunBackwardsOverARestart() {
+    let scene = HistoryScene()
+    scene.channel.accept()
+    scene.emit("a")
+    scene.harness.upstream.connector?.resumption = Resumption(session: "private", offset: "o1")
+    scene.flush()
+    let before = scene.harness.time.wallMilliseconds
+    // Somebody sets the clock back meanwhile.
+    scene.harness.time.wallMilliseconds -= 60_000
+    scene.crash()
+    scene.channel.isRecovered = true
+    scene.channel.accept()
+    let client = scene.harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    scene.emit("b")
+    #expect(client.readValues().first?["params"]?["time"]?.integerValue == Int(before))
+  }
+
   @Test func holesAndEpochsAreKeptToo() {
     let scene = HistoryScene()
     scene.channel.accept()

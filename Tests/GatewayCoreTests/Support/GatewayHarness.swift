@@ -15,10 +15,12 @@ final class GatewayHarness {
   /// Several in a row share a clock; each one draws random numbers of its own by `seed`.
   init(
     outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, HistoryProblem> = .failure(.none),
-    time: FakeTime = FakeTime(), seed: UInt64 = 0, _ configure: (inout Configuration) -> Void = { _ in }
+    wall: Int64? = nil, time: FakeTime = FakeTime(), seed: UInt64 = 0,
+    _ configure: (inout Configuration) -> Void = { _ in }
   ) {
     self.time = time
     random = FakeRandom(seed: seed)
+    if let wall { time.wallMilliseconds = wall }
     timers = Timers(time: time)
     var configuration = Configuration()
     configuration.upstreams["chat"] = ConfiguredUpstream(
