@@ -7,20 +7,8 @@ extension Gateway {
     if histories.hasPending { histories.commit() }
   }
 
-  /// At the start, and then on each tick.
-  func lookAfterHistories() {
-    if histories.onReport == nil {
-      histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
-    }
-    histories.sinceCleaning += 1
-    // An hour of ticks.
-    guard histories.sinceCleaning > 120 else { return }
-    removeOldHistories()
-  }
-
-  /// Histories of upstreams that are not configured any more, or not to be kept, go when they are old.
-  func removeOldHistories() {
-    histories.sinceCleaning = 0
-    histories.removeOld { configuration.upstreams[$0]?.settings.history.disk == true }
+  /// Whether the configuration in force wants a history of an upstream on disk.
+  func wantsHistory(_ upstream: String) -> Bool {
+    configuration.upstreams[upstream]?.settings.history.disk == true
   }
 }

@@ -73,7 +73,8 @@ public final class Gateway {
   /// to run.
   public func start() {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
-    lookAfterHistories()
+    histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
+    histories.removeOld(unless: wantsHistory)
     rememberKeys()
     placeStored()
     seams.network?.onChange = { [weak self] change in
@@ -109,7 +110,7 @@ public final class Gateway {
         connection.review()
       }
       outbox.trimArchive()
-      lookAfterHistories()
+      histories.tick(wantsHistory)
       tick()
     }
   }
@@ -260,7 +261,7 @@ public final class Gateway {
     }
     for session in sessions.values { session.checkRights() }
     outbox.adopt(fresh.outbox)
-    removeOldHistories()
+    histories.removeOld(unless: wantsHistory)
     placeStored()
     connectKept()
   }

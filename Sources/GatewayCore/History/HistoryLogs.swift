@@ -7,8 +7,9 @@ final class HistoryLogs {
   /// The names of those that are open.
   private var open: Set<String> = []
 
-  /// Ticks since old files were looked for.
-  var sinceCleaning = 120
+  /// Ticks since old files were looked for, and how many may pass: about an hour.
+  private var ticks = 0
+  private static let tickLimit = 120
 
   /// Told what happens to a history.
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
@@ -60,7 +61,7 @@ final class HistoryLogs {
       let segments = try store.segments(of: identity.name)
       found = segments.map(\.id)
       number = found.last?.number ?? 0
-      if stream.sequence == 0 { resumption = load(segments, store, identity, settings, into: stream, &found) }
+      resumption = load(segments, store, identity, settings, into: stream, &found)
     } catch { report(identity, .failing(error)) }
     let log = HistoryLog(
       identity, logs: self, store: store, stream: stream, settings: settings, found: found, number: number,
@@ -86,7 +87,7 @@ final class HistoryLogs {
         report(identity, .setAside(path: path, damage: finding.damage.description))
       } catch { report(identity, .failing(error)) }
     }
-    guard let history = loader.history else { return nil }
+    guard let history = loader.history, stream.sequence == 0 else { return nil }
     stream.restore(history, isContinuous: loader.isWhole)
     guard let (resumption, target) = loader.resumption, target == identity.target else { return nil }
     return resumption
@@ -100,8 +101,15 @@ final class HistoryLogs {
 
   // MARK: - Those that nobody has
 
+  /// To be called now and then: looks for old files, but not each time.
+  func tick(_ isWanted: (_ upstream: String) -> Bool) {
+    ticks += 1
+    if ticks > Self.tickLimit { removeOld(unless: isWanted) }
+  }
+
   /// Removes what is too old of histories that are not open and whose upstreams do not want one any more.
   func removeOld(unless isWanted: (_ upstream: String) -> Bool) {
+    ticks = 0
     guard case .success(let store) = opening else { return }
     let now = time.wallMilliseconds
     for listing in store.list() where !open.contains(listing.name) {
