@@ -14,6 +14,7 @@ PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
 EIO4 := $(VENV)/eio4/stamp
 EIO3 := $(VENV)/eio3/stamp
+WAMP := $(VENV)/wamp/stamp
 
 UNITS := $(PREFIX)/lib/systemd
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
@@ -106,13 +107,13 @@ uninstall: ## removes what install made, except the configuration
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp
-environments: $(EIO4) $(EIO3)
+environments: $(EIO4) $(EIO3) $(WAMP)
 
 build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
 	packaging/install-debian-packages
 	@mkdir -p $(@D) && touch $@
 
-$(EIO4) $(EIO3): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
+$(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
