@@ -161,9 +161,9 @@ final class SocketIOChannel: UpstreamChannel {
   private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?) {
     guard let owner else { return close() }
     guard ack == nil, let found = connector.recovery.offset(in: arguments) else {
-      return owner.channel(self, receivedEvent: name, arguments: arguments, ack: ack)
+      return owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
     }
-    owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<found.end), ack: nil)
+    owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<found.end), kwargs: nil, ack: nil)
     connector.recovery.received(found)
   }
 
