@@ -9,6 +9,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case msgpack
   case profile
   case plain
+  case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -22,6 +23,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .msgpack: MsgpackTarget.problem(with: input)
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)
+    case .instant: InstantTarget.problem(with: input)
     }
   }
 }
