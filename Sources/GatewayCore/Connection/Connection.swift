@@ -17,7 +17,7 @@ public final class Connection {
   private var nextLease: UInt64 = 1
   var commands: CommandLedger
   var answers = AnswerTable()
-
+  var interests = InterestTable()
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
   /// Whether there may be a way to the server.
@@ -29,6 +29,8 @@ public final class Connection {
   private var hold: Hold?
   private(set) var isDraining = false
   private(set) var hasBeenConnected = false
+  /// There was a conversation, whether all of it was confirmed or not.
+  private var hasConversed = false
   private(set) var reconnects = 0
   private(set) var judgement: Judgement?
   private var reviewTimer: Timers.ID?
@@ -226,7 +228,7 @@ public final class Connection {
   }
 
   /// The first attempt cannot be taken back by an order, but it can be lost.
-  private func abandon(_ failure: UpstreamFailure) {
+  func abandon(_ failure: UpstreamFailure) {
     channel?.close()
     lost(failure)
   }
@@ -306,6 +308,7 @@ public final class Connection {
     case .startAttempt:
       schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
+      askFor(interests.all)
     case .closeChannel:
       if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
@@ -322,6 +325,7 @@ public final class Connection {
   private func forgetChannel() {
     channel = nil
     stream.log?.noteResumption()
+    forgetInterests()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
@@ -359,10 +363,16 @@ public final class Connection {
 
   // MARK: - The channel's facts
 
+  /// The server has accepted us; events may come from now on.
+  func beginConversation() {
+    if hasConversed || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
+    stream.log?.noteResumption()
+    hasConversed = true
+  }
+
+  /// Everything that belongs to the conversation is agreed.
   func opened() {
     if hasBeenConnected { reconnects += 1 }
-    if hasBeenConnected || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
-    stream.log?.noteResumption()
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress

@@ -11,11 +11,13 @@ public enum LocalNotification {
 
   /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
   /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
-  /// commas, without brackets. Both must be valid JSON without line breaks between tokens, or one line became several.
-  /// `time` is in milliseconds since 1970. Returns where the name's JSON text stands.
+  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks
+  /// between tokens, or one line became several. `time` is in milliseconds since 1970. Returns where the name's JSON text
+  /// stands.
   @discardableResult
   public static func eventTail(
-    seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, ack: String?, into line: inout [UInt8]
+    seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
+    into line: inout [UInt8]
   ) -> Range<Int> {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
     let room = EventTailWriter.room + name.byteCount + arguments.byteCount
@@ -40,6 +42,10 @@ public enum LocalNotification {
         writer.put("]")
         count = writer.end
       }
+    }
+    if let kwargs {
+      line.append(#","kwargs":"#)
+      line.append(kwargs)
     }
     if let ack {
       var token = JSONWriter(reserving: 16)
@@ -117,10 +123,10 @@ public enum LocalNotification {
   }
 
   /// Events are missing here. Without a range it is not known which. `start` is the last number before an epoch that
-  /// begins here.
+  /// begins here; `detail` is a sentence for a person.
   public static func gap(
     subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason,
-    start: UInt64? = nil
+    start: UInt64? = nil, detail: String? = nil
   ) -> [UInt8] {
     line("gap") { writer in
       writer.member("subscription", subscription)
@@ -132,6 +138,7 @@ public enum LocalNotification {
       if let count { writer.member("count", count) }
       if let start { writer.member("seq", start) }
       writer.member("reason", reason.rawValue)
+      if let detail { writer.member("detail", detail) }
     }
   }
 
@@ -166,6 +173,15 @@ public enum LocalNotification {
       writer.beginArray()
       writer.object { finding.write(into: &$0) }
       writer.endArray()
+    }
+  }
+
+  /// A part of the answer to a call, whose rest follows.
+  static func progress(_ id: RequestID, _ answer: RemoteAnswer) -> [UInt8] {
+    line("progress") { writer in
+      writer.key("id")
+      writer.raw(id.text)
+      answer.write(into: &writer)
     }
   }
 

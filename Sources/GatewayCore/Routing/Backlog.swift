@@ -21,6 +21,8 @@ struct Backlog {
     var reason: GapReason
     /// Where an epoch begins: the number of the last event before it.
     var start: UInt64?
+    /// A sentence for a person; nil where the reason says it all.
+    var detail: String?
 
     /// Continuity with the upstream was lost, and `epoch` begins behind `start`.
     static func lostContinuity(epoch: String, after start: UInt64) -> Self {

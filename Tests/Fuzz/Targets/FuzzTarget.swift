@@ -8,6 +8,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case payload
   case msgpack
   case history
+  case profile
+  case plain
   case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
@@ -21,6 +23,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
     case .history: HistoryTarget.problem(with: input)
+    case .profile: ProfileTarget.problem(with: input)
+    case .plain: PlainTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
     }
   }
