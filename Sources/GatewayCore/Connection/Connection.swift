@@ -17,7 +17,7 @@ public final class Connection {
   private var nextLease: UInt64 = 1
   var commands: CommandLedger
   var answers = AnswerTable()
-
+  var interests = InterestTable()
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
   /// Whether there may be a way to the server.
@@ -27,8 +27,10 @@ public final class Connection {
   private var unleasedSince: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
-  private var isDraining = false
+  private(set) var isDraining = false
   private(set) var hasBeenConnected = false
+  /// There was a conversation, whether all of it was confirmed or not.
+  private var hasConversed = false
   private(set) var reconnects = 0
   private(set) var judgement: Judgement?
   private var reviewTimer: Timers.ID?
@@ -60,6 +62,7 @@ public final class Connection {
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAfterHistory()
     lookAtNetwork()
   }
 
@@ -173,6 +176,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    lookAfterHistory()
     stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
@@ -195,6 +199,7 @@ public final class Connection {
     // What the outbox has stays there for the next daemon.
     for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
+    endHistory()
   }
 
   /// New limits of a changed configuration. A queue that is longer than its new limit is emptied as usual.
@@ -223,7 +228,7 @@ public final class Connection {
   }
 
   /// The first attempt cannot be taken back by an order, but it can be lost.
-  private func abandon(_ failure: UpstreamFailure) {
+  func abandon(_ failure: UpstreamFailure) {
     channel?.close()
     lost(failure)
   }
@@ -303,20 +308,24 @@ public final class Connection {
     case .startAttempt:
       schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
+      askFor(interests.all)
     case .closeChannel:
-      channel?.close()
+      if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
     case .discardChannel: forgetChannel()
     case .drainQueue: drainQueue()
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
       context.timers.cancel(reviewTimer)
+      endHistory()
       report?(self, .released)
     }
   }
 
   private func forgetChannel() {
     channel = nil
+    stream.log?.noteResumption()
+    forgetInterests()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
@@ -354,11 +363,16 @@ public final class Connection {
 
   // MARK: - The channel's facts
 
+  /// The server has accepted us; events may come from now on.
+  func beginConversation() {
+    if hasConversed || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
+    stream.log?.noteResumption()
+    hasConversed = true
+  }
+
+  /// Everything that belongs to the conversation is agreed.
   func opened() {
-    if hasBeenConnected {
-      reconnects += 1
-      if channel?.isRecovered != true { stream.beginEpoch() }
-    }
+    if hasBeenConnected { reconnects += 1 }
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress

@@ -11,6 +11,8 @@ struct ConnectionContext {
   let budget: AttemptBudget
   /// Nil: nothing is known of the network, and every upstream counts as reachable.
   let network: (any NetworkObserver)?
+  /// One for all connections.
+  let histories: HistoryLogs
   var limits: Limits
 }
 
@@ -31,6 +33,10 @@ enum ConnectionReport {
   case released
   /// A command has its outcome.
   case settled(Command, CommandOutcome)
+  /// A part of the answer to a command has come.
+  case progressed(Command, RemoteAnswer)
+  /// The server does not let us have what local programs subscribe to.
+  case refusedInterest(Interest, UpstreamFailure)
   /// A command of the outbox was written and waits for another try.
   case tried(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.

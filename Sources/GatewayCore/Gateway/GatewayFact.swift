@@ -9,11 +9,15 @@ public enum GatewayFact: Equatable, Sendable {
   case connectionReleased(ConnectionFact)
   /// An accepted send ended without having been written or acknowledged.
   case sendFailed(ConnectionFact, command: String, outcome: String)
+  /// The server does not let us have what local programs subscribe to.
+  case interestRefused(ConnectionFact, interest: String, detail: String)
   case reloaded(changed: [String])
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)
   /// The outbox cannot write; nil when it can again.
   case outbox(OutboxProblem?)
+  /// What became of a history on disk.
+  case history(upstream: String, namespace: String, HistoryReport)
   /// A contradiction inside the gateway that harmed nobody but should not have happened.
   case internalError(String)
 }

@@ -31,11 +31,12 @@ enum ResultSchemas {
     .always("seq", .count, "The number of the last event so far."),
     .always("recovered", .boolean, "Whether everything since the asked position follows."),
     .always("replayed", .count, "How many events of the history follow before anything new."),
+    .sometimes("first_epoch", .text, "The epoch of what follows first, where that is an earlier one."),
   ])
 
   private static let pastEvent = JSONSchema.object([
     .always("seq", .count), .always("time", .count, "When it arrived, in milliseconds since 1970."),
-    .always("event", .text), .always("args", .list(.any)),
+    .always("event", .text), .always("args", .list(.any)), .sometimes("kwargs", .object([])),
   ])
 
   static let history = JSONSchema.object([
@@ -53,6 +54,7 @@ enum ResultSchemas {
         DeliveryLevel.allCases.map(\.rawValue) + ["queued", "expired", "cancelled", "refused", "dropped", "lost"]),
       "What became of it so far; of a duplicate, what became of the first one."),
     .sometimes("args", .list(.any), "What the server answered; with `acked` only."),
+    .sometimes("kwargs", .object([]), "The same, where the upstream has such."),
     .sometimes("reason", .text, "By what it was dropped."),
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
   ])
@@ -135,6 +137,15 @@ enum ResultSchemas {
           .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),
         ]))),
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
+    .sometimes(
+      "history",
+      .object([
+        .always("events", .count, "How many are kept."), .always("bytes", .count),
+        .always("oldest", .optional(.count), "The number of the oldest that is kept."),
+        .always("disk", .choice(Connection.HistoryCondition.allCases.map(\.rawValue)), "Whether it is on disk too."),
+        .always("reason", .optional(.choice(HistoryProblem.Kind.allCases.map(\.rawValue)))),
+        .always("detail", .optional(.text), "Why it is not, in a sentence."),
+      ])),
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),
     .sometimes("time", .optional(serverTime), "What is known of the server's clock."),

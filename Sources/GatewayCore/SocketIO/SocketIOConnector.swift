@@ -14,6 +14,10 @@ final class SocketIOConnector: UpstreamConnector {
   private weak var channel: SocketIOChannel?
   /// What the next channel needs to go on where this one ends.
   var recovery = SocketIORecovery()
+  var resumption: Resumption? {
+    get { recovery.resumption }
+    set { recovery = SocketIORecovery(newValue) }
+  }
   private lazy var watch = CredentialWatch(credentials, timers: links.timers)
   let refresh: RefreshSettings
   let serverTime: ServerTimeSettings
@@ -33,8 +37,10 @@ final class SocketIOConnector: UpstreamConnector {
 
   var kind: String { "socketio" }
   var hosts: [String] {
-    ([key] + key.alternatives).map { links.dialer.firstHost(of: $0.request(revision ?? .four, .websocket)) }
+    key.places.map { links.dialer.firstHost(of: key.at($0).request(revision ?? .four, .websocket)) }
   }
+
+  var route: DialRequest { key.request(.four, .websocket) }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {
@@ -56,15 +62,20 @@ final class SocketIOConnector: UpstreamConnector {
     sizeLimit = maxPayload ?? revision.usualPayloadLimit
   }
 
-  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
     let message = try SocketIOMessage.event(
-      event, args: args, attachmentLimit: attachmentLimit, revision: revision, parser: key.parser)
-    if let problem = sizeProblem(message, acknowledged: acknowledged) { throw problem }
+      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
+      parser: key.parser)
+    if let problem = sizeProblem(message, acknowledged: draft.isAcknowledged) { throw problem }
     return message
   }
 
-  func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit, parser: key.parser)
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
+    guard draft.error == nil else { throw SocketIOMessage.noErrors }
+    let message = try SocketIOMessage.answer(
+      args: draft.args.span.bytes, attachmentLimit: attachmentLimit, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: true) { throw problem }
     return message
   }

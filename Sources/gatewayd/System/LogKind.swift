@@ -5,9 +5,10 @@ import GatewayCore
 enum LogKind: CaseIterable, Hashable, Sendable {
   case started, stopping
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
-  case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
+  case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
+  case historyFailing, historyWorking, historySetAside
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
@@ -23,6 +24,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientDropped: "client disconnected"
     case .quotaExceeded: "quota exceeded"
     case .sendFailed: "send not delivered"
+    case .interestRefused: "the server refuses a subscription"
     case .configurationReloaded: "configuration reloaded"
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
@@ -31,6 +33,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "set a damaged outbox aside"
     case .outboxFailing: "the outbox cannot write: durable sends fail"
     case .outboxWorking: "the outbox writes again"
+    case .historyFailing: "cannot keep a history on disk, the events flow on"
+    case .historyWorking: "the history is on disk again"
+    case .historySetAside: "set a damaged history aside"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
@@ -44,12 +49,14 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   /// Level of a record that names none.
   var level: LogLevel {
     switch self {
-    case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
-    case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
+    case .configurationRefused, .outboxFailing, .historyFailing, .descriptorsExhausted, .acceptFailed, .internalError:
+      .error
+    case .outboxUnavailable, .outboxRepaired, .historySetAside, .connectionDown, .clientDropped, .quotaExceeded,
+      .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched:
       .warning
-    case .started, .stopping, .configurationReloaded, .outboxWorking: .notice
+    case .started, .stopping, .configurationReloaded, .outboxWorking, .historyWorking: .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -69,6 +76,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientDropped: "3d0a0321db14450c8a30be61f5e33801"
     case .quotaExceeded: "76545f19dc72468d8fb8b73ba0f80d8d"
     case .sendFailed: "f6b79991351d4913b819c99b9680cafd"
+    case .interestRefused: "7c41e8d29b0f4a6e8d35f1a07b92c64d"
     case .configurationReloaded: "ba6a789f0f1e4b8aa55e73c25cddb80c"
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
@@ -77,6 +85,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "178dc1a3e2c84150b8e5239834d1b9e6"
     case .outboxFailing: "2bde9d3997fe412d810ac53c1561248c"
     case .outboxWorking: "bdf0e79b490a4d4999b459be1f844dfe"
+    case .historyFailing: "3c7d52f0a81e4b6c9d05e7f21a64b893"
+    case .historyWorking: "b1f6e09c47d24a58825cd3719e0fa46b"
+    case .historySetAside: "84e2a7bd196f4c03ae517f90c6d2b835"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"

@@ -64,6 +64,7 @@ final class UpstreamScene {
       var name: [UInt8]
       var arguments: [UInt8]
       var ack: UInt64?
+      var kwargs: [UInt8]?
     }
 
     var opened = 0
@@ -82,18 +83,21 @@ final class UpstreamScene {
       opened += 1
     }
 
-    func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+    func channel(
+      _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
+    ) {
       note(opened == 1 && endings.isEmpty, "an event came while the channel was not open")
-      events.append(
-        Event(
-          name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) }, ack: ack))
+      var event = Event(
+        name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) }, ack: ack)
+      if let kwargs { event.kwargs = kwargs.withUnsafeBytes { Array($0) } }
+      events.append(event)
     }
 
     func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
       note(opened == 1 && endings.isEmpty, "an event was dropped while the channel was not open")
     }
 
-    func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
       note(opened == 1 && endings.isEmpty, "an acknowledgement came while the channel was not open")
       acknowledgements.append((id, arguments.withUnsafeBytes { Array($0) }))
     }
@@ -138,6 +142,22 @@ final class UpstreamScene {
     settings.parser = parser
     let specification = UpstreamSpecification(
       name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: namespace, settings: settings, owner: nil)
+    let connection = Connection(kind.connector(for: specification))
+    connection.channel = connection.connector.dial(owner: connection.owner)
+    return connection
+  }
+
+  /// The same for the other kinds.
+  func dial(_ url: UpstreamURL, _ change: (inout UpstreamSettings) -> Void) -> Connection {
+    var settings = UpstreamSettings()
+    settings.messageLimit = 1 << 20
+    change(&settings)
+    let specification = UpstreamSpecification(name: nil, url: url, namespace: "/", settings: settings, owner: nil)
+    let seams = UpstreamSeams(
+      webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
+      random: Dice())
+    let kinds = UpstreamKinds.make(seams)
+    let kind = kinds.first { $0.traits.schemes.contains(url.scheme) } ?? self.kind
     let connection = Connection(kind.connector(for: specification))
     connection.channel = connection.connector.dial(owner: connection.owner)
     return connection

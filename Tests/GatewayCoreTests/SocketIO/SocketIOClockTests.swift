@@ -174,7 +174,7 @@ import Testing
   @Test func aReservedNameIsRefused() {
     for change in [{ $0.event = "connect" }, { $0.request = "disconnect" }] as [(inout ServerTimeSettings) -> Void] {
       let specification = rig.specification { change(&$0.serverTime) }
-      guard case .invalid(let sentence) = rig.kind.problem(with: specification) else {
+      guard case .invalid(let sentence) = rig.kind.traits.problem(specification) else {
         Issue.record("taken")
         continue
       }
