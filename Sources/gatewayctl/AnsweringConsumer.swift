@@ -7,6 +7,8 @@ final class AnsweringConsumer: EventConsumer {
   private let parallel: Int
   /// The command prints an array of all arguments instead of the one.
   private let printsArray: Bool
+  /// What a command that fails is answered with; nil answers nothing.
+  private let errorName: String?
   /// The sequence numbers of the events whose answers are on their way, by call.
   private var answers: [Int: UInt64] = [:]
   private(set) var taken = 0
@@ -22,6 +24,7 @@ final class AnsweringConsumer: EventConsumer {
     self.words = words
     self.parallel = parallel
     printsArray = context.arguments.has(.args)
+    errorName = context.arguments.value(.error)
   }
 
   func take(_ event: ReceivedEvent) {
@@ -44,7 +47,12 @@ final class AnsweringConsumer: EventConsumer {
     let number = command.event.sequence
     guard command.ending == .exited(0) else {
       let ending = command.ending?.description ?? "was lost"
-      return context.notices.error("the command for event \(number) \(ending); the server gets no answer")
+      guard let errorName else {
+        return context.notices.error("the command for event \(number) \(ending); the server gets no answer")
+      }
+      context.notices.error("the command for event \(number) \(ending); the server is told \(errorName)")
+      let arguments = try? arguments(in: command.printed)
+      return answer(command.event, with: arguments ?? Array("[]".utf8), error: errorName)
     }
     do {
       answer(command.event, with: try arguments(in: command.printed))
@@ -62,7 +70,7 @@ final class AnsweringConsumer: EventConsumer {
     return value
   }
 
-  private func answer(_ event: ReceivedEvent, with arguments: [UInt8]) {
+  private func answer(_ event: ReceivedEvent, with arguments: [UInt8], error: String? = nil) {
     guard context.client.isOpen, let token = event.ack else {
       return context.notices.error("event \(event.sequence): the daemon has gone meanwhile; the server gets no answer")
     }
@@ -73,6 +81,9 @@ final class AnsweringConsumer: EventConsumer {
         writer.string(token)
         writer.key("args")
         writer.raw(arguments)
+        guard let error else { return }
+        writer.key("error")
+        writer.string(error)
       })
     answers[call] = event.sequence
     context.client.write()

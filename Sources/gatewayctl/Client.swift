@@ -100,7 +100,14 @@ final class Client {
   func call(
     _ method: String, until deadline: Deadline, _ params: (inout JSONWriter) -> Void = { _ in }
   ) throws(Failure) -> [UInt8] {
-    switch try answer(to: method, Self.object(params), until: deadline) {
+    try call(method, Self.object(params), until: deadline) { _ in }
+  }
+
+  /// The same with parameters that are a raw JSON object. `progress` gets what is told before the result.
+  func call(
+    _ method: String, _ params: [UInt8], until deadline: Deadline, progress: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) -> [UInt8] {
+    switch try answer(to: method, params, until: deadline, progress: progress) {
     case .success(let result): return result
     case .failure(let error): throw error.failure
     }
@@ -108,7 +115,8 @@ final class Client {
 
   /// Sends a call with a raw JSON object of parameters and waits for what the daemon answers.
   func answer(
-    to method: String, _ params: [UInt8], until deadline: Deadline
+    to method: String, _ params: [UInt8], until deadline: Deadline,
+    progress: ([UInt8]) throws(Failure) -> Void = { _ in }
   ) throws(Failure) -> Result<[UInt8], DaemonError> {
     try connect(until: deadline)
     let id = post(method, params)
@@ -117,6 +125,8 @@ final class Client {
         switch message {
         case .result(id: id, let result): return .success(result)
         case .failure(id: id, let error), .failure(id: nil, let error): return .failure(error)
+        case .notification("progress", let params) where RawMembers(params)?.integer("id") == "\(id)":
+          try progress(params)
         case .result, .failure, .notification: continue
         }
       }

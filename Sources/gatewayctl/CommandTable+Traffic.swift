@@ -21,6 +21,8 @@ extension CommandTable {
     .ackTimeout, value: "DUR", "how long each write waits for its acknowledgement; 3s with --retries unless given")
   private static let coalesce = OptionSpecification(
     .coalesce, value: "K", "take the place of an earlier send with the same K that still waits in the queue")
+  private static let kwargs = OptionSpecification(
+    .kwargs, value: "OBJECT", "keyword arguments, a JSON object, for upstreams that have such; @FILE and - as for ARG")
   private static let noReconnect = OptionSpecification(
     .noReconnect, "end with exit 69 when the daemon closes the connection")
 
@@ -45,7 +47,7 @@ extension CommandTable {
         .delivery, value: "LEVEL",
         "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "
           + "acknowledged it)"),
-      ttl, key, noQueue, noCompress, retries, ackTimeout, coalesce, binary, raw,
+      ttl, key, noQueue, noCompress, retries, ackTimeout, coalesce, kwargs, binary, raw,
       .init(.lines, "read standard input and send one event per line; each line is a JSON array of arguments"),
     ],
     examples: [
@@ -62,10 +64,11 @@ extension CommandTable {
     summary: "send an event, wait for the server's answer and print it",
     details: [
       "Sends one event and waits for its acknowledgement. The arguments of the acknowledgement are printed, one JSON "
-        + "value per line. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
+        + "value per line; keyword arguments follow as one object. What the server answers in parts is printed as it "
+        + "comes. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
       target, arguments,
     ],
-    options: [namespace, ttl, noQueue, noCompress, key, retries, ackTimeout, coalesce, binary, raw],
+    options: [namespace, ttl, noQueue, noCompress, key, retries, ackTimeout, coalesce, kwargs, binary, raw],
     examples: [
       .init("Ask a question", "gatewayctl request https://status.example getMonitor 3"),
       .init("Use the answer", "gatewayctl request chat whoami | jq -r .name"),
@@ -120,6 +123,9 @@ extension CommandTable {
     options: [
       namespace,
       .init(.args, "CMD prints a JSON array of all the acknowledgement's arguments"),
+      .init(
+        .error, value: "NAME",
+        "when CMD fails, answer with the error NAME, where the upstream has such; what CMD printed goes with it"),
       .init(.parallel, value: "N", "run up to N commands at a time; 1 unless given"),
       noReconnect,
     ],

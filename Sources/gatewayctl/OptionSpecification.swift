@@ -10,7 +10,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case noCompress = "no-compress"
   case retries, upstream
   case ackTimeout = "ack-timeout"
-  case coalesce
+  case coalesce, kwargs, error
   case raw, binary, lines
   case count
   case `for`, since, last, state

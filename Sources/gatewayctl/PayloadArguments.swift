@@ -28,6 +28,19 @@ enum PayloadArguments {
     return writer.bytes
   }
 
+  /// A raw JSON object, from a word as an argument is.
+  static func object(
+    _ word: String, read: (String) throws(Failure) -> [UInt8] = InputFile.read
+  ) throws(Failure) -> [UInt8] {
+    let name = word == "-" ? "standard input" : word.hasPrefix("@") ? String(word.dropFirst()) : "--kwargs"
+    let text = word == "-" ? try read("-") : word.hasPrefix("@") ? try read(name) : Array(word.utf8)
+    let value = try json(text, named: name, advice: "write it as {\"name\":value}")
+    guard value.first == UInt8(ascii: "{") else {
+      throw Failure(.badInput, "\(name) is no JSON object; write it as {\"name\":value}")
+    }
+    return value
+  }
+
   private static func write(
     _ word: String, number: Int, into writer: inout JSONWriter, _ read: (String) throws(Failure) -> [UInt8]
   ) throws(Failure) {

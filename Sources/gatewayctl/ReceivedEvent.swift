@@ -6,6 +6,8 @@ struct ReceivedEvent: Equatable, Sendable {
   var name: [UInt8]
   /// A JSON array.
   var args: [UInt8]
+  /// A JSON object; nil where the upstream has none.
+  var kwargs: [UInt8]?
   var sequence: UInt64
   var epoch: String
   /// Milliseconds since 1970.
@@ -20,13 +22,14 @@ struct ReceivedEvent: Equatable, Sendable {
     else { return nil }
     self.name = name
     self.args = args
+    kwargs = params["kwargs"]
     self.sequence = number
     self.epoch = epoch
     self.time = time
     ack = params.string("ack")
   }
 
-  /// `{"event":…,"args":…,"seq":…,"epoch":…,"time":…}`.
+  /// `{"event":…,"args":…,"seq":…,"epoch":…,"time":…}`, with `kwargs` behind `args` where there are some.
   var line: [UInt8] {
     var writer = JSONWriter(reserving: args.count + 128)
     writer.beginObject()
@@ -34,6 +37,10 @@ struct ReceivedEvent: Equatable, Sendable {
     writer.raw(name)
     writer.key("args")
     writer.raw(args)
+    if let kwargs {
+      writer.key("kwargs")
+      writer.raw(kwargs)
+    }
     writer.key("seq")
     writer.integer(sequence)
     writer.key("epoch")
@@ -47,11 +54,16 @@ struct ReceivedEvent: Equatable, Sendable {
   /// What a command finds in its environment. A NUL in a name, which no environment can hold, becomes U+FFFD.
   func variables(target: Target) -> [(name: String, value: String)] {
     let text = name.first == UInt8(ascii: "\"") ? JSONScanner.decodeString(name.span.bytes, 0..<name.count) : ""
+    // An environment holds no longer texts; the events themselves do.
+    let kwargs = kwargs.flatMap { $0.count <= Self.variableLimit ? String(decoding: $0, as: UTF8.self) : nil } ?? ""
     return [
       ("GATEWAY_EVENT", text.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
-      ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name),
+      ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name), ("GATEWAY_KWARGS", kwargs),
     ]
   }
+
+  /// Longest variable, in bytes.
+  private static let variableLimit = 100 << 10
 }
 
 extension String {

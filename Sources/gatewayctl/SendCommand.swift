@@ -8,6 +8,8 @@ struct SendCommand {
   private let ttl: Duration?
   private let retries: Int?
   private let ackTimeout: Duration?
+  /// A raw JSON object.
+  private let kwargs: [UInt8]?
 
   init(_ context: Context) throws(Failure) {
     self.context = context
@@ -17,6 +19,7 @@ struct SendCommand {
     ttl = try arguments.duration(.ttl)
     retries = try arguments.count(.retries, in: 0...Retry.limit)
     ackTimeout = try arguments.duration(.ackTimeout)
+    kwargs = try arguments.value(.kwargs).map { (word) throws(Failure) in try PayloadArguments.object(word) }
   }
 
   /// `send`: returns as soon as the daemon says what `--delivery` asks for.
@@ -29,14 +32,19 @@ struct SendCommand {
     return .done
   }
 
-  /// `request`: prints the arguments of the acknowledgement, one per line.
+  /// `request`: prints the arguments of the acknowledgement, one per line; before them those of its parts, as they come.
   func request() throws(Failure) -> ExitCode {
-    let result = try call("request", try arrayFromWords(), until: context.deadline)
-    guard let values = RawMembers(result)?.elements("args") else {
+    try show(try call("request", try arrayFromWords(), until: context.deadline))
+    return .done
+  }
+
+  private func show(_ answer: [UInt8]) throws(Failure) {
+    guard let members = RawMembers(answer), let values = members.elements("args") else {
       throw Failure(.protocolMismatch, "the daemon's answer has no arguments; install the same version of both")
     }
     for value in values { try context.printJSON(value) }
-    return .done
+    if let kwargs = members["kwargs"] { try context.printJSON(kwargs) }
+    try context.output.flush()
   }
 
   // MARK: One event
@@ -52,17 +60,24 @@ struct SendCommand {
   private func call(_ method: String, _ payload: [UInt8], until deadline: Deadline) throws(Failure) -> [UInt8] {
     let waits = method == "request" || delivery != .accepted
     try context.client.connect(until: deadline)
-    return try context.client.call(method, until: waits ? deadline.extended(by: Client.grace) : deadline) { writer in
+    let params = Client.object { writer in
       context.target.write(into: &writer)
       writer.key("event")
       writer.string(event)
       writer.key("args")
       writer.raw(payload)
+      if let kwargs {
+        writer.key("kwargs")
+        writer.raw(kwargs)
+      }
       writeOptions(into: &writer, isRequest: method == "request")
       guard waits, let remaining = deadline.remaining else { return }
       writer.key("timeout")
       writer.integer(max(1, remaining.milliseconds))
     }
+    return try context.client.call(
+      method, params, until: waits ? deadline.extended(by: Client.grace) : deadline
+    ) { (part) throws(Failure) in try show(part) }
   }
 
   private func writeOptions(into writer: inout JSONWriter, isRequest: Bool) {

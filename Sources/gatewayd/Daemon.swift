@@ -109,11 +109,9 @@ extension Daemon {
       requester = CurlRequester(multi: dialer.multi)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)
-      let makeKind = {
-        SocketIOKind(
-          dialer: dialer, requester: requester, credentials: credentials, timers: loop.timers, time: loop.time,
-          random: random)
-      }
+      let seams = UpstreamSeams(
+        webSockets: dialer, lines: dialer, requester: requester, credentials: credentials, timers: loop.timers,
+        time: loop.time, random: random)
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
       suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }
@@ -122,11 +120,12 @@ extension Daemon {
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
-          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
+          time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
+          loader: loader,
           network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
-            makeKind: makeKind)))
+            makeKinds: { UpstreamKinds.make(seams) })))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
 
@@ -202,7 +201,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .stopping, .outbox, .internalError:
+      .sendFailed, .interestRefused, .stopping, .outbox, .internalError:
       status.changed()
     }
   }

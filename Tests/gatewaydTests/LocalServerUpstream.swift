@@ -2,13 +2,11 @@ import GatewayCore
 
 /// An upstream behind the gateway of `LocalServerFixture`: every attempt succeeds, and the test says what it sends.
 final class LocalServerUpstream: UpstreamKind {
-  let schemes = ["test"]
+  let traits = UpstreamTraits("test", schemes: ["test"], path: .namespace) { _ in nil }
   private let timers: Timers
   private var channels: [Channel] = []
 
   init(timers: Timers) { self.timers = timers }
-
-  func problem(with specification: UpstreamSpecification) -> MessageProblem? { nil }
 
   func connector(for specification: UpstreamSpecification) -> any UpstreamConnector { Connector(self) }
 
@@ -37,11 +35,11 @@ final class LocalServerUpstream: UpstreamKind {
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }
 
-    func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
-      PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
+    func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+      PreparedMessage(event: draft.event, body: draft.args)
     }
-    func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-      try prepare(event: "", args: args, acknowledged: false)
+    func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+      PreparedMessage(event: "", body: draft.args)
     }
     func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? { nil }
     func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { upstream.open(owner) }

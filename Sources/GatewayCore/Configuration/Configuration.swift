@@ -81,8 +81,8 @@ public struct ConfiguredUpstream: Equatable, Sendable {
 
   /// What its kind is told of it, with the namespace that its URL names.
   func specification(_ name: String) -> UpstreamSpecification {
-    UpstreamSpecification(
-      name: name, url: url, namespace: url.path.isEmpty ? "/" : url.path, settings: settings, owner: nil)
+    let namespace = try? UpstreamKinds.traits(of: url.scheme)?.namespace(of: url, asked: nil)
+    return UpstreamSpecification(name: name, url: url, namespace: namespace ?? "/", settings: settings, owner: nil)
   }
 }
 

@@ -11,7 +11,7 @@ public struct ConfigurationBuilder {
   /// - Parameter judge: why the kind of an upstream could not use it; nil when it can.
   public init(
     lookups: any ConfigurationLookups, urls: any URLReader,
-    judge: @escaping (UpstreamSpecification) -> MessageProblem? = SocketIOKind.check
+    judge: @escaping (UpstreamSpecification) -> MessageProblem? = UpstreamKinds.problem
   ) {
     self.lookups = lookups
     self.urls = urls

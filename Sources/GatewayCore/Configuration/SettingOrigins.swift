@@ -17,6 +17,12 @@ struct SettingOrigins {
   /// Later places replace earlier ones.
   mutating func merge(_ later: Self) { places.merge(later.places) { $1 } }
 
+  /// Where a setting, or the first one of a table, was set; nil if none was.
+  func first(of name: String) -> Place? {
+    places.filter { $0.key == name || $0.key.hasPrefix(name + ".") }.map(\.value)
+      .min { ($0.file, $0.position) < ($1.file, $1.position) }
+  }
+
   /// The settings whose names begin with the prefix, without it.
   func below(_ prefix: String) -> Self {
     var origins = Self()

@@ -9,7 +9,6 @@ struct UpstreamsReader {
     var origins = SettingOrigins()
   }
 
-  private static let schemes = ["http", "https", "ws", "wss"]
   private static let nameLimit = 64
 
   let defaults: UpstreamSettings
@@ -95,6 +94,7 @@ struct UpstreamsReader {
         notes.note("\(title).url must not name the same URL twice", at: place)
       }
     }
+    checkKind(of: urls, upstream)
     var settings = upstream.draft.settings
     settings.alternatives = Array(urls.dropFirst())
     return ConfiguredUpstream(url: first, settings: settings)
@@ -121,17 +121,28 @@ struct UpstreamsReader {
 
   /// What forbids a well-formed URL, as the predicate of a sentence; nil when nothing does.
   private static func problem(with url: UpstreamURL) -> String? {
-    guard schemes.contains(url.scheme) else {
-      return "has the scheme \(url.scheme.tomlString), but must have one of \(schemes.joined(separator: ", "))"
+    guard let traits = UpstreamKinds.traits(of: url.scheme) else {
+      let schemes = UpstreamKinds.traits.flatMap(\.schemes).joined(separator: ", ")
+      return "has the scheme \(url.scheme.tomlString), but must have one of \(schemes)"
     }
-    if url.fragment != nil { return "must not have a fragment, the part behind #" }
-    if url.path.contains(",") { return "must not have a comma in its path, which is the namespace" }
-    for item in (url.query ?? "").split(separator: "&") {
-      let name = String(item.prefix { $0 != "=" })
-      if QueryItem.reservedNames.contains(name) {
-        return "must not have the query parameter \(name.tomlString), which the connection itself sets"
-      }
+    if url.fragment != nil, !traits.usesFragment { return "must not have a fragment, the part behind #" }
+    if url.path.contains(","), traits.path == .namespace {
+      return "must not have a comma in its path, which is the namespace"
     }
     return nil
+  }
+
+  /// All URLs of an upstream are of one kind, and what only another kind has is a mistake.
+  private func checkKind(of urls: [UpstreamURL], _ upstream: Entry) {
+    let title = "upstream.\(upstream.name)"
+    guard let url = urls.first, let traits = UpstreamKinds.traits(of: url.scheme) else { return }
+    if let place = upstream.origins["url"], !urls.allSatisfy({ traits.schemes.contains($0.scheme) }) {
+      notes.note("\(title).url must have URLs of one kind: \(traits.schemes.joined(separator: ", "))", at: place)
+    }
+    let tables = UpstreamKinds.traits.compactMap { $0.table == traits.table ? nil : $0.table }
+    for name in Set(tables + traits.foreign).sorted() {
+      guard let place = upstream.origins.first(of: name) else { continue }
+      notes.note("\(title).\(name) means nothing for an upstream of \(url.scheme)://; leave it out", at: place)
+    }
   }
 }

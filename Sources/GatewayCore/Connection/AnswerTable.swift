@@ -24,6 +24,13 @@ struct AnswerTable {
   /// The server's id behind a token, once.
   mutating func take(_ token: String) -> UInt64? { pending.removeValue(forKey: token) }
 
+  /// The server gave up waiting for an answer.
+  mutating func withdraw(_ id: UInt64) {
+    guard let token = pending.first(where: { $0.value == id })?.key else { return }
+    pending[token] = nil
+    unanswered += 1
+  }
+
   /// Nobody subscribes who could answer.
   mutating func noteUnanswered() { unanswered += 1 }
 

@@ -146,6 +146,14 @@ struct CommandLedger {
     return command
   }
 
+  /// Whether somebody waits for that acknowledgement.
+  func isAwaited(_ ack: UInt64) -> Bool { flights[ack] != nil || retries.line(ofAck: ack) != nil }
+
+  /// The written command that waits for an acknowledgement.
+  func command(awaiting ack: UInt64) -> Command? {
+    flights[ack] ?? retries.line(ofAck: ack).flatMap { retries.command(inLine: $0) }
+  }
+
   /// Gives up waiting for a written command.
   mutating func forget(_ id: String) -> (command: Command, ack: UInt64)? {
     guard let ack = flightOf.removeValue(forKey: id), let command = flights.removeValue(forKey: ack) else { return nil }

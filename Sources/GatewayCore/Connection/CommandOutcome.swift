@@ -2,8 +2,10 @@
 public enum CommandOutcome: Equatable, Sendable {
   /// Written to the upstream's transport; no acknowledgement was wanted.
   case written
-  /// The server acknowledged; the raw text of its arguments, comma-separated, without brackets.
-  case acknowledged([UInt8])
+  /// The server acknowledged, with what.
+  case acknowledged(RemoteAnswer)
+  /// Written, understood, and declined by the application at the other end.
+  case failed(RemoteError)
   /// Certainly not sent: why there was no connection in time.
   case down(UpstreamFailure)
   /// Certainly not sent: the server refuses the connection.
@@ -30,7 +32,7 @@ extension CommandOutcome {
     case .impossible:
       .acknowledgementLost(UpstreamFailure(.tooLarge, "the server takes it no more since it was connected again"))
     case .expired: .acknowledgementTimeout
-    case .written, .acknowledged, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
+    case .written, .acknowledged, .failed, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
     }
   }
 }

@@ -3,15 +3,16 @@
 extension Connection: UpstreamChannelOwner {
   public func channelOpened(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
-    opened()
+    beginConversation()
+    if interests.areAwaited { awaitInterests() } else { opened() }
   }
 
   public func channel(
-    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
     guard channel === self.channel else { return }
     var token: String?
-    stream.deliver(rawName: name, arguments: arguments, wantsAnswer: ack != nil) {
+    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: ack != nil) {
       guard let ack else { return nil }
       let fresh = context.tokens.next()
       answers.add(ack, as: fresh)
@@ -26,13 +27,40 @@ extension Connection: UpstreamChannelOwner {
     stream.lose(reason)
   }
 
-  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+  public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
     guard channel === self.channel else { return }
-    if let line = commands.retries.line(ofAck: id) {
-      return finishTry(line, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
-    }
+    answers.withdraw(ack)
+  }
+
+  public func channel(
+    _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
+  ) {
+    guard channel === self.channel, commands.isAwaited(id) else { return }
+    finish(id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
+  }
+
+  public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
+    guard channel === self.channel else { return }
+    finish(id, .failed(error))
+  }
+
+  public func channel(
+    _ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?
+  ) {
+    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    report?(self, .progressed(command, RemoteAnswer(arguments, kwargs: kwargs)))
+  }
+
+  public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
+    guard channel === self.channel else { return }
+    answered(interest, refusal)
+  }
+
+  /// The server has answered a command, if anybody still waits for that.
+  private func finish(_ id: UInt64, _ outcome: CommandOutcome) {
+    if let line = commands.retries.line(ofAck: id) { return finishTry(line, outcome) }
     guard let command = commands.acknowledged(id) else { return }
-    settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
+    settle(command, outcome)
     if !isOccupied { review() }
   }
 

@@ -75,11 +75,11 @@ extension Connection {
   }
 
   /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
-  func answer(_ token: String, args: RawSpan) throws(SubmissionProblem) -> Bool {
+  func answer(_ token: String, _ draft: AnswerDraft) throws(SubmissionProblem) -> Bool {
     channel?.checkHeartbeat()
     guard let channel, answers.isPending(token) else { return false }
     let message: PreparedMessage
-    do { message = try connector.prepareAnswer(args: args) } catch { throw .impossible(error) }
+    do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
     if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
     try checkRoom(for: message, on: channel)
     guard let id = answers.take(token) else { return false }

@@ -15,6 +15,7 @@ public final class Connection {
   private var nextLease: UInt64 = 1
   var commands: CommandLedger
   var answers = AnswerTable()
+  var interests = InterestTable()
 
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
@@ -27,6 +28,8 @@ public final class Connection {
   private var hold: Hold?
   private var isDraining = false
   private(set) var hasBeenConnected = false
+  /// There was a conversation, whether all of it was confirmed or not.
+  private var hasConversed = false
   private(set) var reconnects = 0
   private(set) var judgement: Judgement?
   private var reviewTimer: Timers.ID?
@@ -220,7 +223,7 @@ public final class Connection {
   }
 
   /// The first attempt cannot be taken back by an order, but it can be lost.
-  private func abandon(_ failure: UpstreamFailure) {
+  func abandon(_ failure: UpstreamFailure) {
     channel?.close()
     lost(failure)
   }
@@ -300,6 +303,7 @@ public final class Connection {
     case .startAttempt:
       schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
+      askFor(interests.all)
     case .closeChannel:
       channel?.close()
       forgetChannel()
@@ -314,6 +318,7 @@ public final class Connection {
 
   private func forgetChannel() {
     channel = nil
+    forgetInterests()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
@@ -351,11 +356,15 @@ public final class Connection {
 
   // MARK: - The channel's facts
 
+  /// The server has accepted us; events may come from now on.
+  func beginConversation() {
+    if hasConversed, channel?.isRecovered != true { stream.beginEpoch() }
+    hasConversed = true
+  }
+
+  /// Everything that belongs to the conversation is agreed.
   func opened() {
-    if hasBeenConnected {
-      reconnects += 1
-      if channel?.isRecovered != true { stream.beginEpoch() }
-    }
+    if hasBeenConnected { reconnects += 1 }
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress

@@ -31,6 +31,10 @@ enum ConnectionReport {
   case released
   /// A command has its outcome.
   case settled(Command, CommandOutcome)
+  /// A part of the answer to a command has come.
+  case progressed(Command, RemoteAnswer)
+  /// The server does not let us have what local programs subscribe to.
+  case refusedInterest(Interest, UpstreamFailure)
   /// A command of the outbox was written and waits for another try.
   case tried(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.

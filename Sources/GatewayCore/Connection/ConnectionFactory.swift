@@ -5,7 +5,7 @@ public final class ConnectionFactory {
   /// A scheme that two kinds claim belongs to the later one.
   public init(kinds: [any UpstreamKind]) {
     for kind in kinds {
-      for scheme in kind.schemes { self.kinds[scheme] = kind }
+      for scheme in kind.traits.schemes { self.kinds[scheme] = kind }
     }
   }
 
@@ -17,12 +17,15 @@ public final class ConnectionFactory {
     guard let kind = kinds[specification.url.scheme] else {
       return "the scheme '\(specification.url.scheme)' is unknown; use one of \(schemes.joined(separator: ", "))"
     }
-    switch kind.problem(with: specification) {
+    switch kind.traits.problem(specification) {
     case .invalid(let sentence): return sentence
     case .tooLarge(let limit, let size): return "it is \(size) bytes long, more than the limit of \(limit)"
     case nil: return nil
     }
   }
+
+  /// What is known of the kind of a URL; nil for a scheme that no kind claims.
+  func traits(of url: UpstreamURL) -> UpstreamTraits? { kinds[url.scheme]?.traits }
 
   /// Nil for a scheme that no kind claims; `problem(with:)` says so beforehand.
   func connector(for specification: UpstreamSpecification) -> (any UpstreamConnector)? {

@@ -4,7 +4,8 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
   private enum Identity: Hashable {
     /// A configured upstream is itself by name, whatever its settings are.
     case configured(name: String, namespace: String)
-    /// An ad-hoc one by everything that the server sees, and by its owner. The path of the URL is in the namespace.
+    /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace it
+    /// counts once.
     case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?)
   }
 
@@ -16,7 +17,7 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
       return
     }
     var origin = specification.url.canonical
-    origin.path = ""
+    if origin.path == "/" || origin.path == specification.namespace { origin.path = "" }
     // Written differently, the same JSON is a different identity: the bytes decide, nothing is parsed.
     identity = .adhoc(
       origin: origin, namespace: specification.namespace.isEmpty ? "/" : specification.namespace,
@@ -38,7 +39,8 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
 
 extension UpstreamURL {
   /// The one spelling of all URLs that mean the same: `ws` is `http`, `wss` is `https`, the port is always there, the
-  /// host is in lower case, an empty path is `/`, an empty query is none, and a fragment, which is never sent, is gone.
+  /// host is in lower case, an empty path is `/`, an empty query is none, and the fragment of these, which is never sent,
+  /// is gone.
   /// User info stays, because it is a part of what the server sees.
   public var canonical: UpstreamURL {
     var url = self
@@ -49,7 +51,7 @@ extension UpstreamURL {
     url.port = url.effectivePort
     if path.isEmpty { url.path = "/" }
     if query?.isEmpty == true { url.query = nil }
-    url.fragment = nil
+    if isWeb { url.fragment = nil }
     return url
   }
 

@@ -36,17 +36,21 @@ public protocol UpstreamConnector: AnyObject {
   /// futile when there is a way to none of them.
   var hosts: [String] { get }
 
-  /// Turns a local program's event and arguments into what will be written, and refuses whatever would make the
-  /// server close the shared link. `args` is a validated JSON array text in the local form (`$bin` for binary).
-  /// The limit of the last known handshake applies even while not connected. `acknowledged`: the server will be asked
-  /// for an acknowledgement, which costs a few bytes.
-  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage
+  /// Turns what a local program wants to have said into what will be written, and refuses whatever would make the
+  /// server close the shared link. The limit of the last known handshake applies even while not connected.
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage
 
   /// Prepares the answer to an acknowledgement that the server asked for.
-  func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage
 
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
+
+  /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false no
+  /// channel is ever told of one.
+  var confirmsInterests: Bool { get }
+  /// Whether the server could be asked for it at all; nil if it could.
+  func problem(with interest: Interest) -> MessageProblem?
 
   /// Calls back at most once, when credentials that are read at each attempt may have become others since the last one.
   /// A new attempt ends the waiting.
@@ -63,6 +67,9 @@ public protocol UpstreamConnector: AnyObject {
 extension UpstreamConnector {
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   public func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  /// A kind whose servers send everything to everybody.
+  public var confirmsInterests: Bool { false }
+  public func problem(with interest: Interest) -> MessageProblem? { nil }
 }
 
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
@@ -101,6 +108,12 @@ public protocol UpstreamChannel: AnyObject {
   func write(_ message: PreparedMessage, ack: UInt64?)
   /// Answers an acknowledgement that the server asked for.
   func answer(_ id: UInt64, _ message: PreparedMessage)
+  /// Somebody wants this from now on. To be called from the dialling on; asked for once the conversation can begin. The
+  /// owner hears `answered` exactly once for it, after `channelOpened`, unless it is dropped before. Only where the
+  /// connector confirms interests.
+  func want(_ interest: Interest)
+  /// Nobody wants it any more.
+  func drop(_ interest: Interest)
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
   /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
@@ -124,6 +137,8 @@ public protocol UpstreamChannel: AnyObject {
 extension UpstreamChannel {
   /// A kind that knows no recovery begins afresh each time.
   public var isRecovered: Bool { false }
+  public func want(_ interest: Interest) {}
+  public func drop(_ interest: Interest) {}
 }
 
 /// Who is told what happens on a channel. Spans are valid only during the call.
@@ -132,17 +147,42 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channelOpened(_ channel: any UpstreamChannel)
   /// An event. `name` is the raw JSON text of its name (a string with its quotes); `arguments` is the raw text of
   /// its arguments in the local form, separated by commas, without the array's brackets, possibly empty, without
-  /// line breaks. `ack` is set when the server wants an answer.
-  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?)
+  /// line breaks; `kwargs` is the raw text of a JSON object without line breaks, where the kind has such. `ack` is set
+  /// when the server wants an answer.
+  func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
+  /// The server no longer wants the answer to that acknowledgement.
+  func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
   /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
-  /// The acknowledgement of `write(_:ack:)`; `arguments` as for an event.
-  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan)
+  /// The acknowledgement of `write(_:ack:)`; `arguments` and `kwargs` as for an event.
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
+  /// A part of the acknowledgement; more follows.
+  func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
+  /// Instead of an acknowledgement: the application at the other end answered with an error.
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError)
+  /// The server's answer to `want(_:)`: nil when it agreed, else why not.
+  func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?)
   /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
   /// be used until then. At most once.
   func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
+}
+
+extension UpstreamChannelOwner {
+  /// For kinds without keyword arguments.
+  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+    self.channel(channel, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
+  }
+  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    self.channel(channel, acknowledged: id, arguments: arguments, kwargs: nil)
+  }
+  /// Who wants nothing and asks nothing hears nothing of these.
+  public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
+  public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
+  public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
+  public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
 }
 
 /// What is known of a channel, for `status`.

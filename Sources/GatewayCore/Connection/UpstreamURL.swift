@@ -1,6 +1,6 @@
-/// The URL of an upstream, taken apart. The path is the namespace, never the HTTP path.
+/// The URL of an upstream, taken apart. What its path means is the affair of its kind.
 public struct UpstreamURL: Hashable, Sendable {
-  /// Lower case: `http`, `https`, `ws`, `wss` or another kind's.
+  /// Lower case: `http`, `https`, `ws`, `wss` or another kind's, whose part behind the last `+` names the transport.
   public var scheme: String
   /// User and password for HTTP basic authentication, percent-decoded; nil when absent. Secret.
   public var userInfo: String?
@@ -28,10 +28,18 @@ public struct UpstreamURL: Hashable, Sendable {
     self.fragment = fragment
   }
 
-  /// TLS by scheme.
-  public var secure: Bool { scheme.hasSuffix("s") && scheme != "ws" }
+  /// How the server is reached: the scheme, or its part behind the last `+`.
+  public var transportScheme: Substring {
+    scheme[(scheme.lastIndex(of: "+").map { scheme.index(after: $0) } ?? scheme.startIndex)...]
+  }
 
-  /// The port, or the scheme's default (80, or 443 with TLS).
+  /// TLS by scheme.
+  public var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
+
+  /// A URL of HTTP or of WebSocket alone, which has no use for a fragment (RFC 6455 section 3).
+  var isWeb: Bool { ["http", "https", "ws", "wss"].contains(scheme) }
+
+  /// The port, or the default of HTTP (80, or 443 with TLS).
   public var effectivePort: UInt16 { port ?? (secure ? 443 : 80) }
 
   /// The host as it stands in a URL or a `Host` header: an IPv6 address gets its brackets.
@@ -52,6 +60,7 @@ public struct UpstreamURL: Hashable, Sendable {
       }
       text += "?" + pairs.joined(separator: "&")
     }
+    if let fragment, !isWeb { text += "#" + fragment }
     return text
   }
 }

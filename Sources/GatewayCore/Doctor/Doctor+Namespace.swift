@@ -2,9 +2,12 @@
 extension Doctor {
   func lookAtNamespace() {
     begin(.namespace)
-    let visit = NamespaceVisit(seams.makeKind())
+    guard let connector = ConnectionFactory(kinds: seams.makeKinds()).connector(for: specification) else {
+      return finish()
+    }
+    let visit = NamespaceVisit(connector)
     hold(visit)
-    visit.start(specification) { [weak self] in self?.namespaceSeen($0) }
+    visit.start { [weak self] in self?.namespaceSeen($0) }
   }
 
   private var namespace: String { specification.shownNamespace }
@@ -78,18 +81,15 @@ extension Doctor {
 
 /// Joins a namespace, and leaves it at once.
 final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
-  private let kind: any UpstreamKind
-  private var connector: (any UpstreamConnector)?
+  private let connector: any UpstreamConnector
   private var channel: (any UpstreamChannel)?
   private var done: ((Result<Void, UpstreamFailure>) -> Void)?
 
-  init(_ kind: any UpstreamKind) { self.kind = kind }
+  init(_ connector: any UpstreamConnector) { self.connector = connector }
 
   /// `done` is called once, later.
-  func start(_ specification: UpstreamSpecification, _ done: @escaping (Result<Void, UpstreamFailure>) -> Void) {
+  func start(_ done: @escaping (Result<Void, UpstreamFailure>) -> Void) {
     self.done = done
-    let connector = kind.connector(for: specification)
-    self.connector = connector
     channel = connector.dial(owner: self)
   }
 
@@ -112,9 +112,11 @@ final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
     done?(.failure(failure))
   }
 
-  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {}
+  func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
+  ) {}
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {}
-  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {}
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
   func channelHasNewCredentials(_ channel: any UpstreamChannel) {}
 
   private func letGo() {

@@ -5,18 +5,18 @@ public struct DoctorSeams {
   public var dialer: any TransportDialer
   /// For headers and query parameters that are not in the configuration itself.
   public var credentials: any CredentialReader
-  /// A kind of its own, whose links no connection shares.
-  public var makeKind: () -> any UpstreamKind
+  /// Kinds of its own, whose links no connection shares.
+  public var makeKinds: () -> [any UpstreamKind]
 
   public init(
     route: any RouteProbe, requester: any HTTPRequester, dialer: any TransportDialer,
-    credentials: any CredentialReader, makeKind: @escaping () -> any UpstreamKind
+    credentials: any CredentialReader, makeKinds: @escaping () -> [any UpstreamKind]
   ) {
     self.route = route
     self.requester = requester
     self.dialer = dialer
     self.credentials = credentials
-    self.makeKind = makeKind
+    self.makeKinds = makeKinds
   }
 }
 

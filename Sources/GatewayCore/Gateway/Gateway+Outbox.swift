@@ -77,7 +77,7 @@ extension Gateway {
     let attempts = command.retry?.writes ?? (outcome.isWritten ? 1 : 0)
     guard let end = outcome.outboxEnd else { return outbox.retract(command.id) }
     var result: [UInt8]?
-    if case .acknowledged(let arguments) = outcome { result = arguments }
+    if case .acknowledged(let answer) = outcome { result = answer.args }
     outbox.finish(command.id, end.state, reason: end.reason, attempts: attempts, result: result)
   }
 
@@ -216,6 +216,7 @@ extension CommandOutcome {
     switch self {
     case .written: (.sent, nil)
     case .acknowledged: (.acked, nil)
+    case .failed(let error): (.refused, String(error.name.prefix(200)))
     case .down(let failure): (.refused, failure.reason.rawValue)
     case .refused(let failure): (.refused, failure.reason.rawValue)
     case .impossible(.tooLarge): (.refused, "too_large")

@@ -198,6 +198,10 @@ public final class Gateway {
       generation += 1
       note(.connectionReleased(connection.fact))
     case .settled(let command, let outcome): settled(command, outcome, on: connection)
+    case .progressed(let command, let part):
+      if case .call(let client, let request) = command.owner { sessions[client]?.progressed(request, part) }
+    case .refusedInterest(let interest, let refusal):
+      note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
     case .tried(let command): outbox.noteAttempts(command.id, command.retry?.writes ?? 0)
     case .illegal(let transition): note(.internalError(transition.description))
     }
@@ -269,9 +273,7 @@ public final class Gateway {
       return fresh
     }
     guard var fresh = resolver.configured(name) else { return nil }
-    if old.namespace != fresh.namespace, fresh.url.path.isEmpty || fresh.url.path == "/" {
-      fresh.namespace = old.namespace
-    }
+    if resolver.namesNamespaces(fresh.url) { fresh.namespace = old.namespace }
     return fresh
   }
 

@@ -9,6 +9,8 @@ public enum GatewayFact: Equatable, Sendable {
   case connectionReleased(ConnectionFact)
   /// An accepted send ended without having been written or acknowledged.
   case sendFailed(ConnectionFact, command: String, outcome: String)
+  /// The server does not let us have what local programs subscribe to.
+  case interestRefused(ConnectionFact, interest: String, detail: String)
   case reloaded(changed: [String])
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)

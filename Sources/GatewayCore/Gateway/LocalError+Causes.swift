@@ -66,6 +66,7 @@ extension LocalError {
     case .refused(let failure): self.init(refused: failure)
     case .impossible(let problem): self.init(problem)
     case .expired: self.init(.expired, "The send's time-to-live ended before it could be written; it was not sent.")
+    case .failed(let error): self.init(error)
     case .acknowledgementTimeout:
       self.init(
         .ackTimeout, "It was written, but the server did not acknowledge in time; whether it arrived is unknown.")
@@ -103,16 +104,38 @@ extension LocalError {
     }
   }
 
-  private init(down failure: UpstreamFailure) {
+  init(down failure: UpstreamFailure) {
     var facts: [Fact] = [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))]
     if let status = failure.status { facts.append(.init("status", .integer(status))) }
     self.init(.upstreamDown, "The upstream is not connected, and nothing was sent: \(failure.detail).", facts)
   }
 
-  private init(refused failure: UpstreamFailure) {
+  /// The application at the other end declined.
+  init(_ error: RemoteError) {
+    var facts: [Fact] = [
+      .init("error", .string(error.name)),
+      .init("args", .raw([UInt8(ascii: "[")] + error.answer.args + [UInt8(ascii: "]")])),
+    ]
+    if let kwargs = error.answer.kwargs { facts.append(.init("kwargs", .raw(kwargs))) }
+    self.init(.requestFailed, "The server answered with the error \(error.name).", facts)
+  }
+
+  /// The same without what does not fit into a line.
+  func fitting(_ limit: Int) -> LocalError {
+    let size = LocalReply.error(nil, self).count + Self.idAllowance
+    guard size > limit else { return self }
+    let kept = facts.filter { if case .raw = $0.value { false } else { true } }
+    return LocalError(kind, message, kept + [.init("limit", .integer(limit)), .init("size", .integer(size))])
+  }
+
+  /// The longest id, each of its bytes escaped.
+  private static let idAllowance = 1_024
+
+  /// - Parameter subject: what the server refuses.
+  init(refused failure: UpstreamFailure, _ subject: String = "connection") {
     let message = failure.serverMessage ?? failure.detail
     self.init(
-      .upstreamRefused, "The server refuses the connection: \(message)",
+      .upstreamRefused, "The server refuses the \(subject): \(message)",
       [.init("message", .string(message)), .init("data", failure.serverData.map { .raw($0) } ?? .null)])
   }
 
@@ -142,7 +165,7 @@ extension CommandOutcome {
     case .written: "sent"
     case .acknowledged: "acked"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .expired, .notStored, .replaced: nil
+    case .down, .refused, .impossible, .failed, .expired, .notStored, .replaced: nil
     }
   }
 
@@ -152,6 +175,7 @@ extension CommandOutcome {
     case .written, .acknowledged, .replaced: nil
     case .down(let failure): "down: \(failure.detail)"
     case .refused: "refused"
+    case .failed(let error): "failed: \(error.name)"
     case .notStored(let problem): "not stored: \(problem.message)"
     case .impossible: "refused by the server's limits"
     case .expired: "expired"

@@ -15,8 +15,9 @@ extension LocalSession {
     var message: PreparedMessage
     do {
       message = try connection.connector.prepare(
-        event: call.event, args: call.args.span.bytes,
-        acknowledged: call.delivery == .acked || call.retries != nil)
+        MessageDraft(
+          event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
+          isAcknowledged: call.delivery == .acked || call.retries != nil))
       message.compress = call.compress
     } catch {
       throw LocalError(error)
@@ -114,21 +115,31 @@ extension LocalSession {
         out.member("id", command.id)
         out.member("state", form == .send(.accepted) ? "accepted" : "sent")
       }
-    case .acknowledged(let arguments) where arguments.count + Self.replyAllowance > lineLimit:
-      reply(call.id, .tooLong(arguments.count + Self.replyAllowance, limit: lineLimit))
-    case .acknowledged(let arguments):
+    case .acknowledged(let answer) where answer.byteCount + Self.replyAllowance > lineLimit:
+      reply(call.id, .tooLong(answer.byteCount + Self.replyAllowance, limit: lineLimit))
+    case .acknowledged(let answer):
       reply(call.id) { out in
         if form != .request {
           out.member("id", command.id)
           out.member("state", "acked")
         }
-        out.key("args")
-        out.raw([UInt8(ascii: "[")] + arguments + [UInt8(ascii: "]")])
+        answer.write(into: &out)
       }
+    case .failed(let error): reply(call.id, LocalError(error).fitting(lineLimit))
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced")
     case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }
+  }
+
+  /// A part of the answer to a command has come. Only `request` is told of parts.
+  func progressed(_ number: UInt64, _ part: RemoteAnswer) {
+    guard let call = openCall(number), let id = call.id, case .command(_, _, .request) = call.work else { return }
+    let size = part.byteCount + Self.replyAllowance
+    guard size > lineLimit else { return say(LocalNotification.progress(id, part)) }
+    _ = close(number)
+    abandon(call.work)
+    reply(id, .tooLong(size, limit: lineLimit))
   }
 
   private var lineLimit: Int { gateway.configuration.limits.line }
@@ -136,13 +147,14 @@ extension LocalSession {
   private static let replyAllowance = 512
 
   func respond(_ call: RespondCall, _ id: RequestID?) throws(LocalError) {
+    let draft = AnswerDraft(args: call.args, kwargs: call.kwargs, error: call.error)
     // A token names its connection: only those that this client subscribes to are searched.
     for subscription in subscriptions.values where subscription.feed.pointee.answers {
       let connection = subscription.connection
       guard connection.answers.isPending(call.ack) else { continue }
       try demand(.send, on: connection.specification)
       let answered: Bool
-      do { answered = try connection.answer(call.ack, args: call.args.span.bytes) } catch { throw LocalError(error) }
+      do { answered = try connection.answer(call.ack, draft) } catch { throw LocalError(error) }
       if answered { return reply(id) }
     }
     throw LocalError(

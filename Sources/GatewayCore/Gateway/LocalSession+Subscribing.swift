@@ -4,23 +4,55 @@ extension LocalSession {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
     let replaced = call.subscription.flatMap { subscriptions[$0] }
-    let limits = gateway.configuration.limits
-    guard subscriptions.count < limits.subscriptions || replaced != nil else {
+    let limit = gateway.configuration.limits.subscriptions
+    guard subscriptions.count + pendingSubscriptionCount < limit || replaced != nil else {
       throw LocalError(
-        .quotaExceeded, "This client has \(limits.subscriptions) subscriptions; give some back with `unsubscribe`.",
-        [.init("quota", .string("subscriptions")), .init("limit", .integer(limits.subscriptions))])
+        .quotaExceeded, "This client has \(limit) subscriptions; give some back with `unsubscribe`.",
+        [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
     let connection = try connection(call.target, need: .subscribe)
     if call.answer { try demand(.send, on: connection.specification) }
-    let replay = connection.stream.replay(call.resume, filter)
+    let interests = Interest.of(events: call.events, answers: call.answer)
+    for interest in interests {
+      if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
+    }
+    if call.strict, !connection.stream.replay(call.resume, filter).isComplete {
+      throw .unrecoverable(connection.stream)
+    }
+    let pending = PendingSubscription(call, filter, on: connection, interests: interests)
+    let awaited = connection.hold(interests)
+    guard !awaited.isEmpty else { return try begin(pending, id) }
+    let number = makeCallNumber()
+    pending.wait = connection.await(awaited) { [weak self] in self?.subscriptionAnswered(number, $0) }
+    open(id, number: number, .subscribe(pending))
+  }
+
+  /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
+  private func subscriptionAnswered(_ number: UInt64, _ failure: UpstreamFailure?) {
+    guard let call = close(number), case .subscribe(let pending) = call.work else { return }
+    pending.wait = nil
+    guard !isClosing else { return pending.giveUp() }
+    do throws(LocalError) {
+      if let failure {
+        throw failure.isRefusal ? LocalError(refused: failure, "subscription") : LocalError(down: failure)
+      }
+      try begin(pending, call.id)
+    } catch {
+      pending.giveUp()
+      reply(call.id, error)
+    }
+  }
+
+  private func begin(_ pending: PendingSubscription, _ id: RequestID?) throws(LocalError) {
+    let (call, connection) = (pending.call, pending.connection)
+    let replay = connection.stream.replay(call.resume, pending.filter)
     if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
-    let lease = connection.lease(.subscription)
-    if let replaced { removeSubscription(replaced.id) }
+    if let replaced = call.subscription { removeSubscription(replaced) }
     let subscription = Subscription(
       id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
-      filter: filter, connection: connection, lease: lease, output: output,
-      outputs: gateway.outputs, limits: limits)
+      filter: pending.filter, connection: connection, lease: pending.lease, interests: pending.interests,
+      output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     add(subscription)
     reply(id) { out in
       out.member("subscription", subscription.id)

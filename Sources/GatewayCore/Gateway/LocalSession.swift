@@ -33,6 +33,8 @@ public final class LocalSession {
 
     enum Work {
       case command(Connection, id: String, form: ReplyForm)
+      /// The server has to agree first.
+      case subscribe(PendingSubscription)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
       /// It goes on whether anybody waits or not.
       case background
@@ -176,6 +178,8 @@ public final class LocalSession {
     return call
   }
 
+  func openCall(_ number: UInt64) -> OpenCall? { calls[number] }
+
   func openCall(with id: RequestID) -> UInt64? { callNumbers[id] }
 
   /// Every open `wait`.
@@ -183,6 +187,11 @@ public final class LocalSession {
     calls.compactMap { number, call in
       if case .wait = call.work { (number, call) } else { nil }
     }
+  }
+
+  /// How many `subscribe` calls wait for a server.
+  var pendingSubscriptionCount: Int {
+    calls.values.count { if case .subscribe = $0.work { true } else { false } }
   }
 
   /// The numbers of the open examinations.
@@ -231,6 +240,7 @@ public final class LocalSession {
     subscription.connection.stream.remove(subscription)
     queuedBytes -= subscription.queued.bytes
     droppedBefore += subscription.dropped
+    subscription.connection.giveBack(subscription.interests)
     subscription.connection.giveBack(subscription.lease)
     return true
   }
@@ -269,6 +279,7 @@ public final class LocalSession {
         connection.forget(id)
         gateway.keys.note(id, state: "lost")
       }
+    case .subscribe(let pending): pending.giveUp()
     case .background: break
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)

@@ -29,7 +29,7 @@ struct TargetResolver {
         [.init("upstream", .string(name))])
     }
     return UpstreamSpecification(
-      name: name, url: upstream.url, namespace: try Self.namespace(of: upstream.url, asked: namespace),
+      name: name, url: upstream.url, namespace: try self.namespace(of: upstream.url, asked: namespace),
       settings: upstream.settings, owner: nil)
   }
 
@@ -58,18 +58,19 @@ struct TargetResolver {
     var settings = configuration.adhocSettings
     if let auth = target.auth { settings.auth = .inline(auth) }
     return UpstreamSpecification(
-      name: nil, url: url, namespace: try Self.namespace(of: url, asked: target.namespace), settings: settings,
+      name: nil, url: url, namespace: try namespace(of: url, asked: target.namespace), settings: settings,
       owner: uid)
   }
 
-  /// A URL without a path, or with `/` alone, leaves the choice to the `namespace` parameter.
-  private static func namespace(of url: UpstreamURL, asked: String?) throws(LocalError) -> String {
-    let path = url.path == "/" ? "" : url.path
-    guard let asked else { return path.isEmpty ? "/" : path }
-    guard path.isEmpty || path == asked else {
-      throw LocalError(
-        .invalidParams, "`namespace` differs from the URL's path, which is a namespace too; leave one of them out.")
+  /// A URL that no kind claims is refused as a whole.
+  private func namespace(of url: UpstreamURL, asked: String?) throws(LocalError) -> String {
+    do throws(MessageProblem) { return try factory.traits(of: url)?.namespace(of: url, asked: asked) ?? "/" } catch {
+      throw LocalError(error)
     }
-    return asked.isEmpty ? "/" : asked
+  }
+
+  /// Whether a connection's namespace may be another one than its URL names.
+  func namesNamespaces(_ url: UpstreamURL) -> Bool {
+    factory.traits(of: url)?.path == .namespace && (url.path.isEmpty || url.path == "/")
   }
 }

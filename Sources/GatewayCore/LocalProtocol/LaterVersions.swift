@@ -4,14 +4,4 @@ enum LaterVersions {
   static let methods: Set<String> = [
     "metrics"
   ]
-
-  /// By method.
-  static let parameters: [String: Set<String>] = [
-    "send": ["kwargs"],
-    "request": ["kwargs"],
-    "respond": ["kwargs", "error"],
-  ]
-
-  /// By param.
-  static let choices: [String: Set<String>] = [:]
 }

@@ -122,6 +122,8 @@ public struct SendCall: Equatable, Sendable {
   public var event: String
   /// Raw JSON array text; `[]` when absent.
   public var args: [UInt8]
+  /// Raw JSON object text; nil when absent.
+  public var kwargs: [UInt8]?
   public var delivery: DeliveryLevel
   public var ttl: Duration?
   public var timeout: Duration?
@@ -161,9 +163,16 @@ public struct RespondCall: Equatable, Sendable {
   public var ack: String
   /// Raw JSON array text; `[]` when absent.
   public var args: [UInt8]
-  public init(ack: String, args: [UInt8]) {
+  /// Raw JSON object text; nil when absent.
+  public var kwargs: [UInt8]?
+  /// The answer is an error of that name.
+  public var error: String?
+
+  public init(ack: String, args: [UInt8], kwargs: [UInt8]? = nil, error: String? = nil) {
     self.ack = ack
     self.args = args
+    self.kwargs = kwargs
+    self.error = error
   }
 }
 

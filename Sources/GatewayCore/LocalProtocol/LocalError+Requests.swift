@@ -27,9 +27,7 @@ extension LocalError {
   static func unknownParameter(_ name: String, of method: LocalMethod) -> LocalError {
     let names = method.parameters.map(\.name.text)
     let hint: String
-    if LaterVersions.parameters[method.name]?.contains(name) == true {
-      hint = "The param \(quoted(name)) of \"\(method.name)\" is not available in this version."
-    } else if let nearest = NearestName.of(name, among: names) {
+    if let nearest = NearestName.of(name, among: names) {
       hint = "\"\(method.name)\" has no param \(quoted(name)); did you mean \"\(nearest)\"?"
     } else if names.isEmpty {
       hint = "\"\(method.name)\" has no param \(quoted(name)); it takes none."
@@ -58,13 +56,6 @@ extension LocalError {
     error.message.removeLast()
     error.message += ", without \(quoted(member))."
     return error
-  }
-
-  static func unknownChoice(_ word: String, for name: ParameterName, of method: LocalMethod) -> LocalError {
-    guard LaterVersions.choices[name.text]?.contains(word) == true else { return wrongParameter(name, of: method) }
-    let requirement = method.kind(name)?.requirement ?? "absent"
-    return invalid(
-      name.text, "The \(name.text) \"\(word)\" is not available in this version; it must be \(requirement).")
   }
 
   static func invalid(_ parameter: String, _ message: String) -> LocalError {

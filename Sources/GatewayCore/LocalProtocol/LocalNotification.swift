@@ -11,10 +11,11 @@ public enum LocalNotification {
 
   /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
   /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
-  /// commas, without brackets. Both must be valid JSON without line breaks between tokens, or one line became several.
+  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks between tokens, or one line became several.
   /// `time` is in milliseconds since 1970.
   public static func eventTail(
-    seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, ack: String?, into line: inout [UInt8]
+    seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
+    into line: inout [UInt8]
   ) {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
     line.append(#""seq":"#)
@@ -28,6 +29,10 @@ public enum LocalNotification {
     line.append(#","args":["#)
     line.append(arguments)
     line.append(UInt8(ascii: "]"))
+    if let kwargs {
+      line.append(#","kwargs":"#)
+      line.append(kwargs)
+    }
     if let ack {
       var token = JSONWriter(reserving: 16)
       token.string(ack)
@@ -70,9 +75,10 @@ public enum LocalNotification {
     }
   }
 
-  /// Events are missing here. Without a range it is not known which.
+  /// Events are missing here. Without a range it is not known which. `detail` is a sentence for a person.
   public static func gap(
-    subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason
+    subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason,
+    detail: String? = nil
   ) -> [UInt8] {
     line("gap") { writer in
       writer.member("subscription", subscription)
@@ -83,6 +89,7 @@ public enum LocalNotification {
       }
       if let count { writer.member("count", count) }
       writer.member("reason", reason.rawValue)
+      if let detail { writer.member("detail", detail) }
     }
   }
 
@@ -117,6 +124,15 @@ public enum LocalNotification {
       writer.beginArray()
       writer.object { finding.write(into: &$0) }
       writer.endArray()
+    }
+  }
+
+  /// A part of the answer to a call, whose rest follows.
+  static func progress(_ id: RequestID, _ answer: RemoteAnswer) -> [UInt8] {
+    line("progress") { writer in
+      writer.key("id")
+      writer.raw(id.text)
+      answer.write(into: &writer)
     }
   }
 

@@ -14,12 +14,17 @@ extension MethodTable {
       .send(try readSend(params, line, params.choice(.delivery, line) ?? .accepted))
     },
     LocalMethod(
-      "request", "Sends an event to an upstream and waits for the server's acknowledgement.", right: .send,
+      "request",
+      "Sends an event to an upstream and waits for the server's acknowledgement; `progress` tells what comes before it.",
+      right: .send,
       parameters: LocalParameter.target + eventParameters + [
         .optional(
           .timeout, .duration(default: 10_000), "How long to wait for the answer, in milliseconds; 10000 unless given.")
       ],
-      result: .object([.always("args", .list(.any), "What the server answered, verbatim.")])
+      result: .object([
+        .always("args", .list(.any), "What the server answered, verbatim."),
+        .sometimes("kwargs", .object([]), "Its keyword arguments, where the upstream has such."),
+      ])
     ) { params, line throws(LocalError) in
       .request(try readSend(params, line, .acked))
     },
@@ -28,11 +33,14 @@ extension MethodTable {
       parameters: [
         .required(.ack, .name, "The `ack` token of the event."),
         .optional(.args, .array, "The arguments of the answer; none unless given."),
+        .optional(.kwargs, .object, "Its keyword arguments, where the upstream has such."),
+        .optional(.error, .eventName, "The answer is an error of this name, where the upstream has such."),
       ]
     ) { params, line throws(LocalError) in
       .respond(
         RespondCall(
-          ack: try params.required(.ack, params.string(.ack, line)), args: try params.raw(.args, line) ?? noArguments))
+          ack: try params.required(.ack, params.string(.ack, line)), args: try params.raw(.args, line) ?? noArguments,
+          kwargs: try params.raw(.kwargs, line), error: try params.string(.error, line)))
     },
   ]
 
@@ -41,6 +49,7 @@ extension MethodTable {
   private static let eventParameters: [LocalParameter] = [
     .required(.event, .eventName, "The event's name."),
     .optional(.args, .array, "The event's arguments, carried verbatim; none unless given."),
+    .optional(.kwargs, .object, "Its keyword arguments, carried verbatim, where the upstream has such."),
     .optional(.ttl, .duration(default: nil), "How long the event may wait to be written, in milliseconds."),
     .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
     .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
@@ -66,6 +75,7 @@ extension MethodTable {
     var call = SendCall(
       target: try params.target(line), event: try params.required(.event, params.string(.event, line)),
       args: try params.raw(.args, line) ?? noArguments, delivery: delivery)
+    call.kwargs = try params.raw(.kwargs, line)
     call.ttl = try params.duration(.ttl, line)
     call.timeout = try params.duration(.timeout, line)
     call.noQueue = try params.boolean(.noQueue, line) ?? false

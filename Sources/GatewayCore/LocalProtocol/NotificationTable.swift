@@ -15,6 +15,7 @@ enum NotificationTable {
         .always("seq", .count, "Counts the events of one connection; never repeats within an epoch."),
         .always("time", .count, "When it arrived, in milliseconds since 1970."),
         .always("event", .text), .always("args", .list(.any)),
+        .sometimes("kwargs", .object([]), "Keyword arguments, where the upstream has such."),
         .sometimes("ack", .text, "The server wants an answer: the token for `respond`."),
       ])),
     Row(
@@ -34,13 +35,14 @@ enum NotificationTable {
         .sometimes("from", .count, "The first missing number."), .sometimes("to", .count, "The last missing number."),
         .sometimes("count", .count, "How many of them this subscription would have received."),
         .always("reason", .choice(GapReason.allCases.map(\.rawValue))),
+        .sometimes("detail", .text, "Why, where the server refuses what the subscription wants."),
       ])),
     Row(
       name: "trace", summary: "What went over a connection that is traced.",
       parameters: .object([
         .always("trace", .text), .always("time", .count, "In milliseconds since 1970."),
         .sometimes("direction", .choice(TraceFact.Direction.allCases.map(\.rawValue))),
-        .sometimes("layer", .choice(TraceFact.Layer.allCases.map(\.rawValue))),
+        .sometimes("layer", .text, "`http`, or a layer of the upstream's kind."),
         .always("text", .text, "One packet in words, or what happened to the link."),
         .sometimes("payload", .text, "The packet's payload, secrets replaced, cut after 16 KiB."),
         .sometimes("dropped", .count, "So many packets were not told before, because the client did not read."),
@@ -49,7 +51,8 @@ enum NotificationTable {
       name: "progress", summary: "A step of a call that is not answered yet.",
       parameters: .object([
         .always("id", .any, "The call's id."),
-        .always("args", .list(ResultSchemas.doctorStep), "For `doctor`: one finding."),
+        .always("args", .list(.any), "For `doctor` one finding, for `request` a part of the answer."),
+        .sometimes("kwargs", .object([]), "For `request`: keyword arguments, where the upstream has such."),
       ])),
     Row(
       name: "goodbye", summary: "The daemon is about to close the socket.",

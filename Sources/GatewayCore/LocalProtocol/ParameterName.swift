@@ -1,7 +1,8 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, event, events, id, ids, key,
-    last, limit, n,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, error, event, events, id, ids,
+    key,
+    kwargs, last, limit, n,
     namespace,
     noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout,
     trace, ttl, upstream, url, volatile
@@ -19,11 +20,13 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .compress: "compress"
     case .credit: "credit"
     case .delivery: "delivery"
+    case .error: "error"
     case .event: "event"
     case .events: "events"
     case .id: "id"
     case .ids: "ids"
     case .key: "key"
+    case .kwargs: "kwargs"
     case .last: "last"
     case .limit: "limit"
     case .n: "n"

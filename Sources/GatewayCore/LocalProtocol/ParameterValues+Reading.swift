@@ -50,7 +50,7 @@ extension ParameterValues {
       throw .wrongParameter(name, of: method)
     }
     if let choice = Choice(rawValue: word) { return choice }
-    throw .unknownChoice(word, for: name, of: method)
+    throw .wrongParameter(name, of: method)
   }
 
   func strings(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [String]? {

@@ -35,7 +35,7 @@ enum ResultSchemas {
 
   private static let pastEvent = JSONSchema.object([
     .always("seq", .count), .always("time", .count, "When it arrived, in milliseconds since 1970."),
-    .always("event", .text), .always("args", .list(.any)),
+    .always("event", .text), .always("args", .list(.any)), .sometimes("kwargs", .object([])),
   ])
 
   static let history = JSONSchema.object([
@@ -53,6 +53,7 @@ enum ResultSchemas {
         DeliveryLevel.allCases.map(\.rawValue) + ["queued", "expired", "cancelled", "refused", "dropped", "lost"]),
       "What became of it so far; of a duplicate, what became of the first one."),
     .sometimes("args", .list(.any), "What the server answered; with `acked` only."),
+    .sometimes("kwargs", .object([]), "The same, where the upstream has such."),
     .sometimes("reason", .text, "By what it was dropped."),
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
   ])

@@ -33,6 +33,7 @@ extension UpstreamURL {
     if let port { text += ":\(port)" }
     text += path
     if let query { text += "?" + query }
+    if let fragment { text += "#" + fragment }
     return text
   }
 }

@@ -19,6 +19,8 @@ struct Backlog {
     /// How many of them matched the subscription; nil where unknown.
     var count: UInt64?
     var reason: GapReason
+    /// A sentence for a person; nil where the reason says it all.
+    var detail: String?
   }
 
   /// A slot is emptied instead of moved when an event in the middle is dropped.

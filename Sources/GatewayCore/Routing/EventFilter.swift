@@ -1,26 +1,12 @@
 /// Which events a subscription wants: all of them, or those with one of its names, or whose name fits one of its globs.
 /// Names are compared byte by byte, as the upstream sends them.
 public struct EventFilter: Equatable, Sendable {
-  /// A name that equals another one only if all bytes do; a `String` also equals its other Unicode spellings.
-  private struct ExactName: Hashable, Sendable {
-    let text: String
-
-    init(_ text: String) { self.text = text }
-
-    static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
-
-    func hash(into hasher: inout Hasher) {
-      var text = text
-      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-  }
-
   /// Most globs of one filter, and the longest one in bytes: what matching one event may cost.
   public static let globLimit = 256
   public static let globLengthLimit = 256
 
   /// Nil: every event.
-  private let exact: Set<ExactName>?
+  private let exact: Set<ExactText>?
   /// The globs, in the order of the call.
   public let globs: [String]
 
@@ -43,7 +29,7 @@ public struct EventFilter: Equatable, Sendable {
     if let long = patterns.first(where: { $0.utf8.count > Self.globLengthLimit }) {
       throw .globTooLong(glob: long, limit: Self.globLengthLimit)
     }
-    exact = Set(events.lazy.filter { !Glob.isPattern($0) }.map { ExactName(Glob.unescape($0)) })
+    exact = Set(events.lazy.filter { !Glob.isPattern($0) }.map { ExactText(Glob.unescape($0)) })
     globs = patterns
   }
 
@@ -55,7 +41,7 @@ public struct EventFilter: Equatable, Sendable {
 
   public func matches(_ name: String) -> Bool {
     guard let exact else { return true }
-    return exact.contains(ExactName(name)) || globs.contains { Glob.matches($0, name) }
+    return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }
   }
 }
 

@@ -44,15 +44,18 @@ final class EventStream {
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
   /// those who answer; it is called only if there is one.
-  func deliver(rawName: RawSpan, arguments: RawSpan, wantsAnswer: Bool, token: () -> String?) {
+  func deliver(
+    rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: () -> String?
+  ) {
     sequence += 1
-    byteCount += UInt64(rawName.byteCount + arguments.byteCount)
+    let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
+    byteCount += UInt64(size)
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     let now = time.wallMilliseconds
-    emptyTail(for: rawName.byteCount + arguments.byteCount)
+    emptyTail(for: size)
     LocalNotification.eventTail(
-      seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
+      seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
       remember(.hole(.tooLarge, name: Self.name(of: rawName)))
       return tell(.tooLarge, to: match)
@@ -61,7 +64,7 @@ final class EventStream {
     if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
-        seq: sequence, time: now, name: rawName, arguments: arguments, ack: answer, into: &answerTail)
+        seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)
       for feed in match.feeds { hand(feed.pointee.answers ? answerTail : tail, to: feed) }
     } else {
       fanOut(match)

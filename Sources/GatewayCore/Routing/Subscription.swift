@@ -25,6 +25,10 @@ final class Subscription {
   let policy: SlowPolicy
   let connection: Connection
   let lease: Lease
+  /// What it wants of the upstream.
+  let interests: Set<Interest>
+  /// What the server refuses of it.
+  private var refused: Set<Interest> = []
   private(set) var feed: SubscriptionFeed.Pointer
 
   private let outputs: ClientOutputs
@@ -49,7 +53,7 @@ final class Subscription {
 
   init(
     id: String, serial: UInt64, call: SubscribeCall, filter: EventFilter, connection: Connection, lease: Lease,
-    output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
+    interests: Set<Interest> = [], output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
   ) {
     self.id = id
     self.serial = serial
@@ -60,6 +64,7 @@ final class Subscription {
     queueLimit = min(call.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
     self.connection = connection
     self.lease = lease
+    self.interests = interests
     self.outputs = outputs
     self.limits = limits
     let head = LocalNotification.eventHead(subscription: id)
@@ -100,6 +105,22 @@ final class Subscription {
     } else {
       enqueue(.gap(gap))
     }
+  }
+
+  /// The server has answered for something that this subscription wants: nil when it agreed, else why not. Of several
+  /// refusals one is told.
+  func note(_ interest: Interest, refusal: String?, epoch: String) {
+    guard let refusal else {
+      refused.remove(interest)
+      return
+    }
+    let isFirst = refused.isEmpty
+    refused.insert(interest)
+    guard isFirst else { return }
+    tell(
+      Backlog.Gap(
+        epoch: epoch, range: nil, count: nil, reason: .upstream,
+        detail: "the server refuses \(interest): \(refusal)"))
   }
 
   /// Nothing more is delivered: the client is on its way out.
@@ -257,6 +278,6 @@ final class Subscription {
 
   private func encode(_ gap: Backlog.Gap) -> [UInt8] {
     LocalNotification.gap(
-      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason)
+      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, detail: gap.detail)
   }
 }

@@ -54,15 +54,20 @@ final class SocketIOConnector: UpstreamConnector {
     sizeLimit = maxPayload ?? revision.usualPayloadLimit
   }
 
-  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
     let message = try SocketIOMessage.event(
-      event, args: args, attachmentLimit: attachmentLimit, revision: revision, parser: key.parser)
-    if let problem = sizeProblem(message, acknowledged: acknowledged) { throw problem }
+      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
+      parser: key.parser)
+    if let problem = sizeProblem(message, acknowledged: draft.isAcknowledged) { throw problem }
     return message
   }
 
-  func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-    let message = try SocketIOMessage.answer(args: args, attachmentLimit: attachmentLimit, parser: key.parser)
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
+    guard draft.error == nil else { throw SocketIOMessage.noErrors }
+    let message = try SocketIOMessage.answer(
+      args: draft.args.span.bytes, attachmentLimit: attachmentLimit, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: true) { throw problem }
     return message
   }

@@ -1,6 +1,9 @@
 /// Socket.IO servers, 1.x to 4.x, over WebSocket or long-polling.
 public final class SocketIOKind: UpstreamKind {
-  public let schemes = ["http", "https", "ws", "wss"]
+  public static let traits = UpstreamTraits(
+    "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, problem: SocketIOSpecificationCheck.problem)
+
+  public var traits: UpstreamTraits { Self.traits }
   private let links: SocketIOLinks
   private let readings: SharedReadings
 
@@ -18,12 +21,5 @@ public final class SocketIOKind: UpstreamKind {
 
   public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     SocketIOConnector(specification, links: links, readings: readings)
-  }
-
-  public func problem(with specification: UpstreamSpecification) -> MessageProblem? { Self.check(specification) }
-
-  /// The same without a kind at hand: what a configuration asks before anything exists.
-  public static func check(_ specification: UpstreamSpecification) -> MessageProblem? {
-    SocketIOSpecificationCheck.problem(with: specification)
   }
 }

@@ -1,6 +1,11 @@
 /// Turns a local program's events and answers into what is written, and refuses whatever would make a server close the
 /// link that others share.
 enum SocketIOMessage {
+  static let noKeywords = MessageProblem.invalid(
+    "Socket.IO has no keyword arguments: leave `kwargs` out, and put what it says into `args`")
+  static let noErrors = MessageProblem.invalid(
+    "an acknowledgement of Socket.IO cannot be an error: leave `error` out, and say it in `args`")
+
   /// An event: its name joins the arguments in one array.
   static func event(
     _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?, parser: ParserName = .json

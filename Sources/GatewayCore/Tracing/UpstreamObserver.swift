@@ -15,14 +15,17 @@ public struct TraceFact: Equatable, Sendable {
     case outgoing = "out"
   }
 
-  /// The raw values are the `layer` of a `trace` notification.
-  public enum Layer: String, CaseIterable, Sendable {
+  /// The raw values are the `layer` of a `trace` notification. A kind of upstream names its own.
+  public struct Layer: RawRepresentable, Hashable, Sendable {
+    public var rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
     /// Dialling, the HTTP request and its answer, the end of a transport.
-    case http
+    public static let http = Layer(rawValue: "http")
     /// Engine.IO: handshake and heartbeat.
-    case engine
+    public static let engine = Layer(rawValue: "engine")
     /// Socket.IO: the packets of the connection's own namespace.
-    case socketio
+    public static let socketio = Layer(rawValue: "socketio")
   }
 
   public var direction: Direction

@@ -13,6 +13,8 @@ enum FactLog {
     case .connectionReleased(let connection): [record(.connectionReleased, connection)]
     case .sendFailed(let connection, let command, let outcome):
       [record(.sendFailed, connection, [.command: command, .outcome: outcome])]
+    case .interestRefused(let connection, let interest, let detail):
+      [record(.interestRefused, connection, [.interest: interest, .detail: detail])]
     case .reloaded(let changed): reloaded(changed)
     case .reloadRefused(let problems): problems.map(refused)
     case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]

@@ -2,7 +2,7 @@
 enum LogField: String, CaseIterable, Sendable {
   case upstream, url, namespace, connection, from, reason, detail, attempt
   case retryIn = "retry_in"
-  case client, name, uid, pid, quota, command, outcome
+  case client, name, uid, pid, quota, command, outcome, interest
   case file, line, changed, restart
   case version, path, saved, signal, repeated
 
@@ -20,7 +20,8 @@ enum LogField: String, CaseIterable, Sendable {
   /// a counter or a sentence, does not count.
   var identifies: Bool {
     switch self {
-    case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .file, .line, .changed, .restart, .path:
+    case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .interest, .file, .line, .changed,
+      .restart, .path:
       true
     case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .signal, .repeated:
       false

@@ -5,7 +5,7 @@ import GatewayCore
 enum LogKind: CaseIterable, Hashable, Sendable {
   case started, stopping
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
-  case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed
+  case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
@@ -23,6 +23,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientDropped: "client disconnected"
     case .quotaExceeded: "quota exceeded"
     case .sendFailed: "send not delivered"
+    case .interestRefused: "the server refuses a subscription"
     case .configurationReloaded: "configuration reloaded"
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
@@ -46,6 +47,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
     case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
+      .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched:
       .warning
@@ -69,6 +71,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientDropped: "3d0a0321db14450c8a30be61f5e33801"
     case .quotaExceeded: "76545f19dc72468d8fb8b73ba0f80d8d"
     case .sendFailed: "f6b79991351d4913b819c99b9680cafd"
+    case .interestRefused: "7c41e8d29b0f4a6e8d35f1a07b92c64d"
     case .configurationReloaded: "ba6a789f0f1e4b8aa55e73c25cddb80c"
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"

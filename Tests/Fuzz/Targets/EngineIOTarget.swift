@@ -51,7 +51,7 @@ enum EngineIOTarget {
   private static func write(_ event: String, _ args: [UInt8], _ connection: UpstreamScene.Connection) {
     guard connection.owner.opened == 1, connection.owner.endings.isEmpty,
       (try? JSONScanner.validate(args.span.bytes)) != nil,
-      let message = try? connection.connector.prepare(event: event, args: args.span.bytes, acknowledged: true)
+      let message = try? connection.connector.prepare(MessageDraft(event: event, args: args, isAcknowledged: true))
     else { return }
     connection.channel?.write(message, ack: UInt64(args.count))
   }

@@ -71,7 +71,8 @@ enum MsgpackTarget {
   /// Sends arguments and lets the server send back what it got; nil when they are refused.
   private static func echoed(_ args: [UInt8]) -> [UInt8]? {
     let (scene, connection) = joined()
-    guard let message = try? connection.connector.prepare(event: "echo", args: args.span.bytes, acknowledged: false)
+    guard
+      let message = try? connection.connector.prepare(MessageDraft(event: "echo", args: args, isAcknowledged: false))
     else { return nil }
     connection.channel?.write(message, ack: nil)
     for case .binary(let bytes) in scene.takeSent() { scene.receive(binary: bytes) }

@@ -68,7 +68,8 @@ enum SocketIOTarget {
   /// Sends arguments and lets the server send back what it got.
   private static func echoProblem(_ args: [UInt8], three: Bool) -> String? {
     let (scene, connection) = joined(three: three)
-    guard let message = try? connection.connector.prepare(event: "echo", args: args.span.bytes, acknowledged: false)
+    guard
+      let message = try? connection.connector.prepare(MessageDraft(event: "echo", args: args, isAcknowledged: false))
     else {
       return nil
     }

@@ -82,7 +82,9 @@ final class UpstreamScene {
       opened += 1
     }
 
-    func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+    func channel(
+      _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
+    ) {
       note(opened == 1 && endings.isEmpty, "an event came while the channel was not open")
       events.append(
         Event(
@@ -93,7 +95,7 @@ final class UpstreamScene {
       note(opened == 1 && endings.isEmpty, "an event was dropped while the channel was not open")
     }
 
-    func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
       note(opened == 1 && endings.isEmpty, "an acknowledgement came while the channel was not open")
       acknowledgements.append((id, arguments.withUnsafeBytes { Array($0) }))
     }

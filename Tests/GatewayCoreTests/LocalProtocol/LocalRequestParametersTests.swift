@@ -210,24 +210,8 @@ private struct Params {
     #expect(failure(method, "{}") == LocalError(.methodNotFound, message, [.init("method", .string(method))]))
   }
 
-  @Test(arguments: LaterVersions.parameters.flatMap { method, names in names.map { (method, $0) } })
-  func paramsOfLaterVersionsAreSaidToBe(_ method: String, _ name: String) throws {
-    let row = try #require(MethodTable.methods.first { $0.name == method })
-    var params = Params(of: row)
-    params.set(name, "1")
-    #expect(blamed(method, params.text) == name)
-    #expect(
-      failure(method, params.text)?.message
-        == #"The param "\#(name)" of "\#(method)" is not available in this version."#)
-  }
-
   @Test func whatIsInTheTableIsNotSaidToComeLater() {
     #expect(LaterVersions.methods.isDisjoint(with: MethodTable.methods.map(\.name)))
-    for method in MethodTable.methods {
-      let later = LaterVersions.parameters[method.name] ?? []
-      #expect(later.isDisjoint(with: method.parameters.map(\.name.text)))
-    }
-    #expect(LaterVersions.choices["delivery"]?.isDisjoint(with: DeliveryLevel.allCases.map(\.rawValue)) != false)
   }
 
   @Test func stateThatNoSendHasIsRefusedWithTheOnesThereAre() throws {

@@ -158,11 +158,11 @@ func messageThatWaitedWhileTheParserChangedIsNotWritten(_ before: ParserName) th
   let old = rig.kind.connector(for: rig.specification { $0.parser = before })
   let new = rig.kind.connector(for: rig.specification { $0.parser = after })
   let args = [UInt8](#"["x"]"#.utf8)
-  let message = try old.prepare(event: "e", args: args.span.bytes, acknowledged: false)
+  let message = try old.prepare(MessageDraft(event: "e", args: args, isAcknowledged: false))
   #expect(old.check(message, acknowledged: false) == nil)
   let sentence =
     "the upstream's parser became \(after.rawValue) while this waited, which was written for \(before.rawValue)"
   #expect(new.check(message, acknowledged: false) == .invalid(sentence))
-  let answer = try old.prepareAnswer(args: args.span.bytes)
+  let answer = try old.prepareAnswer(AnswerDraft(args: args))
   #expect(new.check(answer, acknowledged: true) == .invalid(sentence))
 }

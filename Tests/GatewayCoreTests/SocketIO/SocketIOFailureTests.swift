@@ -212,17 +212,17 @@ private let timeout = UpstreamFailure(
   let rig = SocketIORig()
   let connection = rig.connection()
   let big = [UInt8](#"["\#(String(repeating: "x", count: 1_000))"]"#.utf8)
-  let queued = try connection.connector.prepare(event: "e", args: big.span.bytes, acknowledged: false)
+  let queued = try connection.connector.prepare(MessageDraft(event: "e", args: big, isAcknowledged: false))
   #expect(connection.connector.check(queued, acknowledged: false) == nil)
   rig.transport.open()
   rig.transport.receive(SocketIORig.handshake, #"40{"sid":"x"}"#)
   #expect(connection.connector.check(queued, acknowledged: false) == .tooLarge(limit: 1_000, size: 1_010))
   rig.transport.fail(closed)
   #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_010)) {
-    _ = try connection.connector.prepare(event: "e", args: big.span.bytes, acknowledged: false)
+    _ = try connection.connector.prepare(MessageDraft(event: "e", args: big, isAcknowledged: false))
   }
   #expect(throws: MessageProblem.tooLarge(limit: 1_000, size: 1_026)) {
-    _ = try connection.connector.prepareAnswer(args: big.span.bytes)
+    _ = try connection.connector.prepareAnswer(AnswerDraft(args: big))
   }
   connection.dial()
   rig.transport.open()

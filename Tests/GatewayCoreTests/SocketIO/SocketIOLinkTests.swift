@@ -242,8 +242,8 @@ import Testing
   #expect(connection.log.take() == [.event(#""confirm"(7)#12"#)])
   let plain = [UInt8](#"[1,{"a":2}]"#.utf8)
   let binary = [UInt8](#"[{"$bin":"AQI="}]"#.utf8)
-  connection.channel?.answer(12, try connection.connector.prepareAnswer(args: plain.span.bytes))
-  connection.channel?.answer(13, try connection.connector.prepareAnswer(args: binary.span.bytes))
+  connection.channel?.answer(12, try connection.connector.prepareAnswer(AnswerDraft(args: plain)))
+  connection.channel?.answer(13, try connection.connector.prepareAnswer(AnswerDraft(args: binary)))
   #expect(
     rig.transport.takeSent() == [#"43/n,12[1,{"a":2}]"#, #"461-/n,13[{"_placeholder":true,"num":0}]"#, "<1 2>"])
 }

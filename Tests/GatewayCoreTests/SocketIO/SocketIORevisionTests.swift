@@ -254,7 +254,7 @@ private let python = #""The client is using an unsupported version of the Socket
   let rig = SocketIORig()
   let connection = rig.connection()
   let queued = try connection.connector.prepare(
-    event: "error", args: [UInt8]("[]".utf8).span.bytes, acknowledged: false)
+    MessageDraft(event: "error", args: [UInt8]("[]".utf8)))
   #expect(connection.connector.check(queued, acknowledged: false) == nil)
   rig.transport.open()
   rig.transport.receive(SocketIORig.oldHandshake, "40")

@@ -164,14 +164,16 @@ final class ChannelLog: UpstreamChannelOwner {
     onOpened?(channel)
   }
 
-  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+  func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
+  ) {
     note(.event("\(text(name))(\(text(arguments)))" + (ack.map { "#\($0)" } ?? "")))
     onEvent?(channel)
   }
 
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) { note(.dropped(reason)) }
 
-  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
     note(.acknowledged("\(id)(\(text(arguments)))"))
   }
 
@@ -223,7 +225,8 @@ final class SocketIORig {
     func send(_ event: String, _ args: String = "[]", ack: UInt64? = nil) throws {
       let bytes = [UInt8](args.utf8)
       log.mustBeSilent = true
-      channel?.write(try connector.prepare(event: event, args: bytes.span.bytes, acknowledged: ack != nil), ack: ack)
+      channel?.write(
+        try connector.prepare(MessageDraft(event: event, args: bytes, isAcknowledged: ack != nil)), ack: ack)
       log.mustBeSilent = false
     }
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayCore
 
 private func sentence(_ specification: UpstreamSpecification) -> String? {
-  switch SocketIORig().kind.problem(with: specification) {
+  switch SocketIOKind.traits.problem(specification) {
   case .invalid(let sentence): sentence
   case .tooLarge: "too large"
   case nil: nil

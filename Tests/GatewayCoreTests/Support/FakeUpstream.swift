@@ -2,11 +2,15 @@
 
 /// A server that does what the test says. One for all connections of a `GatewayHarness`.
 final class FakeUpstream: UpstreamKind {
-  let schemes = ["http", "https", "ws", "wss"]
+  let traits = UpstreamTraits("fake", schemes: ["http", "https", "ws", "wss"], path: .namespace) { specification in
+    specification.namespace.contains(",") ? .invalid("a namespace has no comma") : nil
+  }
   /// Every attempt so far, oldest first, whether it is still alive or not.
   private(set) var channels: [FakeChannel] = []
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
+  /// The server sends only what it was asked for.
+  var confirmsInterests = false
 
   /// Who waits for new credentials.
   private var waiting: (() -> Void)?
@@ -21,10 +25,6 @@ final class FakeUpstream: UpstreamKind {
 
   /// The newest attempt.
   var channel: FakeChannel { channels[channels.count - 1] }
-
-  func problem(with specification: UpstreamSpecification) -> MessageProblem? {
-    specification.namespace.contains(",") ? .invalid("a namespace has no comma") : nil
-  }
 
   func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     FakeConnector(upstream: self, specification: specification)
@@ -45,20 +45,26 @@ final class FakeConnector: UpstreamConnector {
     self.specification = specification
   }
 
-  func prepare(event: String, args: RawSpan, acknowledged: Bool) throws(MessageProblem) -> PreparedMessage {
-    guard event != "connect" else { throw .invalid("The event name 'connect' is reserved.") }
-    let message = PreparedMessage(event: event, body: args.withUnsafeBytes { Array($0) })
-    if let problem = check(message, acknowledged: acknowledged) { throw problem }
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    guard draft.event != "connect" else { throw .invalid("The event name 'connect' is reserved.") }
+    let message = PreparedMessage(event: draft.event, body: draft.args + (draft.kwargs ?? []))
+    if let problem = check(message, acknowledged: draft.isAcknowledged) { throw problem }
     return message
   }
 
-  func prepareAnswer(args: RawSpan) throws(MessageProblem) -> PreparedMessage {
-    PreparedMessage(event: "", body: args.withUnsafeBytes { Array($0) })
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    PreparedMessage(event: "", body: Array((draft.error ?? "").utf8) + draft.args + (draft.kwargs ?? []))
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     let size = message.body.count
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
+  }
+
+  var confirmsInterests: Bool { upstream.confirmsInterests }
+
+  func problem(with interest: Interest) -> MessageProblem? {
+    interest == Interest(.all, answers: true) ? .invalid("nobody can answer everything") : nil
   }
 
   func awaitNewCredentials(_ done: @escaping () -> Void) { upstream.awaitNewCredentials(done) }
@@ -98,7 +104,12 @@ final class FakeChannel: UpstreamChannel {
     answers.append("\(id) \(String(decoding: message.body, as: UTF8.self))")
   }
 
-  func forget(ack: UInt64) {}
+  private(set) var forgotten: [UInt64] = []
+  func forget(ack: UInt64) { forgotten.append(ack) }
+  /// `+name` for what was wanted and `-name` for what was dropped, in order; `!` in front of those who answer.
+  private(set) var asked: [String] = []
+  func want(_ interest: Interest) { asked.append("+\(interest.answers ? "!" : "")\(interest)") }
+  func drop(_ interest: Interest) { asked.append("-\(interest.answers ? "!" : "")\(interest)") }
   func close() { isClosed = true }
   /// How often the gateway doubted that the server is still there.
   private(set) var verifications = 0
@@ -127,8 +138,37 @@ final class FakeChannel: UpstreamChannel {
     owner?.channel(self, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: ack)
   }
 
+  func emit(_ name: String, _ arguments: String = "", kwargs: String) {
+    let name = Array("\"\(name)\"".utf8)
+    let (arguments, kwargs) = (Array(arguments.utf8), Array(kwargs.utf8))
+    owner?.channel(
+      self, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, kwargs: kwargs.span.bytes, ack: nil)
+  }
+
   func acknowledge(_ id: UInt64, _ arguments: String = "") {
     let arguments = Array(arguments.utf8)
     owner?.channel(self, acknowledged: id, arguments: arguments.span.bytes)
+  }
+
+  func acknowledge(_ id: UInt64, _ arguments: String, kwargs: String) {
+    let (arguments, kwargs) = (Array(arguments.utf8), Array(kwargs.utf8))
+    owner?.channel(self, acknowledged: id, arguments: arguments.span.bytes, kwargs: kwargs.span.bytes)
+  }
+
+  func progress(_ id: UInt64, _ arguments: String) {
+    let arguments = Array(arguments.utf8)
+    owner?.channel(self, progressed: id, arguments: arguments.span.bytes, kwargs: nil)
+  }
+
+  func decline(_ id: UInt64, _ error: RemoteError) { owner?.channel(self, failed: id, error) }
+  func withdraw(_ ack: UInt64) { owner?.channel(self, withdrew: ack) }
+
+  func agree(_ name: String, answers: Bool = false) {
+    owner?.channel(self, answered: Interest(.name(ExactText(name)), answers: answers), nil)
+  }
+
+  func refuse(_ name: String) {
+    let refusal = UpstreamFailure(.refused, "not for you", serverMessage: "no.such.right")
+    owner?.channel(self, answered: Interest(.name(ExactText(name))), refusal)
   }
 }

@@ -1,0 +1,93 @@
+/// What subscriptions want of an upstream that sends only what it was asked for: asked once for all of them, confirmed by
+/// the server, asked again on every new link, given back with the last of them.
+extension Connection {
+  /// A subscription wants these. Returns what the server has to confirm first; nothing while there is no conversation.
+  func hold(_ interests: Set<Interest>) -> Set<Interest> {
+    self.interests.hold(interests)
+    askFor(interests)
+    return state == .connected ? self.interests.awaited(interests) : []
+  }
+
+  /// A subscription is gone.
+  func giveBack(_ interests: Set<Interest>) {
+    let unwanted = self.interests.giveBack(interests)
+    guard connector.confirmsInterests, let channel else { return }
+    for interest in unwanted { channel.drop(interest) }
+    concludeOpening()
+  }
+
+  /// Calls back once, when the server has answered for these, the channel is gone, or the time of a handshake is over.
+  func await(_ interests: Set<Interest>, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
+    let wait = InterestWait(interests, done)
+    wait.timer = context.timers.after(confirmationLimit) { [weak self] in
+      self?.endWaits([wait], UpstreamFailure(.timeout, "the server did not confirm the subscription in time"))
+    }
+    self.interests.waits.append(wait)
+    return wait
+  }
+
+  /// Nobody waits any more.
+  func cancel(_ wait: InterestWait) {
+    wait.cancel()
+    endWaits([wait], nil)
+  }
+
+  /// A channel was dialled, or somebody wants more of it.
+  func askFor(_ interests: some Sequence<Interest>) {
+    guard connector.confirmsInterests, let channel else { return }
+    for interest in self.interests.ask(interests) { channel.want(interest) }
+  }
+
+  /// The conversation has begun: it counts as connected when the server has answered for everything that is wanted.
+  func awaitInterests() {
+    interests.isOpening = true
+    interests.openingTimer = context.timers.after(confirmationLimit) { [weak self] in
+      self?.abandon(UpstreamFailure(.timeout, "the server did not confirm all subscriptions in time"))
+    }
+    concludeOpening()
+  }
+
+  private func concludeOpening() {
+    guard interests.isOpening, !interests.areAwaited else { return }
+    endOpening()
+    opened()
+  }
+
+  private func endOpening() {
+    interests.isOpening = false
+    context.timers.cancel(interests.openingTimer)
+    interests.openingTimer = nil
+  }
+
+  /// The server has answered for one.
+  func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
+    guard interests.answered(interest, agreed: refusal == nil) else { return }
+    for wait in interests.waits { wait.answered(interest, refusal) }
+    endWaits(interests.waits.filter(\.isOver), nil)
+    if let refusal { report?(self, .refusedInterest(interest, refusal)) }
+    for subscription in stream.subscriptions where subscription.interests.contains(interest) {
+      subscription.note(interest, refusal: refusal?.detail, epoch: stream.epoch)
+    }
+    concludeOpening()
+  }
+
+  /// The channel is gone: what is wanted will be asked for on the next one, so that nobody has to wait.
+  func forgetInterests() {
+    endOpening()
+    interests.endOfLink()
+    endWaits(interests.waits, nil)
+  }
+
+  private func endWaits(_ ended: [InterestWait], _ failure: UpstreamFailure?) {
+    guard !ended.isEmpty else { return }
+    interests.waits.removeAll { wait in ended.contains { $0 === wait } }
+    for wait in ended {
+      context.timers.cancel(wait.timer)
+      wait.end(failure)
+    }
+  }
+
+  private var confirmationLimit: Duration {
+    specification.settings.connectTimeout ?? specification.settings.handshake
+  }
+}

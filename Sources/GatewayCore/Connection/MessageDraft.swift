@@ -1,0 +1,46 @@
+/// What a local program wants to have said, as it said it. Byte arrays hold raw JSON text, validated and in the local form
+/// (`$bin` for binary).
+public struct MessageDraft: Equatable, Sendable {
+  /// What the message is meant to be. Kinds that make no difference ignore it.
+  public enum Purpose: Equatable, Sendable {
+    /// Something that happened: `send`, with or without an acknowledgement.
+    case event
+    /// A question whose answer is wanted: `request`.
+    case call
+  }
+
+  public var event: String
+  /// A JSON array.
+  public var args: [UInt8]
+  /// A JSON object; nil when the program gave none.
+  public var kwargs: [UInt8]?
+  public var purpose: Purpose
+  /// The server will be asked for an acknowledgement, which costs a few bytes.
+  public var isAcknowledged: Bool
+
+  public init(
+    event: String, args: [UInt8], kwargs: [UInt8]? = nil, purpose: Purpose = .event, isAcknowledged: Bool = false
+  ) {
+    self.event = event
+    self.args = args
+    self.kwargs = kwargs
+    self.purpose = purpose
+    self.isAcknowledged = isAcknowledged
+  }
+}
+
+/// A local program's answer to what the server asked, as it said it. Byte arrays as in `MessageDraft`.
+public struct AnswerDraft: Equatable, Sendable {
+  /// A JSON array.
+  public var args: [UInt8]
+  /// A JSON object; nil when the program gave none.
+  public var kwargs: [UInt8]?
+  /// The name of the error that the answer is; nil for a success.
+  public var error: String?
+
+  public init(args: [UInt8], kwargs: [UInt8]? = nil, error: String? = nil) {
+    self.args = args
+    self.kwargs = kwargs
+    self.error = error
+  }
+}

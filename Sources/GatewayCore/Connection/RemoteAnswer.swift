@@ -1,0 +1,42 @@
+/// What a server answered to a command, as raw JSON text in the local form.
+public struct RemoteAnswer: Equatable, Sendable {
+  /// The arguments, separated by commas, without brackets, possibly empty.
+  public var args: [UInt8]
+  /// An object; nil where the kind has none or the server sent none.
+  public var kwargs: [UInt8]?
+
+  public init(_ args: [UInt8], kwargs: [UInt8]? = nil) {
+    self.args = args
+    self.kwargs = kwargs
+  }
+
+  init(_ args: RawSpan, kwargs: RawSpan?) {
+    self.args = args.withUnsafeBytes { Array($0) }
+    if let kwargs { self.kwargs = kwargs.withUnsafeBytes { Array($0) } }
+  }
+
+  /// What it takes in a line.
+  var byteCount: Int { args.count + (kwargs?.count ?? 0) }
+
+  /// The members `args` and, where there are some, `kwargs`.
+  func write(into out: inout JSONWriter) {
+    out.key("args")
+    out.raw([UInt8(ascii: "[")] + args + [UInt8(ascii: "]")])
+    guard let kwargs else { return }
+    out.key("kwargs")
+    out.raw(kwargs)
+  }
+}
+
+/// The application at the other end answered with an error: it was reached, it understood, and it declined.
+public struct RemoteError: Error, Equatable, Sendable {
+  /// What the server calls it, such as a URI.
+  public var name: String
+  /// What came with it.
+  public var answer: RemoteAnswer
+
+  public init(_ name: String, _ answer: RemoteAnswer = RemoteAnswer([])) {
+    self.name = name
+    self.answer = answer
+  }
+}
