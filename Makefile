@@ -23,7 +23,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench soak fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -44,7 +44,7 @@ test-integration: build environments ## the tests of the real programs against r
 matrix: build environments ## every server, transport, TLS and proxy with every other; prints the table
 	@$(VENV)/eio4/bin/python -m pytest Tests/IntegrationTests/test_matrix.py -q -n $(JOBS)
 
-check: packages lint test ## what has to pass before a commit
+check: packages lint costs test ## what has to pass before a commit
 
 lint: ## formatting
 	swift format lint -s -r Package.swift Sources Tests
@@ -52,8 +52,11 @@ lint: ## formatting
 demo: release environments ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
 
-bench: release ## measures against the peers; BENCH="P1 P3" selects
-	Benchmarks/run $(BENCH)
+bench: release ## measures against the peers, and installs those that are missing; ONLY="P1 P3" selects
+	Benchmarks/run --install --no-build $(ONLY)
+
+costs: release ## counts instructions, allocations and system calls; fails where they have grown
+	Benchmarks/costs --no-build
 
 soak: release environments ## ROUNDS=100000 forced reconnects: memory, descriptors and threads must stay flat
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)

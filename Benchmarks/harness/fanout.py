@@ -12,17 +12,17 @@ PAYLOAD = 200
 EVENTS = {Relay: 150_000, NotificationRelay: 150_000, Gatewayd: 150_000, Redis: 40_000, Mosquitto: 6_000}
 
 
-def window(subscribers):
+def usual_window(subscribers):
     """Events on their way at most, the same for every peer; fewer where so many subscribers would fill the memory."""
     return 1024 if subscribers <= 1000 else 128
 
 
-def read(peer, subscribers, events, rate=0):
-    """One run of the reader; returns its report with the daemon's CPU added."""
+def read(peer, subscribers, events, rate=0, window=None, chunk=256 << 10):
+    """One run of the reader; returns its report with the daemon's CPU added. A chunk has to hold the largest line."""
     reader = Program(
         [places.program("reader"), "--protocol", peer.protocol, "--socket", peer.socket, "--url", peer.url,
          "--clients", subscribers, "--control", peer.control, "--events", events,
-         "--window", window(subscribers), "--rate", rate]
+         "--window", window or usual_window(subscribers), "--rate", rate, "--chunk", chunk]
     )  # fmt: skip
     try:
         if reader.line() != "ready":

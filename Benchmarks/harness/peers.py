@@ -14,6 +14,8 @@ class Peer:
     protocol = ""
     feed = ""
     url = ""
+    # A program that runs the daemon, with its options.
+    wrapper = ()
 
     def __init__(self, payload=200):
         self.payload = payload
@@ -57,7 +59,7 @@ class Peer:
         return self.blaster.line()
 
     def start_daemon(self, *arguments, env=None):
-        self.daemon = Program(arguments, env=env, log=self.log)
+        self.daemon = Program([*self.wrapper, *arguments], env=env, log=self.log)
         try:
             wait_for_socket(self.socket, self.daemon)
         except RuntimeError:
@@ -74,6 +76,9 @@ class Gatewayd(Peer):
     name = "gatewayd"
     protocol = "gatewayd"
     feed = "socketio"
+    program = property(lambda self: places.gatewayd())
+    # More lines of the configuration.
+    settings = ""
 
     def start(self):
         port = self.start_blaster()
@@ -81,10 +86,10 @@ class Gatewayd(Peer):
         configuration = self.write(
             "gatewayd.toml",
             f'[socket]\npath = "{self.socket}"\n[log]\nlevel = "warning"\n'
-            "[limits]\nclients = 20000\nclients_per_user = 20000\n",
+            f"[limits]\nclients = 20000\nclients_per_user = 20000\n{self.settings}",
         )
         self.start_daemon(
-            places.gatewayd(), "--config", configuration, env={"STATE_DIRECTORY": self.folder.name}
+            self.program, "--config", configuration, env={"STATE_DIRECTORY": self.folder.name}
         )
 
     @classmethod

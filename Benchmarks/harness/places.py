@@ -19,14 +19,23 @@ def gatewayd():
     return os.environ.get("GATEWAYD") or os.path.join(PROJECT, ".build", "release", "gatewayd")
 
 
+def gatewayctl():
+    """The command line program that belongs to the daemon under test."""
+    return os.path.join(os.path.dirname(gatewayd()), "gatewayctl")
+
+
+def python():
+    """A Python with python-socketio: the one of the tests; None where `make environments` has not been run."""
+    path = os.path.join(PROJECT, "build", "venv", "eio4", "bin", "python")
+    return path if os.path.exists(path) else None
+
+
 def build(daemon):
     """Builds the load programs, and the daemon as it is released unless $GATEWAYD names one."""
     subprocess.run(["make", "-s", "-C", BENCHMARKS, f"OUT={PROGRAMS}"], check=True)
     if daemon and "GATEWAYD" not in os.environ:
         subprocess.run(
-            ["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "gatewayd"],
-            cwd=PROJECT,
-            check=True,
+            ["swift", "build", "-c", "release", "--static-swift-stdlib"], cwd=PROJECT, check=True
         )
 
 
@@ -37,7 +46,15 @@ def found(command):
 
 def install_peers():
     """Installs the peers' Debian packages that are missing."""
-    packages = {"redis-server": "redis-server", "mosquitto": "mosquitto"}
+    packages = {
+        "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients",
+        "nats-server": "nats-server",
+    }  # fmt: skip
     missing = [package for command, package in packages.items() if not found(command)]
     if missing:
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], check=True)
+
+
+def harness(name):
+    """A program of this package."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)

@@ -50,6 +50,31 @@ class Program:
             fields = stat.read().rsplit(b") ", 1)[1].split()
         return int(fields[11]) / TICK, int(fields[12]) / TICK
 
+    def cpu_time(self):
+        """Seconds of CPU so far, of all its present threads, finer than `cpu`."""
+        total = 0
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{thread}/schedstat") as stat:
+                total += int(stat.read().split()[0])
+        return total / 1e9
+
+    def wake_ups(self):
+        """How often it went to sleep so far, of its own will."""
+        total = 0
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{thread}/status") as status:
+                total += int(next(line.split()[1] for line in status if line.startswith("voluntary_ctxt_switches")))
+        return total
+
+    def peak(self):
+        """The most KiB that were ever resident, since `forget_peak`."""
+        with open(f"/proc/{self.pid}/status") as status:
+            return int(next(line.split()[1] for line in status if line.startswith("VmHWM")))
+
+    def forget_peak(self):
+        with open(f"/proc/{self.pid}/clear_refs", "w") as file:
+            file.write("5")
+
     def memory(self):
         """Resident KiB: {'Rss':…, 'Pss':…, 'Anonymous':…}."""
         found = {}

@@ -47,4 +47,10 @@ def keep(tables, machine):
     for table in tables:
         sections[table.name] = table.markdown(machine)
     with open(places.RESULTS, "w") as file:
-        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections))]))
+        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place))]))
+
+
+def place(name):
+    """P2 before P10, and what has no number behind them."""
+    number = re.match(r"P(\d+)", name)
+    return (int(number.group(1)) if number else 1000, name)

@@ -4,8 +4,11 @@
  *   blaster --control PATH [--format socketio|line|notification] [--payload BYTES]     listens, prints its TCP port
  *   blaster --control PATH --format redis|mqtt --to PATH [--payload BYTES]             publishes to a broker's socket
  *
+ *     --to-links last|all    the events go to the link that joined last (the default), or to every link
+ *     --namespace /NAME      Socket.IO only: what the events belong to
+ *
  * Control socket, one line each: `start TOTAL WINDOW RATE` begins (as soon as a link takes events), `confirm N` says
- * that every reader has the first N events. The events go to the link that joined last.
+ * that every reader has the first N events.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,17 +26,21 @@
 #include "options.h"
 #include "sockets.h"
 
-enum { LINKS = 256 };
-static const uint64_t ping_interval = 25u * 1000000000u;
+/* By descriptor. */
+enum { LINKS = 8192 };
+static const uint64_t ping_interval = UINT64_C(25) * 1000000000;
 
 struct blaster {
   int epoll, listener, control_listener, control;
   enum link_kind kind;
   struct buffer commands;
   struct feed feed;
-  struct link links[LINKS];
-  /* Takes the events; NULL while nobody joined. */
+  struct link *links[LINKS];
+  /* Joined last; NULL while nobody joined. */
   struct link *target;
+  /* Every link takes the events, which are made here first. */
+  bool to_all;
+  struct buffer batch;
   /* A start that waits for a link: total is 0 when there is none. */
   uint64_t asked_total, asked_window, asked_rate;
   uint64_t next_ping;
@@ -44,18 +51,13 @@ static void watch(struct blaster *b, int fd, int operation, uint32_t events) {
   if (epoll_ctl(b->epoll, operation, fd, &event)) fail("epoll_ctl");
 }
 
-static struct link *link_of(struct blaster *b, int fd) {
-  for (int i = 0; i < LINKS; i++)
-    if (b->links[i].fd == fd) return &b->links[i];
-  return NULL;
-}
-
 static void close_link(struct blaster *b, struct link *link) {
   close(link->fd);
   buffer_free(&link->in);
   buffer_free(&link->out);
   if (b->target == link) b->target = NULL;
-  link->fd = -1;
+  b->links[link->fd] = NULL;
+  free(link);
 }
 
 static void flush(struct blaster *b, struct link *link) {
@@ -69,9 +71,10 @@ static void flush(struct blaster *b, struct link *link) {
 }
 
 static void open_link(struct blaster *b, int fd) {
-  struct link *link = link_of(b, -1);
   errno = 0;
-  if (!link) fail("more than %d links", LINKS);
+  if (fd >= LINKS) fail("more than %d links", LINKS);
+  struct link *link = b->links[fd] = malloc(sizeof *link);
+  if (!link) fail("no memory for a link");
   link_open(link, fd, b->kind);
   watch(b, fd, EPOLL_CTL_ADD, EPOLLIN);
   if (link->joined) b->target = link;
@@ -115,6 +118,21 @@ static void read_control(struct blaster *b) {
   }
 }
 
+/* The same events to every link; a link that does not read holds all. */
+static uint64_t blast_all(struct blaster *b) {
+  for (int fd = 0; fd < LINKS; fd++)
+    if (b->links[fd] && buffer_count(&b->links[fd]->out)) return UINT64_MAX;
+  if (!feed_release(&b->feed, &b->batch)) return feed_wait(&b->feed);
+  for (int fd = 0; fd < LINKS; fd++) {
+    struct link *link = b->links[fd];
+    if (!link || !link->joined) continue;
+    buffer_append(&link->out, buffer_bytes(&b->batch), buffer_count(&b->batch));
+    flush(b, link);
+  }
+  buffer_take(&b->batch, buffer_count(&b->batch));
+  return feed_wait(&b->feed);
+}
+
 /* Sends what may be sent; returns how long to sleep at most, in nanoseconds. */
 static uint64_t blast(struct blaster *b) {
   struct link *link = b->target;
@@ -123,6 +141,7 @@ static uint64_t blast(struct blaster *b) {
     feed_start(&b->feed, b->asked_total, b->asked_window, b->asked_rate);
     b->asked_total = 0;
   }
+  if (b->to_all) return blast_all(b);
   if (buffer_count(&link->out)) return UINT64_MAX;
   if (feed_release(&b->feed, &link->out)) flush(b, link);
   if (b->target && buffer_count(&link->out)) return UINT64_MAX;
@@ -140,9 +159,9 @@ static void dispatch(struct blaster *b, const struct epoll_event *event) {
   } else if (fd == b->control) {
     read_control(b);
   } else {
-    struct link *link = link_of(b, fd);
-    if (link && event->events & EPOLLOUT) flush(b, link);
-    if (link && link->fd == fd && event->events & ~(uint32_t)EPOLLOUT) read_link(b, link);
+    if (b->links[fd] && event->events & EPOLLOUT) flush(b, b->links[fd]);
+    struct link *link = b->links[fd];
+    if (link && event->events & ~(uint32_t)EPOLLOUT) read_link(b, link);
   }
 }
 
@@ -150,10 +169,10 @@ static uint64_t ping_when_due(struct blaster *b) {
   uint64_t now = clock_now();
   if (now >= b->next_ping) {
     b->next_ping = now + ping_interval;
-    for (int i = 0; i < LINKS; i++) {
-      if (b->links[i].fd < 0) continue;
-      link_ping(&b->links[i]);
-      flush(b, &b->links[i]);
+    for (int fd = 0; fd < LINKS; fd++) {
+      if (!b->links[fd]) continue;
+      link_ping(b->links[fd]);
+      flush(b, b->links[fd]);
     }
   }
   return b->next_ping - now;
@@ -167,19 +186,19 @@ static enum link_kind kind_of(const char *format) {
 }
 
 static void set_up(struct blaster *b, int argc, char **argv) {
-  options_check(argc, argv, "--control --format --payload --to ");
+  options_check(argc, argv, "--control --format --payload --to --to-links --namespace ");
   const char *format = option_text(argc, argv, "--format", "socketio");
   const char *control = option_text(argc, argv, "--control", NULL);
   const char *to = option_text(argc, argv, "--to", NULL);
   if (!control) fail("--control PATH is needed");
-  for (int i = 0; i < LINKS; i++) b->links[i].fd = -1;
+  b->to_all = strcmp(option_text(argc, argv, "--to-links", "last"), "all") == 0;
   b->kind = kind_of(format);
   b->epoll = epoll_create1(EPOLL_CLOEXEC);
   b->control_listener = unix_listen(control);
   b->control = b->listener = -1;
   b->next_ping = clock_now() + ping_interval;
   watch(b, b->control_listener, EPOLL_CTL_ADD, EPOLLIN);
-  feed_prepare(&b->feed, format, option_number(argc, argv, "--payload", 200));
+  feed_prepare(&b->feed, format, option_text(argc, argv, "--namespace", ""), option_number(argc, argv, "--payload", 200));
   uint16_t port = 0;
   if (to) {
     int fd = unix_connect(to);

@@ -1,6 +1,7 @@
 #include "feed.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -26,9 +27,10 @@ static void append_payload(struct feed *feed, size_t payload) {
   b->end += payload;
 }
 
-static void prepare_socketio(struct feed *feed, size_t payload) {
-  static const char event[] = "42[\"blast\",";
+static void prepare_socketio(struct feed *feed, const char *space, size_t payload) {
+  char event[160];
   uint8_t head[10];
+  snprintf(event, sizeof event, "42%s%s[\"blast\",", space, *space ? "," : "");
   buffer_append(&feed->record, head, ws_head(head, WS_TEXT, strlen(event) + payload + 1));
   append_text(&feed->record, event);
   append_payload(feed, payload);
@@ -63,10 +65,10 @@ static void prepare_mqtt(struct feed *feed, size_t payload) {
   append_payload(feed, payload);
 }
 
-void feed_prepare(struct feed *feed, const char *format, size_t payload) {
+void feed_prepare(struct feed *feed, const char *format, const char *space, size_t payload) {
   errno = 0;
   if (payload < PAYLOAD_MINIMUM) fail("a payload has at least %d bytes", PAYLOAD_MINIMUM);
-  if (strcmp(format, "socketio") == 0) return prepare_socketio(feed, payload);
+  if (strcmp(format, "socketio") == 0) return prepare_socketio(feed, space, payload);
   if (strcmp(format, "notification") == 0) return prepare_notification(feed, payload);
   if (strcmp(format, "redis") == 0) return prepare_redis(feed, payload);
   if (strcmp(format, "mqtt") == 0) return prepare_mqtt(feed, payload);

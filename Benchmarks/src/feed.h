@@ -24,8 +24,9 @@ struct feed {
   uint64_t started;
 };
 
-/* Prepares events of a format: `socketio`, `line`, `notification`, `redis` or `mqtt`; unknown ones end the program. */
-void feed_prepare(struct feed *feed, const char *format, size_t payload);
+/* Prepares events of a format: `socketio`, `line`, `notification`, `redis` or `mqtt`; unknown ones end the program. Only
+   the first knows namespaces; the empty one is the main one. */
+void feed_prepare(struct feed *feed, const char *format, const char *space, size_t payload);
 
 void feed_start(struct feed *feed, uint64_t total, uint64_t window, uint64_t rate);
 

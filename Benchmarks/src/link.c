@@ -39,14 +39,25 @@ static void answer_event(struct link *link, const char *packet, const char *end)
   buffer_append(&link->out, arguments, count);
 }
 
+/* `40` and `40/name,{…}` are both accepted, each in its own namespace. */
+static void accept_namespace(struct link *link, const char *packet, size_t count) {
+  static const char sid[] = "{\"sid\":\"blaster-namespace\"}";
+  const char *comma = count > 2 && packet[2] == '/' ? memchr(packet, ',', count) : NULL;
+  size_t name = comma ? (size_t)(comma - packet) - 2 + 1 : 0;
+  uint8_t head[10];
+  buffer_append(&link->out, head, ws_head(head, WS_TEXT, 2 + name + sizeof sid - 1));
+  buffer_append(&link->out, "40", 2);
+  buffer_append(&link->out, packet + 2, name);
+  buffer_append(&link->out, sid, sizeof sid - 1);
+  link->joined = true;
+}
+
 static void receive_packet(struct link *link, const char *packet, size_t count) {
-  static const char accepted[] = "40{\"sid\":\"blaster-namespace\"}";
   if (count >= 2 && memcmp(packet, "42", 2) == 0) {
     answer_event(link, packet, packet + count);
   } else if (count >= 2 && memcmp(packet, "40", 2) == 0) {
-    ws_append(&link->out, WS_TEXT, accepted, sizeof accepted - 1, false);
-    link->joined = true;
-  } else if (count >= 2 && memcmp(packet, "41", 2) == 0) {
+    accept_namespace(link, packet, count);
+  } else if (count == 2 && memcmp(packet, "41", 2) == 0) {
     link->joined = false;
   }
 }

@@ -2,10 +2,11 @@
  * The subscriber of the load tests, the same for every peer: many clients in one epoll loop.
  *
  *   reader --protocol NAME --socket PATH --clients N [--subscriptions N] [--url URL]
- *          [--control PATH --events N --window N [--rate N]]
+ *          [--control PATH --events N --window N [--rate N]] [--chunk BYTES]
  *
  * Connects and subscribes, prints `ready`, waits for a line on stdin. With `--control` it then starts the blaster there,
  * confirms what all clients have, and prints one JSON object when everything arrived (or nothing came for ten seconds).
+ * A chunk, 256 KiB, has to hold the largest record.
  * The clients stay until stdin ends, so that the peer's memory can be looked at.
  */
 #include <errno.h>
@@ -44,6 +45,7 @@ struct reader {
   uint64_t told;
   /* Shared by all clients: the rest of one goes to its front before more is read behind it. */
   char *chunk;
+  size_t chunk_size;
 };
 
 static void connect_client(struct reader *r, int index, const char *path) {
@@ -75,7 +77,7 @@ static size_t take_answers(struct reader *r, struct client *client, const char *
 static bool read_client(struct reader *r, struct client *client) {
   size_t have = buffer_count(&client->rest);
   if (have) memcpy(r->chunk, buffer_bytes(&client->rest), have);
-  ssize_t got = recv(client->fd, r->chunk + have, CHUNK - have, 0);
+  ssize_t got = recv(client->fd, r->chunk + have, r->chunk_size - have, 0);
   if (got < 0 && errno == EAGAIN) return client->awaited_answers == 0;
   if (got <= 0) fail("a client was let go");
   size_t count = have + (size_t)got, at = 0;
@@ -167,7 +169,7 @@ static void run(struct reader *r, uint64_t events, uint64_t window, uint64_t rat
 
 int main(int argc, char **argv) {
   options_check(argc, argv,
-                "--protocol --socket --clients --subscriptions --url --control --events --window --rate ");
+                "--protocol --socket --clients --subscriptions --url --control --events --window --rate --chunk ");
   const char *socket = option_text(argc, argv, "--socket", NULL);
   const char *control = option_text(argc, argv, "--control", NULL);
   if (!socket) fail("--socket PATH is needed");
@@ -176,9 +178,10 @@ int main(int argc, char **argv) {
       .wish = {option_text(argc, argv, "--url", ""), (int)option_number(argc, argv, "--subscriptions", 1)},
       .count = (int)option_number(argc, argv, "--clients", 1),
       .epoll = epoll_create1(EPOLL_CLOEXEC),
-      .chunk = malloc(CHUNK),
   };
   r.clients = calloc((size_t)r.count, sizeof *r.clients);
+  r.chunk_size = option_number(argc, argv, "--chunk", CHUNK);
+  r.chunk = malloc(r.chunk_size);
   if (!r.clients || !r.chunk) fail("no memory for %d clients", r.count);
   if (control) r.control = unix_connect(control);
   gather(&r, socket);

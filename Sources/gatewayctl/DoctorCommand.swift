@@ -72,6 +72,7 @@ struct DoctorCommand {
     if code.hasSuffix(".time") || code.hasSuffix(".silent") || code.hasSuffix(".slow") { return .timedOut }
     switch finding.string("step") {
     case "engine": return .protocolMismatch
+    case "handshake": return code == "handshake.failed" ? .unavailable : .protocolMismatch
     case "namespace", "auth":
       return code == "auth.missing" || code == "namespace.failed" ? .unavailable : .upstreamRefused
     default:

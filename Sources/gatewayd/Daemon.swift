@@ -110,7 +110,8 @@ extension Daemon {
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)
       let seams = UpstreamSeams(
-        webSockets: dialer, lines: dialer, requester: requester, credentials: credentials, timers: loop.timers,
+        webSockets: dialer, lines: LinesDialer(multi: dialer.multi), requester: requester, credentials: credentials,
+        timers: loop.timers,
         time: loop.time, random: random)
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }

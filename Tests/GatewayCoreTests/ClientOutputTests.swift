@@ -86,6 +86,72 @@ import Testing
     #expect(Array(output.pointee.pending) == model)
   }
 
+  /// All that is pending, piece by piece.
+  func takeAll(_ output: ClientOutputs.Pointer) -> [UInt8] {
+    var taken: [UInt8] = []
+    while output.pointee.count > 0 {
+      taken += output.pointee.pending
+      outputs.consume(output.pointee.pending.count, of: output)
+    }
+    return taken
+  }
+
+  func share(_ head: String, _ text: [UInt8], to output: ClientOutputs.Pointer) {
+    Array(head.utf8).withUnsafeBytes { outputs.append($0, text: text, to: output) }
+  }
+
+  @Test func aLongTextStaysInItsPlaceWithoutBeingCopied() {
+    let output = add()
+    let text = [UInt8](repeating: 5, count: ClientOutput.sharedFrom)
+    append("before", to: output)
+    share("head", text, to: output)
+    append("behind", to: output)
+    #expect(output.pointee.count == 6 + 4 + text.count + 6)
+    #expect(pending(output) == "beforehead")
+    outputs.consume(10, of: output)
+    let place = text.withUnsafeBytes { $0.baseAddress }
+    #expect(output.pointee.pending.baseAddress == place)
+    outputs.consume(1_000, of: output)
+    #expect(output.pointee.pending.count == text.count - 1_000)
+    append(", and more", to: output)
+    #expect(takeAll(output) == text.dropFirst(1_000) + Array("behind, and more".utf8))
+    #expect(!output.pointee.holdsShared)
+  }
+
+  @Test func aSecondLongTextIsCopiedWhileTheFirstIsThere() {
+    let output = add()
+    let (first, second) = ([UInt8](repeating: 1, count: 70_000), [UInt8](repeating: 2, count: 80_000))
+    share("a", first, to: output)
+    share("b", second, to: output)
+    #expect(takeAll(output) == Array("a".utf8) + first + Array("b".utf8) + second)
+  }
+
+  @Test func longAndShortTextsComeOutInOrderHoweverTheyAreTaken() {
+    let output = add()
+    let random = FakeRandom(seed: 7)
+    var model: [UInt8] = []
+    for step in 0..<3_000 {
+      let byte = UInt8(truncatingIfNeeded: step)
+      switch random.bits() % 4 {
+      case 0:
+        let text = [UInt8](repeating: byte, count: ClientOutput.sharedFrom + Int(random.bits() % 3_000))
+        share("head", text, to: output)
+        model += Array("head".utf8) + text
+      case 1:
+        let bytes = [UInt8](repeating: byte, count: Int(random.bits() % 700))
+        append(bytes, to: output)
+        model += bytes
+      default:
+        let taken = min(Int(random.bits() % 90_000), output.pointee.pending.count)
+        #expect(output.pointee.pending.prefix(taken).elementsEqual(model.prefix(taken)))
+        outputs.consume(taken, of: output)
+        model.removeFirst(taken)
+      }
+      #expect(output.pointee.count == model.count)
+    }
+    #expect(takeAll(output) == model)
+  }
+
   @Test func aBufferThatGrewLargeStartsAfreshAfterItWasEmptied() {
     let output = add()
     append([UInt8](repeating: 7, count: 100_000), to: output)

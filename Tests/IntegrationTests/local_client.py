@@ -43,6 +43,8 @@ REASONS = {
     "heartbeat", "timeout", "protocol", "too_large", "auth", "draining",
 }
 
+LAYERS = {"http", "engine", "socketio", "websocket", "lines", "wamp"}
+
 GAP_REASONS = {"slow_consumer", "upstream", "too_large", "undecodable", "expired"}
 
 
@@ -98,7 +100,7 @@ def check_notification(method, params):
         assert isinstance(params["trace"], str) and isinstance(params["time"], int), params
         assert params["text"] and "\n" not in params["text"], params
         assert "dropped" in params or (params["direction"] in ("in", "out")
-                                       and params["layer"] in ("http", "engine", "socketio")), params
+                                       and params["layer"] in LAYERS), params
     elif method == "progress":
         assert isinstance(params["id"], (int, str)) and isinstance(params["args"], list), params
     elif method == "goodbye":

@@ -35,7 +35,7 @@ import Testing
     #expect(
       String(decoding: event.line, as: UTF8.self)
         == #"{"event":"a\u0000b","args":[1.0],"seq":4,"epoch":"e\"7","time":17}"#)
-    #expect(event.variables(target: Target("u")).map(\.value) == ["a\u{fffd}b", "4", "e\"7", "17", "u"])
+    #expect(event.variables(target: Target("u")).map(\.value) == ["a\u{fffd}b", "4", "e\"7", "17", "u", ""])
     #expect(ReceivedEvent(params, epoch: "e")?.ack == nil)
   }
 

@@ -2,7 +2,7 @@ import GatewayCore
 
 /// An upstream behind the gateway of `LocalServerFixture`: every attempt succeeds, and the test says what it sends.
 final class LocalServerUpstream: UpstreamKind {
-  let traits = UpstreamTraits("test", schemes: ["test"], path: .namespace) { _ in nil }
+  let traits = UpstreamTraits("test", schemes: ["test"], path: .namespace, examination: .handshake) { _ in nil }
   private let timers: Timers
   private var channels: [Channel] = []
 
@@ -30,6 +30,9 @@ final class LocalServerUpstream: UpstreamKind {
 
   private final class Connector: UpstreamConnector {
     let hosts = ["nowhere.example"]
+    let route = DialRequest(
+      secure: false, host: "nowhere.example", port: 80, target: "/", headers: [], tls: TLSSettings(),
+      phaseLimit: .seconds(1), messageLimit: 1)
     let kind = "test"
     var observer: (any UpstreamObserver)?
     private let upstream: LocalServerUpstream

@@ -42,6 +42,7 @@ final class WebSocketPeerTLS: @unchecked Sendable {
       openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary \\
         | openssl base64 -A >> pin
       """
+    atexit { _ = system("rm -rf '\(WebSocketPeerTLS.files.directory)'") }
     guard system("(\(script)) >\(directory)/log 2>&1") == 0 else { fatalError("openssl failed, see \(directory)/log") }
     var pin = [CChar](repeating: 0, count: 64)
     let stream = fopen(directory + "/pin", "r")

@@ -48,6 +48,12 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var history = HistorySettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
+  /// For kinds of upstream whose protocol has no heartbeat of its own.
+  public var heartbeat = HeartbeatSettings()
+  /// Of plain WebSockets.
+  public var websocket = PlainWebSocketSettings()
+  /// Of JSON lines.
+  public var lines = LinesSettings()
   /// Reconnect a namespace that the server disconnected?
   public var reconnectAfterKick = true
   /// In the order of preference.

@@ -5,6 +5,8 @@ public final class Connection {
   public let id: String
   public let key: ConnectionKey
   public private(set) var specification: UpstreamSpecification
+  /// How the outbox names it; the settings in it change nothing about that.
+  lazy var outboxTarget = OutboxTarget(specification)
   private(set) var connector: any UpstreamConnector
   private(set) var context: ConnectionContext
   let stream: EventStream

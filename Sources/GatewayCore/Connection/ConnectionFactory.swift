@@ -25,7 +25,9 @@ public final class ConnectionFactory {
   }
 
   /// What is known of the kind of a URL; nil for a scheme that no kind claims.
-  func traits(of url: UpstreamURL) -> UpstreamTraits? { kinds[url.scheme]?.traits }
+  func traits(of url: UpstreamURL) -> UpstreamTraits? { kind(of: url)?.traits }
+
+  func kind(of url: UpstreamURL) -> (any UpstreamKind)? { kinds[url.scheme] }
 
   /// Nil for a scheme that no kind claims; `problem(with:)` says so beforehand.
   func connector(for specification: UpstreamSpecification) -> (any UpstreamConnector)? {

@@ -27,6 +27,8 @@ public struct DialRequest: Hashable, Sendable {
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
+  /// WebSocket subprotocols that are offered, the preferred one first; empty offers none.
+  public var subprotocols: [String] = []
   /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil
   /// offers no compression.
   public var compressionThreshold: Int?
@@ -62,12 +64,14 @@ extension HTTPHeader {
 
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
-  /// `websocket` or `polling`.
+  /// `websocket`, `polling` or `lines`.
   public var name: String
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   public var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
   public var verified: Bool
+  /// The WebSocket subprotocol that the server chose; nil when it chose none.
+  public var subprotocol: String?
   /// Whether the server agreed to compressed messages.
   public var compression: Bool
   /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.

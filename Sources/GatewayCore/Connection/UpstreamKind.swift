@@ -16,11 +16,20 @@ public struct UpstreamTraits: Sendable {
     case request
   }
 
+  /// What there is to examine behind name, TCP, proxy and TLS.
+  public enum Examination: Sendable {
+    /// The steps of Engine.IO, then the namespace.
+    case engineIO
+    /// The kind's own handshake.
+    case handshake
+  }
+
   /// `socketio`; shown as `kind` in `status`.
   public var name: String
   /// The URL schemes that mean this kind, in lower case.
   public var schemes: [String]
   public var path: Path
+  public var examination: Examination
   /// Whether the part of a URL behind `#` means something.
   public var usesFragment: Bool
   /// The table of settings that this kind alone has, in an upstream's; nil if it has none.
@@ -31,13 +40,15 @@ public struct UpstreamTraits: Sendable {
   public var problem: @Sendable (UpstreamSpecification) -> MessageProblem?
 
   public init(
-    _ name: String, schemes: [String], path: Path, usesFragment: Bool = false, table: String? = nil,
+    _ name: String, schemes: [String], path: Path, examination: Examination, usesFragment: Bool = false,
+    table: String? = nil,
     foreign: [String] = [],
     problem: @escaping @Sendable (UpstreamSpecification) -> MessageProblem?
   ) {
     self.name = name
     self.schemes = schemes
     self.path = path
+    self.examination = examination
     self.usesFragment = usesFragment
     self.table = table
     self.foreign = foreign

@@ -1,14 +1,17 @@
 /// Every kind of upstream that there is: the one place where a further one is registered.
 public enum UpstreamKinds {
   /// What is known of each beforehand.
-  public static let traits: [UpstreamTraits] = [SocketIOKind.traits]
+  public static let traits: [UpstreamTraits] = [
+    SocketIOKind.traits, PlainWebSocketKind.traits, LinesKind.traits,
+  ]
 
   /// One of each.
   public static func make(_ seams: UpstreamSeams) -> [any UpstreamKind] {
     [
       SocketIOKind(
         dialer: seams.webSockets, requester: seams.requester, credentials: seams.credentials, timers: seams.timers,
-        time: seams.time, random: seams.random)
+        time: seams.time, random: seams.random),
+      PlainWebSocketKind(seams), LinesKind(seams),
     ]
   }
 

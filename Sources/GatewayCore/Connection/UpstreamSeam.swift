@@ -35,6 +35,8 @@ public protocol UpstreamConnector: AnyObject {
   /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
   /// futile when there is a way to none of them.
   var hosts: [String] { get }
+  /// How the first place is dialled, without what is read for each attempt: what an examination begins with.
+  var route: DialRequest { get }
 
   /// Turns what a local program wants to have said into what will be written, and refuses whatever would make the
   /// server close the shared link. The limit of the last known handshake applies even while not connected.

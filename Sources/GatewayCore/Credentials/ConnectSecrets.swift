@@ -18,7 +18,8 @@ extension DialRequest {
     var request = self
     request.headers += secrets.headers
     for item in secrets.query {
-      request.target += "&\(PercentEncoding.component(item.name))=\(PercentEncoding.component(item.value))"
+      request.target += request.target.contains("?") ? "&" : "?"
+      request.target += "\(PercentEncoding.component(item.name))=\(PercentEncoding.component(item.value))"
     }
     return request
   }

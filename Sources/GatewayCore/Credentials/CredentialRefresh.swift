@@ -12,8 +12,8 @@ final class CredentialRefresh {
 
   /// Nil when nothing expires, or nothing new can be read. `changed` is called at most once.
   init?(
-    _ credentials: UpstreamCredentials, used: ConnectSecrets, settings: RefreshSettings, links: SocketIOLinks,
-    changed: @escaping () -> Void
+    _ credentials: UpstreamCredentials, used: ConnectSecrets, settings: RefreshSettings, timers: Timers,
+    time: any TimeSource, fraction: Double, changed: @escaping () -> Void
   ) {
     guard credentials.payloadIsRefreshable, let payload = used.payload, let token = WebToken.earliest(in: payload)
     else { return nil }
@@ -22,10 +22,10 @@ final class CredentialRefresh {
     self.token = token
     self.changed = changed
     schedule = RefreshSchedule(settings: settings)
-    timers = links.timers
-    time = links.time
+    self.timers = timers
+    self.time = time
     let left = token.timeLeft(acceptedAt: time.wallMilliseconds)
-    arm(schedule.first(left: left, fraction: links.fraction()))
+    arm(schedule.first(left: left, fraction: fraction))
   }
 
   deinit { timers.cancel(timer) }

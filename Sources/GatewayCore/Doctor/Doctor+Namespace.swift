@@ -2,9 +2,6 @@
 extension Doctor {
   func lookAtNamespace() {
     begin(.namespace)
-    guard let connector = ConnectionFactory(kinds: seams.makeKinds()).connector(for: specification) else {
-      return finish()
-    }
     let visit = NamespaceVisit(connector)
     hold(visit)
     visit.start { [weak self] in self?.namespaceSeen($0) }
@@ -17,11 +14,7 @@ extension Doctor {
     case .success:
       find(.ok, "namespace.ok", "The server accepts the namespace \(namespace).")
       begin(.auth)
-      if specification.settings.auth == .none {
-        find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
-      } else {
-        find(.ok, "auth.ok", "The server accepts the credentials.")
-      }
+      credentialsAccepted()
       judgeRoundTrip()
     case .failure(let failure): refused(failure)
     }

@@ -16,7 +16,10 @@ extension Doctor {
       } else {
         find(.skipped, "tls.none", "The address asks for no TLS.")
       }
-      lookAtHTTP()
+      switch examination {
+      case .engineIO: lookAtHTTP()
+      case .handshake: lookAtHandshake()
+      }
     case .failure(let problem) where problem.phase == .tls && dial.secure:
       wayIsOpen(problem.address, problem.proxy)
       begin(.tls)

@@ -3,9 +3,13 @@
 final class Doctor {
   let specification: UpstreamSpecification
   let seams: DoctorSeams
+  /// Of the examination's own, whose links no connection shares.
+  let connector: any UpstreamConnector
+  /// What the kind of upstream has to be looked at.
+  let examination: UpstreamTraits.Examination
   let timers: Timers
   let time: any TimeSource
-  /// How a WebSocket of the upstream is dialled; every other request is made from it.
+  /// How the upstream is dialled; every other request is made from it.
   private(set) var dial: DialRequest
   private let credentials: UpstreamCredentials
   /// For all steps together.
@@ -37,8 +41,9 @@ final class Doctor {
   static let slow: Duration = .milliseconds(500)
 
   init(
-    _ specification: UpstreamSpecification, seams: DoctorSeams, timers: Timers, time: any TimeSource, limit: Duration,
-    onFinding: @escaping (DoctorFinding) -> Void, onEnd: @escaping ([DoctorFinding]) -> Void
+    _ specification: UpstreamSpecification, _ kind: any UpstreamKind, seams: DoctorSeams, timers: Timers,
+    time: any TimeSource, limit: Duration, onFinding: @escaping (DoctorFinding) -> Void,
+    onEnd: @escaping ([DoctorFinding]) -> Void
   ) {
     self.specification = specification
     self.seams = seams
@@ -47,7 +52,9 @@ final class Doctor {
     self.limit = limit
     self.onFinding = onFinding
     self.onEnd = onEnd
-    dial = LinkKey(specification).request(.four, .websocket)
+    connector = kind.connector(for: specification)
+    examination = kind.traits.examination
+    dial = connector.route
     credentials = UpstreamCredentials(specification, readings: SharedReadings(reader: seams.credentials))
     stepBegan = time.now
   }

@@ -1,6 +1,6 @@
 /// What the doctor looks at, in this order. The raw values are the `step` of a finding.
 public enum DoctorStep: String, CaseIterable, Sendable {
-  case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, auth
+  case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, handshake, auth
   case roundTrip = "round_trip"
 }
 

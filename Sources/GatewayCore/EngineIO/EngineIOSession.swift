@@ -70,6 +70,12 @@ struct EngineIOSession: Equatable, Sendable {
     return heartbeat.deadline(handshake)
   }
 
+  /// Whether a message is simply to be handed on: `handle(.message)` would change nothing and say `deliver`.
+  var passesMessages: Bool {
+    guard case .open = state else { return false }
+    return revision == .four
+  }
+
   mutating func handle(_ event: Event) -> [Action] {
     switch (state, event) {
     case (.dialling, .transportOpened):

@@ -103,7 +103,8 @@ final class EngineIOSocket: TransportReceiver {
     observer?.received(packet, text)
     switch packet {
     case .message(let range):
-      if accepts(session.handle(.message)) { receiver?.engineReceived(text: text, from: range.lowerBound) }
+      guard session.passesMessages || accepts(session.handle(.message)) else { return }
+      receiver?.engineReceived(text: text, from: range.lowerBound)
     case .decodedBinary(let bytes):
       if accepts(session.handle(.message)) { receiver?.engineReceived(binary: bytes.span.bytes) }
     case .ping(let range):

@@ -5,6 +5,10 @@ public struct ClientOutput {
   private var start = 0
   private var end = 0
   private var capacity = 0
+  /// A long text that is shared with other outputs instead of copied. It stands behind the bytes before `cut`.
+  private var shared: [UInt8] = []
+  private var sharedLeft = 0
+  private var cut = 0
   fileprivate var isDirty = false
   /// Whatever the I/O side needs to find its socket again without a lookup.
   public var tag = 0
@@ -17,18 +21,24 @@ public struct ClientOutput {
 
   /// Bytes not yet taken by the kernel.
   @inline(__always)
-  public var count: Int { end &- start }
+  public var count: Int { end &- start &+ sharedLeft }
 
-  /// The bytes to write now. Valid until the next mutation.
+  /// A shared text is not written to its end yet: the next one has to wait or to be copied.
+  var holdsShared: Bool { sharedLeft > 0 }
+
+  /// The bytes to write now, all of them unless a shared text is among them. Valid until the next mutation.
   public var pending: UnsafeRawBufferPointer {
     guard let base, count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return UnsafeRawBufferPointer(start: base + start, count: count)
+    guard sharedLeft > 0 else { return UnsafeRawBufferPointer(start: base + start, count: end - start) }
+    if start < cut { return UnsafeRawBufferPointer(start: base + start, count: cut - start) }
+    // The array is kept here and nobody changes it, so that its bytes stay where they are.
+    return shared.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(sharedLeft)) }
   }
 
   /// Takes the first `written` bytes off. Gives the buffer back when nothing is left in it.
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
-    start += written
-    guard start == end, let base else { return nil }
+    start += sharedLeft > 0 ? consumeUpToShared(written) : written
+    guard start == end, sharedLeft == 0, let base else { return nil }
     defer {
       self.base = nil
       start = 0
@@ -36,6 +46,23 @@ public struct ClientOutput {
       capacity = 0
     }
     return UnsafeMutableRawBufferPointer(start: base, count: capacity)
+  }
+
+  /// What is left for the buffer when the shared text and what stands before it had their part.
+  private mutating func consumeUpToShared(_ written: Int) -> Int {
+    let before = min(written, cut - start)
+    let ofShared = min(written - before, sharedLeft)
+    sharedLeft -= ofShared
+    if sharedLeft == 0 { shared = [] }
+    return written - ofShared
+  }
+
+  /// Appends a text without copying it; only while none is shared.
+  fileprivate mutating func share(_ head: UnsafeRawBufferPointer, _ tail: [UInt8]) {
+    append(head)
+    cut = end
+    shared = tail
+    sharedLeft = tail.count
   }
 
   @inline(__always)
@@ -69,22 +96,26 @@ public struct ClientOutput {
   /// Beyond this many unwritten bytes events wait in their subscription's queue instead, and no more input is read
   /// from the client.
   public static let directLimit = 256 << 10
+  /// From this length on, in bytes, an event's text is shared between outputs.
+  static let sharedFrom = 64 << 10
 
   @inline(never)
   private mutating func makeRoom(_ wanted: Int) {
-    if let base, start > 0, count + wanted <= capacity {
-      base.copyMemory(from: base + start, byteCount: count)
+    let own = end - start
+    if let base, start > 0, own + wanted <= capacity {
+      base.copyMemory(from: base + start, byteCount: own)
     } else {
-      let grown = max((count + wanted) * 2, 512)
+      let grown = max((own + wanted) * 2, 512)
       let fresh = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
       if let base {
-        fresh.copyMemory(from: base + start, byteCount: count)
+        fresh.copyMemory(from: base + start, byteCount: own)
         base.deallocate()
       }
       base = fresh
       capacity = grown
     }
-    end = count
+    cut -= start
+    end = own
     start = 0
   }
 }
@@ -96,12 +127,28 @@ public final class ClientOutputs {
   private var dirty: ContiguousArray<Pointer> = []
   private var flushing: ContiguousArray<Pointer> = []
   private var spares = SpareBuffers()
+  /// The beginnings of the event notifications.
+  let heads = EventHeads()
+  /// Where `assemble` puts a line together.
+  private let line = UnsafeMutableRawBufferPointer.allocate(byteCount: assembledLimit, alignment: 16)
+  /// Longest line that is put together, in bytes: beyond it a second copy does not show.
+  private static let assembledLimit = 8 << 10
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
   public var onDirty: (() -> Void)?
   /// Told when the first spare buffer is there, so that `releaseIdle` is called after a while.
   var onSpare: (() -> Void)?
 
   public init() {}
+
+  deinit { line.deallocate() }
+
+  /// A whole line, to be appended to many outputs; valid until the next call. Nil when it is too long for that.
+  func assemble(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard head.count + tail.count <= line.count else { return nil }
+    line.copyMemory(from: head)
+    UnsafeMutableRawBufferPointer(rebasing: line[head.count...]).copyMemory(from: tail)
+    return UnsafeRawBufferPointer(rebasing: line[..<(head.count + tail.count)])
+  }
 
   /// A fresh output. Must be given back by `remove`.
   public func add(tag: Int) -> Pointer {
@@ -136,6 +183,15 @@ public final class ClientOutputs {
   func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer, to pointer: Pointer) {
     if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
     pointer.pointee.append(head, tail)
+    if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  /// The same for a text that may be long: then it is shared, unless one is already.
+  func append(_ head: UnsafeRawBufferPointer, text: [UInt8], to pointer: Pointer) {
+    guard text.count >= ClientOutput.sharedFrom, !pointer.pointee.holdsShared else {
+      return text.withUnsafeBytes { append(head, $0, to: pointer) }
+    }
+    pointer.pointee.share(head, text)
     if !pointer.pointee.isDirty { markDirty(pointer) }
   }
 

@@ -18,7 +18,7 @@ extension Gateway {
   ) -> OutboxEntry {
     let now = seams.time.now
     var entry = OutboxEntry(
-      number: command.number, id: command.id, owner: command.user, target: OutboxTarget(connection.specification),
+      number: command.number, id: command.id, owner: command.user, target: connection.outboxTarget,
       message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
       created: command.acceptedAt,
       expires: command.expires.map { seams.time.wallMilliseconds + ($0 - now).milliseconds })
@@ -47,7 +47,8 @@ extension Gateway {
 
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
   func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
-    guard let old = outbox.revive(id) else { return done(nil) }
+    guard let revived = outbox.revive(id) else { return done(nil) }
+    let old = revived.entry
     var entry = old
     let now = seams.time.wallMilliseconds
     entry.number = makeCommandID().number
@@ -64,7 +65,7 @@ extension Gateway {
       expireLater(entry)
     }
     outbox.add(entry, on: connection) { [weak self] problem in
-      self?.outbox.settleRevival(of: old, problem)
+      self?.outbox.settleRevival(of: revived, problem)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
       done(problem)
     }
@@ -156,7 +157,8 @@ extension Gateway {
 
   /// The keys of what is finished count too.
   func rememberKeys() {
-    for entry in outbox.archive.entries.values.sorted(by: { $0.number < $1.number }) where entry.key != nil {
+    let keyed = outbox.archive.records.values.map(\.entry).filter { $0.key != nil }
+    for entry in keyed.sorted(by: { $0.number < $1.number }) {
       guard let connection = try? resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
       remember(entry, as: ConnectionKey(connection))
     }
@@ -180,7 +182,7 @@ extension Gateway {
     guard case .down = outcome, command.delivery == .accepted, command.owner == .none, !command.noQueue,
       !connection.specification.hasCredentialsOfItsOwn(configuration),
       (try? outbox.checkRoom(
-        cost: command.message.byteCount + OutboxEntry.overhead, target: OutboxTarget(connection.specification),
+        cost: command.message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))

@@ -6,7 +6,9 @@ extension LocalSession {
   /// Tells each finding as `progress`, and all of them in the end.
   func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
     let specification = try self.target(target, need: .send)
-    guard let seams = gateway.seams.doctor else {
+    guard let seams = gateway.seams.doctor,
+      let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)
+    else {
       throw LocalError(.internalError, "This gateway has no network to examine.")
     }
     guard gateway.doctors < Self.examinationLimit, examinations.isEmpty else {
@@ -21,7 +23,7 @@ extension LocalSession {
     guard let id else { return }
     let number = makeCallNumber()
     let doctor = Doctor(
-      specification, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
+      specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
       onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
       onEnd: { [weak self] in self?.examined(number, $0) })
     gateway.doctors += 1

@@ -68,7 +68,7 @@ extension LocalSession {
     if let ids = selection.ids {
       found = Set(ids).compactMap { outbox.entry($0) }
     } else {
-      found = outbox.committed + Array(outbox.archive.entries.values)
+      found = outbox.committed + outbox.archive.records.values.map(\.entry)
     }
     if let states = selection.states { found.removeAll { !states.contains($0.state) } }
     if let target { found.removeAll { !target.covers($0.target) } }

@@ -11,24 +11,32 @@ public enum LocalNotification {
 
   /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
   /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
-  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks between tokens, or one line became several.
+  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks
+  /// between tokens, or one line became several.
   /// `time` is in milliseconds since 1970.
   public static func eventTail(
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
     into line: inout [UInt8]
   ) {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
-    line.append(#""seq":"#)
-    line.append(decimal: seq)
-    line.append(#","time":"#)
-    line.append(decimal: time)
-    line.append(#","event":"#)
-    if !isString { line.append(UInt8(ascii: "\"")) }
-    line.append(name)
-    if !isString { line.append(UInt8(ascii: "\"")) }
-    line.append(#","args":["#)
-    line.append(arguments)
-    line.append(UInt8(ascii: "]"))
+    let room = EventTailWriter.room + name.byteCount + arguments.byteCount
+    line.append(addingCapacity: room) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        var writer = EventTailWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        writer.put(#""seq":"#)
+        writer.put(decimal: seq)
+        writer.put(#","time":"#)
+        writer.put(decimal: UInt64(clamping: time))
+        writer.put(#","event":"#)
+        if !isString { writer.put("\"") }
+        writer.put(name)
+        if !isString { writer.put("\"") }
+        writer.put(#","args":["#)
+        writer.put(arguments)
+        writer.put("]")
+        count = writer.end
+      }
+    }
     if let kwargs {
       line.append(#","kwargs":"#)
       line.append(kwargs)

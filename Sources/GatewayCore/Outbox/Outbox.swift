@@ -17,19 +17,12 @@ final class Outbox {
     }
   }
 
-  /// An entry that is not finished.
-  struct Record {
-    var entry: OutboxEntry
-    /// Who carries it; nil while its upstream cannot be used.
-    var connection: Connection?
-    var isCommitted: Bool
-  }
-
   private let store: (any OutboxStore)?
   private let time: any TimeSource
   private(set) var settings: OutboxSettings
   private(set) var condition: Condition
-  private(set) var records: [String: Record] = [:]
+  /// What is not finished.
+  private(set) var records: [String: OutboxRecord] = [:]
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
   /// Finished entries that are not shown any more, but whose keys still count: their numbers, and until when.
@@ -56,15 +49,16 @@ final class Outbox {
   }
 
   private func load(_ entry: OutboxEntry) {
-    if entry.state.isFinal { return archive.add(entry) }
-    records[entry.id] = Record(entry: entry, isCommitted: true)
-    usage.add(entry)
+    let record = OutboxRecord(entry, isCommitted: true)
+    if entry.state.isFinal { return archive.add(record) }
+    records[entry.id] = record
+    usage.add(record)
   }
 
   /// The highest number that was ever given, as far as the disk knows.
   var lastNumber: UInt64 {
     let unfinished = records.values.reduce(UInt64(0)) { max($0, $1.entry.number) }
-    return archive.entries.values.reduce(unfinished) { max($0, $1.number) }
+    return archive.records.values.reduce(unfinished) { max($0, $1.entry.number) }
   }
 
   /// Every unfinished entry that is on disk.
@@ -72,7 +66,7 @@ final class Outbox {
 
   /// An entry that is on disk, finished or not.
   func entry(_ id: String) -> OutboxEntry? {
-    guard let record = records[id] else { return archive.entries[id] }
+    guard let record = records[id] else { return archive.records[id]?.entry }
     return record.isCommitted ? record.entry : nil
   }
 
@@ -102,14 +96,15 @@ final class Outbox {
   /// Takes an entry and makes it last; `done` hears whether that worked, later. Until then it is not committed.
   func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?) -> Void) {
     guard let store else { return }
-    records[entry.id] = Record(entry: entry, connection: connection, isCommitted: false)
-    usage.add(entry)
+    let record = OutboxRecord(entry, on: connection, isCommitted: false)
+    records[entry.id] = record
+    usage.add(record)
     store.commit(.add(entry)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
-      guard records[entry.id]?.entry.number == entry.number else { return }
-      if problem == nil { records[entry.id]?.isCommitted = true } else { forget(entry.id) }
+      guard record.line != nil else { return }
+      if problem == nil { record.isCommitted = true } else { forget(record) }
       done(problem)
     }
   }
@@ -159,8 +154,8 @@ final class Outbox {
   /// The entry was written once more and is not finished.
   func noteAttempts(_ id: String, _ attempts: Int) {
     guard let record = records[id], record.isCommitted, record.entry.attempts != attempts else { return }
-    records[id]?.entry.attempts = attempts
-    if let entry = records[id]?.entry { store?.note(.update(entry)) }
+    record.entry.attempts = attempts
+    store?.note(.update(record.entry))
   }
 
   /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows.
@@ -169,14 +164,15 @@ final class Outbox {
     _ id: String, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
     _ done: ((OutboxProblem?) -> Void)? = nil
   ) -> Bool {
-    guard var record = forget(id) else { return false }
+    guard let record = records[id] else { return false }
+    forget(record)
     record.entry.state = state
     record.entry.reason = reason
     record.entry.ended = time.wallMilliseconds
     record.entry.attempts = attempts ?? record.entry.attempts
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
     if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
-    archive.add(record.entry)
+    archive.add(record)
     commit(.update(record.entry), done)
     trimArchive()
     return true
@@ -184,33 +180,35 @@ final class Outbox {
 
   /// An uncommitted entry is taken back by its sender, as if it had never been.
   func retract(_ id: String) {
-    guard let record = forget(id) else { return }
+    guard let record = records[id] else { return }
+    forget(record)
     store?.note(.remove(record.entry.number))
   }
 
   /// Takes a failed entry out that shall be sent again. Its row stays until the new one is there.
-  func revive(_ id: String) -> OutboxEntry? {
-    guard let entry = archive.entries[id], entry.state.isRepeatable else { return nil }
+  func revive(_ id: String) -> OutboxRecord? {
+    guard let record = archive.records[id], record.entry.state.isRepeatable else { return nil }
     return archive.remove(id)
   }
 
   /// The new row of a revived entry is there, or it is not.
-  func settleRevival(of old: OutboxEntry, _ problem: OutboxProblem?) {
-    if problem == nil { store?.note(.remove(old.number)) } else { archive.add(old) }
+  func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
+    if problem == nil { store?.note(.remove(old.entry.number)) } else { archive.add(old) }
   }
 
   /// Forgets a finished entry. Its key is forgotten with it.
   func purge(_ id: String) {
-    guard let entry = archive.remove(id) else { return }
-    store?.note(.remove(entry.number))
+    guard let record = archive.remove(id) else { return }
+    store?.note(.remove(record.entry.number))
   }
 
   /// Forgets finished entries that were shown long enough, or are too many.
   func trimArchive() {
     let horizon = time.wallMilliseconds - settings.keep.milliseconds
-    while let entry = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
-      forgetRow(of: entry)
+    while let record = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
+      forgetRow(of: record.entry)
     }
+    guard !keyed.isEmpty else { return }
     let now = time.wallMilliseconds
     let over = keyed.prefix { $0.expires <= now }
     for row in over { store?.note(.remove(row.number)) }
@@ -237,11 +235,10 @@ final class Outbox {
     store.close(done)
   }
 
-  @discardableResult
-  private func forget(_ id: String) -> Record? {
-    guard let record = records.removeValue(forKey: id) else { return nil }
-    usage.remove(record.entry)
-    return record
+  private func forget(_ record: OutboxRecord) {
+    records[record.entry.id] = nil
+    usage.remove(record)
+    record.connection = nil
   }
 
   private func commit(_ change: OutboxChange, _ done: ((OutboxProblem?) -> Void)?) {

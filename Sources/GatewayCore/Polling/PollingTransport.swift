@@ -152,7 +152,7 @@ final class PollingTransport: Transport {
     receiver?.transportOpened(
       TransportFacts(
         name: TransportName.polling.rawValue, tlsVersion: response.tlsVersion,
-        verified: !request.endpoint.secure || request.verifiesCertificates, proxy: response.proxy),
+        verified: !request.place.endpoint.secure || request.place.verifiesCertificates, proxy: response.proxy),
       headers: response.headers)
     receiver?.transportNoticed(.revision(form.revision))
     deliver(response.body, form)

@@ -72,8 +72,7 @@ final class EventStream {
   }
 
   private func match(_ rawName: RawSpan) -> Router.Match {
-    let key = rawName.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    return router.match(rawName: key) { Self.name(of: rawName) }
+    router.match(rawName: rawName) { Self.name(of: rawName) }
   }
 
   /// Makes `tail` empty. One that the history keeps is left to it, and the next one is made to measure.
@@ -87,8 +86,8 @@ final class EventStream {
     if history.isEnabled { history.append(content, at: time.now) } else { history.skip() }
   }
 
-  /// Room for a tail's members beside the name and the arguments.
-  private static let tailAllowance = 80
+  /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
+  private static let tailAllowance = EventTailWriter.room + 8
 
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
@@ -123,14 +122,24 @@ final class EventStream {
     for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap) }
   }
 
-  /// The path of nearly every event: two copies into each client's output, nothing else.
+  /// The path of nearly every event: one copy into each client's output, or two where ids differ, and nothing else.
   private func fanOut(_ match: Router.Match) {
+    guard tail.count < ClientOutput.sharedFrom else {
+      for feed in match.feeds { hand(tail, to: feed) }
+      return
+    }
     var shared: [UInt8]?
     tail.withUnsafeBytes { tail in
+      let line = match.commonHead.flatMap { outputs.assemble($0, tail) }
+      let common = line == nil ? nil : match.commonHead?.baseAddress
       match.feeds.withUnsafeBufferPointer { feeds in
         for feed in feeds {
           if feed.pointee.flows, feed.pointee.output.pointee.count < ClientOutput.directLimit {
-            outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
+            if let line, feed.pointee.head.baseAddress == common {
+              outputs.append(line, to: feed.pointee.output)
+            } else {
+              outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
+            }
           } else {
             let copy = shared ?? (history.isEnabled ? self.tail : Array(tail))
             shared = copy

@@ -6,6 +6,8 @@ struct Router {
     var feeds: ContiguousArray<SubscriptionFeed.Pointer> = []
     /// Whether one of them answers acknowledgements.
     var hasAnswerer = false
+    /// The head that most of them share; nil where hardly any do.
+    var commonHead: UnsafeRawBufferPointer?
   }
 
   /// Oldest first.
@@ -15,6 +17,8 @@ struct Router {
   private var byPattern: Set<UInt64> = []
   /// By the raw JSON text of the name.
   private var matches: [String: Match] = [:]
+  /// What was asked for last: mostly the next event has the same name.
+  private var recent: (rawName: [UInt8], match: Match)?
 
   /// More different names than this make the memory start afresh.
   private static let rememberedNames = 1_024
@@ -44,8 +48,17 @@ struct Router {
     forgetMatches()
   }
 
-  /// `rawName`: the name's JSON text, which is also the key of the memory; `name`: the name itself, read only when needed.
-  mutating func match(rawName: String, name: () -> String) -> Match {
+  /// `rawName`: the name's JSON text; `name`: the name itself, read only when needed.
+  mutating func match(rawName: RawSpan, name: () -> String) -> Match {
+    if let recent, Self.areEqual(rawName, recent.rawName) { return recent.match }
+    let bytes = rawName.withUnsafeBytes { [UInt8]($0) }
+    let found = match(rawName: String(decoding: bytes, as: UTF8.self), name: name)
+    if bytes.count <= Self.rememberedLength { recent = (bytes, found) }
+    return found
+  }
+
+  /// The JSON text is also the key of the memory.
+  private mutating func match(rawName: String, name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
     let serials = byPattern.filter { subscriptions[$0]?.filter.matches(text) ?? false }
@@ -55,13 +68,32 @@ struct Router {
       found.feeds.append(subscription.feed)
       if subscription.feed.pointee.answers { found.hasAnswerer = true }
     }
+    found.commonHead = Self.commonHead(found.feeds)
     guard rawName.utf8.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }
     matches[rawName] = found
     return found
   }
 
+  /// Heads of equal ids are the same memory.
+  private static func commonHead(_ feeds: ContiguousArray<SubscriptionFeed.Pointer>) -> UnsafeRawBufferPointer? {
+    var counts: [UnsafeRawPointer: Int] = [:]
+    for feed in feeds { if let head = feed.pointee.head.baseAddress { counts[head, default: 0] += 1 } }
+    guard let most = counts.max(by: { $0.value < $1.value }), most.value >= worthSharing else { return nil }
+    return feeds.first { $0.pointee.head.baseAddress == most.key }?.pointee.head
+  }
+
+  /// For fewer subscriptions it costs more to put a line together than to copy two pieces.
+  private static let worthSharing = 4
+
+  private static func areEqual(_ name: RawSpan, _ other: [UInt8]) -> Bool {
+    guard name.byteCount == other.count else { return false }
+    for index in other.indices where JSONScanner.byte(name, index) != other[index] { return false }
+    return true
+  }
+
   private mutating func forgetMatches() {
+    recent = nil
     matches.removeAll(keepingCapacity: matches.count < 64)
   }
 }

@@ -3,7 +3,7 @@ struct SubscriptionFeed {
   typealias Pointer = UnsafeMutablePointer<SubscriptionFeed>
   /// The client's output.
   let output: ClientOutputs.Pointer
-  /// The beginning of every event notification of this subscription.
+  /// The beginning of every event notification of this subscription, shared with others of the same id.
   let head: UnsafeRawBufferPointer
   /// Events may be appended to the output directly: nothing is queued before them and no credit is counted.
   var flows = true
@@ -67,19 +67,16 @@ final class Subscription {
     self.interests = interests
     self.outputs = outputs
     self.limits = limits
-    let head = LocalNotification.eventHead(subscription: id)
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: head.count, alignment: 1)
-    copy.copyBytes(from: head)
     feed = .allocate(capacity: 1)
     feed.initialize(
       to: SubscriptionFeed(
-        output: output, head: UnsafeRawBufferPointer(copy), answers: call.answer,
+        output: output, head: outputs.heads.take(id), answers: call.answer,
         subscription: .passUnretained(self)))
     feed.pointee.flows = call.credit == nil
   }
 
   deinit {
-    feed.pointee.head.deallocate()
+    outputs.heads.giveBack(feed.pointee.head)
     feed.deinitialize(count: 1)
     feed.deallocate()
   }
@@ -255,7 +252,9 @@ final class Subscription {
     return clientHasRoom?(bytes) ?? true
   }
 
-  private var hasDirectRoom: Bool { feed.pointee.output.pointee.count < ClientOutput.directLimit }
+  private var hasDirectRoom: Bool {
+    feed.pointee.output.pointee.count < ClientOutput.directLimit && !feed.pointee.output.pointee.holdsShared
+  }
 
   private func enqueue(_ item: Backlog.Item) {
     backlog.append(item)
@@ -269,7 +268,7 @@ final class Subscription {
   // MARK: - Writing
 
   private func write(tail: [UInt8]) {
-    tail.withUnsafeBytes { outputs.append(feed.pointee.head, $0, to: feed.pointee.output) }
+    outputs.append(feed.pointee.head, text: tail, to: feed.pointee.output)
   }
 
   private func write(_ line: [UInt8]) {

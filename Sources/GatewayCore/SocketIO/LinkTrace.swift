@@ -121,11 +121,10 @@ final class LinkTrace: EngineIOObserver {
   }
 
   func opened(_ facts: TransportFacts) {
-    let tls = facts.tlsVersion.map { ", \($0)" + (facts.verified ? ", verified" : ", NOT verified") } ?? ""
-    tell(.incoming, .http, "OPEN \(facts.name)\(tls)")
+    tell(.incoming, .http, TraceWords.opened(facts))
   }
 
-  func closed(_ failure: UpstreamFailure) { tell(.incoming, .http, "CLOSED \(PacketWords.failure(failure))") }
+  func closed(_ failure: UpstreamFailure) { tell(.incoming, .http, "CLOSED \(TraceWords.failure(failure))") }
 
   /// By us, on purpose.
   func hungUp() { tell(.outgoing, .http, "CLOSE") }

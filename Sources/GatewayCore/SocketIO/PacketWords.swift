@@ -65,17 +65,12 @@ enum PacketWords {
       + (names.isEmpty ? "" : ", headers \(names)")
   }
 
-  /// `closed: the server closed the link (1001)`.
-  static func failure(_ failure: UpstreamFailure) -> String {
-    "\(failure.reason.rawValue): \(failure.detail)" + (failure.status.map { " (\($0))" } ?? "")
-  }
-
   private static func size(_ payload: RawSpan, _ noun: String) -> String {
     payload.byteCount == 0 ? "" : " (\(noun) of \(payload.byteCount) bytes)"
   }
 
   private static func sizes(_ arguments: Int, _ payload: RawSpan, _ attachments: Int) -> String {
-    "\(arguments) \(arguments == 1 ? "arg" : "args"), \(payload.byteCount) bytes"
+    TraceWords.sizes(arguments, bytes: payload.byteCount)
       + (attachments == 0 ? "" : ", \(attachments) \(attachments == 1 ? "attachment" : "attachments")")
   }
 
@@ -87,13 +82,12 @@ enum PacketWords {
     return found
   }
 
-  /// Long names are cut.
   private static func name(_ payload: RawSpan, _ range: Range<Int>) -> String {
     let isText = JSONScanner.byte(payload, range.lowerBound) == UInt8(ascii: "\"")
     let name =
       isText
       ? JSONScanner.decodeString(payload, range)
       : payload.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    return name.utf8.count > 128 ? "\(name.prefix(100))…" : name
+    return TraceWords.name(name)
   }
 }

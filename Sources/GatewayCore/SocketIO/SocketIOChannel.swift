@@ -6,8 +6,8 @@ final class SocketIOChannel: UpstreamChannel {
   private var link: SocketIOLink?
   /// What was read for this attempt.
   private var secrets: ConnectSecrets?
-  /// The refusal after which the credentials were read again; an attempt does that once.
-  private var firstRefusal: UpstreamFailure?
+  /// Whether the credentials were read again after a refusal; an attempt does that once.
+  private var secondTry = SecondTry()
   private var refresh: CredentialRefresh?
   private var timer: Timers.ID?
   private var held: HeldEvents
@@ -46,7 +46,7 @@ final class SocketIOChannel: UpstreamChannel {
     case .success(let secrets):
       self.secrets = secrets
       let link = connector.links.link(
-        for: connector.key, namespace: namespace, sent: firstRefusal == nil ? nil : secrets)
+        for: connector.key, namespace: namespace, sent: secondTry.isUnderWay ? secrets : nil)
       self.link = link
       link.attach(self, secrets)
     case .failure(let problem): failLater(UpstreamFailure(.auth, problem.message))
@@ -94,24 +94,20 @@ final class SocketIOChannel: UpstreamChannel {
     guard case .failed(let failure) = event else { return perform(session.handle(event)) }
     if mayTryAgain(after: failure) { return tryAgain(after: failure) }
     let wall = connector.links.time.wallMilliseconds
-    let explained = failure.explained(secrets, isSecond: firstRefusal != nil, wallMilliseconds: wall)
+    let explained = failure.explained(secrets, isSecond: secondTry.isUnderWay, wallMilliseconds: wall)
     perform(session.handle(.failed(explained)))
   }
 
   // MARK: - After a refusal
 
-  /// Whether reading the credentials again could help: once in an attempt, only what the server has seen, and not when
-  /// it asks for patience.
   private func mayTryAgain(after failure: UpstreamFailure) -> Bool {
-    guard firstRefusal == nil, !isJoined, session.state != .left, owner != nil, failure.isRefusal,
-      failure.retryAfter == nil
-    else { return false }
-    return failure.reason == .refused ? connector.credentials.isRefreshable : connector.credentials.requestIsRefreshable
+    !isJoined && session.state != .left && owner != nil
+      && secondTry.isWorthwhile(after: failure, connector.credentials)
   }
 
   /// Leaves the link and reads the credentials again, outside of whatever told of the refusal.
   private func tryAgain(after failure: UpstreamFailure) {
-    firstRefusal = failure
+    secondTry.begin()
     perform(session.handle(.triedAgain))
     namespace = connector.wireNamespace(nil)
     held = HeldEvents(byteLimit: connector.key.messageLimit)
@@ -121,13 +117,10 @@ final class SocketIOChannel: UpstreamChannel {
     }
   }
 
-  /// The same credentials once more would get the same answer; but a command that was run again has been heard.
   private func credentialsReadAgain(_ result: Result<ConnectSecrets, CredentialProblem>, after failure: UpstreamFailure)
   {
     guard session.state == .waiting, link == nil else { return }
-    if case .success(let fresh) = result, fresh != secrets || connector.credentials.hasCommand {
-      return credentialsRead(result)
-    }
+    if secondTry.isOther(result, than: secrets, connector.credentials) { return credentialsRead(result) }
     let wall = connector.links.time.wallMilliseconds
     perform(session.handle(.failed(failure.explained(secrets, isSecond: false, wallMilliseconds: wall))))
   }
@@ -242,7 +235,7 @@ final class SocketIOChannel: UpstreamChannel {
         refresh = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
-        observer?.observed(TraceFact(.incoming, .socketio, "END \(PacketWords.failure(failure))"))
+        observer?.observed(TraceFact(.incoming, .socketio, "END \(TraceWords.failure(failure))"))
         let owner = owner
         self.owner = nil
         owner?.channelEnded(self, failure)
@@ -267,7 +260,8 @@ final class SocketIOChannel: UpstreamChannel {
   private func watchExpiry() {
     guard isJoined, let secrets else { return }
     refresh = CredentialRefresh(
-      connector.credentials, used: secrets, settings: connector.refresh, links: connector.links
+      connector.credentials, used: secrets, settings: connector.refresh, timers: connector.links.timers,
+      time: connector.links.time, fraction: connector.links.fraction()
     ) { [weak self] in
       guard let self, isJoined else { return }
       owner?.channelHasNewCredentials(self)

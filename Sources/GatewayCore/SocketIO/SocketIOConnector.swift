@@ -31,8 +31,10 @@ final class SocketIOConnector: UpstreamConnector {
 
   var kind: String { "socketio" }
   var hosts: [String] {
-    ([key] + key.alternatives).map { links.dialer.firstHost(of: $0.request(revision ?? .four, .websocket)) }
+    key.places.map { links.dialer.firstHost(of: key.at($0).request(revision ?? .four, .websocket)) }
   }
+
+  var route: DialRequest { key.request(.four, .websocket) }
 
   /// The namespace as packets name it; empty for the main one. In revision 3 a `?` begins the query of its CONNECT.
   func wireNamespace(_ revision: EngineIORevision?) -> [UInt8] {

@@ -1,7 +1,8 @@
 /// Socket.IO servers, 1.x to 4.x, over WebSocket or long-polling.
 public final class SocketIOKind: UpstreamKind {
   public static let traits = UpstreamTraits(
-    "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, problem: SocketIOSpecificationCheck.problem)
+    "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .engineIO,
+    foreign: ["heartbeat"], problem: SocketIOSpecificationCheck.problem)
 
   public var traits: UpstreamTraits { Self.traits }
   private let links: SocketIOLinks

@@ -1,10 +1,10 @@
 /// Where a link goes and by which transport, until a server has answered for a namespace.
 extension SocketIOLink {
   /// The order of transports at a place.
-  static func choice(_ place: LinkKey, _ links: SocketIOLinks) -> TransportChoice {
+  static func choice(_ key: LinkKey, at place: LinkPlace, _ links: SocketIOLinks) -> TransportChoice {
     TransportChoice(
-      order: place.transports.filter { $0 != .polling || links.requester != nil },
-      remembered: links.transport(of: place.endpoint), upgrades: place.upgrades)
+      order: key.transports.filter { $0 != .polling || links.requester != nil },
+      remembered: links.transport(of: place.endpoint), upgrades: key.upgrades)
   }
 
   /// A namespace was accepted or refused: this is the right server.
@@ -23,7 +23,7 @@ extension SocketIOLink {
   /// No namespace was answered in time. True when that concerns the whole place and not the one namespace: several URLs
   /// are configured and this one has answered for none yet.
   func moveOn(after failure: UpstreamFailure) -> Bool {
-    guard !isAnswered, !key.alternatives.isEmpty else { return false }
+    guard !isAnswered, key.places.count > 1 else { return false }
     attemptFailed(failure)
     return true
   }
@@ -40,7 +40,7 @@ extension SocketIOLink {
     case .dial:
       guard let links else { return }
       requests.move(to: routes.current)
-      choice = Self.choice(routes.current, links)
+      choice = Self.choice(key, at: routes.current, links)
       dialAgain()
     case .giveUp(let failure): end(failure)
     }

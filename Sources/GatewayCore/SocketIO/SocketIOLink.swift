@@ -50,10 +50,10 @@ final class SocketIOLink {
     self.links = links
     dialer = links.dialer
     requester = links.requester
-    let routes = LinkRoutes(key, remembered: links.route(of: key))
+    let routes = LinkRoutes(key.places, remembered: links.route(of: key))
     self.routes = routes
-    requests = LinkRequests(key: routes.current, links: links)
-    choice = Self.choice(routes.current, links)
+    requests = LinkRequests(key: key.at(routes.current), links: links)
+    choice = Self.choice(key, at: routes.current, links)
     timers = links.timers
     time = links.time
     detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))

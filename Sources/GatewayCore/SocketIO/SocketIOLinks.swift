@@ -8,9 +8,9 @@ final class SocketIOLinks {
   /// Nil: long-polling is passed over.
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
-  private var revisions: [LinkKey.Endpoint: EngineIORevision] = [:]
+  private var revisions: [LinkPlace.Endpoint: EngineIORevision] = [:]
   private var routes: [LinkKey: Int] = [:]
-  private var transports: [LinkKey.Endpoint: TransportName] = [:]
+  private var transports: [LinkPlace.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
 
   /// Most servers of which something is remembered; beyond it an arbitrary one is forgotten, which costs it one detection.
@@ -59,18 +59,18 @@ final class SocketIOLinks {
   }
 
   /// What worked with a server the last time.
-  func revision(of endpoint: LinkKey.Endpoint) -> EngineIORevision? { revisions[endpoint] }
+  func revision(of endpoint: LinkPlace.Endpoint) -> EngineIORevision? { revisions[endpoint] }
 
   /// Remembers what worked, or, with nil, forgets what no longer does.
-  func setRevision(_ revision: EngineIORevision?, of endpoint: LinkKey.Endpoint) {
+  func setRevision(_ revision: EngineIORevision?, of endpoint: LinkPlace.Endpoint) {
     if revision != nil, revisions[endpoint] == nil, revisions.count >= Self.memoryLimit { _ = revisions.popFirst() }
     revisions[endpoint] = revision
   }
 
   /// The transport that worked with a server the last time.
-  func transport(of endpoint: LinkKey.Endpoint) -> TransportName? { transports[endpoint] }
+  func transport(of endpoint: LinkPlace.Endpoint) -> TransportName? { transports[endpoint] }
 
-  func setTransport(_ transport: TransportName, of endpoint: LinkKey.Endpoint) {
+  func setTransport(_ transport: TransportName, of endpoint: LinkPlace.Endpoint) {
     if transports[endpoint] == nil, transports.count >= Self.memoryLimit { _ = transports.popFirst() }
     transports[endpoint] = transport
   }

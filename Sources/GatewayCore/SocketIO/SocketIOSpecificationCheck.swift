@@ -34,12 +34,8 @@ enum SocketIOSpecificationCheck {
 
   private static func settingsProblem(_ specification: UpstreamSpecification) -> String? {
     let settings = specification.settings
-    guard !specification.url.host.isEmpty else { return "the URL names no host" }
     guard settings.path.hasPrefix("/") else { return "the HTTP path begins with /" }
-    let headers = settings.headers.map(\.name) + settings.headerSources.map(\.name)
-    if specification.url.userInfo != nil, headers.contains(where: { $0.lowercased() == "authorization" }) {
-      return "the URL has a user name and the configuration an Authorization header: only one of them can be sent"
-    }
+    if let problem = LinkCheck.problem(with: specification) { return problem }
     if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
       return "auth must be a JSON object"
     }

@@ -1,7 +1,7 @@
 /// The client's side of the HTTP exchange that opens a WebSocket (RFC 6455 section 4.1), without input or output: the
 /// transport writes `requestBytes`, hands over whatever arrives and acts on the outcome.
 ///
-/// No subprotocol is offered, and as extension at most `permessage-deflate`: a server that names another breaks the
+/// Those subprotocols are offered that the request names, and as extension at most `permessage-deflate`: a server that names another breaks the
 /// protocol.
 public struct WebSocketUpgrade: Sendable {
   /// What the bytes so far amount to.
@@ -34,6 +34,9 @@ public struct WebSocketUpgrade: Sendable {
   /// What the server agreed to of the compression that was offered; nil before that, and when it agreed to none.
   public private(set) var deflate: MessageDeflate?
   private let offersDeflate: Bool
+  private let subprotocols: [String]
+  /// Which of the offered subprotocols the server chose; nil when it chose none.
+  public private(set) var subprotocol: String?
   private var state = State.head
   private var buffer: [UInt8] = []
   private var headBytes = 0
@@ -45,12 +48,14 @@ public struct WebSocketUpgrade: Sendable {
     requestBytes = Self.requestText(request, key: key)
     self.expectedAccept = expectedAccept
     offersDeflate = request.compressionThreshold != nil
+    subprotocols = request.subprotocols
   }
 
   private init() {
     requestBytes = []
     expectedAccept = nil
     offersDeflate = false
+    subprotocols = []
   }
 
   /// For the text that some servers write into the stream after they agreed, see `looksLikeHTTP`. Its outcome is never
@@ -131,13 +136,14 @@ public struct WebSocketUpgrade: Sendable {
     switch head.status {
     case 101:
       guard let expectedAccept else { return fail(UpstreamFailure(.malformed)) }
-      if let problem = Self.problem(of: head, expectedAccept: expectedAccept) {
+      if let problem = problem(of: head, expectedAccept: expectedAccept) {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
       }
       do throws(MessageDeflate.Unacceptable) { deflate = try agreement(head) } catch {
         return fail(UpstreamFailure(.protocolError, Self.unofferedExtension, status: 101))
       }
       state = .upgraded
+      subprotocol = head.values("sec-websocket-protocol").first
       headers = head.headers
       return .upgraded(consumed: consumed)
     case 100..<200:
@@ -192,14 +198,15 @@ public struct WebSocketUpgrade: Sendable {
   }
 
   /// RFC 6455 section 4.1, the checks of the server's response.
-  private static func problem(of head: HTTPResponseHead, expectedAccept: String) -> String? {
+  private func problem(of head: HTTPResponseHead, expectedAccept: String) -> String? {
     guard head.elements("upgrade") == ["websocket"], head.elements("connection").contains("upgrade") else {
       return "the server switched to another protocol than WebSocket"
     }
     guard head.values("sec-websocket-accept") == [expectedAccept] else {
       return "the server's Sec-WebSocket-Accept does not match the key"
     }
-    guard head.elements("sec-websocket-protocol").isEmpty else {
+    let chosen = head.values("sec-websocket-protocol")
+    guard chosen.isEmpty || (chosen.count == 1 && subprotocols.contains(chosen[0])) else {
       return "the server chose a WebSocket subprotocol that was not offered"
     }
     return nil
@@ -249,6 +256,9 @@ public struct WebSocketUpgrade: Sendable {
     if !given.contains("host") { text += "Host: \(request.authority)\r\n" }
     text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
     text += "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"
+    if !request.subprotocols.isEmpty {
+      text += "Sec-WebSocket-Protocol: \(request.subprotocols.joined(separator: ", "))\r\n"
+    }
     if request.compressionThreshold != nil { text += "Sec-WebSocket-Extensions: \(MessageDeflate.offer)\r\n" }
     if !given.contains("user-agent") { text += "User-Agent: \(HTTPHeader.defaultUserAgent)\r\n" }
     for header in request.headers { text += "\(header.name): \(header.value)\r\n" }

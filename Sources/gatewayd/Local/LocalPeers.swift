@@ -175,11 +175,13 @@ extension LocalPeers {
     if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
   }
 
-  /// One write. Whatever the kernel does not take waits for epoll to say that there is room.
+  /// One write for each piece that is there, which are more than one only around a shared text. Whatever the kernel does
+  /// not take waits for epoll to say that there is room.
   private func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
     var interest = slots[slot].interest.subtracting(.writable)
-    let pending = output.pointee.pending
-    if pending.count > 0 {
+    var isDrained = false
+    while output.pointee.count > 0, !interest.contains(.writable) {
+      let pending = output.pointee.pending
       let written: Int
       switch LocalSocket.write(slots[slot].descriptor, pending) {
       case .moved(let count): written = count
@@ -188,11 +190,11 @@ extension LocalPeers {
       case .broken: written = pending.count
       }
       if written < pending.count { interest.insert(.writable) }
-      if written > 0 {
-        gateway.outputs.consume(written, of: output)
-        slots[slot].session?.outputDrained()
-      }
+      guard written > 0 else { break }
+      gateway.outputs.consume(written, of: output)
+      isDrained = true
     }
+    if isDrained { slots[slot].session?.outputDrained() }
     if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
     let hearsAgain = slots[slot].phase == .open && slots[slot].session?.wantsInput == true
     if hearsAgain { interest.insert(.readable) }

@@ -26,7 +26,7 @@ enum OutboxRow {
       statement.bind(place, value)
     }
     func text(_ place: Int32, _ value: String?) {
-      checksum.add(value.map { Array($0.utf8) })
+      checksum.add(value)
       statement.bind(place, value)
     }
     func blob(_ place: Int32, _ value: [UInt8]?) {
@@ -141,18 +141,26 @@ private struct Checksum {
 
   mutating func add(_ bytes: [UInt8]?) {
     mix(bytes == nil ? 0 : 1)
-    guard let bytes else { return }
-    mix(UInt64(bytes.count))
-    bytes.withUnsafeBytes { buffer in
-      var place = 0
-      while place &+ 8 <= buffer.count {
-        mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-        place &+= 8
-      }
-      var rest: UInt64 = 0
-      for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
-      mix(rest)
+    bytes?.withUnsafeBytes { add($0) }
+  }
+
+  /// As its UTF-8.
+  mutating func add(_ text: String?) {
+    mix(text == nil ? 0 : 1)
+    guard var text else { return }
+    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+  }
+
+  private mutating func add(_ buffer: UnsafeRawBufferPointer) {
+    mix(UInt64(buffer.count))
+    var place = 0
+    while place &+ 8 <= buffer.count {
+      mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      place &+= 8
     }
+    var rest: UInt64 = 0
+    for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
+    mix(rest)
   }
 
   private mutating func mix(_ word: UInt64) {

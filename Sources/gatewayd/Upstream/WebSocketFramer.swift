@@ -187,6 +187,8 @@ final class WebSocketFramer {
     if isComplete { self.message = nil }
     guard !isClosing else { return }
     if isComplete, bytes.count == message.length { return deliver(message, bytes) }
+    // The announced length is within the limit; memory that is not written to yet costs nothing.
+    if gathered.isEmpty { gathered.reserveCapacity(message.length) }
     gathered.append(contentsOf: bytes)
     guard isComplete else { return }
     gathered.withUnsafeBytes { deliver(message, $0) }

@@ -152,10 +152,11 @@ final class WebSocketTransport: Transport {
       messageLimit: request.messageLimit, random: dialer.random, output: queue, compression: compression
     ) { [unowned self] kind, body in deliver(kind, body) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
-    let facts = TransportFacts(
+    var facts = TransportFacts(
       name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
       compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) },
       proxy: connection?.proxy)
+    facts.subprotocol = upgrade.subprotocol
     receiver?.transportOpened(facts, headers: upgrade.headers)
     if !rest.isEmpty { received(rest) }
   }

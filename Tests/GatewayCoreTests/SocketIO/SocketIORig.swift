@@ -128,11 +128,13 @@ final class FakeCredentials: CredentialReader {
 final class ChannelLog: UpstreamChannelOwner {
   enum Entry: Equatable {
     case opened
-    /// `name(arguments)#ack`
+    /// `name(arguments)#ack`, with keyword arguments before the `#`
     case event(String)
     case dropped(GapReason)
-    /// `id(arguments)`
+    /// `id(arguments)`, with keyword arguments behind
     case acknowledged(String)
+    /// `id name(arguments)`
+    case failed(String)
     case newCredentials
     case ended(UpstreamFailure)
   }
@@ -167,14 +169,20 @@ final class ChannelLog: UpstreamChannelOwner {
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
-    note(.event("\(text(name))(\(text(arguments)))" + (ack.map { "#\($0)" } ?? "")))
+    let keywords = if let kwargs { text(kwargs) } else { "" }
+    note(.event("\(text(name))(\(text(arguments)))\(keywords)" + (ack.map { "#\($0)" } ?? "")))
     onEvent?(channel)
   }
 
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) { note(.dropped(reason)) }
 
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
-    note(.acknowledged("\(id)(\(text(arguments)))"))
+    let keywords = if let kwargs { text(kwargs) } else { "" }
+    note(.acknowledged("\(id)(\(text(arguments)))\(keywords)"))
+  }
+
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
+    note(.failed("\(id) \(error.name)(\(String(decoding: error.answer.args, as: UTF8.self)))"))
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) { note(.newCredentials) }

@@ -2,7 +2,9 @@
 
 /// A server that does what the test says. One for all connections of a `GatewayHarness`.
 final class FakeUpstream: UpstreamKind {
-  let traits = UpstreamTraits("fake", schemes: ["http", "https", "ws", "wss"], path: .namespace) { specification in
+  let traits = UpstreamTraits(
+    "fake", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .handshake
+  ) { specification in
     specification.namespace.contains(",") ? .invalid("a namespace has no comma") : nil
   }
   /// Every attempt so far, oldest first, whether it is still alive or not.
@@ -36,6 +38,7 @@ final class FakeUpstream: UpstreamKind {
 final class FakeConnector: UpstreamConnector {
   let kind = "fake"
   var hosts: [String] { [specification.url.host] }
+  var route: DialRequest { LinkPlace(specification.url, path: "/", specification.settings).request() }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
   var observer: (any UpstreamObserver)?
@@ -64,7 +67,8 @@ final class FakeConnector: UpstreamConnector {
   var confirmsInterests: Bool { upstream.confirmsInterests }
 
   func problem(with interest: Interest) -> MessageProblem? {
-    interest == Interest(.all, answers: true) ? .invalid("nobody can answer everything") : nil
+    upstream.confirmsInterests && interest == Interest(.all, answers: true)
+      ? .invalid("nobody can answer everything") : nil
   }
 
   func awaitNewCredentials(_ done: @escaping () -> Void) { upstream.awaitNewCredentials(done) }

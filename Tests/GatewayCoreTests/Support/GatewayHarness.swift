@@ -92,11 +92,13 @@ final class HarnessClient {
   @discardableResult
   func read() -> [String] {
     if let session, isConnected {
+      var bytes: [UInt8] = []
       while session.output.pointee.count > 0 {
-        lines += String(decoding: session.output.pointee.pending, as: UTF8.self).split(separator: "\n").map(String.init)
-        gateway.outputs.consume(session.output.pointee.count, of: session.output)
+        bytes += session.output.pointee.pending
+        gateway.outputs.consume(session.output.pointee.pending.count, of: session.output)
         session.outputDrained()
       }
+      lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
       if session.output.pointee.closesWhenFlushed { disconnect() }
     }
     defer { lines = [] }

@@ -117,6 +117,27 @@ struct ConfigurationSettingTests {
     Change("reconnect.enabled", "false") { $0.reconnect.enabled = false },
     Change("reconnect.attempts", "9") { $0.reconnect.attempts = 9 },
     Change("reconnect.rest", #""1m""#) { $0.reconnect.rest = .seconds(60) },
+    Change("heartbeat.interval", #""5s""#) { $0.heartbeat.interval = .seconds(5) },
+    Change("heartbeat.timeout", #""3s""#) { $0.heartbeat.timeout = .seconds(3) },
+    Change("websocket.subprotocols", #"["a.1", "b"]"#) { $0.websocket.subprotocols = ["a.1", "b"] },
+    Change("lines.type", #""cmd""#) { $0.lines.type = "cmd" },
+    Change("lines.id", #""seq""#) { $0.lines.id = "seq" },
+    Change("lines.body", #""""#) { $0.lines.body = "" },
+    Change("lines.error", #""err""#) { $0.lines.error = "err" },
+    Change("lines.end", #""crlf""#) { $0.lines.end = .crlf },
+    Change("lines.heartbeat.type", #""ping""#) { $0.lines.heartbeat.type = "ping" },
+    Change("lines.heartbeat.answer", #""pong", lines.heartbeat.type = "ping""#) {
+      ($0.lines.heartbeat.type, $0.lines.heartbeat.answer) = ("ping", "pong")
+    },
+    Change("lines.heartbeat.every", #""3s""#) { $0.lines.heartbeat.every = .seconds(3) },
+    Change("lines.heartbeat.misses", "3") { $0.lines.heartbeat.misses = 3 },
+    Change("lines.login.type", #""login""#) { $0.lines.login.type = "login" },
+    Change("lines.login.accepted", #""yes", lines.login.type = "login""#) {
+      ($0.lines.login.type, $0.lines.login.accepted) = ("login", "yes")
+    },
+    Change("lines.login.refused", #""no", lines.login.type = "login""#) {
+      ($0.lines.login.type, $0.lines.login.refused) = ("login", "no")
+    },
   ]
 
   static let secrets: [Change<UpstreamSettings>] = [
@@ -164,8 +185,19 @@ struct ConfigurationSettingTests {
     var expected = Configuration()
     expected.upstreams["a"] = upstream(change.change)
     expected.upstreams["b"] = upstream()
-    let text = "[upstream]\na = { url = \"http://h\", \(change.name) = \(change.value) }\nb.url = \"http://h\""
+    let url = Self.url(for: change.name)
+    expected.upstreams["a"]?.url = try CurlURLReader().read(url)
+    let text = "[upstream]\na = { url = \"\(url)\", \(change.name) = \(change.value) }\nb.url = \"http://h\""
     #expect(try configure(text).get() == expected)
+  }
+
+  /// Of an upstream to which the setting means something.
+  private static func url(for name: String) -> String {
+    switch name.prefix(while: { $0 != "." }) {
+    case "heartbeat", "websocket": "raw+ws://h"
+    case "lines": "tcp://h:1"
+    default: "http://h"
+    }
   }
 
   /// A new setting cannot be forgotten here. The settings of access rules have tests of their own.

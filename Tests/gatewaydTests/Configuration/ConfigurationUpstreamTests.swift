@@ -21,7 +21,8 @@ struct ConfigurationUpstreamTests {
       "g.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://chat"),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"ftp://h\"",
-      #"g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss"#),
+      #"g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls"#
+    ),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://\"",
       "g.toml:2: upstream.a.url cannot be used: the URL names no host; write for example https://example.org"),
@@ -32,8 +33,21 @@ struct ConfigurationUpstreamTests {
       "[upstream.a]\nurl = \"http://h/a,b\"",
       "g.toml:2: upstream.a.url must not have a comma in its path, which is the namespace"),
     BrokenConfiguration(
+      "[upstream.a]\nurl = \"tcp://h:1\"\nparser = \"json\"\nwebsocket = { subprotocols = [\"a\"] }",
+      "g.toml:3: upstream.a.parser means nothing for an upstream of tcp://; leave it out",
+      "g.toml:4: upstream.a.websocket means nothing for an upstream of tcp://; leave it out"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nlines.type = \"t\"",
+      "g.toml:3: upstream.a.lines means nothing for an upstream of http://; leave it out"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = \"tcp://h\"",
+      "g.toml:2: upstream.a cannot be used: the URL needs a port, for tcp:// has no usual one: tcp://h:4000"),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = [\"raw+ws://h\", \"http://h\"]",
+      "g.toml:2: upstream.a.url must have URLs of one kind: raw+ws, raw+wss"),
+    BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h/?v=1&EIO=3\"",
-      #"g.toml:2: upstream.a.url must not have the query parameter "EIO", which the connection itself sets"#),
+      #"g.toml:2: upstream.a cannot be used: the query parameter EIO is used by the connection itself"#),
     BrokenConfiguration(
       "[upstream.\"a b\"]\nurl = \"http://h\"",
       #"g.toml:1: the name "a b" of an upstream must be 1 to 64 letters of A-Z a-z 0-9 . _ -"#),
@@ -196,7 +210,7 @@ struct ConfigurationUpstreamTests {
       """
     #expect(
       problems(text) == """
-        g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss
+        g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls
         g.toml:3: upstream.a.auth must hold only what JSON can express, not a date
         g.toml:4: upstream.a.auth_file must be an absolute path of at most 4095 bytes, not an integer
         g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used

@@ -19,17 +19,16 @@ struct LinkRoutes {
   static let detailLimit = 160
 
   /// The place that is dialled now.
-  private(set) var current: LinkKey
+  private(set) var current: LinkPlace
   /// Which of the URLs that place belongs to, counted from 0.
   private(set) var index: Int
-  private let places: [LinkKey]
+  private let places: [LinkPlace]
   private var left: [Int]
   private var attempts: [Attempt] = []
   private var redirects = 0
 
-  /// Begins with the URL that worked the last time, else with the first.
-  init(_ key: LinkKey, remembered: Int?) {
-    let places = [key] + key.alternatives
+  /// Begins with the URL that worked the last time, else with the first. `places` is not empty.
+  init(_ places: [LinkPlace], remembered: Int?) {
     self.places = places
     let first = remembered.flatMap { places.indices.contains($0) ? $0 : nil } ?? 0
     index = first
@@ -37,7 +36,7 @@ struct LinkRoutes {
     left = places.indices.filter { $0 != first }
   }
 
-  /// The present place failed, for good, before a namespace was answered.
+  /// The present place failed, for good, before the server had accepted or refused us.
   mutating func failed(_ failure: UpstreamFailure) -> Step {
     attempts.append(Attempt(server: places[index].server, failure: failure))
     guard Self.othersMayDoBetter(failure), let next = left.first else { return .giveUp(conclusion(failure)) }
@@ -65,7 +64,7 @@ struct LinkRoutes {
     return .dial
   }
 
-  private func obstacle(to target: LinkKey.Endpoint) -> String? {
+  private func obstacle(to target: LinkPlace.Endpoint) -> String? {
     if redirects >= Self.redirectLimit { return "it is the \(Self.redirectLimit + 1)th redirect in a row" }
     if current.endpoint.secure, !target.secure { return "it leads from TLS to plain text" }
     if current.redirects == .sameHost, target.host != current.endpoint.host { return "it is another host" }

@@ -84,9 +84,10 @@ enum LocalForm {
     return false
   }
 
-  /// Steps to the next `$`, backslash or byte below 16, eight at a time; false at the end.
+  /// Steps to the next `$`, backslash or byte below 16, 32 and then eight at a time; false at the end.
   @inline(__always)
   private static func skipPlain(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {
+    skipPlainBlocks(text, &at, end)
     let ones: UInt64 = 0x0101_0101_0101_0101
     while at &+ 8 <= end {
       let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian
@@ -109,6 +110,22 @@ enum LocalForm {
       }
     }
     return false
+  }
+
+  /// The same test as for eight bytes, on vectors.
+  @inline(__always)
+  private static func skipPlainBlocks(_ text: RawSpan, _ at: inout Int, _ end: Int) {
+    typealias Block = SIMD4<UInt64>
+    let ones = Block(repeating: 0x0101_0101_0101_0101)
+    let (dollar, backslash) = (Block(repeating: 0x2424_2424_2424_2424), Block(repeating: 0x5c5c_5c5c_5c5c_5c5c))
+    let sixteen = Block(repeating: 0x1010_1010_1010_1010)
+    while at &+ 32 <= end {
+      let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
+      // Bytes outside ASCII are plain here: nothing that is looked for has the highest bit.
+      let marked = (((block ^ dollar) &- ones) | ((block ^ backslash) &- ones) | (block &- sixteen)) & ~block
+      guard (marked[0] | marked[1] | marked[2] | marked[3]) & 0x8080_8080_8080_8080 == 0 else { return }
+      at &+= 32
+    }
   }
 
   /// Whether a string that begins right before `at` may be a `$…bin` key.

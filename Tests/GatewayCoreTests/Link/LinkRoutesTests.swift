@@ -27,12 +27,12 @@ import Testing
   // MARK: - Several URLs
 
   @Test func oneURLFailsInItsOwnWords() {
-    var routes = LinkRoutes(Self.key(["a"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"]).places, remembered: nil)
     #expect(routes.failed(Self.unreachable) == .giveUp(Self.unreachable))
   }
 
   @Test func everyURLIsTriedOnceAndEveryFailureIsTold() {
-    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]).places, remembered: nil)
     #expect(routes.current.endpoint.host == "a")
     #expect(routes.failed(Self.unreachable) == .dial)
     #expect(routes.current.endpoint.host == "b" && routes.index == 1)
@@ -44,35 +44,35 @@ import Testing
   }
 
   @Test func theURLThatWorkedIsTriedFirst() {
-    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: 2)
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]).places, remembered: 2)
     var hosts = [routes.current.endpoint.host]
     while routes.failed(Self.unreachable) == .dial { hosts.append(routes.current.endpoint.host) }
     #expect(hosts == ["c", "a", "b"])
-    #expect(LinkRoutes(Self.key(["a"]), remembered: 2).index == 0)
+    #expect(LinkRoutes(Self.key(["a"]).places, remembered: 2).index == 0)
   }
 
   @Test(arguments: [DownReason.refused, .auth, .tooLarge]) func whatWouldBeTheSameElsewhereIsNotTriedElsewhere(
     reason: DownReason
   ) {
-    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a", "b"]).places, remembered: nil)
     #expect(routes.failed(UpstreamFailure(reason, "no")) == .giveUp(UpstreamFailure(reason, "no")))
   }
 
   @Test(arguments: [401, 403]) func refusalOfTheHandshakeIsNotTakenToTheOtherURLs(_ status: Int) {
-    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a", "b"]).places, remembered: nil)
     let refusal = UpstreamFailure(.http, "no", status: status)
     #expect(routes.failed(refusal) == .giveUp(refusal))
   }
 
   @Test func refusalByALaterURLIsTheReason() {
-    var routes = LinkRoutes(Self.key(["a", "b", "c"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a", "b", "c"]).places, remembered: nil)
     #expect(routes.failed(Self.unreachable) == .dial)
     let conclusion = UpstreamFailure(.http, "http://a: no; http://b: expired", status: 401)
     #expect(routes.failed(UpstreamFailure(.http, "expired", status: 401)) == .giveUp(conclusion))
   }
 
   @Test func restThatOneURLAskedForIsNotForgottenWithAnothersFailure() {
-    var routes = LinkRoutes(Self.key(["a", "b"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a", "b"]).places, remembered: nil)
     #expect(routes.failed(UpstreamFailure(.http, "busy", status: 503, retryAfter: .seconds(600))) == .dial)
     #expect(
       routes.failed(Self.unreachable)
@@ -82,46 +82,46 @@ import Testing
   // MARK: - Redirects
 
   @Test func redirectIsNotFollowedUnlessAllowed() {
-    var routes = LinkRoutes(Self.key(["a"]), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"]).places, remembered: nil)
     let (failure, headers) = Self.redirect("http://a/b/")
     #expect(routes.redirected(failure, headers) == nil)
   }
 
   @Test func redirectWithinTheHostKeepsCredentials() {
-    var routes = LinkRoutes(Self.key(["a"], .sameHost), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .sameHost).places, remembered: nil)
     let (failure, headers) = Self.redirect("http://a:8080/live/?EIO=4&token=x")
     #expect(routes.redirected(failure, headers) == .dial)
-    let request = routes.current.request(.four, .websocket)
+    let request = Self.key(["a"]).at(routes.current).request(.four, .websocket)
     #expect(request.host == "a" && request.port == 8_080)
     #expect(request.target == "/live/?EIO=4&transport=websocket")
     #expect(request.headers.map(\.name) == ["X-Team", "cookie", "Authorization"])
   }
 
   @Test func anotherHostGetsNoCredentialsInHeaders() {
-    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .any).places, remembered: nil)
     let (failure, headers) = Self.redirect("https://b/socket.io/")
     #expect(routes.redirected(failure, headers) == .dial)
-    let request = routes.current.request(.four, .websocket)
+    let request = Self.key(["a"]).at(routes.current).request(.four, .websocket)
     #expect(request.secure && request.host == "b" && request.port == 443)
     #expect(request.headers.map(\.name) == ["X-Team"])
   }
 
   @Test func anotherHostIsRefusedWhereOnlyTheSameIsAllowed() {
-    var routes = LinkRoutes(Self.key(["a"], .sameHost), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .sameHost).places, remembered: nil)
     let (failure, headers) = Self.redirect("http://b/login?token=hunter2")
     let detail = "the server redirects to http://b (HTTP 302), which is not followed: it is another host"
     #expect(routes.redirected(failure, headers) == .giveUp(UpstreamFailure(.http, detail, status: 302)))
   }
 
   @Test func redirectFromTLSToPlainTextIsNeverFollowed() {
-    var routes = LinkRoutes(Self.key(["a"], .any, secure: true), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .any, secure: true).places, remembered: nil)
     let (failure, headers) = Self.redirect("http://a/")
     let detail = "the server redirects to http://a (HTTP 302), which is not followed: it leads from TLS to plain text"
     #expect(routes.redirected(failure, headers) == .giveUp(UpstreamFailure(.http, detail, status: 302)))
   }
 
   @Test func redirectsInACircleEnd() {
-    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .any).places, remembered: nil)
     let (failure, headers) = Self.redirect("/again/")
     for _ in 0..<5 { #expect(routes.redirected(failure, headers) == .dial) }
     let detail = "the server redirects to http://a (HTTP 302), which is not followed: it is the 6th redirect in a row"
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func whatIsNoRedirectIsLeftAlone() {
-    var routes = LinkRoutes(Self.key(["a"], .any), remembered: nil)
+    var routes = LinkRoutes(Self.key(["a"], .any).places, remembered: nil)
     let (_, headers) = Self.redirect("/b/")
     #expect(routes.redirected(UpstreamFailure(.http, "no", status: 304), headers) == nil)
     #expect(routes.redirected(UpstreamFailure(.http, "no", status: 302), []) == nil)

@@ -1,0 +1,267 @@
+/// One connection with a transport of its own: reads the credentials, dials, lets the kind's session shake hands, and keeps
+/// the transport alive. What messages mean is the session's affair.
+final class DirectLink: UpstreamChannel, TransportReceiver {
+  let id: String
+  let way: DirectWay
+  private(set) weak var owner: (any UpstreamChannelOwner)?
+  private let makeSession: (DirectLink) -> any DirectSession
+  private var machine = DirectMachine()
+  private(set) var session: (any DirectSession)?
+  private(set) var transport: (any Transport)?
+  private var transportFacts: TransportFacts?
+  private var routes: LinkRoutes
+  /// What was read for this attempt. Secret.
+  private(set) var secrets: ConnectSecrets?
+  private var secondTry = SecondTry()
+  private var refresh: CredentialRefresh?
+  private var timer: Timers.ID?
+  /// What was wanted before there was a session that could be told.
+  private var wanted: Set<Interest> = []
+  private(set) var trace: DirectTrace?
+
+  // Signs of life.
+  var heartbeat: LinkHeartbeat?
+  var heartbeatTimer: Timers.ID?
+  var probe = LinkProbe()
+  var probeTimer: Timers.ID?
+  /// When the server was heard the last time.
+  var lastHeard: MonotonicInstant?
+
+  init(_ way: DirectWay, owner: any UpstreamChannelOwner, _ makeSession: @escaping (DirectLink) -> any DirectSession) {
+    self.way = way
+    self.owner = owner
+    self.makeSession = makeSession
+    id = way.seams.random.uuid()
+    routes = LinkRoutes(way.places, remembered: way.remembered)
+  }
+
+  var timers: Timers { way.seams.timers }
+  var now: MonotonicInstant { way.seams.time.now }
+  var isJoined: Bool { machine.state == .joined }
+
+  /// Reads the credentials and dials; the owner is told nothing from here.
+  func start() {
+    retrace()
+    way.credentials.read { [weak self] result in self?.secretsRead(result) }
+  }
+
+  private func secretsRead(_ result: Result<ConnectSecrets, CredentialProblem>) {
+    guard machine.state == .reading else { return }
+    switch result {
+    case .success(let secrets):
+      self.secrets = secrets
+      perform(machine.handle(.secretsRead))
+    case .failure(let problem):
+      later { [weak self] in self?.failForGood(UpstreamFailure(.auth, problem.message)) }
+    }
+  }
+
+  /// Outside of whatever has just been called.
+  private func later(_ body: @escaping () -> Void) { timers.after(.zero, body) }
+
+  /// Whoever traces the connection has changed.
+  func retrace() {
+    trace = way.observer.map { DirectTrace($0, layer: way.layer, server: routes.current.server, secrets) }
+  }
+
+  // MARK: - From the session
+
+  func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
+  func send(binary: RawSpan, compress: Bool = true) { transport?.send(binary: binary, compress: compress) }
+
+  /// The kind's handshake is done.
+  func ready() { perform(machine.handle(.ready)) }
+
+  /// What the server said or did not say ends the attempt, or the conversation.
+  func fail(_ failure: UpstreamFailure) {
+    switch machine.state {
+    case .joined, .leaving, .left, .reading: failForGood(failure)
+    case .dialling, .joining:
+      if secondTry.isWorthwhile(after: failure, way.credentials), owner != nil { return tryAgain(after: failure) }
+      goOn(routes.failed(failure))
+    }
+  }
+
+  /// The server has answered our goodbye.
+  func farewellEnded() { perform(machine.handle(.farewellEnded)) }
+
+  // MARK: - After a failure
+
+  private func goOn(_ step: LinkRoutes.Step) {
+    switch step {
+    case .dial:
+      perform(machine.handle(.triedAgain))
+      retrace()
+      perform(machine.handle(.secretsRead))
+    case .giveUp(let failure): failForGood(failure)
+    }
+  }
+
+  private func failForGood(_ failure: UpstreamFailure) {
+    let explained = failure.explained(
+      secrets, isSecond: secondTry.isUnderWay, wallMilliseconds: way.seams.time.wallMilliseconds)
+    perform(machine.handle(.failed(explained)))
+  }
+
+  /// Reads the credentials again, outside of whatever told of the refusal.
+  private func tryAgain(after failure: UpstreamFailure) {
+    secondTry.begin()
+    perform(machine.handle(.triedAgain))
+    later { [weak self] in
+      guard let self, machine.state == .reading else { return }
+      way.credentials.read { [weak self] result in
+        guard let self, machine.state == .reading else { return }
+        guard secondTry.isOther(result, than: secrets, way.credentials) else {
+          secondTry = SecondTry()
+          return failForGood(failure)
+        }
+        secretsRead(result)
+      }
+    }
+  }
+
+  // MARK: - From the owner
+
+  func write(_ message: PreparedMessage, ack: UInt64?) { if isJoined { session?.write(message, ack: ack) } }
+  func answer(_ id: UInt64, _ message: PreparedMessage) { if isJoined { session?.answer(id, message) } }
+  func forget(ack: UInt64) { session?.forget(ack: ack) }
+
+  func want(_ interest: Interest) {
+    wanted.insert(interest)
+    if isJoined { session?.want(interest) }
+  }
+
+  func drop(_ interest: Interest) {
+    wanted.remove(interest)
+    if isJoined { session?.drop(interest) }
+  }
+
+  func close() {
+    owner = nil
+    perform(machine.handle(.leave))
+  }
+
+  var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+  var isCongested: Bool { transport?.isCongested ?? false }
+
+  var facts: ChannelFacts {
+    ChannelFacts(
+      link: id, server: routes.current.server, transport: transportFacts, protocols: session?.protocols ?? [],
+      sid: session?.sid, roundTrip: probe.roundTrip.map { Double($0.nanoseconds) / 1e6 },
+      heartbeat: heartbeat.map { ($0.settings.interval, $0.settings.timeout) },
+      heartbeatAge: lastHeard.map { now - $0 })
+  }
+
+  // MARK: - From the transport
+
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
+    transportFacts = facts
+    trace?.opened(facts)
+    way.heard(headers, at: routes.current)
+    perform(machine.handle(.transportOpened))
+  }
+
+  func transportReceived(text: RawSpan) {
+    heard()
+    session?.received(text: text)
+  }
+
+  func transportReceived(binary: RawSpan) {
+    heard()
+    session?.received(binary: binary)
+  }
+
+  func transportClosed(_ failure: TransportFailure) {
+    transport = nil
+    trace?.closed(failure.failure)
+    way.heard(failure.headers, at: routes.current)
+    var told = failure.failure
+    told.retryAfter = RetryAfter.duration(told.status, failure.headers, now: way.seams.time.wallMilliseconds)
+    if machine.state == .dialling, let step = routes.redirected(told, failure.headers) { return redirected(step) }
+    if machine.state == .joining, let session { told = told.closing(before: "it answered \(session.awaited)") }
+    fail(told)
+  }
+
+  private func redirected(_ step: LinkRoutes.Step) {
+    if case .giveUp(let failure) = step { goOn(routes.failed(failure)) } else { goOn(step) }
+  }
+
+  // MARK: - What the machine asks for
+
+  private func perform(_ actions: [DirectMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .dial: dial()
+      case .beginHandshake: beginHandshake()
+      case .announce: announce()
+      case .sayGoodbye: sayGoodbye()
+      case .hangUp: hangUp()
+      case .end(let failure):
+        trace?.ended(failure)
+        let owner = owner
+        self.owner = nil
+        owner?.channelEnded(self, failure)
+      }
+    }
+  }
+
+  private func dial() {
+    let request = way.request(to: routes.current, secrets)
+    retrace()
+    trace?.dialled(request)
+    transport = way.seams.dialer.dial(request, receiver: self)
+  }
+
+  private func beginHandshake() {
+    let session = makeSession(self)
+    self.session = session
+    timer = timers.after(way.joinLimit) { [weak self] in
+      self?.fail(UpstreamFailure(.timeout, "the server did not answer \(session.awaited) in time"))
+    }
+    guard let transportFacts else { return }
+    session.begin(transportFacts)
+  }
+
+  private func announce() {
+    stopTimer()
+    way.remembered = routes.index
+    lastHeard = now
+    beginHeartbeat()
+    guard let owner else { return close() }
+    owner.channelOpened(self)
+    guard isJoined, let session else { return }
+    for interest in wanted { session.want(interest) }
+    guard let secrets else { return }
+    refresh = CredentialRefresh(
+      way.credentials, used: secrets, settings: way.refresh, timers: timers, time: way.seams.time,
+      fraction: way.seams.random.fraction()
+    ) { [weak self] in
+      guard let self, isJoined else { return }
+      self.owner?.channelHasNewCredentials(self)
+    }
+  }
+
+  /// Nobody holds the link any more: the timer does, until the farewell is over.
+  private func sayGoodbye() {
+    stopHeartbeat()
+    guard session?.leave() == true else { return farewellEnded() }
+    timer = timers.after(DirectWay.farewellLimit) { [self] in farewellEnded() }
+  }
+
+  private func hangUp() {
+    stopTimer()
+    stopHeartbeat()
+    refresh = nil
+    let (session, transport) = (session, transport)
+    self.session = nil
+    self.transport = nil
+    session?.end()
+    if transport != nil { trace?.hungUp() }
+    transport?.close()
+  }
+
+  private func stopTimer() {
+    timers.cancel(timer)
+    timer = nil
+  }
+}

@@ -1,0 +1,59 @@
+/// The handshake of kinds that have no steps of their own before it, by a connection as every other.
+extension Doctor {
+  func lookAtHandshake() {
+    begin(.handshake)
+    let visit = NamespaceVisit(connector)
+    hold(visit)
+    visit.start { [weak self] in self?.handshakeSeen($0) }
+  }
+
+  private func handshakeSeen(_ result: Result<Void, UpstreamFailure>) {
+    switch result {
+    case .success:
+      find(.ok, "handshake.ok", "The server accepts the connection.")
+      begin(.auth)
+      credentialsAccepted()
+    case .failure(let failure): handshakeFailed(failure)
+    }
+    finish()
+  }
+
+  private func handshakeFailed(_ failure: UpstreamFailure) {
+    let seen = failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
+    switch failure.reason {
+    case .auth:
+      begin(.auth)
+      find(
+        .failed, "auth.missing", seen, "Repair the source of the credentials: the file or command that `auth` names.")
+    case .refused:
+      find(.ok, "handshake.ok", "The server answers.")
+      begin(.auth)
+      find(
+        .failed, "auth.refused", seen,
+        specification.settings.auth == .none
+          ? "If the server wants credentials, give them with `auth`."
+          : "The server does not accept us: renew the credentials, and look what it expects in `auth`.")
+    case .timeout:
+      find(.failed, "handshake.silent", seen, "The server opens the connection but does not answer: look into its log.")
+    case .http:
+      find(
+        .failed, "handshake.http", seen, "What answers there is no such server: check host, port and the URL's path.")
+    case .incompatible:
+      find(.failed, "handshake.incompatible", seen, "The server speaks something else: check what it offers there.")
+    case .idle, .requested, .offline, .unreachable, .tls, .kicked, .closed, .heartbeat, .protocolError, .tooLarge,
+      .draining:
+      find(
+        .failed, "handshake.failed", seen,
+        "The connection broke before the server had accepted it: check the port, and look into the server's log.")
+    }
+  }
+
+  /// After a handshake that went well.
+  func credentialsAccepted() {
+    if specification.settings.auth == .none {
+      find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
+    } else {
+      find(.ok, "auth.ok", "The server accepts the credentials.")
+    }
+  }
+}

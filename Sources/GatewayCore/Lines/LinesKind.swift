@@ -1,0 +1,46 @@
+/// Servers that speak JSON over TCP or TLS, one object to a line, in the words that a profile names.
+public final class LinesKind: UpstreamKind {
+  public static let traits = UpstreamTraits(
+    "lines", schemes: ["tcp", "tls"], path: .request, examination: .handshake, table: "lines",
+    foreign: [
+      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
+      "reconnect_after_kick", "headers", "query", "redirects", "compression", "heartbeat",
+    ],
+    problem: problem)
+
+  public var traits: UpstreamTraits { Self.traits }
+  private let seams: DirectSeams
+
+  public init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.lines) }
+
+  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+    LinesConnector(specification, seams: seams)
+  }
+
+  private static func problem(_ specification: UpstreamSpecification) -> MessageProblem? {
+    let sentence =
+      LinkCheck.problem(with: specification) ?? problem(with: specification.url)
+      ?? LinesProfile(specification.settings.lines).problem ?? problem(with: specification.settings)
+    return sentence.map { .invalid($0) }
+  }
+
+  private static func problem(with url: UpstreamURL) -> String? {
+    guard url.port != nil else {
+      return "the URL needs a port, for \(url.scheme):// has no usual one: \(url.scheme)://\(url.bracketedHost):4000"
+    }
+    guard url.path.isEmpty || url.path == "/", url.query == nil, url.fragment == nil, url.userInfo == nil else {
+      return "a URL of \(url.scheme):// is host and port alone, without user, path, query or fragment"
+    }
+    return nil
+  }
+
+  private static func problem(with settings: UpstreamSettings) -> String? {
+    if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
+      return "auth must be a JSON object"
+    }
+    guard settings.auth == .none || settings.lines.login.type != nil else {
+      return "auth needs lines.login.type, the message that carries the credentials"
+    }
+    return nil
+  }
+}

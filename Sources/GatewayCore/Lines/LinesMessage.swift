@@ -1,0 +1,79 @@
+/// One message of a server, as ranges of its line. Nothing is copied; the other members are those that the profile does
+/// not name.
+struct LinesMessage: Equatable, Sendable {
+  /// Why a line is no message.
+  enum Problem: Error, Equatable, Sendable {
+    /// It is no JSON object, or not UTF-8: the server does not speak this protocol.
+    case malformed(String)
+    /// It is one that cannot be shown: nested too deeply, with too many members, or one of the profile's members twice.
+    case undecodable
+  }
+
+  /// The text of the type, with its quotes; nil when there is none.
+  private(set) var type: Range<Int>?
+  private(set) var id: Range<Int>?
+  private(set) var body: Range<Int>?
+  /// Nil also for `null`, which is no error.
+  private(set) var error: Range<Int>?
+  /// Of each other member, from its key to the end of its value.
+  private(set) var others: [Range<Int>] = []
+
+  init(_ line: RawSpan, _ profile: LinesProfile) throws(Problem) {
+    var at = 0
+    JSONScanner.skipWhitespace(line, &at)
+    do throws(JSONError) {
+      try JSONScanner.scanObject(line, &at) { key, value throws(JSONError) in
+        try take(line, key, value, profile.settings)
+      }
+      JSONScanner.skipWhitespace(line, &at)
+      guard at == line.byteCount else { throw .syntax(at: at) }
+    } catch {
+      switch error {
+      case .depth, .duplicateKey: throw .undecodable
+      case .syntax(let place): throw .malformed("at byte \(place + 1)")
+      case .utf8(let place): throw .malformed("its text is not UTF-8 at byte \(place + 1)")
+      }
+    }
+  }
+
+  private mutating func take(
+    _ line: RawSpan, _ key: Range<Int>, _ value: Range<Int>, _ names: LinesSettings
+  ) throws(JSONError) {
+    let name = JSONScanner.decodeString(line, key)
+    switch name {
+    case names.type: type = try once(type, value)
+    case names.id: id = try once(id, value)
+    case names.error where JSONScanner.byte(line, value.lowerBound) == UInt8(ascii: "n"): break
+    case names.error: error = try once(error, value)
+    case names.body where !names.body.isEmpty: body = try once(body, value)
+    default:
+      guard others.count < LinesProfile.memberLimit else { throw .duplicateKey(at: key.lowerBound) }
+      others.append(key.lowerBound..<value.upperBound)
+    }
+  }
+
+  private func once(_ member: Range<Int>?, _ value: Range<Int>) throws(JSONError) -> Range<Int> {
+    guard member == nil else { throw .duplicateKey(at: value.lowerBound) }
+    return value
+  }
+
+  // MARK: - What it means
+
+  /// The type as a text; a number or a literal stands for itself.
+  func typeText(_ line: RawSpan) -> String? { type.map { Self.text(line, $0) } }
+
+  /// The id, if it is one of ours: written as a number, or as a text of its digits.
+  func number(_ line: RawSpan) -> UInt64? {
+    guard let id else { return nil }
+    if let value = JSONScanner.integer(line, id) { return UInt64(exactly: value) }
+    guard JSONScanner.byte(line, id.lowerBound) == UInt8(ascii: "\"") else { return nil }
+    return UInt64(JSONScanner.decodeString(line, id))
+  }
+
+  static func text(_ line: RawSpan, _ range: Range<Int>) -> String {
+    guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else {
+      return line.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    return JSONScanner.decodeString(line, range)
+  }
+}

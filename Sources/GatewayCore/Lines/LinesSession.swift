@@ -1,0 +1,178 @@
+/// The conversation with a server of JSON lines: the login, events, requests with their answers, and the heartbeat.
+final class LinesSession: DirectSession {
+  private unowned let link: DirectLink
+  private let profile: LinesProfile
+  private var acks = PendingAcks(next: loginID + 1)
+  /// The login is not answered.
+  private var isLoggingIn = false
+
+  /// The id of the login, the first message of all.
+  private static let loginID: UInt64 = 1
+  private static let undecodable = GapReason.undecodable
+
+  init(_ link: DirectLink, _ profile: LinesProfile) {
+    self.link = link
+    self.profile = profile
+  }
+
+  let awaited = "the login"
+  let protocols: [(name: String, revision: Int)] = []
+  var heartbeat: HeartbeatSettings? { profile.settings.heartbeat.settings }
+  private var names: LinesSettings { profile.settings }
+
+  func begin(_ facts: TransportFacts) {
+    guard let type = names.login.type else { return link.ready() }
+    isLoggingIn = true
+    let payload = link.secrets?.payload
+    link.trace?.message(.outgoing, "LOGIN \(type)" + (payload.map { " (payload of \($0.count) bytes)" } ?? ""))
+    send(profile.line(type: type, id: Self.loginID, body: payload))
+  }
+
+  // MARK: - Writing
+
+  func write(_ message: PreparedMessage, ack: UInt64?) {
+    let id = ack.map { acks.add($0) }
+    let tail = message.body[1...]
+    let kind = id.map { "REQUEST \($0) \(TraceWords.name(message.event))" } ?? "EVENT \(TraceWords.name(message.event))"
+    link.trace?.message(.outgoing, "\(kind) (\(tail.count) bytes)", payload: tail.span.bytes)
+    send(profile.head(type: message.event, id: id) + tail)
+  }
+
+  private func send(_ line: [UInt8]) { link.send(text: line.span.bytes) }
+
+  func forget(ack: UInt64) { acks.forget(ack) }
+
+  func probe() -> Bool {
+    guard let type = names.heartbeat.type else { return false }
+    link.trace?.message(.outgoing, "HEARTBEAT \(type)")
+    send(profile.line(type: type))
+    return true
+  }
+
+  // MARK: - Reading
+
+  func received(text: RawSpan) {
+    let message: LinesMessage
+    do throws(LinesMessage.Problem) { message = try LinesMessage(text, profile) } catch {
+      switch error {
+      case .malformed(let place):
+        return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(place)"))
+      case .undecodable: return drop(text)
+      }
+    }
+    let type = message.typeText(text)
+    if let type, isHeartbeat(type) { return }
+    if isLoggingIn { return receivedLogin(message, type, text) }
+    if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
+    guard let type else { return drop(text) }
+    link.trace?.message(.incoming, "EVENT \(TraceWords.name(type)) (\(text.byteCount) bytes)", payload: text)
+    deliver(message, text)
+  }
+
+  func received(binary: RawSpan) {}
+
+  private func drop(_ text: RawSpan) {
+    link.trace?.message(.incoming, "UNREADABLE (\(text.byteCount) bytes)", payload: text)
+    if link.isJoined { link.owner?.channel(link, droppedEvent: Self.undecodable) }
+  }
+
+  private func isHeartbeat(_ type: String) -> Bool {
+    if let answer = names.heartbeat.answer, type == answer {
+      link.trace?.message(.incoming, "HEARTBEAT \(type)")
+      link.answeredProbe()
+      return true
+    }
+    guard let own = names.heartbeat.type, type == own else { return false }
+    link.trace?.message(.incoming, "HEARTBEAT \(type)")
+    if let answer = names.heartbeat.answer {
+      link.trace?.message(.outgoing, "HEARTBEAT \(answer)")
+      send(profile.line(type: answer))
+    }
+    return true
+  }
+
+  private func deliver(_ message: LinesMessage, _ text: RawSpan) {
+    guard let type = message.type, let owner = link.owner else { return }
+    let name = text.extracting(type)
+    let parts = parts(of: message, text, withID: true)
+    guard let kwargs = parts.kwargs else {
+      return owner.channel(link, receivedEvent: name, arguments: parts.args.span.bytes, ack: nil)
+    }
+    owner.channel(
+      link, receivedEvent: name, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes, ack: nil)
+  }
+
+  /// The answer to a request. One that came before, or that nobody waits for any more, is passed over.
+  private func receivedAnswer(_ id: UInt64, _ message: LinesMessage, _ text: RawSpan) {
+    let isFailure = message.error != nil
+    link.trace?.message(
+      .incoming, "\(isFailure ? "ERROR" : "ANSWER") \(id) (\(text.byteCount) bytes)", payload: text)
+    guard let ack = acks.take(id), let owner = link.owner else { return }
+    if let error = message.error {
+      return owner.channel(link, failed: ack, LinesError.read(error, text, parts(of: message, text, withID: false)))
+    }
+    let parts = parts(of: message, text, withID: false)
+    guard let kwargs = parts.kwargs else {
+      return owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes)
+    }
+    owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes)
+  }
+
+  /// The argument and the other members, in the local form.
+  private func parts(of message: LinesMessage, _ text: RawSpan, withID: Bool) -> RemoteAnswer {
+    var others: [UInt8] = []
+    if withID, let id = message.id {
+      var writer = JSONWriter()
+      writer.string(names.id)
+      others += writer.bytes + [UInt8(ascii: ":")] + Self.bytes(text, id)
+    }
+    for member in message.others {
+      if !others.isEmpty { others.append(UInt8(ascii: ",")) }
+      others += Self.bytes(text, member)
+    }
+    let object = Self.local([UInt8(ascii: "{")] + others + [UInt8(ascii: "}")])
+    guard !names.body.isEmpty else { return RemoteAnswer(others.isEmpty ? [] : object) }
+    let body = message.body.map { Self.local(Self.bytes(text, $0)) } ?? []
+    return RemoteAnswer(body, kwargs: others.isEmpty ? nil : object)
+  }
+
+  private static func local(_ text: [UInt8]) -> [UInt8] {
+    LocalForm.plain(fromServer: text.span.bytes, 0..<text.count) ?? text
+  }
+
+  private static func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {
+    text.extracting(range).withUnsafeBytes { [UInt8]($0) }
+  }
+
+  // MARK: - The login
+
+  /// What else comes before the login is answered belongs to nobody yet.
+  private func receivedLogin(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
+    let isOurs = message.number(text) == Self.loginID
+    if let refused = names.login.refused, type == refused { return refuse(message, text) }
+    if isOurs, message.error != nil { return refuse(message, text) }
+    if let accepted = names.login.accepted {
+      guard type == accepted else { return passOver(text) }
+    } else if !isOurs {
+      return passOver(text)
+    }
+    link.trace?.message(.incoming, "LOGIN accepted (\(text.byteCount) bytes)")
+    isLoggingIn = false
+    link.ready()
+  }
+
+  private func passOver(_ text: RawSpan) {
+    link.trace?.message(.incoming, "BEFORE THE LOGIN (\(text.byteCount) bytes)", payload: text)
+  }
+
+  private func refuse(_ message: LinesMessage, _ text: RawSpan) {
+    let said = message.error ?? message.body
+    let words = said.flatMap { LinesError.words(text, $0) }
+    link.trace?.message(.incoming, "LOGIN refused (\(text.byteCount) bytes)")
+    link.fail(
+      UpstreamFailure(
+        .refused, "the server refused the login" + (words.map { ": \($0.singleLine(limit: 200))" } ?? ""),
+        serverMessage: words,
+        serverData: said.map { Self.bytes(text, $0) }))
+  }
+}

@@ -1,0 +1,114 @@
+/// Where a server is, what a connection to it carries from the configuration, and how it is made: everything about one of
+/// an upstream's URLs that no kind adds to. Holds secrets, so it is never shown.
+struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// The place itself.
+  struct Endpoint: Hashable, Sendable {
+    var secure: Bool
+    var host: String
+    var port: UInt16
+    /// Percent-encoded; empty where the transport has no requests.
+    var path: String
+  }
+
+  private(set) var endpoint: Endpoint
+  /// Percent-encoded, without the parameters that the kind adds; empty or beginning with `&`.
+  private let query: String
+  private var headers: [HTTPHeader]
+  /// Headers and query parameters that are read at each connect: by where from, not by value.
+  private let sources: [[SecretMember]]
+  private let tls: TLSSettings
+  private let proxy: ProxySettings
+  /// Which redirects are followed.
+  let redirects: RedirectPolicy
+  /// Whether a redirect led to another host than the configured one, which gets no credentials in headers.
+  private(set) var isForeign = false
+  /// Limit of each phase of a handshake.
+  let phaseLimit: Duration
+  /// Largest message from the server, in bytes.
+  let messageLimit: Int
+  private let compression: CompressionSettings
+  /// Whether a connection begins with an HTTP request.
+  private let isWeb: Bool
+
+  /// - Parameter path: of the HTTP request, not yet percent-encoded.
+  init(_ url: UpstreamURL, path: String, _ settings: UpstreamSettings) {
+    endpoint = Endpoint(
+      secure: url.secure, host: url.host, port: url.effectivePort, path: PercentEncoding.path(path))
+    query = Self.query(url, settings)
+    headers = Self.headers(url, settings)
+    sources = [settings.headerSources, settings.querySources]
+    tls = settings.tls
+    proxy = settings.proxy
+    redirects = settings.redirects
+    phaseLimit = settings.handshake
+    messageLimit = settings.messageLimit
+    compression = settings.compression
+    isWeb = !["tcp", "tls"].contains(url.transportScheme)
+  }
+
+  /// All places of an upstream, the preferred one first. `path` makes the path of a request from a URL.
+  static func all(of specification: UpstreamSpecification, path: (UpstreamURL) -> String) -> [LinkPlace] {
+    ([specification.url] + specification.settings.alternatives).map {
+      LinkPlace($0, path: path($0), specification.settings)
+    }
+  }
+
+  var description: String { "\(endpoint.host):\(endpoint.port)" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
+
+  /// Scheme, host and port, for people.
+  var server: String {
+    let host = UpstreamURL.bracketed(endpoint.host)
+    if !isWeb { return "\(endpoint.secure ? "tls" : "tcp")://\(host):\(endpoint.port)" }
+    let isUsual = endpoint.port == (endpoint.secure ? 443 : 80)
+    return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
+  }
+
+  /// The same at the place that a server redirects to. Headers with credentials do not go to another host.
+  func moved(to target: Endpoint) -> LinkPlace {
+    var moved = self
+    moved.endpoint = target
+    if target.host != endpoint.host {
+      moved.isForeign = true
+      moved.headers.removeAll { $0.isCredential }
+    }
+    return moved
+  }
+
+  var verifiesCertificates: Bool { tls.verify }
+
+  /// How to dial. `parameters` is what the kind puts in front of the query, percent-encoded, without `?`.
+  func request(parameters: String = "") -> DialRequest {
+    let query = parameters.isEmpty ? String(query.dropFirst()) : parameters + query
+    var request = DialRequest(
+      secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
+      target: endpoint.path + (query.isEmpty ? "" : "?" + query), headers: headers, tls: tls, proxy: proxy,
+      phaseLimit: phaseLimit, messageLimit: messageLimit)
+    request.compressionThreshold = compression.enabled ? compression.threshold : nil
+    return request
+  }
+
+  private static func query(_ url: UpstreamURL, _ settings: UpstreamSettings) -> String {
+    var query = ""
+    for item in settings.query {
+      query += "&\(PercentEncoding.component(item.name))=\(PercentEncoding.component(item.value))"
+    }
+    if let own = url.query, !own.isEmpty { query += "&" + PercentEncoding.query(own) }
+    return query
+  }
+
+  /// User info becomes basic authentication (RFC 7617).
+  private static func headers(_ url: UpstreamURL, _ settings: UpstreamSettings) -> [HTTPHeader] {
+    guard let userInfo = url.userInfo else { return settings.headers }
+    let credentials = [UInt8]((userInfo.contains(":") ? userInfo : userInfo + ":").utf8)
+    var encoded: [UInt8] = []
+    Base64.encode(credentials.span.bytes, into: &encoded)
+    let value = "Basic " + String(decoding: encoded, as: UTF8.self)
+    return settings.headers + [HTTPHeader(name: "Authorization", value: value)]
+  }
+}
+
+extension HTTPHeader {
+  /// Whether it proves who we are.
+  var isCredential: Bool { ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased()) }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct EventTailWriterTests {
+  private func written(_ body: (inout EventTailWriter) -> Void) -> String {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 1)
+    defer { memory.deallocate() }
+    memory[0] = UInt8(ascii: ">")
+    var writer = EventTailWriter(memory, at: 1)
+    body(&writer)
+    return String(decoding: memory[..<writer.end], as: UTF8.self)
+  }
+
+  @Test func numbersOfEveryLengthAreWrittenAsSwiftWritesThem() {
+    var numbers: [UInt64] = [0, 1, 9, .max, .max - 1]
+    var power: UInt64 = 10
+    for _ in 1..<20 {
+      numbers += [power - 1, power, power + 1, power &* 5 / 3]
+      power &*= 10
+    }
+    for number in numbers { #expect(written { $0.put(decimal: number) } == ">\(number)") }
+  }
+
+  @Test func textsFollowEachOther() {
+    let name = Array(#""chat""#.utf8)
+    #expect(
+      written {
+        $0.put("a")
+        $0.put(name.span.bytes)
+        $0.put(decimal: 7)
+        $0.put("")
+      } == #">a"chat"7"#)
+  }
+
+  @Test func theRoomIsEnoughForTheLargestNumbers() {
+    var line: [UInt8] = []
+    let (name, arguments) = (Array("7".utf8), [UInt8](repeating: UInt8(ascii: "1"), count: 9_999))
+    LocalNotification.eventTail(
+      seq: .max, time: .max, name: name.span.bytes, arguments: arguments.span.bytes, ack: nil, into: &line)
+    #expect(line.count == 9_999 + 78)
+    #expect(EventTailWriter.room >= 78)
+  }
+}

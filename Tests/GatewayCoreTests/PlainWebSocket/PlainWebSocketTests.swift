@@ -1,0 +1,101 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct PlainWebSocketTests {
+  private let rig = DirectRig()
+
+  private func problem(_ draft: MessageDraft) -> String? {
+    do throws(MessageProblem) {
+      _ = try PlainWebSocketMessage.prepare(draft)
+      return nil
+    } catch {
+      return error.sentence
+    }
+  }
+
+  @Test(arguments: [
+    ("hello", #""hello""#), ("", #""""#), ("3", "3"), (#"{"a":1.50}"#, #"{"a":1.50}"#), (#""text""#, #""text""#),
+    ("[1,\n 2]", "[1,  2]"), ("{broken", #""{broken""#), ("true", "true"), (" 7 ", "7"), ("a\"b\n", #""a\"b\n""#),
+    (#"{"$bin":"x"}"#, #"{"$$bin":"x"}"#),
+  ])
+  func aTextIsItsJSONOrAString(_ text: String, _ argument: String) throws {
+    let connection = try rig.open(DirectRig.socket)
+    rig.transport.receive(text)
+    #expect(connection.log.take() == [.event("\"message\"(\(argument))")])
+  }
+
+  @Test func binaryIsMarked() throws {
+    let connection = try rig.open(DirectRig.socket)
+    rig.transport.receive(binary: [1, 2, 255])
+    #expect(connection.log.take() == [.event(#""message"({"$bin":"AQL/"})"#)])
+  }
+
+  @Test func whatIsNestedTooDeeplyIsAGap() throws {
+    let connection = try rig.open(DirectRig.socket)
+    rig.transport.receive(String(repeating: "[", count: 70) + String(repeating: "]", count: 70))
+    #expect(connection.log.take() == [.dropped(.undecodable)])
+  }
+
+  @Test(arguments: [
+    (#"["hello"]"#, "hello"), (#"["\"quoted\""]"#, #""quoted""#), ("[3]", "3"), ("[ {\"a\":1.50} ]", #"{"a":1.50}"#),
+    (#"["\u00e9\n"]"#, "é\n"), (#"[{"$$bin":"x"}]"#, #"{"$bin":"x"}"#), ("[null]", "null"), (#"[""]"#, ""),
+    (#"[{"$bin":"AQL/"}]"#, "<1 2 ff>"), (#"[{"$bin":""}]"#, "<>"),
+  ])
+  func theArgumentIsTheText(_ args: String, _ text: String) throws {
+    let connection = try rig.open(DirectRig.socket)
+    try connection.send("message", args)
+    #expect(rig.transport.takeSent() == [text])
+  }
+
+  /// Whatever arrives can be sent back as it came, but for a JSON string, whose quotes a program has to repeat.
+  @Test(arguments: ["hello", "3", "{\"a\":[1,2]}", "{broken", "", "tru", "\u{1f600}"])
+  func whatArrivesCanBeSentBack(_ text: String) throws {
+    let connection = try rig.open(DirectRig.socket)
+    rig.transport.receive(text)
+    guard case .event(let event) = connection.log.take().first else { return #expect(Bool(false)) }
+    let argument = event.dropFirst(#""message"("#.count).dropLast()
+    try connection.send("message", "[\(argument)]")
+    #expect(rig.transport.takeSent() == [text])
+  }
+
+  @Test func whatCannotBeSaidIsRefusedWithAdvice() {
+    let one = Array(#"["x"]"#.utf8)
+    #expect(problem(MessageDraft(event: "chat", args: one))?.contains("send `message` with one argument") == true)
+    #expect(problem(MessageDraft(event: "message", args: Array("[]".utf8)))?.contains("exactly one argument") == true)
+    #expect(problem(MessageDraft(event: "message", args: Array("[1,2]".utf8)))?.contains("exactly one") == true)
+    #expect(problem(MessageDraft(event: "message", args: one, kwargs: Array("{}".utf8)))?.contains("kwargs") == true)
+    #expect(problem(MessageDraft(event: "message", args: one, purpose: .call))?.contains("use `send`") == true)
+    #expect(problem(MessageDraft(event: "message", args: one, isAcknowledged: true))?.contains("retries") == true)
+    #expect(problem(MessageDraft(event: "message", args: Array(#"[{"a":{"$bin":"AQ=="}}]"#.utf8))) != nil)
+    #expect(problem(MessageDraft(event: "message", args: Array(#"["\ud800"]"#.utf8)))?.contains("surrogate") == true)
+    #expect(problem(MessageDraft(event: "message", args: Array(#"[{"$bin":"?"}]"#.utf8)))?.contains("base64") == true)
+  }
+
+  @Test func whatWaitedForAnotherKindIsNotWritten() throws {
+    let connection = try rig.open(DirectRig.socket)
+    let foreign = PreparedMessage(event: "message", body: Array(#"["message",1]"#.utf8))
+    #expect(connection.connector.check(foreign, acknowledged: false) != nil)
+    let own = try connection.connector.prepare(MessageDraft(event: "message", args: Array("[1]".utf8)))
+    #expect(connection.connector.check(own, acknowledged: false) == nil)
+    #expect(SocketIOMessage.problem(withFormOf: own, parser: .json) != nil)
+  }
+
+  @Test func aSubprotocolThatIsOfferedHasToBeChosen() throws {
+    let connection = try rig.connection(DirectRig.socket) { $0.websocket.subprotocols = ["a"] }
+    rig.transport.open()
+    guard case .ended(let failure) = connection.log.take().first else { return #expect(Bool(false)) }
+    #expect(failure.reason == .incompatible)
+  }
+
+  @Test func whatMeansNothingIsRefused() {
+    #expect(rig.problem(DirectRig.socket) == nil)
+    #expect(rig.problem(DirectRig.socket) { $0.auth = .inline(Array("{}".utf8)) }?.contains("headers") == true)
+    var url = DirectRig.socket
+    url.fragment = "x"
+    #expect(rig.problem(url)?.contains("fragment") == true)
+    url = DirectRig.socket
+    url.userInfo = "a:b"
+    #expect(rig.problem(url) { $0.headers = [HTTPHeader(name: "Authorization", value: "x")] } != nil)
+  }
+}

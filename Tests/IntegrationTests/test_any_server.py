@@ -1,0 +1,33 @@
+"""The same program against every kind of server: only the upstream's configuration differs."""
+
+import os
+
+import pytest
+
+from lines_server import AUTH, PROFILE, LinesServer
+from programs import GATEWAYCTL, ROOT
+
+SCRIPT = ROOT / "examples" / "any-server.sh"
+
+
+@pytest.fixture
+async def servers_of_kinds(chat):
+    """By kind, the settings of an upstream and what the script sees of an application's error. Socket.IO knows none: there
+    every answer is an answer."""
+    lines = await LinesServer().start()
+    yield {
+        "socketio": ({"url": chat.url}, "no error"),
+        "lines": ({"url": lines.url, "auth": AUTH, "lines": PROFILE}, "error 1"),
+    }
+    await lines.close()
+
+
+@pytest.mark.parametrize("kind", ["socketio", "lines"])
+async def test_the_script_runs_unchanged(daemons, start_command, servers_of_kinds, kind):
+    settings, error = servers_of_kinds[kind]
+    daemon = await daemons({"upstream": {"chat": settings}})
+    path = f"{GATEWAYCTL.parent}:{os.environ['PATH']}"
+    running = await start_command("sh", SCRIPT, "chat", env={"GATEWAYD_SOCKET": daemon.socket, "PATH": path})
+    outcome = await running.outcome()
+    assert outcome.code == 0, outcome
+    assert outcome.out.splitlines() == ['said ["hello"]', 'echo {"n":1}', error], outcome
