@@ -51,9 +51,7 @@ AUTHENTICATION = {
     "ticket": {"type": "static", "principals": {"alice": {"ticket": "wonder-ticket", "role": "user"}}},
     "wampcra": {"type": "static", "users": {
         "bob": {"secret": "bobs-secret", "role": "user"},
-        # The text of the key that is worked out of "secret2".
-        "carol": {"secret": "nythvFZ7EuM5sPCQrrgnz1oJiZXUNcZZFlDIdGSiNUs=", "role": "user", "salt": "salt123",
-                  "iterations": 1000, "keylen": 32}}},
+        "carol": {"secret": "carols-secret", "role": "user", "salt": "salt123", "iterations": 1000, "keylen": 32}}},
     "scram": {"type": "static", "principals": principals()},
     "cryptosign": {"type": "static", "principals": {
         "dave": {"realm": "realm1", "role": "user", "authorized_keys": [PUBLIC_KEY]}}},

@@ -1,7 +1,8 @@
 /// What carries a session and hears of it: the transport below, and the connection above. Spans are valid only during the
 /// call.
 protocol WAMPBearer: AnyObject {
-  func send(_ text: RawSpan)
+  /// `compress`: whether the transport may compress it.
+  func send(_ text: RawSpan, compress: Bool)
   /// The router has answered our goodbye.
   func farewellEnded()
   /// The session is there.

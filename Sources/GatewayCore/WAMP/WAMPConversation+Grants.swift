@@ -68,7 +68,9 @@ extension WAMPConversation {
     let name = JSONScanner.decodeString(text, uri).singleLine(limit: 200)
     let message = payload.arguments.flatMap { firstString(text, $0) }
     let said = message.map { ": \($0)" } ?? ""
-    return UpstreamFailure(.refused, "the router refused it (\(name))\(said)", serverMessage: message ?? name)
+    return UpstreamFailure(
+      .refused, "the router refused it (\(name))\(said)", serverMessage: message ?? name,
+      serverData: WAMPFailure.data(name))
   }
 
   static func revocation(_ text: RawSpan, _ details: Range<Int>) -> UpstreamFailure {

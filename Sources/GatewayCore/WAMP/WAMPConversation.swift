@@ -74,12 +74,14 @@ final class WAMPConversation {
     switch kind {
     case .call:
       calls.add(request, .call, ack: ack)
-      send(WAMPWriter.call(request, body: body), "CALL \(request) \(message.event) (\(body.count) bytes)")
+      send(
+        WAMPWriter.call(request, body: body), "CALL \(request) \(message.event) (\(body.count) bytes)",
+        compress: message.compress)
     case .publish, .yield, .error:
       if let ack { calls.add(request, .publish, ack: ack) }
       send(
         WAMPWriter.publish(request, acknowledged: ack != nil, body: body),
-        "PUBLISH \(request) \(message.event) (\(body.count) bytes)")
+        "PUBLISH \(request) \(message.event) (\(body.count) bytes)", compress: message.compress)
     }
   }
 
@@ -179,9 +181,9 @@ final class WAMPConversation {
   }
 
   /// `words` are for those who watch; a message that carries a secret shows them only.
-  func send(_ message: [UInt8], _ words: @autoclosure () -> String, isSecret: Bool = false) {
+  func send(_ message: [UInt8], _ words: @autoclosure () -> String, isSecret: Bool = false, compress: Bool = true) {
     guard let bearer else { return }
     if bearer.isObserved { bearer.observed(.outgoing, words(), isSecret ? nil : message.span.bytes) }
-    bearer.send(message.span.bytes)
+    bearer.send(message.span.bytes, compress: compress)
   }
 }

@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// A Socket.IO upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
+/// An upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
 final class UpstreamScene {
   private final class Clock: TimeSource {
     var now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -21,6 +21,16 @@ final class UpstreamScene {
     }
 
     func version(of source: SecretSource) -> SecretVersion? { nil }
+  }
+
+  /// Nothing that the fuzzer plays needs any.
+  private final class NoCryptography: Cryptography {
+    func sha256(_ data: [UInt8]) -> [UInt8] { [] }
+    func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8] { [] }
+    func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { nil }
+    func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { nil }
+    func saslPrepared(_ text: String) -> String? { nil }
+    func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) {}
   }
 
   /// One frame that the daemon's side sent.
@@ -63,6 +73,7 @@ final class UpstreamScene {
     struct Event {
       var name: [UInt8]
       var arguments: [UInt8]
+      var kwargs: [UInt8]?
       var ack: UInt64?
     }
 
@@ -72,6 +83,11 @@ final class UpstreamScene {
     var endings: [UpstreamFailure] = []
     /// The first thing that must not have happened.
     var problem: String?
+
+    private static func bytes(_ span: RawSpan?) -> [UInt8]? {
+      guard let span else { return nil }
+      return span.withUnsafeBytes { Array($0) }
+    }
 
     private func note(_ isAllowed: Bool, _ sentence: String) {
       if !isAllowed, problem == nil { problem = sentence }
@@ -88,7 +104,8 @@ final class UpstreamScene {
       note(opened == 1 && endings.isEmpty, "an event came while the channel was not open")
       events.append(
         Event(
-          name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) }, ack: ack))
+          name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) },
+          kwargs: Self.bytes(kwargs), ack: ack))
     }
 
     func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
@@ -122,11 +139,16 @@ final class UpstreamScene {
   private let timers: Timers
   private let dialer = Dialer()
   let kind: SocketIOKind
+  private let kinds: [any UpstreamKind]
 
   init() {
     timers = Timers(time: clock)
     kind = SocketIOKind(
       dialer: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
+    kinds = UpstreamKinds.make(
+      UpstreamSeams(
+        webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
+        random: Dice(), cryptography: NoCryptography()))
   }
 
   /// The newest transport.
@@ -134,6 +156,18 @@ final class UpstreamScene {
   var dialCount: Int { dialer.lines.count }
   var pendingTimers: Int { timers.count }
 
+  /// A connection to a URL of any kind; nil where no kind claims its scheme.
+  func dial(_ url: UpstreamURL) -> Connection? {
+    guard let kind = kinds.first(where: { $0.traits.schemes.contains(url.scheme) }) else { return nil }
+    var settings = UpstreamSettings()
+    settings.messageLimit = 1 << 20
+    let specification = UpstreamSpecification(name: nil, url: url, namespace: "/", settings: settings, owner: nil)
+    let connection = Connection(kind.connector(for: specification))
+    connection.channel = connection.connector.dial(owner: connection.owner)
+    return connection
+  }
+
+  /// A namespace of a Socket.IO server.
   func dial(_ namespace: String, parser: ParserName = .json) -> Connection {
     var settings = UpstreamSettings()
     settings.messageLimit = 1 << 20

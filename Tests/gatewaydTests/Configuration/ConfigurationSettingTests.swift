@@ -138,6 +138,10 @@ struct ConfigurationSettingTests {
     Change("lines.login.refused", #""no", lines.login.type = "login""#) {
       ($0.lines.login.type, $0.lines.login.refused) = ("login", "no")
     },
+    Change("wamp.realm", #""com.example.realm""#) { $0.wamp.realm = "com.example.realm" },
+    Change("wamp.authid", #""reader""#) { $0.wamp.authID = "reader" },
+    Change("wamp.invoke", #""roundrobin""#) { $0.wamp.invoke = .roundrobin },
+    Change("wamp.readable_tickets", "true") { $0.wamp.readableTickets = true },
   ]
 
   static let secrets: [Change<UpstreamSettings>] = [
