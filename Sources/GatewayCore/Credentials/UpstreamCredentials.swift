@@ -65,7 +65,7 @@ final class UpstreamCredentials {
     case .external(let source):
       readings.read(request(source)) { content in
         reading.finish { (secrets) throws(CredentialProblem) in
-          secrets.payload = try SocketIOCredentials.payload(from: content.get(), of: source)
+          secrets.payload = try AuthPayload.payload(from: content.get(), of: source)
         }
       }
     }

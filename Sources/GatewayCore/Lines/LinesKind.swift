@@ -35,7 +35,7 @@ public final class LinesKind: UpstreamKind {
   }
 
   private static func problem(with settings: UpstreamSettings) -> String? {
-    if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
+    if case .inline(let text) = settings.auth, !AuthPayload.isObject(text) {
       return "auth must be a JSON object"
     }
     guard settings.auth == .none || settings.lines.login.type != nil else {

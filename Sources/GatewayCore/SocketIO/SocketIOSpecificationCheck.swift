@@ -36,7 +36,7 @@ enum SocketIOSpecificationCheck {
     let settings = specification.settings
     guard settings.path.hasPrefix("/") else { return "the HTTP path begins with /" }
     if let problem = LinkCheck.problem(with: specification) { return problem }
-    if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
+    if case .inline(let text) = settings.auth, !AuthPayload.isObject(text) {
       return "auth must be a JSON object"
     }
     return nil

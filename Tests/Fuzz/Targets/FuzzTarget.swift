@@ -8,6 +8,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case payload
   case msgpack
   case wamp
+  case profile
+  case plain
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -20,6 +22,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
     case .wamp: WAMPTarget.problem(with: input)
+    case .profile: ProfileTarget.problem(with: input)
+    case .plain: PlainTarget.problem(with: input)
     }
   }
 }

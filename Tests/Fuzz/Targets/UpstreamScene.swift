@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// An upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
+/// A Socket.IO upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
 final class UpstreamScene {
   private final class Clock: TimeSource {
     var now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -73,8 +73,8 @@ final class UpstreamScene {
     struct Event {
       var name: [UInt8]
       var arguments: [UInt8]
-      var kwargs: [UInt8]?
       var ack: UInt64?
+      var kwargs: [UInt8]?
     }
 
     var opened = 0
@@ -83,11 +83,6 @@ final class UpstreamScene {
     var endings: [UpstreamFailure] = []
     /// The first thing that must not have happened.
     var problem: String?
-
-    private static func bytes(_ span: RawSpan?) -> [UInt8]? {
-      guard let span else { return nil }
-      return span.withUnsafeBytes { Array($0) }
-    }
 
     private func note(_ isAllowed: Bool, _ sentence: String) {
       if !isAllowed, problem == nil { problem = sentence }
@@ -102,10 +97,10 @@ final class UpstreamScene {
       _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
     ) {
       note(opened == 1 && endings.isEmpty, "an event came while the channel was not open")
-      events.append(
-        Event(
-          name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) },
-          kwargs: Self.bytes(kwargs), ack: ack))
+      var event = Event(
+        name: name.withUnsafeBytes { Array($0) }, arguments: arguments.withUnsafeBytes { Array($0) }, ack: ack)
+      if let kwargs { event.kwargs = kwargs.withUnsafeBytes { Array($0) } }
+      events.append(event)
     }
 
     func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
@@ -139,16 +134,11 @@ final class UpstreamScene {
   private let timers: Timers
   private let dialer = Dialer()
   let kind: SocketIOKind
-  private let kinds: [any UpstreamKind]
 
   init() {
     timers = Timers(time: clock)
     kind = SocketIOKind(
       dialer: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock, random: Dice())
-    kinds = UpstreamKinds.make(
-      UpstreamSeams(
-        webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
-        random: Dice(), cryptography: NoCryptography()))
   }
 
   /// The newest transport.
@@ -156,24 +146,28 @@ final class UpstreamScene {
   var dialCount: Int { dialer.lines.count }
   var pendingTimers: Int { timers.count }
 
-  /// A connection to a URL of any kind; nil where no kind claims its scheme.
-  func dial(_ url: UpstreamURL) -> Connection? {
-    guard let kind = kinds.first(where: { $0.traits.schemes.contains(url.scheme) }) else { return nil }
-    var settings = UpstreamSettings()
-    settings.messageLimit = 1 << 20
-    let specification = UpstreamSpecification(name: nil, url: url, namespace: "/", settings: settings, owner: nil)
-    let connection = Connection(kind.connector(for: specification))
-    connection.channel = connection.connector.dial(owner: connection.owner)
-    return connection
-  }
-
-  /// A namespace of a Socket.IO server.
   func dial(_ namespace: String, parser: ParserName = .json) -> Connection {
     var settings = UpstreamSettings()
     settings.messageLimit = 1 << 20
     settings.parser = parser
     let specification = UpstreamSpecification(
       name: nil, url: UpstreamURL(scheme: "http", host: "h"), namespace: namespace, settings: settings, owner: nil)
+    let connection = Connection(kind.connector(for: specification))
+    connection.channel = connection.connector.dial(owner: connection.owner)
+    return connection
+  }
+
+  /// The same for the other kinds.
+  func dial(_ url: UpstreamURL, _ change: (inout UpstreamSettings) -> Void) -> Connection {
+    var settings = UpstreamSettings()
+    settings.messageLimit = 1 << 20
+    change(&settings)
+    let specification = UpstreamSpecification(name: nil, url: url, namespace: "/", settings: settings, owner: nil)
+    let seams = UpstreamSeams(
+      webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
+      random: Dice(), cryptography: NoCryptography())
+    let kinds = UpstreamKinds.make(seams)
+    let kind = kinds.first { $0.traits.schemes.contains(url.scheme) } ?? self.kind
     let connection = Connection(kind.connector(for: specification))
     connection.channel = connection.connector.dial(owner: connection.owner)
     return connection

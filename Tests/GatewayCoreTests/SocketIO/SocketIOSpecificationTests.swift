@@ -104,7 +104,7 @@ private func request(_ url: UpstreamURL, _ change: (inout UpstreamSettings) -> V
 
 private func payload(_ content: String) -> Result<String, CredentialProblem> {
   Result { () throws(CredentialProblem) in
-    String(decoding: try SocketIOCredentials.payload(from: [UInt8](content.utf8), of: .file("/t")), as: UTF8.self)
+    String(decoding: try AuthPayload.payload(from: [UInt8](content.utf8), of: .file("/t")), as: UTF8.self)
   }
 }
 
@@ -130,7 +130,7 @@ private func payload(_ content: String) -> Result<String, CredentialProblem> {
   ]
   for (content, expected) in rows { #expect(payload(content) == expected, "\(content.prefix(20))") }
   #expect(throws: CredentialProblem("the credential file /t is not UTF-8")) {
-    try SocketIOCredentials.payload(from: [0x61, 0xff], of: .file("/t"))
+    try AuthPayload.payload(from: [0x61, 0xff], of: .file("/t"))
   }
 }
 
