@@ -102,6 +102,12 @@ class Peer(ApplicationSession):
         self.subscriptions[topic] = await self.subscribe(heard, topic, options=options)
         return self.subscriptions[topic].id
 
+    async def do_relay(self, topic, to):
+        def heard(*args, **kwargs):
+            self.publish(to, *args, **kwargs)
+
+        await self.subscribe(heard, topic)
+
     async def do_unsubscribe(self, topic):
         await self.subscriptions.pop(topic).unsubscribe()
 
