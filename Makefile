@@ -9,6 +9,7 @@ JOBS ?= $(shell nproc)
 RUNS ?= 1000000
 KILLS ?= 500
 ROUNDS ?= 100000
+SENDS ?= 1000000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -23,7 +24,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak flood fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -60,6 +61,9 @@ costs: release ## counts instructions, allocations and system calls; fails where
 
 soak: release environments ## ROUNDS=100000 forced reconnects: memory, descriptors and threads must stay flat
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)
+
+flood: release environments ## SENDS=1000000 durable sends while the upstream is down: memory and disk stay within the limits
+	@GATEWAY_TEST_PATIENCE=10 GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 

@@ -12,7 +12,7 @@ FOLDERS = {
     "SocketIO": ["GatewayCore/SocketIO", "GatewayCore/EngineIO", "GatewayCore/Payloads"],
     "PlainWebSocket": ["GatewayCore/PlainWebSocket"],
     "Lines": ["GatewayCore/Lines", "gatewayd/Upstream/Lines"],
-    "WAMP": ["GatewayCore/WAMP", "gatewayd/Upstream/WAMP", "gatewayd/Crypto"],
+    "WAMP": ["GatewayCore/WAMP", "gatewayd/Cryptography"],
 }
 """By the beginning of a kind's names: where they may be used. Servers of Engine.IO and the local form of payloads belong
 to Socket.IO for historical reasons: others use what is general in them."""

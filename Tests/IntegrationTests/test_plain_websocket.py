@@ -8,6 +8,7 @@ import pytest
 import websockets
 
 from patience import SOON, within
+from scripted import CLOSE, TEXT, frame
 
 
 class Peer:
@@ -200,6 +201,34 @@ async def test_a_server_that_answers_no_ping_is_lost(daemons, scripted):
     await link.upgrade()
     await client.state_until("connected")
     assert (await client.state_until("disconnected"))[-1]["reason"] == "heartbeat"
+
+
+@pytest.mark.parametrize("data, reason, words", [
+    (frame(TEXT, b"\xff\xfe"), "protocol", "UTF-8"),
+    (frame(TEXT, b"x" * 2000), "too_large", "1024"),
+    (frame(CLOSE, b"\x03\xf3going"), "closed", "1011"),
+    (frame(TEXT, b"x", reserved=4), "protocol", ""),
+    (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", "400"),
+    (b"", "closed", ""),
+], ids=["utf8", "huge", "close", "reserved", "http", "gone"])
+async def test_a_server_that_breaks_the_protocol_loses_its_link(daemons, scripted, data, reason, words):
+    upstream = await scripted()
+    daemon = await daemons({"upstream": {"feed": {
+        "url": f"raw+ws://127.0.0.1:{upstream.port}", "message_limit": "1KiB", "compression": {"enabled": False}}}})
+    client = await daemon.client()
+    await client.call("subscribe", upstream="feed", state=True)
+    link = await upstream.link()
+    await link.upgrade()
+    link.writer.write(data)
+    if not data:
+        link.writer.transport.abort()
+    down = (await client.state_until("disconnected"))[-1]
+    assert down["reason"] == reason and words in down["detail"], down
+    link = await upstream.link()
+    await link.upgrade()
+    await client.state_until("connected")
+    link.writer.write(frame(TEXT, b"again"))
+    assert (await client.event())["args"] == ["again"]
 
 
 async def test_a_page_is_no_websocket(daemons, scripted):

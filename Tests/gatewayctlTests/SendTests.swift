@@ -56,6 +56,34 @@ import Testing
     try daemon.finish()
   }
 
+  @Test func keywordArgumentsAreAnObject() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("send")
+      #expect(call.line.contains(#""args":[1],"kwargs":{"b":1.50},"delivery""#), "\(call.line)")
+      client.reply(call, #"{"id":"x","state":"accepted"}"#)
+    }
+    let arguments = ["send", "-q", "--kwargs", #"{"b":1.50}"#, "chat", "e", "1"]
+    #expect(try ControlProgram.run(arguments, socket: daemon.path).status == 0)
+    try daemon.finish()
+    let outcome = try ControlProgram.run(["send", "--kwargs", "[1]", "chat", "e"], socket: daemon.path)
+    #expect(outcome.status == 65 && outcome.errors.contains("no JSON object"))
+  }
+
+  @Test func partsOfTheAnswerArePrintedBeforeIt() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("request")
+      client.notify("progress", #"{"id":\#(call.id),"args":[1,"a"]}"#)
+      client.notify("progress", #"{"id":9999,"args":["other"]}"#)
+      client.notify("progress", #"{"id":\#(call.id),"args":[],"kwargs":{"x":2}}"#)
+      client.reply(call, #"{"args":[3],"kwargs":{"y":4}}"#)
+    }
+    let outcome = try ControlProgram.run(["request", "chat", "e"], socket: daemon.path)
+    #expect(outcome == .init(status: 0, output: "1\n\"a\"\n{\"x\":2}\n3\n{\"y\":4}\n", errors: ""))
+    try daemon.finish()
+  }
+
   @Test func requestPrintsEachArgumentOfTheAnswer() throws {
     let daemon = try FakeDaemon { daemon in
       for args in [#"[{"name":"ann"},1.0,"\u00e9"]"#, "[]"] {

@@ -50,6 +50,14 @@ import Testing
     #expect(outcome.status == 69)
   }
 
+  @Test func aFailureCanBeAnswered() throws {
+    let outcome = try serve(["--error", "no.load"], ["sh", "-c", "echo 7; exit 3"]) { client in
+      client.event(11, "load", args: "[1]", ack: "a1")
+      try respond(client, #"{"ack":"a1","args":[7],"error":"no.load"}"#)
+    }
+    #expect(outcome.errors.contains("ended with exit code 3; the server is told no.load"))
+  }
+
   @Test func allArgumentsCanBePrinted() throws {
     let outcome = try serve(["--args"], ["sh", "-c", "printf '[1,\\n2]'"]) { client in
       client.event(11, "load", ack: "a1")

@@ -58,7 +58,7 @@ extension Connection: UpstreamChannelOwner {
 
   /// The server has answered a command, if anybody still waits for that.
   private func finish(_ id: UInt64, _ outcome: CommandOutcome) {
-    if let line = commands.retries.line(ofAck: id) { return finishTry(line, outcome) }
+    if let command = commands.retries.id(ofAck: id) { return finishTry(command, outcome) }
     guard let command = commands.acknowledged(id) else { return }
     settle(command, outcome)
     if !isOccupied { review() }
@@ -67,6 +67,11 @@ extension Connection: UpstreamChannelOwner {
   public func channelHasNewCredentials(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
     renewCredentials(until: context.time.now + Self.renewalGrace)
+  }
+
+  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+    guard channel === self.channel else { return }
+    stream.clock.take(sample)
   }
 
   public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {

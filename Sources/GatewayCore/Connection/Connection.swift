@@ -18,7 +18,6 @@ public final class Connection {
   var commands: CommandLedger
   var answers = AnswerTable()
   var interests = InterestTable()
-
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
   /// Whether there may be a way to the server.
@@ -58,7 +57,7 @@ public final class Connection {
     id = context.random.uuid()
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
-      history: specification.settings.history)
+      history: specification.settings.history, serverTime: specification.settings.serverTime)
     commands = CommandLedger(limits: context.limits)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
@@ -176,6 +175,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }

@@ -18,6 +18,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// What was wanted before there was a session that could be told.
   private var wanted: Set<Interest> = []
   private(set) var trace: DirectTrace?
+  private var dialled: MonotonicInstant?
 
   // Signs of life.
   var heartbeat: LinkHeartbeat?
@@ -158,6 +159,9 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     transportFacts = facts
     trace?.opened(facts)
     way.heard(headers, at: routes.current)
+    if let dialled, let sample = ClockSample(dateOf: headers, asked: dialled, heard: now) {
+      owner?.channel(self, sampledTime: sample)
+    }
     perform(machine.handle(.transportOpened))
   }
 
@@ -209,6 +213,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     let request = way.request(to: routes.current, secrets)
     retrace()
     trace?.dialled(request)
+    dialled = now
     transport = way.seams.dialer.dial(request, receiver: self)
   }
 

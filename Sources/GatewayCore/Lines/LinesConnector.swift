@@ -68,7 +68,7 @@ final class LinesConnector: UpstreamConnector {
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     guard message.body.first == Self.mark else {
-      return .invalid("the upstream became one of JSON lines while this waited, which was written for something else")
+      return .outdated("the upstream became one of JSON lines while this waited, which was written for something else")
     }
     return nil
   }

@@ -5,6 +5,7 @@ public final class LinesKind: UpstreamKind {
     foreign: [
       "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
       "reconnect_after_kick", "headers", "query", "redirects", "compression", "heartbeat",
+      "server_time.event", "server_time.request",
     ],
     problem: problem)
 

@@ -3,6 +3,7 @@ final class LinesSession: DirectSession {
   private unowned let link: DirectLink
   private let profile: LinesProfile
   private var acks = PendingAcks(next: loginID + 1)
+  private var clock: LinesClock?
   /// The login is not answered.
   private var isLoggingIn = false
 
@@ -13,6 +14,7 @@ final class LinesSession: DirectSession {
   init(_ link: DirectLink, _ profile: LinesProfile) {
     self.link = link
     self.profile = profile
+    clock = LinesClock(profile.settings, at: link.now)
   }
 
   let awaited = "the login"
@@ -23,6 +25,7 @@ final class LinesSession: DirectSession {
   func begin(_ facts: TransportFacts) {
     guard let type = names.login.type else { return link.ready() }
     isLoggingIn = true
+    clock?.askedRequest(Self.loginID, at: link.now)
     let payload = link.secrets?.payload
     link.trace?.message(.outgoing, "LOGIN \(type)" + (payload.map { " (payload of \($0.count) bytes)" } ?? ""))
     send(profile.line(type: type, id: Self.loginID, body: payload))
@@ -32,6 +35,7 @@ final class LinesSession: DirectSession {
 
   func write(_ message: PreparedMessage, ack: UInt64?) {
     let id = ack.map { acks.add($0) }
+    if let id { clock?.askedRequest(id, at: link.now) }
     let tail = message.body[1...]
     let kind = id.map { "REQUEST \($0) \(TraceWords.name(message.event))" } ?? "EVENT \(TraceWords.name(message.event))"
     link.trace?.message(.outgoing, "\(kind) (\(tail.count) bytes)", payload: tail.span.bytes)
@@ -45,6 +49,7 @@ final class LinesSession: DirectSession {
   func probe() -> Bool {
     guard let type = names.heartbeat.type else { return false }
     link.trace?.message(.outgoing, "HEARTBEAT \(type)")
+    clock?.askedHeartbeat(at: link.now)
     send(profile.line(type: type))
     return true
   }
@@ -61,6 +66,7 @@ final class LinesSession: DirectSession {
       }
     }
     let type = message.typeText(text)
+    if clock != nil { lookAtClock(message, type, text) }
     if let type, isHeartbeat(type) { return }
     if isLoggingIn { return receivedLogin(message, type, text) }
     if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
@@ -70,6 +76,19 @@ final class LinesSession: DirectSession {
   }
 
   func received(binary: RawSpan) {}
+
+  /// Whatever carries the time tells it; what answers a question of ours tells it best.
+  private func lookAtClock(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
+    let sample: ClockSample?
+    if let answer = names.heartbeat.answer, type == answer {
+      sample = clock?.answeredHeartbeat(text, at: link.now)
+    } else if let id = message.number(text), id < acks.next {
+      sample = clock?.answered(id, text, at: link.now)
+    } else {
+      sample = clock?.heard(text, at: link.now)
+    }
+    if let sample { link.owner?.channel(link, sampledTime: sample) }
+  }
 
   private func drop(_ text: RawSpan) {
     link.trace?.message(.incoming, "UNREADABLE (\(text.byteCount) bytes)", payload: text)

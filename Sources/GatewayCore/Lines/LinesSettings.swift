@@ -9,6 +9,10 @@ public struct LinesSettings: Hashable, Sendable {
   /// The member whose presence makes an answer a failure.
   public var error = "error"
   public var end = LineEnd.lf
+  /// The member that carries the server's time; nil for none.
+  public var time: String?
+  /// What a number in it counts.
+  public var timeUnit = TimeUnit.milliseconds
   public var heartbeat = LinesHeartbeat()
   public var login = LinesLogin()
   public init() {}

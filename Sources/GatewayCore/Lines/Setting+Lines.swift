@@ -9,6 +9,12 @@ extension Setting<LinesSettings> {
         "The member that carries an event's argument. `\"\"`: the message's other members are those of the argument."),
       Setting("error", \.error, .memberName, "The member whose presence makes an answer a failure."),
       Setting("end", \.end, .choice, "What ends the lines that are written. Both are read."),
+      Setting(
+        "time", \.time, SettingType<String>.memberName.optional,
+        "The member of messages that carries the server's time, such as `time` or `body.now`, for the time of events."),
+      Setting(
+        "time_unit", \.timeUnit, .choice,
+        "What that time counts since 1970: milliseconds, seconds or microseconds. A text in ISO 8601 needs no unit."),
     ] + Setting<LinesHeartbeat>.declared.map { $0.within(\.heartbeat, prefix: "heartbeat.") }
       + Setting<LinesLogin>.declared.map { $0.within(\.login, prefix: "login.") }
   }

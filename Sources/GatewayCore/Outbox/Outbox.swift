@@ -19,14 +19,15 @@ final class Outbox {
 
   private let store: (any OutboxStore)?
   private let time: any TimeSource
+  private var wallClock: WallClockWatch
   private(set) var settings: OutboxSettings
   private(set) var condition: Condition
   /// What is not finished.
   private(set) var records: [String: OutboxRecord] = [:]
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
-  /// Finished entries that are not shown any more, but whose keys still count: their numbers, and until when.
-  private var keyed: [(number: UInt64, expires: Int64)] = []
+  /// Finished entries that are not shown any more, but whose keys still count, without their messages.
+  private var keyed: [OutboxEntry] = []
 
   /// How long a key is remembered, in milliseconds.
   static let keyLifetime: Int64 = 86_400_000
@@ -37,10 +38,12 @@ final class Outbox {
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
     self.time = time
+    wallClock = WallClockWatch(wall: time.wallMilliseconds, now: time.now)
     switch opening {
     case .open(let store, let entries):
       self.store = store
       condition = .working
+      records.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
     case .unavailable(let problem):
       store = nil
@@ -49,7 +52,9 @@ final class Outbox {
   }
 
   private func load(_ entry: OutboxEntry) {
-    let record = OutboxRecord(entry, isCommitted: true)
+    // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
+    let early = min(0, time.wallMilliseconds - (entry.ended ?? entry.created))
+    let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
     if entry.state.isFinal { return archive.add(record) }
     records[entry.id] = record
     usage.add(record)
@@ -61,13 +66,21 @@ final class Outbox {
     return archive.records.values.reduce(unfinished) { max($0, $1.entry.number) }
   }
 
-  /// Every unfinished entry that is on disk.
-  var committed: [OutboxEntry] { records.values.filter(\.isCommitted).map(\.entry) }
-
   /// An entry that is on disk, finished or not.
-  func entry(_ id: String) -> OutboxEntry? {
-    guard let record = records[id] else { return archive.records[id]?.entry }
-    return record.isCommitted ? record.entry : nil
+  func record(_ id: String) -> OutboxRecord? {
+    guard let record = records[id] else { return archive.records[id] }
+    return record.isCommitted ? record : nil
+  }
+
+  /// The first so many entries on disk of which that is true, the oldest first.
+  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    var found: [OutboxRecord] = []
+    for line in usage.allLines { found += line.records(limit: limit) { $0.isCommitted && isWanted($0) } }
+    found += archive.records.values.filter(isWanted)
+    // Each line is in order already.
+    found.sort { $0.entry.number < $1.entry.number }
+    if found.count > limit { found.removeLast(found.count - limit) }
+    return found
   }
 
   func adopt(_ settings: OutboxSettings) {
@@ -93,8 +106,19 @@ final class Outbox {
     else { throw .full(limit: overrun.limit, unit: overrun.unit) }
   }
 
-  /// Takes an entry and makes it last; `done` hears whether that worked, later. Until then it is not committed.
-  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?) -> Void) {
+  /// Whether a failed entry would be taken once more. Nothing gives way to it.
+  func checkRoom(again record: OutboxRecord) throws(Refusal) {
+    if case .unavailable(let problem) = condition { throw .unavailable(problem) }
+    let entry = record.entry
+    guard let overrun = overrun(adding: entry.cost, to: entry.target, of: entry.owner) else { return }
+    throw .full(limit: overrun.limit, unit: overrun.unit)
+  }
+
+  /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
+  /// Until then it is not committed.
+  func add(
+    _ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
+  ) {
     guard let store else { return }
     let record = OutboxRecord(entry, on: connection, isCommitted: false)
     records[entry.id] = record
@@ -103,17 +127,23 @@ final class Outbox {
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
-      guard record.line != nil else { return }
-      if problem == nil { record.isCommitted = true } else { forget(record) }
-      done(problem)
+      guard record.line != nil else { return done(record, problem, false) }
+      if problem == nil { committed(record, as: entry) } else { forget(record) }
+      done(record, problem, true)
     }
   }
 
+  /// The clock may have been set while the entry was on its way to the disk.
+  private func committed(_ record: OutboxRecord, as entry: OutboxEntry) {
+    record.isCommitted = true
+    if record.entry.created != entry.created { store?.note(.update(record.entry)) }
+  }
+
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
-  func surplus(after entry: OutboxEntry) -> String? {
-    guard settings.whenFull == .dropOldest,
-      let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0)
-    else { return nil }
+  func surplus(after record: OutboxRecord) -> String? {
+    guard settings.whenFull == .dropOldest else { return nil }
+    let entry = record.entry
+    guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
     let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
     return victim == entry.id ? nil : victim
   }
@@ -148,9 +178,6 @@ final class Outbox {
 
   // MARK: - Changing
 
-  /// Who carries an entry.
-  func place(_ id: String, on connection: Connection) { records[id]?.connection = connection }
-
   /// The entry was written once more and is not finished.
   func noteAttempts(_ id: String, _ attempts: Int) {
     guard let record = records[id], record.isCommitted, record.entry.attempts != attempts else { return }
@@ -165,10 +192,11 @@ final class Outbox {
     _ done: ((OutboxProblem?) -> Void)? = nil
   ) -> Bool {
     guard let record = records[id] else { return false }
+    let now = wallMilliseconds()
     forget(record)
     record.entry.state = state
     record.entry.reason = reason
-    record.entry.ended = time.wallMilliseconds
+    record.entry.ended = now
     record.entry.attempts = attempts ?? record.entry.attempts
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
     if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
@@ -204,29 +232,49 @@ final class Outbox {
 
   /// Forgets finished entries that were shown long enough, or are too many.
   func trimArchive() {
-    let horizon = time.wallMilliseconds - settings.keep.milliseconds
+    let now = wallMilliseconds()
+    let horizon = now - settings.keep.milliseconds
     while let record = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
-      forgetRow(of: record.entry)
+      forgetRow(of: record)
     }
     guard !keyed.isEmpty else { return }
-    let now = time.wallMilliseconds
-    let over = keyed.prefix { $0.expires <= now }
+    let over = keyed.prefix { $0.created + Self.keyLifetime <= now }
     for row in over { store?.note(.remove(row.number)) }
     keyed.removeFirst(over.count)
   }
 
   /// What has a key stays on disk without its message for as long as the key counts.
-  private func forgetRow(of entry: OutboxEntry) {
-    let expires = entry.created + Self.keyLifetime
-    guard entry.key != nil, expires > time.wallMilliseconds else {
-      store?.note(.remove(entry.number))
+  private func forgetRow(of record: OutboxRecord) {
+    guard record.entry.key != nil, record.entry.created + Self.keyLifetime > wallMilliseconds() else {
+      store?.note(.remove(record.entry.number))
       return
     }
-    keyed.append((entry.number, expires))
-    guard !entry.message.body.isEmpty else { return }
-    var bare = entry
-    bare.message = PreparedMessage(event: entry.message.event, body: [])
-    store?.note(.update(bare))
+    var bare = record.entry
+    bare.message = PreparedMessage(event: bare.message.event, body: [])
+    bare.result = nil
+    keyed.append(bare)
+    if !record.entry.message.body.isEmpty { store?.note(.update(bare)) }
+  }
+
+  // MARK: - The clock
+
+  /// The wall clock, to be asked here for whatever becomes an instant of an entry: so none is moved that was made after
+  /// the clock was set, and each that was made before.
+  func wallMilliseconds() -> Int64 {
+    if let step = wallClock.step(wall: time.wallMilliseconds, now: time.now) { move(by: step) }
+    return time.wallMilliseconds
+  }
+
+  /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
+  /// the next daemon.
+  private func move(by step: Int64) {
+    for record in records.values { record.entry = record.entry.moved(by: step) }
+    for record in archive.records.values { record.entry = record.entry.moved(by: step) }
+    keyed = keyed.map { $0.moved(by: step) }
+    // What is not on disk yet is written as it is then.
+    for record in records.values where record.isCommitted { store?.note(.update(record.entry)) }
+    for record in archive.records.values { store?.note(.update(record.entry)) }
+    for entry in keyed { store?.note(.update(entry)) }
   }
 
   /// Writes what is left and lets go of the files.

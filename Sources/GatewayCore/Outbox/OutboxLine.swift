@@ -16,6 +16,16 @@ final class OutboxLine {
 
   var oldest: OutboxRecord? { head < records.count ? records[head] : nil }
 
+  /// The first so many of those that are meant, in their order.
+  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    var found: [OutboxRecord] = []
+    for record in records[head...] where record.line === self && isWanted(record) {
+      guard found.count < limit else { break }
+      found.append(record)
+    }
+    return found
+  }
+
   func add(_ record: OutboxRecord) {
     record.line = self
     count += 1

@@ -9,6 +9,9 @@ final class OutboxRecord {
   /// The unfinished sends among which it counts; nil when it is finished.
   var line: OutboxLine?
 
+  /// A timer ends it at the end of its time-to-live, unless somebody carries it then.
+  var isWatched = false
+
   init(_ entry: OutboxEntry, on connection: Connection? = nil, isCommitted: Bool) {
     self.entry = entry
     self.connection = connection

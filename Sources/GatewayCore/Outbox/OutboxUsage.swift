@@ -22,6 +22,7 @@ struct OutboxUsage {
   private var owners: [UInt32: OutboxSum] = [:]
   private var lines: [Place: OutboxLine] = [:]
 
+  var allLines: some Collection<OutboxLine> { lines.values }
   var total: Amount { Amount(all) }
   func amount(to target: OutboxTarget) -> Amount { Amount(targets[target]) }
   func amount(of owner: UInt32) -> Amount { Amount(owners[owner]) }

@@ -5,6 +5,7 @@ public final class PlainWebSocketKind: UpstreamKind {
     foreign: [
       "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
       "reconnect_after_kick", "auth", "auth_file", "auth_credential", "auth_command",
+      "server_time.event", "server_time.request",
     ],
     problem: problem)
 

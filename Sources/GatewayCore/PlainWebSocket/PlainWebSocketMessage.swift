@@ -35,7 +35,7 @@ enum PlainWebSocketMessage {
   /// Whether a message waited while its upstream became a plain WebSocket.
   static func problem(withFormOf message: PreparedMessage) -> MessageProblem? {
     guard message.event == event, message.body.first == mark else {
-      return .invalid("the upstream became a plain WebSocket while this waited, which was written for something else")
+      return .outdated("the upstream became a plain WebSocket while this waited, which was written for something else")
     }
     return nil
   }

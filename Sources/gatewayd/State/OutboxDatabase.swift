@@ -109,8 +109,9 @@ final class OutboxDatabase {
     var damage: String?
     do throws(SQLiteDatabase.Failure) {
       let rows = try database.prepare("SELECT \(OutboxRow.columns.joined(separator: ",")) FROM outbox \(order)")
+      var target: OutboxTarget?
       while try rows.step() {
-        guard let entry = OutboxRow.read(rows) else {
+        guard let entry = OutboxRow.read(rows, last: &target) else {
           damage = damage ?? "a row is not what was written"
           continue
         }

@@ -10,6 +10,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case wamp
   case profile
   case plain
+  case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -24,6 +25,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .wamp: WAMPTarget.problem(with: input)
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)
+    case .instant: InstantTarget.problem(with: input)
     }
   }
 }

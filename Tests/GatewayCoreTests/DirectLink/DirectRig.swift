@@ -79,7 +79,7 @@ extension MessageProblem {
   /// The sentence for a person.
   var sentence: String {
     switch self {
-    case .invalid(let sentence): sentence
+    case .invalid(let sentence), .outdated(let sentence): sentence
     case .tooLarge(let limit, let size): "\(size) of \(limit)"
     }
   }

@@ -13,6 +13,8 @@ final class FakeUpstream: UpstreamKind {
   var messageLimit = 1 << 20
   /// The server sends only what it was asked for.
   var confirmsInterests = false
+  /// What is wrong with a message that waited, beyond its size.
+  var checking: ((PreparedMessage, Bool) -> MessageProblem?)?
 
   /// Who waits for new credentials.
   private var waiting: (() -> Void)?
@@ -60,6 +62,7 @@ final class FakeConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    if let problem = upstream.checking?(message, acknowledged) { return problem }
     let size = message.body.count
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
@@ -130,6 +133,7 @@ final class FakeChannel: UpstreamChannel {
 
   func accept() { owner?.channelOpened(self) }
   func renewCredentials() { owner?.channelHasNewCredentials(self) }
+  func tell(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
   func fail(_ failure: UpstreamFailure) {
     isFailed = true
     owner?.channelEnded(self, failure)
