@@ -105,7 +105,7 @@ import Testing
     receive(#"[2,4711,{"roles":{"broker":{},"dealer":{}}}]"#)
     #expect(connection.log.take() == [.opened])
     #expect(connection.channel?.facts.sid == "4711")
-    #expect(connection.channel?.facts.protocols.map(\.name) == ["wamp"])
+    #expect(connection.channel?.facts.protocols.map { $0.name } == ["wamp"])
     connection.channel?.want(Interest(.name(ExactText("a"))))
     receive("[33,1,70]")
     receive(#"[36,70,1,{},[1],{"k":2}]"#)
