@@ -6,7 +6,7 @@ import json
 import pytest
 
 from crossbar import KEY, PASSWORD, Router
-from patience import QUIET, SOON, within
+from patience import SOON, within
 
 
 async def until(ask, holds, what):

@@ -1,15 +1,16 @@
 """WAMP routers that do what they should not: each is named by its reason, and none can harm the daemon."""
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import json
 
 import pytest
 
-from patience import QUIET, SOON, within
-from scripted import Closed
 from wamp_router import (ABORT, AUTHENTICATE, CALL, CANCEL, CHALLENGE, ERROR, EVENT, GOODBYE, HELLO, INTERRUPT,
-                         INVOCATION, PUBLISH, PUBLISHED, REGISTER, REGISTERED, RESULT, SUBSCRIBE, SUBSCRIBED, UNREGISTER,
-                         UNSUBSCRIBE, UNSUBSCRIBED, WELCOME, YIELD)
+                         INVOCATION, PUBLISH, PUBLISHED, RESULT, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE, UNSUBSCRIBED,
+                         WELCOME, YIELD)
 
 
 async def down(daemon):
@@ -379,10 +380,6 @@ async def challenged(daemons, router, auth, **members):
 
 
 async def test_the_specifications_scram_is_spoken_too(daemons, router):
-    import base64
-    import hashlib
-    import hmac
-
     daemon, session = await challenged(daemons, router, {"authid": "jo=e", "secret": "pencil", "method": "wamp-scram"})
     details = session.hello[2]
     assert details["authmethods"] == ["wamp-scram"]
