@@ -37,9 +37,9 @@ extension Setting<UpstreamSettings> {
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
       + Setting<HeartbeatSettings>.declared.map { $0.within(\.heartbeat, prefix: "heartbeat.") }
-      + Setting<WAMPSettings>.declared.map { $0.within(\.wamp, prefix: "wamp.") }
       + Setting<PlainWebSocketSettings>.declared.map { $0.within(\.websocket, prefix: "websocket.") }
       + Setting<LinesSettings>.declared.map { $0.within(\.lines, prefix: "lines.") }
+      + Setting<WAMPSettings>.declared.map { $0.within(\.wamp, prefix: "wamp.") }
   }
 
   private static var requestSettings: [Self] {

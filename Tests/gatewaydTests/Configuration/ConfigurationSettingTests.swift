@@ -219,6 +219,7 @@ struct ConfigurationSettingTests {
     switch name.prefix(while: { $0 != "." }) {
     case "heartbeat", "websocket": "raw+ws://h"
     case "lines": "tcp://h:1"
+    case "wamp": "wamp+ws://h/#com.example.realm"
     default: "http://h"
     }
   }
