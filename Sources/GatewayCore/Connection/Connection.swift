@@ -27,7 +27,7 @@ public final class Connection {
   private var unleasedSince: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
-  private var isDraining = false
+  private(set) var isDraining = false
   private(set) var hasBeenConnected = false
   /// There was a conversation, whether all of it was confirmed or not.
   private var hasConversed = false
@@ -62,6 +62,7 @@ public final class Connection {
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAfterHistory()
     lookAtNetwork()
   }
 
@@ -175,6 +176,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    lookAfterHistory()
     stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
@@ -197,6 +199,7 @@ public final class Connection {
     // What the outbox has stays there for the next daemon.
     for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
+    endHistory()
   }
 
   /// New limits of a changed configuration. A queue that is longer than its new limit is emptied as usual.
@@ -307,19 +310,21 @@ public final class Connection {
       channel = connector.dial(owner: self)
       askFor(interests.all)
     case .closeChannel:
-      channel?.close()
+      if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
     case .discardChannel: forgetChannel()
     case .drainQueue: drainQueue()
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
       context.timers.cancel(reviewTimer)
+      endHistory()
       report?(self, .released)
     }
   }
 
   private func forgetChannel() {
     channel = nil
+    stream.log?.noteResumption()
     forgetInterests()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
@@ -360,7 +365,8 @@ public final class Connection {
 
   /// The server has accepted us; events may come from now on.
   func beginConversation() {
-    if hasConversed, channel?.isRecovered != true { stream.beginEpoch() }
+    if hasConversed || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
+    stream.log?.noteResumption()
     hasConversed = true
   }
 

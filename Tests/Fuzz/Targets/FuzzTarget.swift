@@ -8,6 +8,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case payload
   case msgpack
   case wamp
+  case history
   case profile
   case plain
   case instant
@@ -23,6 +24,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
     case .wamp: WAMPTarget.problem(with: input)
+    case .history: HistoryTarget.problem(with: input)
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
