@@ -9,11 +9,13 @@ JOBS ?= $(shell nproc)
 RUNS ?= 1000000
 KILLS ?= 500
 ROUNDS ?= 100000
+SENDS ?= 1000000
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
 EIO4 := $(VENV)/eio4/stamp
 EIO3 := $(VENV)/eio3/stamp
+WAMP := $(VENV)/wamp/stamp
 
 UNITS := $(PREFIX)/lib/systemd
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
@@ -22,7 +24,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak flood fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -59,6 +61,9 @@ costs: release ## counts instructions, allocations and system calls; fails where
 
 soak: release environments ## ROUNDS=100000 forced reconnects: memory, descriptors and threads must stay flat
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/soak.py $(ROUNDS)
+
+flood: release environments ## SENDS=1000000 durable sends while the upstream is down: memory and disk stay within the limits
+	@GATEWAY_TEST_PATIENCE=10 GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 
@@ -106,13 +111,13 @@ uninstall: ## removes what install made, except the configuration
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp
-environments: $(EIO4) $(EIO3)
+environments: $(EIO4) $(EIO3) $(WAMP)
 
 build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
 	packaging/install-debian-packages
 	@mkdir -p $(@D) && touch $@
 
-$(EIO4) $(EIO3): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
+$(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

@@ -69,7 +69,18 @@ struct StatusView {
     }
     if !plan.isEmpty { notes.append(.init(plan.joined(separator: "; "), .faint)) }
     if connection["verified"]?.boolValue == false { notes.append(.init("the certificate is not verified", .waiting)) }
+    if let clock = clock(connection["time"]) { notes.append(.init(clock, .faint)) }
     return notes
+  }
+
+  /// What to know about the time of the events, where it is not this machine's.
+  private func clock(_ time: JSONValue?) -> String? {
+    guard time?["followed"]?.boolValue == true, let offset = time?["offset"]?.integerValue,
+      let error = time?["error"]?.integerValue
+    else { return nil }
+    let distance = span(Int(clamping: offset.magnitude))
+    return "events have the server's time, \(distance) \(offset < 0 ? "behind" : "ahead of") this machine's"
+      + " (give or take \(span(error)))"
   }
 
   /// Reasons that somebody wanted.

@@ -154,6 +154,7 @@ extension Daemon {
     gateway.onFact = { [unowned self] in heard($0) }
     network?.onBlind = { [unowned self] in log.record(LogRecord(.networkUnwatched, [.detail: $0.description])) }
     suspends?.onResume = { [unowned self] _ in gateway.resumed() }
+    suspends?.onClockSet = { [unowned self] in gateway.clockWasSet() }
     gateway.onClose = { [unowned self] in server.close($0) }
     credentials.onPublicFile = { [unowned self] in log.record(LogRecord(.secretIsPublic, [.path: $0])) }
     status.summary = { [unowned self] in summary }

@@ -12,12 +12,14 @@ import pytest
 import processes
 from certificates import authority
 from chat import LINES, ChatServer
+from crossbar import Router, RouterView
 from daemon import Daemon
 from matrix import pytest_terminal_summary
 from patience import SOON, within
 from programs import GATEWAYCTL, GATEWAYD
 from proxies import HTTPProxy, SocksProxy
 from scripted import ScriptedUpstream
+from wamp_router import ScriptedRouter
 
 
 def pytest_collection_modifyitems(items):
@@ -142,6 +144,31 @@ async def proxies():
 async def peer(scripted):
     """One scripted upstream."""
     return await scripted()
+
+
+@pytest.fixture
+async def router():
+    """A scripted WAMP router."""
+    router = await ScriptedRouter().start()
+    yield router
+    await router.close()
+
+
+@pytest.fixture(scope="session")
+def shared_crossbar(tmp_path_factory):
+    """A Crossbar.io for all tests of a process; it takes seconds to start."""
+    router = Router(tmp_path_factory.mktemp("crossbar"))
+    router.start()
+    yield router
+    router.stop()
+
+
+@pytest.fixture
+async def crossbar(shared_crossbar):
+    """A Crossbar.io, and `await crossbar.peer()` for Autobahn clients that end with the test."""
+    view = RouterView(shared_crossbar)
+    yield view
+    await view.close()
 
 
 class Outcome:

@@ -135,7 +135,10 @@ async def rounds(folder, count, seed=None, tell=lambda text: None):
     server = LedgerServer(folder)
     place = folder / "daemon"
     place.mkdir()
-    daemon = Daemon(GATEWAYD, place, {"outbox": {"keep": "24h", "keep_entries": 1_000_000}})
+    window = random.choice((1, 1, 8))
+    tell(f"retry_window {window}")
+    daemon = Daemon(GATEWAYD, place, {
+        "outbox": {"keep": "24h", "keep_entries": 1_000_000}, "defaults": {"retry_window": window}})
     await server.start()
     url = f"http://127.0.0.1:{server.port}"
     # A user has 10,000 keys a day.

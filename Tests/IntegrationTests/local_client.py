@@ -131,6 +131,7 @@ class LocalClient:
         self.notes = []
         self.strays = []
         self.lines = []
+        self.times = {}
         self.closed = False
         self.arrived = asyncio.Condition()
         self.task = asyncio.ensure_future(self._read())
@@ -161,6 +162,7 @@ class LocalClient:
             if "method" in message:
                 assert set(message) == {"jsonrpc", "method", "params"}, message
                 check_notification(message["method"], message["params"])
+                self._check_time(message["method"], message["params"])
                 self.notes.append((message["method"], message["params"]))
             else:
                 assert set(message) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}), message
@@ -174,6 +176,18 @@ class LocalClient:
                 elif not future.done():
                     future.set_result(message)
             self.arrived.notify_all()
+
+    def _check_time(self, method, params):
+        """Within an epoch the time of a subscription's events never runs backwards."""
+        subscription = params.get("subscription")
+        if method == "gap" and params["reason"] == "upstream":
+            self.times.pop(subscription, None)
+        if method != "event":
+            return
+        seq, time = self.times.get(subscription, (0, 0))
+        # A lower number is a replay that was asked for anew.
+        assert params["seq"] < seq or params["time"] >= time, (seq, time, params)
+        self.times[subscription] = (params["seq"], params["time"])
 
     # Speaking
 

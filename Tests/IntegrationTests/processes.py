@@ -17,7 +17,8 @@ def _start_afresh():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _die_with_parent():
+def begin():
+    """What a child does first: it ends with its parent."""
     _start_afresh()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -26,7 +27,7 @@ async def spawn(*command, dies_with_parent=True, **options):
     """Starts a process as the leader of a group of its own."""
     return await asyncio.create_subprocess_exec(
         *map(str, command), start_new_session=True, limit=1 << 26,
-        preexec_fn=_die_with_parent if dies_with_parent else _start_afresh, **options)
+        preexec_fn=begin if dies_with_parent else _start_afresh, **options)
 
 
 async def finish(process, what):

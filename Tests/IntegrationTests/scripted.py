@@ -72,8 +72,9 @@ class Link:
             raise Closed() from None
         return self.request
 
-    async def upgrade(self, key=None, extensions=None):
-        """Answers the request with 101; `key` lies about the accept value, `extensions` is what is agreed to."""
+    async def upgrade(self, key=None, extensions=None, headers=""):
+        """Answers the request with 101; `key` lies about the accept value, `extensions` is what is agreed to, `headers`
+        are further lines."""
         request = self.request or await self.read_request()
         assert request.headers["upgrade"].lower() == "websocket", request.headers
         assert request.headers["sec-websocket-version"] == "13", request.headers
@@ -81,7 +82,7 @@ class Link:
         accept = base64.b64encode(hashlib.sha1((key + WEBSOCKET_GUID).encode()).digest()).decode()
         await self.raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                        f"Sec-WebSocket-Accept: {accept}\r\n"
-                       + (f"Sec-WebSocket-Extensions: {extensions}\r\n" if extensions else "") + "\r\n")
+                       + (f"Sec-WebSocket-Extensions: {extensions}\r\n" if extensions else "") + headers + "\r\n")
 
     async def respond(self, status, body="", headers=""):
         """Answers the request with something else."""

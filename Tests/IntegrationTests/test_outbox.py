@@ -350,3 +350,31 @@ async def test_a_flood_has_a_pace_after_a_reconnect(daemons, peer):
     started = asyncio.get_running_loop().time()
     await link.expect(*[f'42["e",{number}]' for number in range(30)])
     assert asyncio.get_running_loop().time() - started > 0.2
+
+
+async def test_a_link_of_its_own_is_that_after_a_restart_too(daemons, chat):
+    await chat.stop()
+    daemon = await daemons({"upstream": {
+        "main": {"url": chat.url, "force_new": True}, "other": {"url": chat.url + "/chat", "force_new": True}}})
+    client = await daemon.client()
+    for name in ("main", "other"):
+        await durable(client, upstream=name, event=name)
+    await daemon.crash()
+    await chat.start()
+    await daemon.start()
+    await settled(await daemon.client(), 2, "sent")
+    first, second = (await daemon.status())["connections"]
+    assert first["link"] != second["link"]
+
+
+async def test_what_waits_for_another_parser_is_refused_with_that_reason(daemons, servers):
+    server = await servers("eio4", "--serializer", "msgpack")
+    await server.stop()
+    daemon = await daemons({"upstream": {"chat": {"url": server.url}}})
+    await durable(await daemon.client(), upstream="chat", event="old", args=[1])
+    await daemon.crash()
+    daemon.configure({"upstream": {"chat": {"url": server.url, "parser": "msgpack"}}})
+    await server.start()
+    await daemon.start()
+    (entry,) = await settled(await daemon.client(), 1, "refused")
+    assert (entry["event"], entry["reason"]) == ("old", "parser_changed")

@@ -98,3 +98,21 @@ async def test_gatewayctl_retries_and_coalesces(daemons, peer, start_ctl):
     command = await start_ctl(daemon, "send", "--coalesce", "k", "--retries", "0", peer.url, "plain")
     assert (await command.outcome()).code == 0
     await link.expect('423["plain"]')
+
+
+async def test_a_window_is_in_flight_and_goes_again_in_order_after_a_lost_link(daemons, peer):
+    client = await (await daemons({"defaults": {"retry_window": 3}})).client()
+    pending = [client.post("request", url=peer.url, event="echo", args=[number], retries=3, timeout=60_000)
+               for number in range(1, 6)]
+    link = await peer.session()
+    await link.expect('420["echo",1]', '421["echo",2]', '422["echo",3]')
+    await link.text("431[2]")
+    await link.expect('423["echo",4]')
+    link.abort()
+    link = await peer.session()
+    await link.expect('420["echo",1]', '421["echo",3]', '422["echo",4]')
+    for ack, number in enumerate((1, 3, 4)):
+        await link.text(f"43{ack}[{number}]")
+    await link.expect('423["echo",5]')
+    await link.text("433[5]")
+    assert [(await client.result(one))["args"] for one in pending] == [[1], [2], [3], [4], [5]]

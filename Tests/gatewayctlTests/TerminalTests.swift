@@ -7,7 +7,8 @@ import Testing
   private static let status = #"""
     {"daemon":{"version":"1.0.0","uptime":11520000,"pid":7,"rss":19000000,"state":"running"},"connections":[
     {"upstream":"chat","url":"https://chat.example","namespace":"/","state":"connected","leases":3,"queue":{"count":0},
-    "in":{"events":12},"out":{"events":4},"rtt":0.84,"transport":"websocket","verified":true},
+    "in":{"events":12},"out":{"events":4},"rtt":0.84,"transport":"websocket","verified":true,
+    "time":{"offset":-132,"error":4,"samples":7,"source":"request","followed":true}},
     {"upstream":null,"url":"https://b.example","namespace":"/x","state":"disconnected","reason":"refused",
     "detail":"bad \u001b[31mtoken","rule":"reconnect","attempt":2,"next":3500,"leases":1,"queue":{"count":5},
     "in":{"events":0},"out":{"events":0},"rtt":null,"transport":null,"verified":false}],
@@ -36,6 +37,7 @@ import Testing
 
         UPSTREAM  URL                   STATE         FOR  USED BY  QUEUED  IN  OUT  RTT     TRANSPORT
         chat      https://chat.example  connected     -    3        0       12  4    0.8 ms  websocket
+          events have the server's time, 132 ms behind this machine's (give or take 4 ms)
         -         https://b.example /x  disconnected  -    1        5       0   0    -       -
           refused: bad \u001b[31mtoken
           attempt 3 in 3 s; rule 'reconnect'

@@ -13,6 +13,7 @@ import base64
 import json
 import ssl
 import sys
+import time
 from importlib.metadata import version
 
 import socketio
@@ -66,7 +67,13 @@ class Facts:
         self.links = {}
         self.links_ever = 0
         self.held = {}
+        self.clock = 0
+        """By how many seconds this server's clock is ahead."""
         self.bell = asyncio.Condition()
+
+    def now(self):
+        """The time on this server's clock, in milliseconds."""
+        return int((time.time() + self.clock) * 1_000)
 
     def ring(self):
         asyncio.ensure_future(self._ring())
@@ -152,6 +159,9 @@ class Room(socketio.AsyncNamespace):
         self.facts.ring()
         return await self.facts.held[name]
 
+    async def do_time(self, sid, *values):
+        return {"now": self.facts.now()}
+
     async def do_kick(self, sid, *values):
         await self.server.disconnect(sid, namespace=self.namespace)
 
@@ -232,6 +242,13 @@ class Control:
         for sid in self.sids(namespace):
             await self.server.disconnect(sid, namespace=namespace)
 
+    async def on_clock(self, ahead):
+        self.facts.clock = ahead
+
+    async def on_announce(self, event):
+        """Tells the time to all."""
+        await self.server.emit(event, {"now": self.facts.now()})
+
     async def on_cut(self):
         """Cuts every link as a broken network would."""
         for transport in list(self.facts.links.values()):
@@ -262,6 +279,7 @@ def tls(options):
 
 async def serve(options):
     facts = Facts()
+    facts.clock = options.clock
     server = socketio.AsyncServer(
         async_mode="asgi" if options.stack == "uvicorn" else "aiohttp", ping_interval=options.ping_interval,
         ping_timeout=options.ping_timeout, max_http_buffer_size=options.max_payload, cors_allowed_origins="*",
@@ -320,6 +338,7 @@ def main():
     parser.add_argument("--ping-timeout", type=float, default=20)
     parser.add_argument("--transports", default="websocket,polling")
     parser.add_argument("--cookie")
+    parser.add_argument("--clock", type=float, default=0, help="by how many seconds the clock is ahead")
     parser.add_argument("--serializer", help="msgpack; servers of the current line only")
     parser.add_argument("--cert")
     parser.add_argument("--key")

@@ -18,6 +18,8 @@ public struct Limits: Equatable, Sendable {
   /// Sends queued on one connection that is not connected: count and bytes.
   public var sendQueue = 10_000
   public var sendQueueBytes = 64 << 20
+  /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
+  public var keys = 10_000
   /// Connections in the pool.
   public var connections = 4_096
   /// Attempts to connect that may start per second in the long run, and at once after a quiet time.

@@ -84,6 +84,9 @@ extension Setting<Limits> {
   private static var daemonLimits: [Self] {
     [
       Setting(
+        "keys", \.keys, .count(1...10_000_000),
+        "Values of `key` that one user may use in 24 hours. A send with one more fails with QuotaExceeded."),
+      Setting(
         "connections", \.connections, .count(many),
         "Connections to upstreams used by URL, of which one user may have half. A call that would need one more fails with QuotaExceeded; configured upstreams are not counted."
       ),

@@ -32,6 +32,7 @@ extension Setting<UpstreamSettings> {
   static var declared: [Self] {
     requestSettings + proxySettings + timeSettings + messageSettings + credentialSettings
       + Setting<HistorySettings>.declared.map { $0.within(\.history, prefix: "history.") }
+      + Setting<ServerTimeSettings>.declared.map { $0.within(\.serverTime, prefix: "server_time.") }
       + Setting<CompressionSettings>.declared.map { $0.within(\.compression, prefix: "compression.") }
       + Setting<TLSSettings>.declared.map { $0.within(\.tls, prefix: "tls.") }
       + Setting<ReconnectSettings>.declared.map { $0.within(\.reconnect, prefix: "reconnect.") }
@@ -97,6 +98,10 @@ extension Setting<UpstreamSettings> {
       Setting(
         "key_member", \.keyMember, SettingType<String>.memberName.optional,
         "Name under which the `key` of a send is put into its arguments, for servers that recognise repetitions: into the last one if it is an object, else as one more argument."
+      ),
+      Setting(
+        "retry_window", \.retryWindow, .count(1...1_000),
+        "Sends with `retries` of one user that may wait for their acknowledgement at a time. Above 1, one that is written again on the same link may arrive behind later ones; after a reconnect the order holds."
       ),
       Setting(
         "flush", \.flush, .count(1...1_000_000),

@@ -43,6 +43,13 @@ extension SettingType<String> {
     text("text", expected: "a name of 1 to 64 bytes") { (1...64).contains($0.utf8.count) && $0.isPrintable }
   }
 
+  /// The name of an event.
+  static var eventName: Self {
+    text("text", expected: "the name of an event, 1 to 256 bytes") {
+      (1...256).contains($0.utf8.count) && $0.isPrintable
+    }
+  }
+
   /// The name or number of a group.
   static var groupName: Self {
     text("text", expected: "the name or number of a group") { !$0.isEmpty && $0.isPrintable }

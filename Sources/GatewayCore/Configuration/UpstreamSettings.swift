@@ -41,11 +41,14 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachmentTimeout: Duration = .seconds(60)
   /// A link of its own for each connection, never shared.
   public var forceNew = false
+  /// How many sends with retries of one user may be written and not acknowledged at a time.
+  public var retryWindow = 1
   /// Most binary attachments in one message, both ways.
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
   public var history = HistorySettings()
+  public var serverTime = ServerTimeSettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
   /// Reconnect a namespace that the server disconnected?

@@ -15,6 +15,7 @@ struct UpstreamSettingsCheck {
     checkFile("tls.key_password_file", settings.tls.keyPasswordFile)
     checkFile("proxy_password_file", settings.proxy.passwordFile)
     checkPasswords(settings)
+    checkServerTime(settings.serverTime)
     checkOrder("refresh.least", settings.refresh.least, "refresh.most", settings.refresh.most)
     checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
     checkOrder(
@@ -44,6 +45,20 @@ struct UpstreamSettingsCheck {
       notes.note("\(title).proxy_password_file needs a user in \(title).proxy", at: place)
     } else if server.password != nil {
       notes.note("\(title).proxy has a password already, so \(title).proxy_password_file cannot be used", at: place)
+    }
+  }
+
+  /// What stands in `[defaults]` may wait for an upstream that names an event.
+  private func checkServerTime(_ time: ServerTimeSettings) {
+    guard title != "defaults" else { return }
+    let lacking =
+      time.request != nil
+      ? []
+      : time.event != nil ? [("every", "request")] : [("every", "request"), ("member", "event"), ("unit", "event")]
+    for (name, needed) in lacking {
+      guard let place = origins["server_time.\(name)"] else { continue }
+      let other = needed == "event" ? " or \(title).server_time.request" : ""
+      notes.note("\(title).server_time.\(name) needs \(title).server_time.\(needed)\(other)", at: place)
     }
   }
 

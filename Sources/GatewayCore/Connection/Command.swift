@@ -61,7 +61,7 @@ public enum CommandOwner: Hashable, Sendable {
 }
 
 /// How a command is written again that the server did not acknowledge: in one line with the others of its user, of which
-/// one is under way at a time.
+/// as many are under way at a time as the upstream's `retry_window` says.
 public struct Retry: Equatable, Sendable {
   /// Most writes after the first one.
   public static let limit = 100

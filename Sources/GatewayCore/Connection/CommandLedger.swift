@@ -63,23 +63,30 @@ struct CommandLedger {
   mutating func committed(_ id: String) -> (command: Command, replaced: Command?)? { queue.commit(id) }
 
   /// Puts commands that were accepted before at the end, whatever the limits say.
-  mutating func restore(_ commands: [Command]) { for command in commands { queue.putBack(command) } }
+  mutating func restore(_ commands: some Collection<Command>) {
+    queue.reserve(commands.count)
+    for command in commands { queue.putBack(command) }
+  }
 
-  /// Takes out what stands at a place of the queue, unless an earlier one of its line is under way.
-  mutating func takeFree(at place: UInt64) -> Command? {
+  /// Takes out what stands at a place of the queue, unless the window of its line is full.
+  mutating func takeFree(at place: UInt64, window: Int) -> Command? {
     guard !retries.isEmpty else { return queue.take(at: place) }
-    if let line = queue.command(at: place)?.retry?.line, retries.isUnderWay(line) { return nil }
+    if let line = queue.command(at: place)?.retry?.line, retries.count(inLine: line) >= window { return nil }
     return queue.take(at: place)
   }
 
-  /// Takes the next command of a line out of the queue, unless an earlier one is under way.
-  mutating func takeNext(ofLine line: UInt32) -> Command? {
-    guard !retries.isUnderWay(line), let place = queue.firstPlace(inLine: line), mayFlow(place) else { return nil }
+  /// Takes the next command of a line out of the queue, unless its window is full.
+  mutating func takeNext(ofLine line: UInt32, window: Int) -> Command? {
+    guard retries.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place) else {
+      return nil
+    }
     return queue.take(at: place)
   }
 
   /// Whether a new command of a line has to wait for its turn.
-  func mustWait(inLine line: UInt32) -> Bool { retries.isUnderWay(line) || queue.firstPlace(inLine: line) != nil }
+  func mustWait(inLine line: UInt32, window: Int) -> Bool {
+    retries.count(inLine: line) >= window || queue.firstPlace(inLine: line) != nil
+  }
 
   /// Takes a command out of the queue; nil when it is not there, because it was written, settled or never existed.
   mutating func takeBack(_ id: String) -> Command? { queue.remove(id: id) }
@@ -112,16 +119,16 @@ struct CommandLedger {
   }
 
   /// A command with retries is about to be written once more.
-  mutating func triedAgain(_ line: UInt32) -> UInt64 {
+  mutating func triedAgain(_ id: String) -> UInt64 {
     let ack = makeAck()
-    retries.repeated(line, ack: ack)
+    retries.repeated(id, ack: ack)
     return ack
   }
 
-  mutating func setAckTimer(ofLine line: UInt32, _ timer: Timers.ID) { retries.setTimer(of: line, timer) }
+  mutating func setAckTimer(of id: String, _ timer: Timers.ID) { retries.setTimer(of: id, timer) }
 
   /// Takes a command with retries out of what is under way.
-  mutating func land(_ line: UInt32) -> RetryFlights.Flight? { retries.end(line) }
+  mutating func land(_ id: String) -> RetryFlights.Flight? { retries.end(id) }
 
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
@@ -164,9 +171,7 @@ struct CommandLedger {
   /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
   /// server refused, so do those that somebody waits for.
   mutating func failed(refused: Bool) -> [Command] {
-    queue.commands.filter { $0.noQueue || (refused && $0.owner != .none && !$0.isStored) }.compactMap {
-      queue.remove(id: $0.id)
-    }
+    queue.removeHasty(andAwaited: refused)
   }
 
   /// Takes everything out of the queue, in order.

@@ -1,13 +1,20 @@
 /// The commands that wait for their connection: first in, first out, bounded by count and by bytes. Taking one out of the
 /// middle costs no more than taking the first: order and deadlines are kept as lists of numbers in which the number of a
-/// command that is gone stays until it surfaces or until the gone ones are the majority.
-public struct CommandQueue: Sendable {
+/// command that is gone stays until it surfaces or until the gone ones are the majority. One owner: a copy would share the
+/// entries.
+public struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   public static let overhead = 256
 
-  private struct Entry: Sendable {
+  /// An object, so that the tables move references and not whole commands.
+  private final class Entry {
     var command: Command
-    var cost: Int
+    let cost: Int
+
+    init(_ command: Command) {
+      self.command = command
+      cost = CommandQueue.cost(of: command)
+    }
   }
 
   /// Most commands.
@@ -20,6 +27,8 @@ public struct CommandQueue: Sendable {
   private var entries: [UInt64: Entry] = [:]
   private var numbers: [String: UInt64] = [:]
   private var waiting: [UInt64: Set<UInt64>] = [:]
+  /// Those that may only wait for the connection's first attempt.
+  private var hasty: Set<UInt64> = []
   private var order = NumberList()
   /// The commands with retries, by the line that they wait in.
   private var lines: [UInt32: NumberList] = [:]
@@ -75,6 +84,13 @@ public struct CommandQueue: Sendable {
     return nextNumber
   }
 
+  /// Room for so many more, so that the tables do not grow step by step.
+  mutating func reserve(_ more: Int) {
+    guard more > 64 else { return }
+    entries.reserveCapacity(entries.count + more)
+    numbers.reserveCapacity(numbers.count + more)
+  }
+
   /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.
   mutating func putBack(_ command: Command) {
     insert(command, command.place ?? makePlace())
@@ -86,12 +102,11 @@ public struct CommandQueue: Sendable {
   /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
   /// `coalescing`.
   mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
-    guard let number = numbers[id], var entry = entries[number], !entry.command.isCommitted else { return nil }
+    guard let number = numbers[id], let entry = entries[number], !entry.command.isCommitted else { return nil }
     stopWaiting(entry.command, number)
     entry.command.isCommitted = true
     entry.command.owner = .none
     entry.command.deadline = nil
-    entries[number] = entry
     uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
     guard let coalescing = entry.command.coalescing else { return (entry.command, nil) }
     let older = replaceable.updateValue(number, forKey: coalescing)
@@ -99,10 +114,12 @@ public struct CommandQueue: Sendable {
   }
 
   private mutating func insert(_ command: Command, _ number: UInt64) {
-    let cost = Self.cost(of: command)
-    entries[number] = Entry(command: command, cost: cost)
+    let entry = Entry(command)
+    let cost = entry.cost
+    entries[number] = entry
     numbers[command.id] = number
     if let client = command.owner.client { waiting[client, default: []].insert(number) }
+    if command.noQueue { hasty.insert(number) }
     if let expires = command.expires { deadlines.push(expires, number) }
     if let retry = command.retry { lines[retry.line, default: NumberList()].insert(number) }
     if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
@@ -146,6 +163,16 @@ public struct CommandQueue: Sendable {
     return gone.sorted().compactMap { take($0) }
   }
 
+  /// Takes out what may not wait for another attempt, and on demand what calls wait for unless the outbox has it, in
+  /// order.
+  mutating func removeHasty(andAwaited: Bool) -> [Command] {
+    var gone = hasty
+    if andAwaited {
+      for numbers in waiting.values { gone.formUnion(numbers.filter { entries[$0]?.command.isStored == false }) }
+    }
+    return gone.sorted().compactMap { take($0) }
+  }
+
   /// Takes everything out, in order.
   public mutating func removeAll() -> [Command] {
     let all = commands
@@ -176,6 +203,7 @@ public struct CommandQueue: Sendable {
     var command = entry.command
     byteCount -= entry.cost
     if numbers[command.id] == number { numbers[command.id] = nil }
+    if command.noQueue { hasty.remove(number) }
     stopWaiting(command, number)
     if command.isStored {
       storedCount -= 1

@@ -28,8 +28,8 @@ extension Connection: UpstreamChannelOwner {
 
   public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
     guard channel === self.channel else { return }
-    if let line = commands.retries.line(ofAck: id) {
-      return finishTry(line, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
+    if let command = commands.retries.id(ofAck: id) {
+      return finishTry(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
     }
     guard let command = commands.acknowledged(id) else { return }
     settle(command, .acknowledged(arguments.withUnsafeBytes { Array($0) }))
@@ -39,6 +39,11 @@ extension Connection: UpstreamChannelOwner {
   public func channelHasNewCredentials(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
     renewCredentials(until: context.time.now + Self.renewalGrace)
+  }
+
+  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+    guard channel === self.channel else { return }
+    stream.clock.take(sample)
   }
 
   public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {

@@ -7,7 +7,9 @@ extension Connection {
     case .illegal: throw .released
     case .keep, .write:
       if commands.isHeld || !command.isCommitted, !now { return try enqueue(command) }
-      if let line = command.retry?.line, commands.mustWait(inLine: line) { return try enqueue(command) }
+      if let line = command.retry?.line, commands.mustWait(inLine: line, window: retryWindow) {
+        return try enqueue(command)
+      }
       return try write(command, now: now)
     case .queue:
       guard now else { return try enqueue(command) }
@@ -67,7 +69,7 @@ extension Connection {
 
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ id: String) {
-    if let line = commands.retries.line(of: id) { return abandonTry(line) }
+    if commands.retries.command(id) != nil { return abandonTry(id) }
     guard let (_, ack) = commands.forget(id) else { return }
     context.timers.cancel(commands.removeDeadline(of: id))
     channel?.forget(ack: ack)
@@ -88,8 +90,8 @@ extension Connection {
     return true
   }
 
-  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only the
-  /// first. It stops before what is not on disk yet, and pauses when the server would be flooded.
+  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only what
+  /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded.
   func drainQueue() {
     commands.flow.isPaused = false
     for place in commands.queue.places(from: commands.flow.next) {
@@ -98,7 +100,7 @@ extension Connection {
         place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count)
       guard isAdmitted else { return pauseFlow() }
       commands.flow.next = place + 1
-      if let command = commands.takeFree(at: place) { writeQueued(command, to: channel) }
+      if let command = commands.takeFree(at: place, window: retryWindow) { writeQueued(command, to: channel) }
     }
   }
 
@@ -136,7 +138,7 @@ extension Connection {
   }
 
   /// Takes over commands that were accepted by an earlier life of the daemon, in order.
-  func restore(_ stored: [Command]) {
+  func restore(_ stored: some Collection<Command>) {
     commands.restore(stored)
     armExpiry()
     hurry(.lease)
@@ -214,7 +216,7 @@ extension Connection {
   }
 
   private func deadlinePassed(_ id: String) {
-    if let line = commands.retries.line(of: id) { return giveUpTry(line) }
+    if commands.retries.command(id) != nil { return giveUpTry(id) }
     if let command = commands.takeBack(id) {
       settle(command, whyNotWritten(command))
       flowOn(without: command)

@@ -1,31 +1,33 @@
-/// Sends with retries. Each user's form a line: one is under way, the next follows its outcome, so that what is written
-/// twice overtakes nothing. Sends without retries go past them.
+/// Sends with retries. Each user's form a line: as many as the upstream's `retry_window` are under way, the next follows
+/// an outcome. With a window of one, what is written twice overtakes nothing. Sends without retries go past them.
 extension Connection {
+  /// How many of one line may be under way at a time.
+  var retryWindow: Int { specification.settings.retryWindow }
+
   /// Writes a command of a line whose turn has come.
   func tryOut(_ command: Command, on channel: any UpstreamChannel) {
-    guard let line = command.retry?.line else { return }
     noteWrite(of: command)
     armDeadline(command)
     let ack = commands.tried(command)
-    armAckTimer(line)
+    armAckTimer(command.id)
     channel.write(command.message, ack: ack)
   }
 
-  /// The outcome of what is under way in a line; the next one follows.
-  func finishTry(_ line: UInt32, _ outcome: CommandOutcome) {
-    guard let command = land(line) else { return }
+  /// The outcome of a command that is under way; the next one of its line follows.
+  func finishTry(_ id: String, _ outcome: CommandOutcome) {
+    guard let command = land(id) else { return }
     settle(command, outcome)
-    advance(line)
+    advance(behind: command)
   }
 
-  /// The time of the command under way is up.
-  func giveUpTry(_ line: UInt32) { finishTry(line, .acknowledgementTimeout) }
+  /// The time of a command under way is up.
+  func giveUpTry(_ id: String) { finishTry(id, .acknowledgementTimeout) }
 
-  /// The caller of the command under way left.
-  func abandonTry(_ line: UInt32) {
-    guard let command = land(line) else { return }
-    context.timers.cancel(commands.removeDeadline(of: command.id))
-    advance(line)
+  /// The caller of a command under way left.
+  func abandonTry(_ id: String) {
+    guard let command = land(id) else { return }
+    context.timers.cancel(commands.removeDeadline(of: id))
+    advance(behind: command)
   }
 
   /// The link is gone: what may be written again waits for the next one, where it stood before.
@@ -37,35 +39,35 @@ extension Connection {
     armExpiry()
   }
 
-  private func land(_ line: UInt32) -> Command? {
-    guard let flight = commands.land(line) else { return nil }
+  private func land(_ id: String) -> Command? {
+    guard let flight = commands.land(id) else { return nil }
     context.timers.cancel(flight.timer)
     for ack in flight.acks { channel?.forget(ack: ack) }
     return flight.command
   }
 
-  private func advance(_ line: UInt32) {
-    while let channel, state == .connected, let next = commands.takeNext(ofLine: line) {
+  private func advance(behind command: Command) {
+    guard let line = command.retry?.line else { return }
+    while let channel, state == .connected, let next = commands.takeNext(ofLine: line, window: retryWindow) {
       writeQueued(next, to: channel)
     }
     if !isOccupied { review() }
   }
 
-  private func armAckTimer(_ line: UInt32) {
-    let limit = commands.retries.command(inLine: line)?.ackTimeout ?? Retry.usualAckTimeout
-    commands.setAckTimer(
-      ofLine: line, context.timers.after(limit) { [weak self] in self?.ackTimerFired(line) })
+  private func armAckTimer(_ id: String) {
+    let limit = commands.retries.command(id)?.ackTimeout ?? Retry.usualAckTimeout
+    commands.setAckTimer(of: id, context.timers.after(limit) { [weak self] in self?.ackTimerFired(id) })
   }
 
-  private func ackTimerFired(_ line: UInt32) {
-    guard let channel, let command = commands.retries.command(inLine: line) else { return }
+  private func ackTimerFired(_ id: String) {
+    guard let channel, let command = commands.retries.command(id) else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
-    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(line) }
+    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(id) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
-    guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(line) }
+    guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(id) }
     noteWrite(of: command)
-    let ack = commands.triedAgain(line)
-    armAckTimer(line)
+    let ack = commands.triedAgain(id)
+    armAckTimer(id)
     channel.write(command.message, ack: ack)
   }
 }

@@ -5,6 +5,8 @@ public final class Connection {
   public let id: String
   public let key: ConnectionKey
   public private(set) var specification: UpstreamSpecification
+  /// How the outbox names it; the settings in it change nothing about that.
+  lazy var outboxTarget = OutboxTarget(specification)
   private(set) var connector: any UpstreamConnector
   private(set) var context: ConnectionContext
   let stream: EventStream
@@ -53,7 +55,7 @@ public final class Connection {
     id = context.random.uuid()
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
-      history: specification.settings.history)
+      history: specification.settings.history, serverTime: specification.settings.serverTime)
     commands = CommandLedger(limits: context.limits)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
@@ -171,6 +173,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
     if hold == .withdrawn { hold = nil }

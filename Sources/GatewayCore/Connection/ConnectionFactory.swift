@@ -18,7 +18,7 @@ public final class ConnectionFactory {
       return "the scheme '\(specification.url.scheme)' is unknown; use one of \(schemes.joined(separator: ", "))"
     }
     switch kind.problem(with: specification) {
-    case .invalid(let sentence): return sentence
+    case .invalid(let sentence), .outdated(let sentence): return sentence
     case .tooLarge(let limit, let size): return "it is \(size) bytes long, more than the limit of \(limit)"
     case nil: return nil
     }

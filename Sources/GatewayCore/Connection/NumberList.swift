@@ -26,6 +26,7 @@ struct NumberList: Sendable {
 
   /// Adds a number at its place, unless it is still listed.
   mutating func insert(_ number: UInt64) {
+    if let last = numbers.last, last < number { return numbers.append(number) }
     let low = index(of: number)
     if low < numbers.count, numbers[low] == number { return }
     if low == head, head > 0 {

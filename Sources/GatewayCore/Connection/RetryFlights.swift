@@ -1,5 +1,5 @@
-/// The commands with retries that were written and are not acknowledged: one in each line. Earlier tries count too: the
-/// acknowledgement of any of them is the command's.
+/// The commands with retries that were written and are not acknowledged: in each line at most as many as its window has
+/// room for. Earlier tries count too: the acknowledgement of any of them is the command's.
 struct RetryFlights {
   struct Flight {
     var command: Command
@@ -9,46 +9,46 @@ struct RetryFlights {
     var timer: Timers.ID?
   }
 
-  private var flights: [UInt32: Flight] = [:]
-  private var lines: [String: UInt32] = [:]
-  private var linesOfAcks: [UInt64: UInt32] = [:]
+  private var flights: [String: Flight] = [:]
+  private var counts: [UInt32: Int] = [:]
+  private var flightOf: [UInt64: String] = [:]
 
   var isEmpty: Bool { flights.isEmpty }
   var count: Int { flights.count }
 
-  func isUnderWay(_ line: UInt32) -> Bool { flights[line] != nil }
+  /// How many of a line are under way.
+  func count(inLine line: UInt32) -> Int { counts[line] ?? 0 }
 
-  /// The line in which a command is under way; nil when it is not.
-  func line(of id: String) -> UInt32? { lines[id] }
+  /// What is under way under an id; nil when nothing is.
+  func command(_ id: String) -> Command? { flights[id]?.command }
 
-  /// The line in which an acknowledgement is awaited.
-  func line(ofAck ack: UInt64) -> UInt32? { linesOfAcks[ack] }
+  /// The id of the command whose acknowledgement that is.
+  func id(ofAck ack: UInt64) -> String? { flightOf[ack] }
 
-  /// What is under way in a line.
-  func command(inLine line: UInt32) -> Command? { flights[line]?.command }
-
-  /// The command is written for the first time on this link. Its line must be free.
+  /// The command is written for the first time on this link.
   mutating func begin(_ command: Command, ack: UInt64) {
     guard let line = command.retry?.line else { return }
-    flights[line] = Flight(command: command, acks: [])
-    lines[command.id] = line
-    repeated(line, ack: ack)
+    flights[command.id] = Flight(command: command, acks: [])
+    counts[line, default: 0] += 1
+    repeated(command.id, ack: ack)
   }
 
   /// It is written once more.
-  mutating func repeated(_ line: UInt32, ack: UInt64) {
-    flights[line]?.command.retry?.writes += 1
-    flights[line]?.acks.append(ack)
-    linesOfAcks[ack] = line
+  mutating func repeated(_ id: String, ack: UInt64) {
+    guard flights[id] != nil else { return }
+    flights[id]?.command.retry?.writes += 1
+    flights[id]?.acks.append(ack)
+    flightOf[ack] = id
   }
 
-  mutating func setTimer(of line: UInt32, _ timer: Timers.ID) { flights[line]?.timer = timer }
+  mutating func setTimer(of id: String, _ timer: Timers.ID) { flights[id]?.timer = timer }
 
-  /// Takes a line's command out.
-  mutating func end(_ line: UInt32) -> Flight? {
-    guard let flight = flights.removeValue(forKey: line) else { return nil }
-    lines[flight.command.id] = nil
-    for ack in flight.acks { linesOfAcks[ack] = nil }
+  /// Takes a command out.
+  mutating func end(_ id: String) -> Flight? {
+    guard let flight = flights.removeValue(forKey: id), let line = flight.command.retry?.line else { return nil }
+    let left = count(inLine: line) - 1
+    counts[line] = left > 0 ? left : nil
+    for ack in flight.acks { flightOf[ack] = nil }
     return flight
   }
 

@@ -90,6 +90,8 @@ public struct PreparedMessage: Equatable, Sendable {
 public enum MessageProblem: Error, Equatable, Sendable {
   /// InvalidParams: a reserved name, too many attachments, malformed `$bin`. The sentence is for a person.
   case invalid(String)
+  /// InvalidParams: it was prepared for a server of another kind, whose settings changed while it waited.
+  case outdated(String)
   /// PayloadTooLarge, in bytes.
   case tooLarge(limit: Int, size: Int)
 }
@@ -141,8 +143,15 @@ public protocol UpstreamChannelOwner: AnyObject {
   /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
   /// be used until then. At most once.
   func channelHasNewCredentials(_ channel: any UpstreamChannel)
+  /// The server's clock was looked at. At any time between the dialling and the end, as often as there is an occasion.
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
+}
+
+extension UpstreamChannelOwner {
+  /// For owners that give nothing a time.
+  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
 }
 
 /// What is known of a channel, for `status`.

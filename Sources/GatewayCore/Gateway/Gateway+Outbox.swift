@@ -8,8 +8,9 @@ extension Gateway {
   /// Makes a command last that its connection has queued; the caller hears when it is safe.
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
     let entry = entry(for: command, on: connection, asked: level, key: key)
-    outbox.add(entry, on: connection) { [weak self] problem in
-      self?.stored(entry, command.owner, on: connection, problem)
+    let owner = command.owner
+    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
+      if isAwaited { self?.stored(record, owner, on: connection, problem) }
     }
   }
 
@@ -18,10 +19,10 @@ extension Gateway {
   ) -> OutboxEntry {
     let now = seams.time.now
     var entry = OutboxEntry(
-      number: command.number, id: command.id, owner: command.user, target: OutboxTarget(connection.specification),
+      number: command.number, id: command.id, owner: command.user, target: connection.outboxTarget,
       message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
       created: command.acceptedAt,
-      expires: command.expires.map { seams.time.wallMilliseconds + ($0 - now).milliseconds })
+      expires: command.expires.map { outbox.wallMilliseconds() + ($0 - now).milliseconds })
     entry.retries = command.retry?.again
     entry.attempts = command.retry?.writes ?? 0
     entry.ackTimeout = command.ackTimeout?.milliseconds
@@ -31,25 +32,24 @@ extension Gateway {
   }
 
   private func stored(
-    _ entry: OutboxEntry, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
+    _ record: OutboxRecord, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
   ) {
-    if let problem { return connection.reject(entry.id, problem) }
-    if case .call(let client, let request) = owner { sessions[client]?.stored(request, entry.id) }
-    keys.note(entry.id, state: DeliveryLevel.durable.rawValue)
-    connection.committed(entry.id)
-    while let surplus = outbox.surplus(after: entry) {
+    let id = record.entry.id
+    if let problem { return connection.reject(id, problem) }
+    if case .call(let client, let request) = owner { sessions[client]?.stored(request, id) }
+    if record.entry.key != nil { keys.note(id, state: DeliveryLevel.durable.rawValue) }
+    connection.committed(id)
+    while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
   }
 
-  /// Who carries an entry; nil while its upstream cannot be used.
-  func carrier(of id: String) -> Connection? { outbox.records[id]?.connection }
-
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
   func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
-    guard let old = outbox.revive(id) else { return done(nil) }
+    let now = outbox.wallMilliseconds()
+    guard let revived = outbox.revive(id) else { return done(nil) }
+    let old = revived.entry
     var entry = old
-    let now = seams.time.wallMilliseconds
     entry.number = makeCommandID().number
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
@@ -60,11 +60,10 @@ extension Gateway {
       command.isCommitted = false
       connection.restore([command])
       remember(entry, on: connection)
-    } else {
-      expireLater(entry)
     }
-    outbox.add(entry, on: connection) { [weak self] problem in
-      self?.outbox.settleRevival(of: old, problem)
+    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
+      if connection == nil, isAwaited { self?.expireLater(record) }
+      self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
       done(problem)
     }
@@ -81,45 +80,47 @@ extension Gateway {
     outbox.finish(command.id, end.state, reason: end.reason, attempts: attempts, result: result)
   }
 
-  /// Ends an entry from outside, wherever it is.
+  /// Ends an entry from outside, wherever it is; false if it has its outcome already.
+  @discardableResult
   func finish(
     _ id: String, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
-  ) {
-    guard let record = outbox.records[id] else { return }
+  ) -> Bool {
+    guard let record = outbox.records[id] else { return false }
     if let connection = record.connection, !connection.takeBack(id) { connection.forget(id) }
     keys.note(id, state: nil)
-    outbox.finish(id, state, reason: reason, done)
+    return outbox.finish(id, state, reason: reason, done)
   }
+
+  /// The wall clock was set.
+  public func clockWasSet() { _ = outbox.wallMilliseconds() }
 
   // MARK: - The start, and a reload
 
   /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
   /// for a configuration that has one.
   func placeStored() {
-    let waiting = outbox.records.values.filter { $0.connection == nil }.map(\.entry).sorted { $0.number < $1.number }
-    guard !waiting.isEmpty else { return }
-    var places: [OutboxOwner: (connection: Connection?, commands: [Command])] = [:]
-    for entry in waiting {
-      let owner = OutboxOwner(target: entry.target, uid: entry.owner)
-      if places[owner] == nil { places[owner] = (carrier(of: entry), []) }
-      guard let connection = places[owner]?.connection else {
-        expireLater(entry)
+    clockWasSet()
+    var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
+    var keyed: [OutboxRecord] = []
+    for line in outbox.usage.allLines {
+      let waiting = line.records { $0.connection == nil }
+      guard let first = waiting.first else { continue }
+      guard let connection = carrier(of: first.entry) else {
+        for record in waiting { expireLater(record) }
         continue
       }
-      outbox.place(entry.id, on: connection)
-      places[owner]?.commands.append(command(for: entry))
-      remember(entry, on: connection)
+      for record in waiting { record.connection = connection }
+      keyed += waiting.filter { $0.entry.key != nil }
+      queues[ObjectIdentifier(connection), default: (connection, [])].records += waiting
     }
-    var queues: [ObjectIdentifier: (connection: Connection, commands: [Command])] = [:]
-    for case (let connection?, let commands) in places.values {
-      queues[ObjectIdentifier(connection), default: (connection, [])].commands += commands
+    for record in keyed.sorted(by: { $0.entry.number < $1.entry.number }) {
+      if let connection = record.connection { remember(record.entry, on: connection) }
     }
-    for queue in queues.values { queue.connection.restore(queue.commands.sorted { $0.number < $1.number }) }
-  }
-
-  private struct OutboxOwner: Hashable {
-    var target: OutboxTarget
-    var uid: UInt32
+    for (connection, records) in queues.values {
+      // Each line is in order already.
+      let ordered = records.sorted { $0.entry.number < $1.entry.number }
+      connection.restore(ordered.lazy.map { [unowned self] in command(for: $0.entry) })
+    }
   }
 
   /// Nil if the configuration in force has no such upstream.
@@ -129,7 +130,7 @@ extension Gateway {
   }
 
   private func command(for entry: OutboxEntry) -> Command {
-    let left = entry.expires.map { Duration.milliseconds($0 - seams.time.wallMilliseconds) }
+    let left = entry.expires.map { Duration.milliseconds($0 - outbox.wallMilliseconds()) }
     var command = Command(
       id: entry.id, message: entry.message, delivery: .durable, expires: left.map { seams.time.now + $0 },
       acceptedAt: entry.created, owner: .none)
@@ -146,17 +147,19 @@ extension Gateway {
   }
 
   /// An entry that nobody carries expires all the same.
-  private func expireLater(_ entry: OutboxEntry) {
-    guard let expires = entry.expires else { return }
-    seams.timers.after(.milliseconds(expires - seams.time.wallMilliseconds)) { [weak self] in
-      guard let self, let record = outbox.records[entry.id], record.connection == nil else { return }
-      outbox.finish(entry.id, .expired)
+  private func expireLater(_ record: OutboxRecord) {
+    guard let expires = record.entry.expires, !record.isWatched else { return }
+    record.isWatched = true
+    seams.timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
+      guard let self, let record, record.line != nil, record.connection == nil else { return }
+      outbox.finish(record.entry.id, .expired)
     }
   }
 
   /// The keys of what is finished count too.
   func rememberKeys() {
-    for entry in outbox.archive.entries.values.sorted(by: { $0.number < $1.number }) where entry.key != nil {
+    let keyed = outbox.archive.records.values.map(\.entry).filter { $0.key != nil }
+    for entry in keyed.sorted(by: { $0.number < $1.number }) {
       guard let connection = try? resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
       remember(entry, as: ConnectionKey(connection))
     }
@@ -166,7 +169,7 @@ extension Gateway {
 
   private func remember(_ entry: OutboxEntry, as connection: ConnectionKey) {
     guard let key = entry.key, let state = entry.keyState else { return }
-    let age = Duration.milliseconds(max(0, seams.time.wallMilliseconds - entry.created))
+    let age = Duration.milliseconds(max(0, outbox.wallMilliseconds() - entry.created))
     keys.restore(
       .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
       state: state, age: age, now: seams.time.now)
@@ -180,11 +183,11 @@ extension Gateway {
     guard case .down = outcome, command.delivery == .accepted, command.owner == .none, !command.noQueue,
       !connection.specification.hasCredentialsOfItsOwn(configuration),
       (try? outbox.checkRoom(
-        cost: command.message.byteCount + OutboxEntry.overhead, target: OutboxTarget(connection.specification),
+        cost: command.message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry, on: nil) { [weak self] problem in
+    outbox.add(entry, on: nil) { [weak self] _, problem, _ in
       guard let self, let problem else { return }
       note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }
@@ -220,6 +223,7 @@ extension CommandOutcome {
     case .refused(let failure): (.refused, failure.reason.rawValue)
     case .impossible(.tooLarge): (.refused, "too_large")
     case .impossible(.invalid): (.refused, "invalid")
+    case .impossible(.outdated): (.refused, "parser_changed")
     case .expired: (.expired, nil)
     case .replaced: (.dropped, "coalesced")
     case .acknowledgementTimeout: (.lost, "ack_timeout")

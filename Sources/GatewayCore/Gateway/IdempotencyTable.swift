@@ -23,8 +23,6 @@ struct IdempotencyTable {
     case conflict(Entry)
   }
 
-  /// Keys of one user beyond this count are refused rather than forgotten too early.
-  static let limit = 10_000
   private static let lifetime: Duration = .seconds(86_400)
   private var entries: [Scope: Entry] = [:]
   private var scopes: [String: Scope] = [:]
@@ -42,7 +40,8 @@ struct IdempotencyTable {
   /// Places in the list of expiry, those of forgotten keys included.
   var rememberedOrder: Int { order.count }
 
-  func isFull(for user: UInt32) -> Bool { perUser[user, default: 0] >= Self.limit }
+  /// Whether a user has so many keys; further ones are refused rather than that one is forgotten too early.
+  func isFull(for user: UInt32, limit: Int) -> Bool { perUser[user, default: 0] >= limit }
 
   /// The key under which a send is known.
   func key(of id: String) -> String? { scopes[id]?.key }

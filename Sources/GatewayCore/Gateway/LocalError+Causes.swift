@@ -33,7 +33,7 @@ extension LocalError {
 
   init(_ problem: MessageProblem) {
     switch problem {
-    case .invalid(let sentence): self.init(.invalidParams, sentence)
+    case .invalid(let sentence), .outdated(let sentence): self.init(.invalidParams, sentence)
     case .tooLarge(let limit, let size):
       self.init(
         .payloadTooLarge, "The message has \(size) bytes, but the server takes at most \(limit).",

@@ -15,7 +15,7 @@ extension LocalSession {
     }
     do throws(Outbox.Refusal) {
       try gateway.outbox.checkRoom(
-        cost: message.byteCount + OutboxEntry.overhead, target: OutboxTarget(connection.specification),
+        cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
         owner: peer.uid)
     } catch {
       throw LocalError(error)

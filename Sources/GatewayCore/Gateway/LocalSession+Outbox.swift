@@ -1,50 +1,57 @@
 /// `outbox.*` and `drain`.
 extension LocalSession {
   func listOutbox(_ selection: OutboxSelection, _ limit: Int, _ id: RequestID?) throws(LocalError) {
-    let entries = try entries(selection)
+    let records = try records(selection, limit: limit + 1)
     reply(id) { out in
       out.key("entries")
       out.beginArray()
-      for entry in entries.prefix(limit) { OutboxDocument.write(entry, carrier: gateway.carrier(of: entry.id), &out) }
+      for record in records.prefix(limit) { OutboxDocument.write(record.entry, carrier: record.connection, &out) }
       out.endArray()
       out.key("more")
-      out.bool(entries.count > limit)
+      out.bool(records.count > limit)
     }
   }
 
   func cancelStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
-    let queued = try entries(selection).filter { !$0.state.isFinal }
-    answerWhenOnDisk(id, count: queued.count) { counted in
-      for entry in queued { gateway.finish(entry.id, .cancelled, reason: nil, counted) }
+    answer(id, whenDoneWith: try records(selection).filter { !$0.entry.state.isFinal }) { gateway, record, work in
+      guard record.line != nil else { return }
+      work.count += 1
+      gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())
     }
   }
 
   func purgeStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
-    let entries = try entries(selection)
-    let queued = entries.filter { !$0.state.isFinal }
-    for entry in entries where entry.state.isFinal { gateway.outbox.purge(entry.id) }
-    answerWhenOnDisk(id, count: entries.count, awaited: queued.count) { counted in
-      for entry in queued { gateway.finish(entry.id, .cancelled, reason: nil, counted) }
+    answer(id, whenDoneWith: try records(selection)) { gateway, record, work in
+      work.count += 1
+      if record.line != nil {
+        gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())
+      }
+      gateway.outbox.purge(record.entry.id)
     }
-    for entry in queued { gateway.outbox.purge(entry.id) }
   }
 
   func retryStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
-    let entries = try entries(selection).filter { !$0.state.isFinal || $0.state.isRepeatable }
-    let failed = entries.filter(\.state.isFinal)
+    let records = try records(selection).filter { !$0.entry.state.isFinal || $0.entry.state.isRepeatable }
     do throws(Outbox.Refusal) {
-      for entry in failed {
-        try gateway.outbox.checkRoom(cost: entry.cost, target: entry.target, owner: entry.owner)
-      }
+      if let first = records.first(where: \.entry.state.isFinal) { try gateway.outbox.checkRoom(again: first) }
     } catch {
       throw LocalError(error)
     }
-    for entry in entries where !entry.state.isFinal { gateway.carrier(of: entry.id)?.hurry(.order) }
-    answerWhenOnDisk(id, count: entries.count, awaited: failed.count) { counted in
-      for entry in failed { gateway.sendAgain(entry.id, counted) }
+    var hurried: Set<ObjectIdentifier> = []
+    answer(id, whenDoneWith: records) { gateway, record, work in
+      if record.entry.state.isFinal {
+        // Those for which there is no room stay as they are, and are not counted.
+        guard (try? gateway.outbox.checkRoom(again: record)) != nil else { return }
+        work.count += 1
+        return gateway.sendAgain(record.entry.id, work.awaited())
+      }
+      work.count += 1
+      if let carrier = record.connection, hurried.insert(ObjectIdentifier(carrier)).inserted {
+        carrier.hurry(.order)
+      }
     }
   }
 
@@ -61,20 +68,15 @@ extension LocalSession {
   // MARK: - Which entries
 
   /// The entries that are meant, as far as the caller may see them, the oldest first.
-  private func entries(_ selection: OutboxSelection) throws(LocalError) -> [OutboxEntry] {
+  private func records(_ selection: OutboxSelection, limit: Int = .max) throws(LocalError) -> [OutboxRecord] {
     let target = try selection.target.map { target throws(LocalError) in try self.outboxTarget(target) }
-    let outbox = gateway.outbox
-    var found: [OutboxEntry]
-    if let ids = selection.ids {
-      found = Set(ids).compactMap { outbox.entry($0) }
-    } else {
-      found = outbox.committed + Array(outbox.archive.entries.values)
+    let states = selection.states
+    let isWanted: (OutboxRecord) -> Bool = { [self] record in
+      states?.contains(record.entry.state) ?? true && target?.covers(record.entry.target) ?? true && maySee(record)
     }
-    if let states = selection.states { found.removeAll { !states.contains($0.state) } }
-    if let target { found.removeAll { !target.covers($0.target) } }
-    found.removeAll { !maySee($0) }
-    found.sort { $0.number < $1.number }
-    return found
+    guard let ids = selection.ids else { return gateway.outbox.records(limit: limit, where: isWanted) }
+    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter(isWanted)
+    return found.sorted { $0.entry.number < $1.entry.number }
   }
 
   /// A target whose upstream may have left the configuration.
@@ -97,9 +99,9 @@ extension LocalSession {
   }
 
   /// One's own, and those of upstreams that one administers.
-  private func maySee(_ entry: OutboxEntry) -> Bool {
-    entry.owner == peer.uid || gateway.access.isAdministrator(peer)
-      || gateway.access.allows(.admin, upstream: entry.target.upstream, peer: peer)
+  private func maySee(_ record: OutboxRecord) -> Bool {
+    record.entry.owner == peer.uid || gateway.access.isAdministrator(peer)
+      || gateway.access.allows(.admin, upstream: record.entry.target.upstream, peer: peer)
   }
 
   private func demandSending(_ selection: OutboxSelection) throws(LocalError) {
@@ -108,22 +110,19 @@ extension LocalSession {
 
   // MARK: - Answers
 
-  /// Answers with `count` as soon as `work` has reported `awaited` (all of them, unless given) times, or with the first
-  /// problem.
-  private func answerWhenOnDisk(
-    _ id: RequestID?, count: Int, awaited: Int? = nil, _ work: (@escaping (OutboxProblem?) -> Void) -> Void
+  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers with how
+  /// many it concerned as soon as the disk has everything that was awaited, or with the first problem.
+  private func answer(
+    _ id: RequestID?, whenDoneWith records: [OutboxRecord],
+    _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
   ) {
-    var left = awaited ?? count
-    guard left > 0 else { return reply(id) { $0.member("count", count) } }
     let number = makeCallNumber()
     open(id, number: number, .background)
-    var trouble: OutboxProblem?
-    work { [weak self] problem in
-      left -= 1
-      trouble = trouble ?? problem
-      guard left == 0, let self, let call = close(number) else { return }
-      if let trouble { return reply(call.id, LocalError(outbox: trouble)) }
+    let work = OutboxWork { [weak self] count, problem in
+      guard let self, let call = close(number) else { return }
+      if let problem { return reply(call.id, LocalError(outbox: problem)) }
       reply(call.id) { $0.member("count", count) }
     }
+    work.run(records[...], on: gateway, body)
   }
 }

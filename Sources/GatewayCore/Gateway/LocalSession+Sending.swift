@@ -166,10 +166,12 @@ extension LocalSession {
         .conflict, "The key '\(key)' was used within the last 24 hours for another event or other arguments.",
         [.init("id", .string(entry.id))])
     case .fresh:
-      guard !gateway.keys.isFull(for: peer.uid) else {
+      let limit = gateway.configuration.limits.keys
+      guard !gateway.keys.isFull(for: peer.uid, limit: limit) else {
         throw LocalError(
-          .quotaExceeded, "This user has \(IdempotencyTable.limit) keys of the last 24 hours; send without one.",
-          [.init("quota", .string("keys")), .init("limit", .integer(IdempotencyTable.limit))])
+          .quotaExceeded,
+          "This user has as many keys of the last 24 hours as `limits.keys` allows (\(limit)); send without one.",
+          [.init("quota", .string("keys")), .init("limit", .integer(limit))])
       }
       return nil
     }

@@ -32,7 +32,8 @@ enum OutboxDocument {
   /// The member `outbox` of `status`: a program sees the numbers of its own user, an administrator all.
   static func writeStatus(_ outbox: Outbox, of user: UInt32?, _ out: inout JSONWriter) {
     let queued = user.map { outbox.usage.amount(of: $0) } ?? outbox.usage.total
-    let finished = user.map { user in outbox.archive.entries.values.count { $0.owner == user } } ?? outbox.archive.count
+    let finished =
+      user.map { user in outbox.archive.records.values.count { $0.entry.owner == user } } ?? outbox.archive.count
     out.key("outbox")
     out.object {
       $0.member("state", outbox.condition.name)

@@ -65,6 +65,7 @@ enum StatusDocument {
     writeQueue(connection, into: &out)
     writeLink(facts, specification, into: &out)
     writeTraffic(connection, into: &out)
+    writeTime(connection, into: &out)
     out.endObject()
   }
 
@@ -119,6 +120,22 @@ enum StatusDocument {
       }
     } else {
       out.null()
+    }
+  }
+
+  private static func writeTime(_ connection: Connection, into out: inout JSONWriter) {
+    out.key("time")
+    let time = connection.context.time
+    guard let estimate = connection.stream.clock.estimate(wall: time.wallMilliseconds, now: time.now) else {
+      return out.null()
+    }
+    out.object {
+      $0.member("offset", estimate.offset)
+      $0.member("error", estimate.error)
+      $0.member("samples", estimate.samples)
+      $0.member("source", estimate.source.rawValue)
+      $0.key("followed")
+      $0.bool(estimate.isFollowed)
     }
   }
 

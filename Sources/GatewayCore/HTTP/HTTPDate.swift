@@ -57,7 +57,7 @@ public enum HTTPDate {
     return months.firstIndex(of: name).map { $0 + 1 }
   }
 
-  private static func length(ofMonth month: Int, _ year: Int) -> Int {
+  static func length(ofMonth month: Int, _ year: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -66,7 +66,7 @@ public enum HTTPDate {
   }
 
   /// Of the Gregorian calendar; a year begins with March here, so that the leap day is its last.
-  private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+  static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return Int64(year * 365 + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468)

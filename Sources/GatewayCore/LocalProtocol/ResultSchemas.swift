@@ -100,6 +100,13 @@ enum ResultSchemas {
 
   private static let traffic = JSONSchema.object([.always("events", .count), .always("bytes", .count)])
 
+  private static let serverTime = JSONSchema.object([
+    .always("offset", .integer(nil), "The server's clock minus the local one, in milliseconds."),
+    .always("error", .count, "The truth is at most so far from it, in milliseconds."),
+    .always("samples", .count), .always("source", .choice(ClockSample.Source.allCases.map(\.rawValue))),
+    .always("followed", .boolean, "Whether the time of events follows it."),
+  ])
+
   private static let connection = JSONSchema.object([
     .always("connection", .text), .sometimes("link", .optional(.text)), .always("upstream", .optional(.text)),
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
@@ -130,6 +137,7 @@ enum ResultSchemas {
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),
+    .sometimes("time", .optional(serverTime), "What is known of the server's clock."),
   ])
 
   static let status = JSONSchema.object([

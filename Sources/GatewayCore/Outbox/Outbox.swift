@@ -17,23 +17,17 @@ final class Outbox {
     }
   }
 
-  /// An entry that is not finished.
-  struct Record {
-    var entry: OutboxEntry
-    /// Who carries it; nil while its upstream cannot be used.
-    var connection: Connection?
-    var isCommitted: Bool
-  }
-
   private let store: (any OutboxStore)?
   private let time: any TimeSource
+  private var wallClock: WallClockWatch
   private(set) var settings: OutboxSettings
   private(set) var condition: Condition
-  private(set) var records: [String: Record] = [:]
+  /// What is not finished.
+  private(set) var records: [String: OutboxRecord] = [:]
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
-  /// Finished entries that are not shown any more, but whose keys still count: their numbers, and until when.
-  private var keyed: [(number: UInt64, expires: Int64)] = []
+  /// Finished entries that are not shown any more, but whose keys still count, without their messages.
+  private var keyed: [OutboxEntry] = []
 
   /// How long a key is remembered, in milliseconds.
   static let keyLifetime: Int64 = 86_400_000
@@ -44,10 +38,12 @@ final class Outbox {
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
     self.time = time
+    wallClock = WallClockWatch(wall: time.wallMilliseconds, now: time.now)
     switch opening {
     case .open(let store, let entries):
       self.store = store
       condition = .working
+      records.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
     case .unavailable(let problem):
       store = nil
@@ -56,24 +52,35 @@ final class Outbox {
   }
 
   private func load(_ entry: OutboxEntry) {
-    if entry.state.isFinal { return archive.add(entry) }
-    records[entry.id] = Record(entry: entry, isCommitted: true)
-    usage.add(entry)
+    // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
+    let early = min(0, time.wallMilliseconds - (entry.ended ?? entry.created))
+    let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
+    if entry.state.isFinal { return archive.add(record) }
+    records[entry.id] = record
+    usage.add(record)
   }
 
   /// The highest number that was ever given, as far as the disk knows.
   var lastNumber: UInt64 {
     let unfinished = records.values.reduce(UInt64(0)) { max($0, $1.entry.number) }
-    return archive.entries.values.reduce(unfinished) { max($0, $1.number) }
+    return archive.records.values.reduce(unfinished) { max($0, $1.entry.number) }
   }
 
-  /// Every unfinished entry that is on disk.
-  var committed: [OutboxEntry] { records.values.filter(\.isCommitted).map(\.entry) }
-
   /// An entry that is on disk, finished or not.
-  func entry(_ id: String) -> OutboxEntry? {
-    guard let record = records[id] else { return archive.entries[id] }
-    return record.isCommitted ? record.entry : nil
+  func record(_ id: String) -> OutboxRecord? {
+    guard let record = records[id] else { return archive.records[id] }
+    return record.isCommitted ? record : nil
+  }
+
+  /// The first so many entries on disk of which that is true, the oldest first.
+  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    var found: [OutboxRecord] = []
+    for line in usage.allLines { found += line.records(limit: limit) { $0.isCommitted && isWanted($0) } }
+    found += archive.records.values.filter(isWanted)
+    // Each line is in order already.
+    found.sort { $0.entry.number < $1.entry.number }
+    if found.count > limit { found.removeLast(found.count - limit) }
+    return found
   }
 
   func adopt(_ settings: OutboxSettings) {
@@ -99,26 +106,44 @@ final class Outbox {
     else { throw .full(limit: overrun.limit, unit: overrun.unit) }
   }
 
-  /// Takes an entry and makes it last; `done` hears whether that worked, later. Until then it is not committed.
-  func add(_ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxProblem?) -> Void) {
+  /// Whether a failed entry would be taken once more. Nothing gives way to it.
+  func checkRoom(again record: OutboxRecord) throws(Refusal) {
+    if case .unavailable(let problem) = condition { throw .unavailable(problem) }
+    let entry = record.entry
+    guard let overrun = overrun(adding: entry.cost, to: entry.target, of: entry.owner) else { return }
+    throw .full(limit: overrun.limit, unit: overrun.unit)
+  }
+
+  /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
+  /// Until then it is not committed.
+  func add(
+    _ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
+  ) {
     guard let store else { return }
-    records[entry.id] = Record(entry: entry, connection: connection, isCommitted: false)
-    usage.add(entry)
+    let record = OutboxRecord(entry, on: connection, isCommitted: false)
+    records[entry.id] = record
+    usage.add(record)
     store.commit(.add(entry)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
-      guard records[entry.id]?.entry.number == entry.number else { return }
-      if problem == nil { records[entry.id]?.isCommitted = true } else { forget(entry.id) }
-      done(problem)
+      guard record.line != nil else { return done(record, problem, false) }
+      if problem == nil { committed(record, as: entry) } else { forget(record) }
+      done(record, problem, true)
     }
   }
 
+  /// The clock may have been set while the entry was on its way to the disk.
+  private func committed(_ record: OutboxRecord, as entry: OutboxEntry) {
+    record.isCommitted = true
+    if record.entry.created != entry.created { store?.note(.update(record.entry)) }
+  }
+
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
-  func surplus(after entry: OutboxEntry) -> String? {
-    guard settings.whenFull == .dropOldest,
-      let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0)
-    else { return nil }
+  func surplus(after record: OutboxRecord) -> String? {
+    guard settings.whenFull == .dropOldest else { return nil }
+    let entry = record.entry
+    guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
     let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
     return victim == entry.id ? nil : victim
   }
@@ -153,14 +178,11 @@ final class Outbox {
 
   // MARK: - Changing
 
-  /// Who carries an entry.
-  func place(_ id: String, on connection: Connection) { records[id]?.connection = connection }
-
   /// The entry was written once more and is not finished.
   func noteAttempts(_ id: String, _ attempts: Int) {
     guard let record = records[id], record.isCommitted, record.entry.attempts != attempts else { return }
-    records[id]?.entry.attempts = attempts
-    if let entry = records[id]?.entry { store?.note(.update(entry)) }
+    record.entry.attempts = attempts
+    store?.note(.update(record.entry))
   }
 
   /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows.
@@ -169,14 +191,16 @@ final class Outbox {
     _ id: String, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
     _ done: ((OutboxProblem?) -> Void)? = nil
   ) -> Bool {
-    guard var record = forget(id) else { return false }
+    guard let record = records[id] else { return false }
+    let now = wallMilliseconds()
+    forget(record)
     record.entry.state = state
     record.entry.reason = reason
-    record.entry.ended = time.wallMilliseconds
+    record.entry.ended = now
     record.entry.attempts = attempts ?? record.entry.attempts
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
     if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
-    archive.add(record.entry)
+    archive.add(record)
     commit(.update(record.entry), done)
     trimArchive()
     return true
@@ -184,51 +208,73 @@ final class Outbox {
 
   /// An uncommitted entry is taken back by its sender, as if it had never been.
   func retract(_ id: String) {
-    guard let record = forget(id) else { return }
+    guard let record = records[id] else { return }
+    forget(record)
     store?.note(.remove(record.entry.number))
   }
 
   /// Takes a failed entry out that shall be sent again. Its row stays until the new one is there.
-  func revive(_ id: String) -> OutboxEntry? {
-    guard let entry = archive.entries[id], entry.state.isRepeatable else { return nil }
+  func revive(_ id: String) -> OutboxRecord? {
+    guard let record = archive.records[id], record.entry.state.isRepeatable else { return nil }
     return archive.remove(id)
   }
 
   /// The new row of a revived entry is there, or it is not.
-  func settleRevival(of old: OutboxEntry, _ problem: OutboxProblem?) {
-    if problem == nil { store?.note(.remove(old.number)) } else { archive.add(old) }
+  func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
+    if problem == nil { store?.note(.remove(old.entry.number)) } else { archive.add(old) }
   }
 
   /// Forgets a finished entry. Its key is forgotten with it.
   func purge(_ id: String) {
-    guard let entry = archive.remove(id) else { return }
-    store?.note(.remove(entry.number))
+    guard let record = archive.remove(id) else { return }
+    store?.note(.remove(record.entry.number))
   }
 
   /// Forgets finished entries that were shown long enough, or are too many.
   func trimArchive() {
-    let horizon = time.wallMilliseconds - settings.keep.milliseconds
-    while let entry = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
-      forgetRow(of: entry)
+    let now = wallMilliseconds()
+    let horizon = now - settings.keep.milliseconds
+    while let record = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
+      forgetRow(of: record)
     }
-    let now = time.wallMilliseconds
-    let over = keyed.prefix { $0.expires <= now }
+    guard !keyed.isEmpty else { return }
+    let over = keyed.prefix { $0.created + Self.keyLifetime <= now }
     for row in over { store?.note(.remove(row.number)) }
     keyed.removeFirst(over.count)
   }
 
   /// What has a key stays on disk without its message for as long as the key counts.
-  private func forgetRow(of entry: OutboxEntry) {
-    let expires = entry.created + Self.keyLifetime
-    guard entry.key != nil, expires > time.wallMilliseconds else {
-      store?.note(.remove(entry.number))
+  private func forgetRow(of record: OutboxRecord) {
+    guard record.entry.key != nil, record.entry.created + Self.keyLifetime > wallMilliseconds() else {
+      store?.note(.remove(record.entry.number))
       return
     }
-    keyed.append((entry.number, expires))
-    guard !entry.message.body.isEmpty else { return }
-    var bare = entry
-    bare.message = PreparedMessage(event: entry.message.event, body: [])
-    store?.note(.update(bare))
+    var bare = record.entry
+    bare.message = PreparedMessage(event: bare.message.event, body: [])
+    bare.result = nil
+    keyed.append(bare)
+    if !record.entry.message.body.isEmpty { store?.note(.update(bare)) }
+  }
+
+  // MARK: - The clock
+
+  /// The wall clock, to be asked here for whatever becomes an instant of an entry: so none is moved that was made after
+  /// the clock was set, and each that was made before.
+  func wallMilliseconds() -> Int64 {
+    if let step = wallClock.step(wall: time.wallMilliseconds, now: time.now) { move(by: step) }
+    return time.wallMilliseconds
+  }
+
+  /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
+  /// the next daemon.
+  private func move(by step: Int64) {
+    for record in records.values { record.entry = record.entry.moved(by: step) }
+    for record in archive.records.values { record.entry = record.entry.moved(by: step) }
+    keyed = keyed.map { $0.moved(by: step) }
+    // What is not on disk yet is written as it is then.
+    for record in records.values where record.isCommitted { store?.note(.update(record.entry)) }
+    for record in archive.records.values { store?.note(.update(record.entry)) }
+    for entry in keyed { store?.note(.update(entry)) }
   }
 
   /// Writes what is left and lets go of the files.
@@ -237,11 +283,10 @@ final class Outbox {
     store.close(done)
   }
 
-  @discardableResult
-  private func forget(_ id: String) -> Record? {
-    guard let record = records.removeValue(forKey: id) else { return nil }
-    usage.remove(record.entry)
-    return record
+  private func forget(_ record: OutboxRecord) {
+    records[record.entry.id] = nil
+    usage.remove(record)
+    record.connection = nil
   }
 
   private func commit(_ change: OutboxChange, _ done: ((OutboxProblem?) -> Void)?) {

@@ -52,6 +52,16 @@ public struct OutboxEntry: Equatable, Sendable {
     self.expires = expires
   }
 
+  /// The same with all its instants so many milliseconds later.
+  func moved(by step: Int64) -> OutboxEntry {
+    guard step != 0 else { return self }
+    var entry = self
+    entry.created &+= step
+    entry.expires = expires.map { $0 &+ step }
+    entry.ended = ended.map { $0 &+ step }
+    return entry
+  }
+
   /// What it counts in the limits of the outbox: its message and what is stored beside it.
   public var cost: Int { message.byteCount + Self.overhead }
 

@@ -12,8 +12,8 @@ public protocol OutboxStore: AnyObject {
   func close(_ done: @escaping () -> Void)
 }
 
-/// One step in the life of an entry on disk.
-public enum OutboxChange: Equatable, Sendable {
+/// One step in the life of an entry on disk. Indirect: it is handed on often, and an entry is large.
+public indirect enum OutboxChange: Equatable, Sendable {
   case add(OutboxEntry)
   /// The entry of that number is this one now.
   case update(OutboxEntry)

@@ -6,59 +6,58 @@ struct OutboxUsage {
     var count = 0
     var bytes = 0
 
-    fileprivate mutating func add(_ entry: OutboxEntry, _ sign: Int) {
-      count += sign
-      bytes += sign * entry.cost
+    fileprivate init(_ sum: OutboxSum?) {
+      count = sum?.count ?? 0
+      bytes = sum?.bytes ?? 0
     }
   }
 
-  /// What one user has under way to one target.
-  private struct Line: Hashable {
+  private struct Place: Hashable {
     var target: OutboxTarget
     var owner: UInt32
   }
 
-  private(set) var total = Amount()
-  private var targets: [OutboxTarget: Amount] = [:]
-  private var owners: [UInt32: Amount] = [:]
-  private var lines: [Line: (numbers: NumberList, count: Int)] = [:]
-  /// The ids of all entries by their number.
-  private var ids: [UInt64: String] = [:]
+  private let all = OutboxSum()
+  private var targets: [OutboxTarget: OutboxSum] = [:]
+  private var owners: [UInt32: OutboxSum] = [:]
+  private var lines: [Place: OutboxLine] = [:]
 
-  func amount(to target: OutboxTarget) -> Amount { targets[target] ?? Amount() }
-  func amount(of owner: UInt32) -> Amount { owners[owner] ?? Amount() }
+  var allLines: some Collection<OutboxLine> { lines.values }
+  var total: Amount { Amount(all) }
+  func amount(to target: OutboxTarget) -> Amount { Amount(targets[target]) }
+  func amount(of owner: UInt32) -> Amount { Amount(owners[owner]) }
 
-  mutating func add(_ entry: OutboxEntry) {
-    total.add(entry, 1)
-    targets[entry.target, default: Amount()].add(entry, 1)
-    owners[entry.owner, default: Amount()].add(entry, 1)
-    ids[entry.number] = entry.id
-    let line = Line(target: entry.target, owner: entry.owner)
-    lines[line, default: (NumberList(), 0)].numbers.insert(entry.number)
-    lines[line]?.count += 1
+  mutating func add(_ record: OutboxRecord) {
+    line(Place(target: record.entry.target, owner: record.entry.owner)).add(record)
   }
 
-  mutating func remove(_ entry: OutboxEntry) {
-    guard ids.removeValue(forKey: entry.number) != nil else { return }
-    total.add(entry, -1)
-    targets[entry.target]?.add(entry, -1)
-    if targets[entry.target]?.count == 0 { targets[entry.target] = nil }
-    owners[entry.owner]?.add(entry, -1)
-    if owners[entry.owner]?.count == 0 { owners[entry.owner] = nil }
-    let line = Line(target: entry.target, owner: entry.owner)
-    let left = (lines[line]?.count ?? 1) - 1
-    lines[line]?.count = left
-    lines[line]?.numbers.tidy(alive: left) { ids[$0] == nil }
-    if left <= 0 { lines[line] = nil }
+  private mutating func line(_ place: Place) -> OutboxLine {
+    if let known = lines[place] { return known }
+    let ofTarget = targets[place.target] ?? OutboxSum()
+    let ofOwner = owners[place.owner] ?? OutboxSum()
+    targets[place.target] = ofTarget
+    owners[place.owner] = ofOwner
+    let made = OutboxLine(target: place.target, owner: place.owner, sums: [all, ofTarget, ofOwner])
+    lines[place] = made
+    return made
+  }
+
+  mutating func remove(_ record: OutboxRecord) {
+    guard let line = record.line else { return }
+    line.remove(record)
+    guard line.count == 0 else { return }
+    lines[Place(target: line.target, owner: line.owner)] = nil
+    if targets[line.target]?.count == 0 { targets[line.target] = nil }
+    if owners[line.owner]?.count == 0 { owners[line.owner] = nil }
   }
 
   /// The id of the oldest entry of a user to a target.
   func oldest(to target: OutboxTarget, of owner: UInt32) -> String? {
-    lines[Line(target: target, owner: owner)]?.numbers.first.flatMap { ids[$0] }
+    lines[Place(target: target, owner: owner)]?.oldest?.entry.id
   }
 
   /// The id of the oldest entry of a user.
   func oldest(of owner: UInt32) -> String? {
-    lines.filter { $0.key.owner == owner }.compactMap(\.value.numbers.first).min().flatMap { ids[$0] }
+    lines.values.filter { $0.owner == owner }.compactMap(\.oldest).min { $0.entry.number < $1.entry.number }?.entry.id
   }
 }

@@ -11,6 +11,8 @@ final class EventStream {
   /// The number of the last event before this epoch.
   private(set) var epochStart: UInt64 = 0
   private var router = Router()
+  /// Gives the events their time.
+  var clock: EventClock
   private let outputs: ClientOutputs
   let time: any TimeSource
   private let random: any RandomSource
@@ -19,9 +21,12 @@ final class EventStream {
   private var tail: [UInt8] = []
   private var answerTail: [UInt8] = []
 
-  init(outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings)
-  {
+  init(
+    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings,
+    serverTime: ServerTimeSettings
+  ) {
     self.history = EventHistory(history)
+    clock = EventClock(serverTime)
     self.outputs = outputs
     self.time = time
     self.random = random
@@ -49,15 +54,16 @@ final class EventStream {
     byteCount += UInt64(rawName.byteCount + arguments.byteCount)
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
-    let now = time.wallMilliseconds
+    let arrival = time.now
+    let now = clock.stamp(wall: time.wallMilliseconds, now: arrival)
     emptyTail(for: rawName.byteCount + arguments.byteCount)
     LocalNotification.eventTail(
       seq: sequence, time: now, name: rawName, arguments: arguments, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
-      remember(.hole(.tooLarge, name: Self.name(of: rawName)))
+      remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
       return tell(.tooLarge, to: match)
     }
-    remember(.event(tail))
+    remember(.event(tail), arrival)
     if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
@@ -79,8 +85,8 @@ final class EventStream {
     tail.reserveCapacity(payload + Self.tailAllowance)
   }
 
-  private func remember(_ content: EventHistory.Content) {
-    if history.isEnabled { history.append(content, at: time.now) } else { history.skip() }
+  private func remember(_ content: EventHistory.Content, _ arrival: MonotonicInstant) {
+    if history.isEnabled { history.append(content, at: arrival) } else { history.skip() }
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
@@ -92,7 +98,7 @@ final class EventStream {
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
-    remember(.hole(reason, name: nil))
+    remember(.hole(reason, name: nil), time.now)
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
     for subscription in router.all { subscription.tell(gap) }
   }
@@ -101,6 +107,7 @@ final class EventStream {
   func beginEpoch() {
     epoch = Self.freshEpoch(random)
     epochStart = sequence
+    clock.beginEpoch()
     history.removeAll()
     let gap = Backlog.Gap(epoch: epoch, range: nil, count: nil, reason: .upstream)
     for subscription in router.all { subscription.tell(gap) }

@@ -5,7 +5,7 @@ enum LocalForm {
   /// Whether text from a server holds a line end, or something that looks like the beginning of a `$…bin` key. Cheap:
   /// most payloads pass with this one look and are handed on as they are.
   static func needsRewriting(_ text: RawSpan, _ range: Range<Int>) -> Bool {
-    needsLook(text, range) { $0 == 10 || $0 == 13 }
+    needsLook(text, range) { byte, _ in byte == 10 || byte == 13 }
   }
 
   /// Writes a server's text in the local form. `attachments` are those of the whole packet.
@@ -37,7 +37,7 @@ enum LocalForm {
   static func write(
     fromClient text: RawSpan, _ range: Range<Int>, attachmentLimit: Int, into output: inout [UInt8]
   ) throws(MessageProblem) -> [[UInt8]] {
-    guard needsLook(text, range, { _ in false }) else {
+    guard needsLook(text, range, { _, _ in false }) else {
       output.append(text.extracting(range))
       return []
     }
@@ -71,13 +71,14 @@ enum LocalForm {
 
   // MARK: - Looking
 
-  /// Whether `isWanted` holds for a control character, or a string begins with `$`s and then `b` or an escape.
+  /// Whether `isWanted` holds for a control character or a backslash and its place, or a string begins with `$`s and then
+  /// `b` or an escape.
   @inline(__always)
-  private static func needsLook(_ text: RawSpan, _ range: Range<Int>, _ isWanted: (UInt8) -> Bool) -> Bool {
+  static func needsLook(_ text: RawSpan, _ range: Range<Int>, _ isWanted: (UInt8, Int) -> Bool) -> Bool {
     var at = range.lowerBound
     while skipPlain(text, &at, range.upperBound) {
       let byte = JSONScanner.byte(text, at)
-      if isWanted(byte) || beginsMark(text, at, range.lowerBound) { return true }
+      if isWanted(byte, at) || beginsMark(text, at, range.lowerBound) { return true }
       at &+= byte == UInt8(ascii: "\\") ? 2 : 1
     }
     return false
@@ -171,7 +172,7 @@ enum LocalForm {
   }
 
   /// The first character of a key that begins with `$`.
-  private static func firstDollar(_ text: RawSpan, _ key: Int) -> Range<Int> {
+  static func firstDollar(_ text: RawSpan, _ key: Int) -> Range<Int> {
     key + 1..<key + (JSONScanner.byte(text, key + 1) == UInt8(ascii: "\\") ? 7 : 2)
   }
 }

@@ -16,6 +16,12 @@ struct PendingAcks: Equatable, Sendable {
     return wireID
   }
 
+  /// Takes the next id on the wire for a question of the channel's own.
+  mutating func reserve() -> UInt64 {
+    defer { next &+= 1 }
+    return next
+  }
+
   /// The owner's id that an acknowledgement answers; nil for a second answer, a late one or an invented one.
   mutating func take(_ wireID: UInt64) -> UInt64? {
     guard let ownerID = ownerIDs.removeValue(forKey: wireID) else { return nil }

@@ -12,6 +12,8 @@ final class SocketIOChannel: UpstreamChannel {
   private var timer: Timers.ID?
   private var held: HeldEvents
   private var acks = PendingAcks()
+  /// Nil where nothing is configured from which the server's time could be learnt, and before the joining.
+  private var clock: SocketIOClock?
   /// The server has gone on where the last channel ended.
   private(set) var isRecovered = false
   /// The namespace as packets name it; empty for the main one.
@@ -71,6 +73,8 @@ final class SocketIOChannel: UpstreamChannel {
     namespace = connector.wireNamespace(revision)
     if observer != nil { observerChanged() }
     acks = PendingAcks(next: nextAck)
+    clock = SocketIOClock(
+      connector.serverTime, channel: self, timers: connector.links.timers, time: connector.links.time)
     handle(.linkReady(entry))
   }
 
@@ -169,6 +173,7 @@ final class SocketIOChannel: UpstreamChannel {
   /// counts as received.
   private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?) {
     guard let owner else { return close() }
+    if let sample = clock?.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
     guard ack == nil, let found = connector.recovery.offset(in: arguments) else {
       return owner.channel(self, receivedEvent: name, arguments: arguments, ack: ack)
     }
@@ -185,12 +190,16 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Delivers an acknowledgement in the local form; one that nobody waits for is ignored.
   func receive(acknowledgement id: UInt64, arguments: RawSpan) {
+    if clock?.awaits(id) == true {
+      if let sample = clock?.answered(arguments) { sampled(sample) }
+      return
+    }
     guard isJoined, let ownerID = acks.take(id) else { return }
     owner?.channel(self, acknowledged: ownerID, arguments: arguments)
   }
 
   /// Whether somebody waits for this acknowledgement.
-  func awaits(_ id: UInt64) -> Bool { acks.isPending(id) }
+  func awaits(_ id: UInt64) -> Bool { acks.isPending(id) || clock?.awaits(id) == true }
 
   // MARK: - From the owner
 
@@ -242,6 +251,7 @@ final class SocketIOChannel: UpstreamChannel {
         let link = link
         self.link = nil
         refresh = nil
+        clock = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
         observer?.observed(TraceFact(.incoming, .socketio, "END \(PacketWords.failure(failure))"))
@@ -254,8 +264,10 @@ final class SocketIOChannel: UpstreamChannel {
 
   private func announce() {
     guard let owner else { return close() }
+    if let sample = link?.dateSample { sampled(sample) }
     owner.channelOpened(self)
     watchExpiry()
+    clock?.start()
     for item in held.takeAll() where isJoined {
       switch item {
       case .event(let name, let arguments, let ack):
@@ -264,6 +276,21 @@ final class SocketIOChannel: UpstreamChannel {
       }
     }
   }
+
+  private func sampled(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
+
+  /// Writes an event without arguments of the gateway's own. The id of its acknowledgement; nil where it cannot be
+  /// written now, or would have to wait for what is written already.
+  func ask(_ event: String) -> UInt64? {
+    guard isJoined, let link, !link.isCongested,
+      let message = try? connector.prepare(event: event, args: Self.noArguments.span.bytes, acknowledged: true)
+    else { return nil }
+    let id = acks.reserve()
+    link.write(.event, namespace, ack: id, message)
+    return id
+  }
+
+  private static let noArguments = [UInt8]("[]".utf8)
 
   /// The owner decides when the namespace is joined anew.
   private func watchExpiry() {

@@ -16,6 +16,7 @@ final class SocketIOConnector: UpstreamConnector {
   var recovery = SocketIORecovery()
   private lazy var watch = CredentialWatch(credentials, timers: links.timers)
   let refresh: RefreshSettings
+  let serverTime: ServerTimeSettings
   var observer: (any UpstreamObserver)? {
     didSet { channel?.observerChanged() }
   }
@@ -25,6 +26,7 @@ final class SocketIOConnector: UpstreamConnector {
     self.links = links
     credentials = UpstreamCredentials(specification, readings: readings)
     refresh = specification.settings.refresh
+    serverTime = specification.settings.serverTime
     namespace = specification.namespace
     attachmentLimit = specification.settings.attachments
   }

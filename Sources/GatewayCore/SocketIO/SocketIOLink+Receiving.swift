@@ -9,7 +9,10 @@ extension SocketIOLink: EngineIOReceiver {
     if revision != nil || detection.state == .settling { transportWorks(choice.current) }
   }
 
-  func engineHeard(_ headers: [HTTPHeader]) { requests.heard(headers) }
+  func engineHeard(_ headers: [HTTPHeader]) {
+    requests.heard(headers)
+    noteDate(headers)
+  }
 
   func engineSwitched() {
     transportWorks(.websocket)

@@ -26,6 +26,9 @@ final class SocketIOLink {
   var isAnswered = false
   var detection: RevisionDetection
   private(set) var engine: EngineIOSocket?
+  private var dialled: MonotonicInstant?
+  /// What the answer that opened the transport said about the server's clock.
+  private(set) var dateSample: ClockSample?
   var decoder: SocketIODecoder
   private(set) var channels: [SocketIOChannel] = []
   private(set) var namespaces = NamespaceIndex()
@@ -254,9 +257,15 @@ final class SocketIOLink {
       revision: revision, request: requests.request(transport, revision),
       dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
+    dialled = time.now
     trace?.revision = revision
     engine.observer = trace
     engine.dial()
+  }
+
+  /// Notes the date in the header lines of the answer that opened the transport.
+  func noteDate(_ headers: [HTTPHeader]) {
+    dateSample = dialled.flatMap { ClockSample(dateOf: headers, asked: $0, heard: time.now) }
   }
 
   private func pollingDialer(_ revision: EngineIORevision) -> any TransportDialer {

@@ -29,7 +29,7 @@ enum SocketIOMessage {
   static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
     let form = message.body.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
     guard form != parser else { return nil }
-    return .invalid(
+    return .outdated(
       "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(form.rawValue)")
   }
 

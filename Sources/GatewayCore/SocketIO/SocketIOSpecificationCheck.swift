@@ -43,6 +43,10 @@ enum SocketIOSpecificationCheck {
     if case .inline(let text) = settings.auth, !SocketIOCredentials.isObject(text) {
       return "auth must be a JSON object"
     }
+    let names = [settings.serverTime.event, settings.serverTime.request].compactMap { $0 }
+    if let reserved = names.first(where: { SocketIOEventName.isReserved($0, revision: nil) }) {
+      return "server_time names the event \(reserved), which Socket.IO keeps for itself"
+    }
     return nil
   }
 }

@@ -8,6 +8,8 @@ import Glibc
 final class SuspendWatch {
   /// Told how long the machine slept.
   var onResume: ((Duration) -> Void)?
+  /// Told whenever the wall clock was set, by a resume too.
+  var onClockSet: (() -> Void)?
 
   private let descriptor: Int32
   private var source: EventLoop.IOSource?
@@ -33,6 +35,7 @@ final class SuspendWatch {
   /// The wall clock jumped.
   func clockWasSet() {
     gw_clock_rearm(descriptor)
+    onClockSet?()
     let total = asleep()
     let slept = total - known
     known = total

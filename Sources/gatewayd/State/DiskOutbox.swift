@@ -45,7 +45,7 @@ final class DiskOutbox: OutboxStore {
     isPosting = false
     guard !gathered.isEmpty else { return }
     writer.post(gathered)
-    gathered.removeAll(keepingCapacity: true)
+    gathered = []
   }
 
   private func heard(_ letter: OutboxWriter.Letter) {

@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 
 /// The table of the outbox. For one thread at a time: opened by the thread that starts the daemon, then used by the
 /// writer's. Every call that changes something is one transaction, which is on the disk when it returns (write-ahead log
@@ -11,6 +12,8 @@ final class OutboxDatabase {
 
   let path: String
   private let database: SQLiteDatabase
+  private let begin: SQLiteDatabase.Statement
+  private let commit: SQLiteDatabase.Statement
   private let insert: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
 
@@ -51,7 +54,10 @@ final class OutboxDatabase {
         try Self.make(database)
       }
       guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
-      try database.run("PRAGMA wal_autocheckpoint=2000; PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY")
+      try database.run(
+        "PRAGMA wal_autocheckpoint=\(Self.logPages); PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY")
+      begin = try database.prepare("BEGIN IMMEDIATE")
+      commit = try database.prepare("COMMIT")
       let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
       insert = try database.prepare("INSERT OR REPLACE INTO outbox VALUES (\(places))")
       delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
@@ -103,8 +109,9 @@ final class OutboxDatabase {
     var damage: String?
     do throws(SQLiteDatabase.Failure) {
       let rows = try database.prepare("SELECT \(OutboxRow.columns.joined(separator: ",")) FROM outbox \(order)")
+      var target: OutboxTarget?
       while try rows.step() {
-        guard let entry = OutboxRow.read(rows) else {
+        guard let entry = OutboxRow.read(rows, last: &target) else {
           damage = damage ?? "a row is not what was written"
           continue
         }
@@ -120,10 +127,10 @@ final class OutboxDatabase {
 
   /// Makes all changes last, or none of them.
   func apply(_ changes: [OutboxChange]) throws(SQLiteDatabase.Failure) {
-    try database.run("BEGIN IMMEDIATE")
+    _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
-      try database.run("COMMIT")
+      _ = try commit.step()
     } catch {
       // Some failures have rolled back already.
       if database.isInTransaction { try? database.run("ROLLBACK") }
@@ -140,6 +147,22 @@ final class OutboxDatabase {
       delete.bind(1, Int64(bitPattern: number))
       _ = try delete.step()
     }
+  }
+
+  /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB and
+  /// a header of 24 bytes.
+  private static let logPages = 2_000
+
+  /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
+  /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.
+  func reserveLog() {
+    let log = open(path + "-wal", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard log >= 0 else { return }
+    defer { close(log) }
+    var facts = stat()
+    let size = off_t(32 + Self.logPages * 4_120)
+    guard fstat(log, &facts) == 0, facts.st_size < size else { return }
+    _ = posix_fallocate(log, facts.st_size, size - facts.st_size)
   }
 
   /// Leaves the write-ahead log beside the file when the database is closed, for somebody to look at.

@@ -26,7 +26,7 @@ enum OutboxRow {
       statement.bind(place, value)
     }
     func text(_ place: Int32, _ value: String?) {
-      checksum.add(value.map { Array($0.utf8) })
+      checksum.add(value)
       statement.bind(place, value)
     }
     func blob(_ place: Int32, _ value: [UInt8]?) {
@@ -64,19 +64,31 @@ enum OutboxRow {
     statement.bind(24, checksum.value)
   }
 
-  /// The entry of the present row; nil if it is not what was written.
-  static func read(_ row: SQLiteDatabase.Statement) -> OutboxEntry? {
+  /// The places of the columns that hold integers, as bits.
+  private static let integers: UInt32 = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22].reduce(0) { $0 | 1 << $1 }
+
+  private static func isWhole(_ row: SQLiteDatabase.Statement) -> Bool {
     var checksum = Checksum()
     let count = Int32(columns.count) - 1
-    let integers: Set<Int32> = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22]
     for column in 0..<count {
-      if integers.contains(column) { checksum.add(row.optionalInteger(column)) } else { checksum.add(row.blob(column)) }
+      if integers & 1 << UInt32(column) != 0 {
+        checksum.add(row.optionalInteger(column))
+      } else {
+        row.withBytes(column) { checksum.add($0) }
+      }
     }
-    guard checksum.value == row.integer(count), let target = target(row), let id = row.text(1),
+    return checksum.value == row.integer(count)
+  }
+
+  /// The entry of the present row; nil if it is not what was written. `last` is the target of the row before, which most
+  /// rows share.
+  static func read(_ row: SQLiteDatabase.Statement, last: inout OutboxTarget?) -> OutboxEntry? {
+    guard isWhole(row), var target = target(row), let id = row.text(1),
       let delivery = row.text(9).flatMap(DeliveryLevel.init), let state = row.text(18).flatMap(OutboxState.init),
       let owner = UInt32(exactly: row.integer(2)), let event = row.text(6),
       let attachments = separated(row.blob(8) ?? [])
     else { return nil }
+    if let last, last == target { target = last } else { last = target }
     var entry = OutboxEntry(
       number: UInt64(bitPattern: row.integer(0)), id: id, owner: owner, target: target,
       message: PreparedMessage(event: event, body: row.blob(7) ?? [], attachments: attachments), delivery: delivery,
@@ -141,18 +153,32 @@ private struct Checksum {
 
   mutating func add(_ bytes: [UInt8]?) {
     mix(bytes == nil ? 0 : 1)
-    guard let bytes else { return }
-    mix(UInt64(bytes.count))
-    bytes.withUnsafeBytes { buffer in
-      var place = 0
-      while place &+ 8 <= buffer.count {
-        mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-        place &+= 8
-      }
-      var rest: UInt64 = 0
-      for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
-      mix(rest)
+    bytes?.withUnsafeBytes { add($0) }
+  }
+
+  /// The same as an array of these bytes.
+  mutating func add(_ bytes: UnsafeRawBufferPointer?) {
+    mix(bytes == nil ? 0 : 1)
+    if let bytes { add(bytes) }
+  }
+
+  /// As its UTF-8.
+  mutating func add(_ text: String?) {
+    mix(text == nil ? 0 : 1)
+    guard var text else { return }
+    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+  }
+
+  private mutating func add(_ buffer: UnsafeRawBufferPointer) {
+    mix(UInt64(buffer.count))
+    var place = 0
+    while place &+ 8 <= buffer.count {
+      mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      place &+= 8
     }
+    var rest: UInt64 = 0
+    for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
+    mix(rest)
   }
 
   private mutating func mix(_ word: UInt64) {

@@ -4,8 +4,8 @@ import Glibc
 /// The thread that writes the outbox. Whatever waits when it comes round goes into one transaction, so that many sends
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
-/// `inbox`, `awaited` and `isClosing` are only touched under `lock`; `database`, `unsaved` and `hasTriedLast` only by the
-/// thread.
+/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved` and `hasTriedLast` only
+/// by the thread.
 final class OutboxWriter: @unchecked Sendable {
   /// One change on its way to the disk.
   struct Item: Sendable {
@@ -20,6 +20,15 @@ final class OutboxWriter: @unchecked Sendable {
     case decided(Int, OutboxProblem?)
     /// Everything is written, as far as it could be, and the files are closed.
     case closed
+  }
+
+  /// What the thread waits for, if it waits: whoever posts wakes it for nothing else.
+  private enum Rest {
+    case none
+    /// Anything to do.
+    case forAnything
+    /// Something that somebody waits for; the rest has time until the end of its patience.
+    case forAwaited
   }
 
   /// How long a change that nobody waits for may wait for company.
@@ -37,6 +46,7 @@ final class OutboxWriter: @unchecked Sendable {
   /// How many in the inbox somebody waits for.
   private var awaited = 0
   private var isClosing = false
+  private var rest = Rest.none
   private var hasTriedLast = false
   /// What nobody waits for and could not be written yet, by number.
   private var unsaved: [UInt64: OutboxChange] = [:]
@@ -44,6 +54,7 @@ final class OutboxWriter: @unchecked Sendable {
   /// Starts the thread, which ends after `close()`.
   init(_ database: OutboxDatabase) throws(SystemError) {
     mailbox = try Mailbox()
+    database.reserveLog()
     self.database = database
     pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
@@ -74,19 +85,22 @@ final class OutboxWriter: @unchecked Sendable {
 
   /// Hands over changes, in order. Called by the loop.
   func post(_ items: [Item]) {
+    let count = items.count { $0.isAwaited }
     pthread_mutex_lock(lock)
-    inbox += items
-    awaited += items.count { $0.isAwaited }
-    pthread_cond_signal(wake)
+    if inbox.isEmpty { inbox = items } else { inbox += items }
+    awaited += count
+    let wakes = rest == .forAnything || (rest == .forAwaited && count > 0)
+    if wakes { rest = .none }
     pthread_mutex_unlock(lock)
+    if wakes { pthread_cond_signal(wake) }
   }
 
   /// Lets the thread finish what it has, and end.
   func close() {
     pthread_mutex_lock(lock)
     isClosing = true
-    pthread_cond_signal(wake)
     pthread_mutex_unlock(lock)
+    pthread_cond_signal(wake)
   }
 
   // MARK: - On the thread
@@ -111,11 +125,14 @@ final class OutboxWriter: @unchecked Sendable {
 
   private func awaitWork() {
     var due: timespec?
+    defer { rest = .none }
     while !isClosing, awaited == 0 {
       if inbox.isEmpty, unsaved.isEmpty {
+        rest = .forAnything
         pthread_cond_wait(wake, lock)
         continue
       }
+      rest = .forAwaited
       var deadline = due ?? Self.monotonic(in: unsaved.isEmpty ? Self.patience : Self.retryPause)
       due = deadline
       if pthread_cond_timedwait(wake, lock, &deadline) == ETIMEDOUT { return }
@@ -123,6 +140,10 @@ final class OutboxWriter: @unchecked Sendable {
   }
 
   private func takeBatch() -> [Item] {
+    guard inbox.count > Self.batchLimit else {
+      defer { (inbox, awaited) = ([], 0) }
+      return inbox
+    }
     let batch = Array(inbox.prefix(Self.batchLimit))
     inbox.removeFirst(batch.count)
     awaited -= batch.count { $0.isAwaited }
@@ -131,7 +152,7 @@ final class OutboxWriter: @unchecked Sendable {
 
   private func write(_ batch: [Item]) {
     let awaited = batch.count { $0.isAwaited }
-    let late = unsaved.sorted { $0.key < $1.key }.map(\.value)
+    let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
     let problem = apply(late + batch.map(\.change))
     if problem == nil {
       unsaved.removeAll()

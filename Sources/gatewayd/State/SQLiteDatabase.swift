@@ -130,13 +130,19 @@ final class SQLiteDatabase {
     func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
     /// Nil for NULL; ill-formed UTF-8 is repaired.
-    func text(_ column: Int32) -> String? { blob(column).map { String(decoding: $0, as: UTF8.self) } }
+    func text(_ column: Int32) -> String? {
+      withBytes(column) { bytes in bytes.map { String(decoding: $0, as: UTF8.self) } }
+    }
 
     /// Nil for NULL.
-    func blob(_ column: Int32) -> [UInt8]? {
-      guard !isNull(column) else { return nil }
-      guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
-      return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column))))
+    func blob(_ column: Int32) -> [UInt8]? { withBytes(column) { bytes in bytes.map { [UInt8]($0) } } }
+
+    /// The bytes of a value as they stand in the page; nil for NULL. Valid only during the call.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+      guard !isNull(column) else { return body(nil) }
+      let bytes = sqlite3_column_blob(statement, column)
+      return body(
+        UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
     }
   }
 }

@@ -183,6 +183,22 @@ import Testing
     #expect(client.call("subscribe", #"{"upstream":"chat"}"#)[0].contains("result"))
   }
 
+  @Test func keysAboveTheLimitAreRefusedUntilTheLimitGrows() {
+    let harness = GatewayHarness { $0.limits.keys = 2 }
+    let client = harness.client()
+    func send(_ key: String) -> [String] { client.call("send", #"{"upstream":"chat","event":"e","key":"\#(key)"}"#) }
+    #expect(send("a")[0].contains("accepted"))
+    #expect(send("b")[0].contains("accepted"))
+    #expect(Self.kind(send("c")) == "QuotaExceeded")
+    #expect(send("a")[0].contains("duplicate"))
+    #expect(harness.client(uid: 5).call("send", #"{"upstream":"chat","event":"e","key":"c"}"#)[0].contains("accepted"))
+    var configuration = harness.gateway.configuration
+    configuration.limits.keys = 3
+    harness.loader.next = .success(configuration)
+    _ = harness.gateway.reload()
+    #expect(send("c")[0].contains("accepted"))
+  }
+
   @Test func keysThatNeverLeftLeaveNothingBehind() {
     var table = IdempotencyTable()
     let now = MonotonicInstant(nanoseconds: 0)
@@ -198,7 +214,8 @@ import Testing
       table.add(scope(key, "k\(number)"), id: "\(number)", fingerprint: 0, now: now)
       table.note("\(number)", state: nil)
     }
-    #expect(!table.isFull(for: 1))
+    #expect(!table.isFull(for: 1, limit: 2))
+    #expect(table.isFull(for: 1, limit: 1))
     #expect(table.rememberedOrder < 2_000)
     guard case .duplicate = table.find(scope(key, "live"), fingerprint: 0, now: now) else {
       Issue.record("the live key was forgotten")

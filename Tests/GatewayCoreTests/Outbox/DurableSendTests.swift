@@ -182,6 +182,61 @@ import Testing
     #expect(store.stored.map(\.message.event) == ["a", "b"])
   }
 
+  @Test func sendingAgainKeepsTheLimits() {
+    let tight = DurableSendTests {
+      $0.outbox.entries = 2
+      $0.outbox.whenFull = .dropOldest
+    }
+    for number in 1...5 { tight.send("e\(number)", id: number) }
+    tight.store.settle()
+    tight.client.read()
+    #expect(tight.states() == ["e1 dropped", "e2 dropped", "e3 dropped", "e4 queued", "e5 queued"])
+    #expect(Self.error(tight.client.call("outbox.retry", #"{"upstream":"chat","states":["dropped"]}"#)) == "QueueFull")
+    tight.client.call("outbox.cancel", #"{"ids":["\#(tight.store.stored[4].id)"]}"#)
+    tight.store.settle()
+    tight.client.read()
+    tight.client.call("outbox.retry", #"{"upstream":"chat","states":["dropped"]}"#)
+    tight.store.settle()
+    #expect(HarnessClient.values(tight.client.read()).first?["result"]?["count"]?.integerValue == 1)
+    #expect(tight.states() == ["e2 dropped", "e3 dropped", "e4 queued", "e5 cancelled", "e1 queued"])
+  }
+
+  /// Many may be under way at a time.
+  private static func roomy() -> DurableSendTests { DurableSendTests { $0.limits.inflight = 10_000 } }
+
+  @Test func manyAreCancelledAPortionAtATime() {
+    let tests = Self.roomy()
+    let count = OutboxWork.portion + 10
+    for number in 1...count { tests.send("e", id: number) }
+    tests.store.settle()
+    tests.client.read()
+    tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    tests.store.settle()
+    #expect(tests.client.read().isEmpty)
+    #expect(tests.harness.gateway.outbox.records.count == 10)
+    tests.send("late", id: 2)
+    tests.harness.pass(.milliseconds(1))
+    tests.store.settle()
+    let answers = HarnessClient.values(tests.client.read()).compactMap { $0["result"]?["count"]?.integerValue }
+    #expect(answers == [count])
+    #expect(tests.harness.gateway.outbox.records.values.map(\.entry.message.event) == ["late"])
+  }
+
+  @Test func whatHasItsOutcomeBeforeItsTurnIsNotCounted() {
+    let tests = Self.roomy()
+    for number in 1...OutboxWork.portion + 10 { tests.send("e", id: number) }
+    tests.store.settle()
+    tests.client.read()
+    tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#, id: 1)
+    tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#, id: 2)
+    tests.harness.pass(.milliseconds(1))
+    tests.store.settle()
+    let answers = HarnessClient.values(tests.client.read())
+    #expect(answers.compactMap { $0["id"]?.integerValue }.sorted() == [1, 2])
+    #expect(answers.compactMap { $0["result"]?["count"]?.integerValue }.sorted() == [10, OutboxWork.portion])
+    #expect(tests.harness.gateway.outbox.records.isEmpty)
+  }
+
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {
     let rejecting = DurableSendTests { $0.outbox.entries = 1 }
     rejecting.send("a", id: 1)
@@ -236,6 +291,16 @@ import Testing
     _ = harness.gateway.reload()
     harness.upstream.channel.accept()
     #expect(harness.upstream.channel.written == ["e1 []"])
+  }
+
+  @Test func entryForAnotherParserIsRefusedWithThatReason() {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
+    harness.upstream.checking = { message, _ in message.event == "e1" ? .outdated("written for the other one") : nil }
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e2 []"])
+    #expect(store.stored.first?.state == .refused)
+    #expect(store.stored.first?.reason == "parser_changed")
   }
 
   @Test func whatExpiredMeanwhileIsNeverWritten() {

@@ -46,8 +46,8 @@ final class FakeTransport: Transport {
     return unread
   }
 
-  func open() {
-    receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true), headers: [])
+  func open(headers: [HTTPHeader] = []) {
+    receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true), headers: headers)
   }
 
   func receive(_ texts: String...) {
@@ -138,6 +138,8 @@ final class ChannelLog: UpstreamChannelOwner {
   }
 
   private var entries: [Entry] = []
+  /// All looks at the server's clock.
+  private(set) var samples: [ClockSample] = []
   /// Set while the connection is inside a call that must not call back.
   var mustBeSilent = false
   private(set) var wasDisturbed = false
@@ -176,6 +178,11 @@ final class ChannelLog: UpstreamChannelOwner {
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) { note(.newCredentials) }
+
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+    if mustBeSilent { wasDisturbed = true }
+    samples.append(sample)
+  }
 
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) { note(.ended(failure)) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 private func sentence(_ specification: UpstreamSpecification) -> String? {
   switch SocketIORig().kind.problem(with: specification) {
-  case .invalid(let sentence): sentence
+  case .invalid(let sentence), .outdated(let sentence): sentence
   case .tooLarge: "too large"
   case nil: nil
   }

@@ -7,6 +7,8 @@ final class FakeUpstream: UpstreamKind {
   private(set) var channels: [FakeChannel] = []
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
+  /// What is wrong with a message that waited, beyond its size.
+  var checking: ((PreparedMessage, Bool) -> MessageProblem?)?
 
   /// Who waits for new credentials.
   private var waiting: (() -> Void)?
@@ -57,6 +59,7 @@ final class FakeConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    if let problem = upstream.checking?(message, acknowledged) { return problem }
     let size = message.body.count
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
@@ -115,6 +118,7 @@ final class FakeChannel: UpstreamChannel {
 
   func accept() { owner?.channelOpened(self) }
   func renewCredentials() { owner?.channelHasNewCredentials(self) }
+  func tell(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
   func fail(_ failure: UpstreamFailure) {
     isFailed = true
     owner?.channelEnded(self, failure)

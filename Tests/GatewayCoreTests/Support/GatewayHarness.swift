@@ -13,8 +13,10 @@ final class GatewayHarness {
   private var attached: [HarnessClient] = []
 
   init(
-    _ configure: (inout Configuration) -> Void = { _ in }, outbox: OutboxOpening = .unavailable(.none)
+    _ configure: (inout Configuration) -> Void = { _ in }, outbox: OutboxOpening = .unavailable(.none),
+    wall: Int64? = nil
   ) {
+    if let wall { time.wallMilliseconds = wall }
     timers = Timers(time: time)
     var configuration = Configuration()
     configuration.upstreams["chat"] = ConfiguredUpstream(

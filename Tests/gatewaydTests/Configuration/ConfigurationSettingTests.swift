@@ -37,6 +37,7 @@ struct ConfigurationSettingTests {
     Change("limits.send_queue_bytes", #""3GiB""#) { $0.limits.sendQueueBytes = 3 << 30 },
     Change("limits.connections", "23") { $0.limits.connections = 23 },
     Change("limits.attempts", "24") { $0.limits.attempts = 24 },
+    Change("limits.keys", "26") { $0.limits.keys = 26 },
     Change("limits.attempts_burst", "25") { $0.limits.attemptsBurst = 25 },
     Change("limits.stop", #""500ms""#) { $0.limits.stop = .milliseconds(500) },
     Change("state.path", #""/srv/state""#) { $0.state.path = "/srv/state" },
@@ -78,6 +79,7 @@ struct ConfigurationSettingTests {
     Change("ttl", #""2h""#) { $0.ttl = .seconds(7_200) },
     Change("key_member", #""key""#) { $0.keyMember = "key" },
     Change("flush", "12") { $0.flush = 12 },
+    Change("retry_window", "12") { $0.retryWindow = 12 },
     Change("handshake", #""11s""#) { $0.handshake = .seconds(11) },
     Change("connect_timeout", #""12s""#) { $0.connectTimeout = .seconds(12) },
     Change("probe_timeout", #""6s""#) { $0.probeTimeout = .seconds(6) },
@@ -86,6 +88,21 @@ struct ConfigurationSettingTests {
     Change("reconnect_after_kick", "false") { $0.reconnectAfterKick = false },
     Change("parser", #""msgpack""#) { $0.parser = .msgpack },
     Change("attachments", "11") { $0.attachments = 11 },
+    Change("server_time.event", #""tick""#) { $0.serverTime.event = "tick" },
+    Change("server_time.request", #""time""#) { $0.serverTime.request = "time" },
+    Change("server_time.member", #""data.now", server_time.event = "tick""#) {
+      $0.serverTime.event = "tick"
+      $0.serverTime.member = "data.now"
+    },
+    Change("server_time.unit", #""us", server_time.event = "tick""#) {
+      $0.serverTime.event = "tick"
+      $0.serverTime.unit = .microseconds
+    },
+    Change("server_time.every", #""90s", server_time.request = "time""#) {
+      $0.serverTime.request = "time"
+      $0.serverTime.every = .seconds(90)
+    },
+    Change("server_time.tolerance", #""3s""#) { $0.serverTime.tolerance = .seconds(3) },
     Change("history.events", "0") { $0.history.events = 0 },
     Change("history.bytes", #""1MiB""#) { $0.history.bytes = 1 << 20 },
     Change("history.age", #""1h""#) { $0.history.age = .seconds(3_600) },

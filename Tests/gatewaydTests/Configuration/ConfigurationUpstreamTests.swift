@@ -135,6 +135,18 @@ struct ConfigurationUpstreamTests {
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h\"\nauth = {}\nauth_file = \"/x\"",
       "g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used"),
+    broken(
+      "server_time = { member = \"now\" }",
+      "server_time.member needs upstream.a.server_time.event or upstream.a.server_time.request"),
+    broken(
+      "server_time = { event = \"tick\", every = \"1m\" }",
+      "server_time.every needs upstream.a.server_time.request"),
+    broken(
+      "server_time = { request = \"time\", every = \"0s\" }",
+      "server_time.every must be between 1s and 24h, not 0s"),
+    broken(
+      "server_time = { event = \"\" }",
+      "server_time.event must be the name of an event, 1 to 256 bytes, not \"\""),
     broken("tls = { cert = \"/c\" }", "tls.cert needs upstream.a.tls.key, the key of the certificate"),
     broken("tls = { key = \"/k\" }", "tls.key needs upstream.a.tls.cert, the certificate of the key"),
     broken(

@@ -1,0 +1,23 @@
+/// The primitives that authentication needs. The daemon takes them from OpenSSL, libargon2 and libidn.
+public protocol Cryptography: AnyObject {
+  /// FIPS 180-4; 32 bytes.
+  func sha256(_ data: [UInt8]) -> [UInt8]
+  /// RFC 2104 with SHA-256; 32 bytes.
+  func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8]
+  /// The public key of an Ed25519 key (RFC 8032 section 5.1.5), 32 bytes each; nil for one that is none.
+  func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]?
+  /// 64 bytes (RFC 8032 section 5.1.6); nil for a key that is none.
+  func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]?
+  /// SASLprep (RFC 4013) for a text that is not stored; nil for one that it forbids.
+  func saslPrepared(_ text: String) -> String?
+  /// Works a key out of a password, which may take seconds. Calls back exactly once, later, with nil when it failed.
+  func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void)
+}
+
+/// How a key is to be worked out of a password. Holds a secret.
+public enum KeyDerivation: Equatable, Sendable {
+  /// RFC 8018 section 5.2 with HMAC-SHA-256.
+  case pbkdf2(password: [UInt8], salt: [UInt8], iterations: Int, length: Int)
+  /// RFC 9106, version 1.3, one lane; memory in KiB.
+  case argon2id(password: [UInt8], salt: [UInt8], iterations: Int, memory: Int, length: Int)
+}

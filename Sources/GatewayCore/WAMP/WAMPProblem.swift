@@ -1,0 +1,51 @@
+/// What a router sent that WAMP does not allow. Each of them ends the session with ABORT `wamp.error.protocol_violation`
+/// (WAMP section "Protocol Violations").
+enum WAMPProblem: Error, Equatable, Sendable {
+  /// Not a JSON text, or not strict UTF-8.
+  case malformedJSON
+  /// A JSON text that is no array beginning with a message type.
+  case noMessage
+  /// A binary message, though JSON was agreed upon.
+  case binary
+  /// A message type that WAMP does not know.
+  case unknownType(Int64)
+  /// An array with too few or too many elements, or with an element of the wrong kind.
+  case malformed(WAMPCode)
+  /// A message that only clients send.
+  case clientsOnly(WAMPCode)
+  /// A message that has no place before, in, or after the session.
+  case misplaced(WAMPCode)
+  /// An answer to a request that was never made, or was answered before.
+  case unasked(WAMPCode, UInt64)
+  /// An ERROR for a request of another type.
+  case wrongRequestType(WAMPCode, UInt64)
+  /// A message for a subscription or a registration that this session does not have.
+  case unknownID(WAMPCode, UInt64)
+  /// An id that stands for something else already.
+  case repeatedID(WAMPCode, UInt64)
+  /// More rounds of authentication than a session may need.
+  case tooManyChallenges(limit: Int)
+
+  /// One sentence without payloads.
+  var sentence: String {
+    switch self {
+    case .malformedJSON: "the router sent a message that is no JSON"
+    case .noMessage: "the router sent JSON that is no WAMP message"
+    case .binary: "the router sent a binary message, though wamp.2.json was agreed upon"
+    case .unknownType(let code): "the router sent a message of the unknown type \(code)"
+    case .malformed(let code): "the router sent a malformed \(code.word)"
+    case .clientsOnly(let code): "the router sent \(code.word), which only clients send"
+    case .misplaced(let code): "the router sent \(code.word) at a time when it has no place"
+    case .unasked(let code, let id): "the router sent \(code.word) for request \(id), which is not waiting for it"
+    case .wrongRequestType(let code, let id):
+      "the router sent ERROR for \(code.word) \(id), but that request is of another type"
+    case .unknownID(.invocation, let id): "the router sent INVOCATION for the unknown registration \(id)"
+    case .unknownID(let code, let id): "the router sent \(code.word) for the unknown subscription \(id)"
+    case .repeatedID(let code, let id): "the router sent \(code.word) with the id \(id), which is already in use"
+    case .tooManyChallenges(let limit): "the router sent more than \(limit) CHALLENGE messages"
+    }
+  }
+
+  /// As the end of a session.
+  var failure: UpstreamFailure { UpstreamFailure(.protocolError, sentence) }
+}

@@ -1,0 +1,142 @@
+/// The life of one session on one transport, as a machine (WAMP section "Sessions"). What a session carries, its
+/// subscriptions and calls, is not known here.
+struct WAMPSession: Equatable, Sendable {
+  enum State: Equatable, Sendable {
+    /// No transport yet. May become `joining` or `ended`.
+    case waiting
+    /// HELLO or AUTHENTICATE was sent and the router's word is awaited, after so many challenges. May become `answering`,
+    /// `joined` or `ended`.
+    case joining(challenges: Int)
+    /// The answer to a challenge is being worked out. May become `joining` or `ended`.
+    case answering(challenges: Int)
+    /// Messages flow. May become `leaving` or `ended`.
+    case joined
+    /// Our GOODBYE was sent and its answer is awaited; everything else is ignored. May become `ended`.
+    case leaving
+    /// Terminal.
+    case ended
+  }
+
+  enum Event: Equatable, Sendable {
+    case opened
+    case challenged
+    /// The answer to the challenge is there.
+    case answered
+    /// The challenge cannot or must not be answered.
+    case declined(UpstreamFailure)
+    /// WELCOME, from a router that proved itself where the method asks for that.
+    case welcomed
+    /// ABORT.
+    case aborted(UpstreamFailure)
+    /// GOODBYE, as a failure for the case that it is not the answer to ours.
+    case goodbye(UpstreamFailure)
+    /// A message of a session: everything between WELCOME and GOODBYE.
+    case traffic(WAMPCode)
+    /// The router broke the protocol.
+    case violated(WAMPProblem)
+    case deadlinePassed
+    /// The transport is gone.
+    case lost(UpstreamFailure)
+    case leave
+  }
+
+  enum Action: Equatable, Sendable {
+    case sendHello
+    case answerChallenge
+    case sendAuthenticate
+    case sendAbort(WAMPURI, String)
+    case sendGoodbye(WAMPURI)
+    /// Set the timer of this phase.
+    case arm
+    case disarm
+    case announce
+    /// The message that caused this is to be handed on.
+    case deliver
+    case closeTransport
+    /// Tell the owner. Nothing follows.
+    case end(UpstreamFailure)
+  }
+
+  /// Most rounds of authentication.
+  static let challengeLimit = 4
+
+  private(set) var state = State.waiting
+
+  mutating func handle(_ event: Event) -> [Action] {
+    switch (state, event) {
+    case (.waiting, .opened):
+      state = .joining(challenges: 0)
+      return [.arm, .sendHello]
+    case (.joining(let challenges), .challenged):
+      guard challenges < Self.challengeLimit else { return violation(.tooManyChallenges(limit: Self.challengeLimit)) }
+      state = .answering(challenges: challenges + 1)
+      return [.answerChallenge]
+    case (.answering(let challenges), .answered):
+      state = .joining(challenges: challenges)
+      return [.arm, .sendAuthenticate]
+    case (.answering, .declined(let failure)), (.joining, .declined(let failure)):
+      return end(failure, first: [.sendAbort(.authenticationFailed, "the client gave up the authentication")])
+    case (.joining, .welcomed):
+      state = .joined
+      return [.disarm, .announce]
+    case (.joined, .traffic):
+      return [.deliver]
+
+    case (.joining, .aborted(let failure)), (.answering, .aborted(let failure)), (.joined, .aborted(let failure)):
+      return end(failure)
+    case (.joined, .goodbye(let failure)):
+      return end(failure, first: [.sendGoodbye(.goodbyeAndOut)])
+    case (.leaving, .goodbye), (.leaving, .aborted), (.leaving, .deadlinePassed):
+      state = .ended
+      return [.disarm, .closeTransport]
+
+    case (.joining, .goodbye), (.answering, .goodbye): return violation(.misplaced(.goodbye))
+    case (.joining, .traffic(let code)), (.answering, .traffic(let code)): return violation(.misplaced(code))
+    case (.answering, .challenged), (.joined, .challenged): return violation(.misplaced(.challenge))
+    case (.answering, .welcomed), (.joined, .welcomed): return violation(.misplaced(.welcome))
+    case (.joining, .violated(let problem)), (.answering, .violated(let problem)), (.joined, .violated(let problem)):
+      return violation(problem)
+    case (.joining, .deadlinePassed), (.answering, .deadlinePassed):
+      return end(Self.timeout)
+
+    case (.waiting, .lost(let failure)), (.joined, .lost(let failure)):
+      return end(failure)
+    case (.joining, .lost(let failure)), (.answering, .lost(let failure)):
+      return end(failure.closing(before: "it accepted the session"))
+    case (.leaving, .lost):
+      state = .ended
+      return [.disarm]
+    case (.joined, .leave):
+      state = .leaving
+      return [.arm, .sendGoodbye(.closeRealm)]
+    case (.waiting, .leave), (.joining, .leave), (.answering, .leave):
+      state = .ended
+      return [.disarm, .closeTransport]
+
+    case (.waiting, .challenged), (.waiting, .answered), (.waiting, .declined), (.waiting, .welcomed),
+      (.waiting, .aborted), (.waiting, .goodbye), (.waiting, .traffic), (.waiting, .violated),
+      (.waiting, .deadlinePassed),
+      (.joining, .opened), (.joining, .answered),
+      (.answering, .opened),
+      (.joined, .opened), (.joined, .answered), (.joined, .declined), (.joined, .deadlinePassed),
+      (.leaving, .opened), (.leaving, .challenged), (.leaving, .answered), (.leaving, .declined),
+      (.leaving, .welcomed), (.leaving, .traffic), (.leaving, .violated), (.leaving, .leave),
+      (.ended, .opened), (.ended, .challenged), (.ended, .answered), (.ended, .declined), (.ended, .welcomed),
+      (.ended, .aborted), (.ended, .goodbye), (.ended, .traffic), (.ended, .violated), (.ended, .deadlinePassed),
+      (.ended, .lost), (.ended, .leave):
+      return []
+    }
+  }
+
+  /// Nobody answered HELLO or AUTHENTICATE.
+  static let timeout = UpstreamFailure(.timeout, "the router did not answer the request for the realm in time")
+
+  private mutating func violation(_ problem: WAMPProblem) -> [Action] {
+    end(problem.failure, first: [.sendAbort(.protocolViolation, problem.sentence)])
+  }
+
+  private mutating func end(_ failure: UpstreamFailure, first: [Action] = []) -> [Action] {
+    state = .ended
+    return [.disarm] + first + [.closeTransport, .end(failure)]
+  }
+}

@@ -1,0 +1,50 @@
+import GatewayCore
+
+/// The primitives of the system's libraries. Keys are worked out of passwords one after the other on a thread beside the
+/// loop, which exists only while there is something to do.
+final class SystemCryptography: Cryptography {
+  private let loop: EventLoop
+  private var mailbox: Mailbox<[UInt8]?>?
+  private var source: EventLoop.IOSource?
+  /// The first one is being worked on.
+  private var waiting: [(derivation: KeyDerivation, done: ([UInt8]?) -> Void)] = []
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  func sha256(_ data: [UInt8]) -> [UInt8] { OpenSSL.sha256(data) }
+  func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8] { OpenSSL.hmacSHA256(key: key, data) }
+  func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519PublicKey(key) }
+  func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519Sign(message, key: key) }
+  func saslPrepared(_ text: String) -> String? { SASLprep.prepare(text) }
+
+  /// At most one attempt of a connection waits for a key, so that as many wait as there are connections.
+  func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) {
+    waiting.append((derivation, done))
+    if waiting.count == 1 { startNext() }
+  }
+
+  private func startNext() {
+    guard let next = waiting.first else { return }
+    guard let mailbox = openMailbox() else {
+      return loop.onNextTurn { [weak self] in self?.finish(nil) }
+    }
+    KeyDerivationThread.start(next.derivation, mailbox)
+  }
+
+  private func openMailbox() -> Mailbox<[UInt8]?>? {
+    if let mailbox { return mailbox }
+    do throws(SystemError) {
+      let mailbox = try Mailbox<[UInt8]?>()
+      source = try loop.receive(from: mailbox) { [weak self] in self?.finish($0) }
+      self.mailbox = mailbox
+      return mailbox
+    } catch { return nil }
+  }
+
+  private func finish(_ key: [UInt8]?) {
+    guard !waiting.isEmpty else { return }
+    let done = waiting.removeFirst().done
+    startNext()
+    done(key)
+  }
+}

@@ -1,0 +1,223 @@
+"""Runs Crossbar.io, a WAMP router, and Autobahn clients on its other side."""
+
+import asyncio
+import hashlib
+import hmac
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+import processes
+from chat import VENVS
+from patience import SOON, within
+from programs import ROOT
+
+VENV = VENVS / "wamp" / "bin"
+PEER = ROOT / "Tests" / "servers" / "wamp_peer.py"
+
+KEY = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
+"""A private key, of RFC 8032, that the router knows as dave's."""
+PUBLIC_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+
+ARGON2_SALT = "5b6d99689d12358eec284b1412368fa8"
+ARGON2_HASH = b"zmrNU9tTGycOI2N+gHxqwwh9vUeK0Tu4epNuz2aqGng"
+"""What Argon2id makes of the password with 64 passes over 512 KiB, as Autobahn writes it."""
+PBKDF2_SALT = "2f4c2b0c1d3e4f50617283940a1b2c3d"
+PASSWORD = "pencil"
+
+
+def _scram(kdf, salt, iterations, memory, stored, server):
+    return {"kdf": kdf, "salt": salt, "iterations": iterations, "memory": memory, "stored-key": stored,
+            "server-key": server, "role": "user"}
+
+
+def principals():
+    """Those of the two SCRAM users, computed as Autobahn does."""
+    keys = {}
+    for name, secret in (("argon", ARGON2_HASH),
+                         ("pb", hashlib.pbkdf2_hmac("sha256", PASSWORD.encode(), bytes.fromhex(PBKDF2_SALT), 4096, 32))):
+        client = hmac.new(secret, b"Client Key", hashlib.sha256).digest()
+        keys[name] = (hashlib.sha256(client).hexdigest(), hmac.new(secret, b"Server Key", hashlib.sha256).hexdigest())
+    return {"erin": _scram("argon2id-13", ARGON2_SALT, 64, 512, *keys["argon"]),
+            "frank": _scram("pbkdf2", PBKDF2_SALT, 4096, -1, *keys["pb"])}
+
+
+AUTHENTICATION = {
+    "anonymous": {"type": "static", "role": "anonymous"},
+    "ticket": {"type": "static", "principals": {"alice": {"ticket": "wonder-ticket", "role": "user"}}},
+    "wampcra": {"type": "static", "users": {
+        "bob": {"secret": "bobs-secret", "role": "user"},
+        # The text of the key that is worked out of "secret2".
+        "carol": {"secret": "nythvFZ7EuM5sPCQrrgnz1oJiZXUNcZZFlDIdGSiNUs=", "role": "user", "salt": "salt123",
+                  "iterations": 1000, "keylen": 32}}},
+    "scram": {"type": "static", "principals": principals()},
+    "cryptosign": {"type": "static", "principals": {
+        "dave": {"realm": "realm1", "role": "user", "authorized_keys": [PUBLIC_KEY]}}},
+}
+"""Every method, with one user or two each."""
+
+ALL = {"call": True, "register": True, "publish": True, "subscribe": True}
+NONE = {name: False for name in ALL}
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Router:
+    """One node of Crossbar.io with the realm `realm1`; `restart` brings a fresh one up on the same port."""
+
+    def __init__(self, folder, port=None):
+        self.folder = folder
+        self.port = port or free_port()
+        self.process = None
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self):
+        """As gatewayd writes it."""
+        return f"wamp+ws://{self.host}/ws#realm1"
+
+    def config(self):
+        permissions = [{"uri": "", "match": "prefix", "allow": ALL},
+                       {"uri": "com.forbidden.", "match": "prefix", "allow": NONE}]
+        roles = [{"name": name, "permissions": permissions} for name in ("anonymous", "user")]
+        endpoint = {"type": "tcp", "interface": "127.0.0.1", "port": self.port}
+        transport = {"type": "web", "endpoint": endpoint, "paths": {
+            "/": {"type": "json", "value": {}},
+            "ws": {"type": "websocket", "auth": AUTHENTICATION}}}
+        router = {"type": "router", "realms": [{"name": "realm1", "roles": roles}], "transports": [transport]}
+        return {"version": 2, "controller": {}, "workers": [router]}
+
+    def start(self):
+        """Waits until it serves, which takes some seconds; an asyncio test does that in a thread."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "config.json").write_text(json.dumps(self.config()))
+        (self.folder / "node.pid").unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [VENV / "crossbar", "start", "--cbdir", self.folder, "--color", "false"], start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=processes.begin)
+        self.log = []
+        overdue = threading.Timer(6 * SOON, self.process.kill)
+        overdue.start()
+        for line in self.process.stdout:
+            self.log.append(line.decode(errors="replace"))
+            if b"NODE_BOOT_COMPLETE" in line:
+                break
+        else:
+            raise AssertionError("Crossbar.io did not start:\n" + "".join(self.log[-40:]))
+        overdue.cancel()
+        threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
+        return self
+
+    def _read(self, stream):
+        for line in stream:
+            self.log.append(line.decode(errors="replace"))
+
+    async def peer(self):
+        """An Autobahn client in the same realm."""
+        return await Peer(f"ws://{self.host}/ws").start()
+
+    def stop(self):
+        """Takes it away, as a crash would."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def restart(self):
+        self.stop()
+        return self.start()
+
+    def leave(self):
+        """Lets it say goodbye."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(SOON)
+
+
+class RouterView:
+    """A router as one test sees it, with names of its own and peers that end with the test."""
+
+    ids = itertools.count(1)
+
+    def __init__(self, router):
+        self.router = router
+        self.url = router.url
+        self.host = router.host
+        self.peers = []
+        self.prefix = f"com.example.t{os.getpid()}x{next(self.ids)}"
+
+    def name(self, suffix):
+        """A name that no other test uses."""
+        return f"{self.prefix}.{suffix}"
+
+    async def peer(self):
+        peer = await self.router.peer()
+        self.peers.append(peer)
+        return peer
+
+    async def close(self):
+        for peer in self.peers:
+            await peer.close()
+
+
+class Peer:
+    """One Autobahn client."""
+
+    def __init__(self, url):
+        self.url = url
+        self.ids = itertools.count(1)
+        self.waiting = {}
+        self.session = None
+
+    async def start(self):
+        self.process = await processes.spawn(
+            VENV / "python", PEER, "--url", self.url, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        line = await within(self.process.stdout.readline(), "the peer to join", 3 * SOON)
+        assert line, "the peer did not start"
+        self.session = json.loads(line)["session"]
+        self.reader = asyncio.ensure_future(self._read())
+        return self
+
+    async def _read(self):
+        while line := await self.process.stdout.readline():
+            reply = json.loads(line)
+            if "id" in reply:
+                self.waiting.pop(reply["id"]).set_result(reply)
+
+    async def control(self, op, **members):
+        identity = next(self.ids)
+        self.waiting[identity] = asyncio.get_running_loop().create_future()
+        future = self.waiting[identity]
+        self.process.stdin.write(json.dumps({"id": identity, "op": op, "with": members}).encode() + b"\n")
+        reply = await within(future, f"the peer to {op}", 3 * SOON)
+        assert "error" not in reply, reply["error"]
+        return reply["value"]
+
+    async def publish(self, topic, *args, **kwargs):
+        return await self.control("publish", topic=topic, args=list(args), kwargs=kwargs)
+
+    async def call(self, procedure, *args, progress=False, **kwargs):
+        return await self.control("call", procedure=procedure, args=list(args), kwargs=kwargs, progress=progress)
+
+    async def ask(self, procedure, *args):
+        """The only result of a call, or None."""
+        result = await self.call(procedure, *args)
+        assert "error" not in result, result
+        return result["args"][0] if result["args"] else None
+
+    async def received(self, count, topic=None):
+        events = await self.control("received", count=count, timeout=SOON, topic=topic)
+        assert len(events) >= count, f"the peer received {len(events)} of {count} events: {events}"
+        return events
+
+    async def close(self):
+        await processes.kill(self.process)

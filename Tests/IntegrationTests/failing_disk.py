@@ -1,0 +1,117 @@
+"""Disks in trouble for a daemon's state folder: one of its own that is small, full or read-only, and system calls that
+fail."""
+
+import asyncio
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import processes
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <dlfcn.h>
+
+/* As long as the file $FAILS/CALL exists, the call fails with EIO. */
+static int fails(const char *call) {
+  char path[4096];
+  const char *folder = getenv("FAILS");
+  if (!folder || strlen(folder) + strlen(call) + 2 > sizeof path) return 0;
+  strcpy(path, folder);
+  strcat(path, "/");
+  strcat(path, call);
+  if (access(path, F_OK) != 0) return 0;
+  errno = EIO;
+  return 1;
+}
+
+int fdatasync(int file) {
+  int (*real)(int) = dlsym(RTLD_NEXT, "fdatasync");
+  return fails("sync") ? -1 : real(file);
+}
+
+int fsync(int file) {
+  int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
+  return fails("sync") ? -1 : real(file);
+}
+
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t place) {
+  ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+  return fails("write") ? -1 : real(file, bytes, count, place);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t place) { return pwrite64(file, bytes, count, place); }
+
+ssize_t pread64(int file, void *bytes, size_t count, off64_t place) {
+  ssize_t (*real)(int, void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pread64");
+  return fails("read") ? -1 : real(file, bytes, count, place);
+}
+
+ssize_t pread(int file, void *bytes, size_t count, off_t place) { return pread64(file, bytes, count, place); }
+"""
+
+
+class Faults:
+    """System calls of a daemon that fail on demand: `write`, `sync`, `read`."""
+
+    def __init__(self, folder):
+        self.folder = folder / "faults"
+        self.folder.mkdir()
+        source, library = self.folder / "shim.c", self.folder / "shim.so"
+        source.write_text(SHIM)
+        compiler = shutil.which("gcc") or shutil.which("clang")
+        if not compiler:
+            pytest.skip("no C compiler: the failing system calls cannot be built")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
+        self.environment = {"LD_PRELOAD": library, "FAILS": self.folder}
+
+    def begin(self, call):
+        (self.folder / call).touch()
+
+    def end(self, call):
+        (self.folder / call).unlink()
+
+
+class SmallDisk:
+    """A file system in memory, mounted in a namespace that only the daemons of the test enter."""
+
+    def __init__(self, mount, holder):
+        self.mount = mount
+        self.holder = holder
+        self.wrapper = ["nsenter", f"--mount=/proc/{holder.pid}/ns/mnt"]
+
+    @classmethod
+    async def make(cls, mount, size):
+        mount.mkdir(mode=0o777, parents=True)
+        script = 'mount -t tmpfs -o "size=$2,mode=0777" gw "$1" && echo mounted && exec sleep infinity'
+        holder = await processes.spawn(
+            "unshare", "--mount", "sh", "-c", script, "sh", str(mount), size, stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+        if await holder.stdout.readline() != b"mounted\n":
+            reason = (await holder.stderr.read()).decode().strip()
+            await holder.wait()
+            pytest.skip(f"mount namespaces are not permitted here: {reason}")
+        return cls(mount, holder)
+
+    def remount(self, options):
+        command = [*self.wrapper, "mount", "-o", f"remount,{options}", str(self.mount)]
+        subprocess.run(command, check=True, capture_output=True, timeout=10)
+
+    @property
+    def inside(self):
+        """The mount as this process sees it."""
+        return pathlib.Path(f"/proc/{self.holder.pid}/root{self.mount}")
+
+    def files(self):
+        """The bytes of every file, by name."""
+        return {path.name: path.read_bytes() for path in self.inside.rglob("*") if path.is_file()}
+
+    async def remove(self):
+        await processes.kill(self.holder)

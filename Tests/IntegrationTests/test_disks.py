@@ -1,0 +1,150 @@
+"""A disk in trouble fails durable sends with its reason; everything else goes on, and nothing that was safe is lost."""
+
+import pytest
+
+from failing_disk import Faults, SmallDisk
+from local_client import CallError
+from test_outbox import DOWN, durable, entries, settled
+
+LARGE = "x" * 4_000
+
+
+@pytest.fixture
+async def disk(folder):
+    made = await SmallDisk.make(folder / "disk", "400k")
+    yield made
+    await made.remove()
+
+
+async def fill(client, url):
+    """Durable sends until one fails; returns how many were kept, and the failure."""
+    for number in range(2_000):
+        try:
+            await durable(client, url=url, event=f"e{number}", args=[LARGE])
+        except CallError as failure:
+            return number, failure
+    raise AssertionError("the disk is never full")
+
+
+async def outbox(daemon):
+    return (await daemon.status())["daemon"]["outbox"]
+
+
+async def expect_all(link, kept):
+    for number in range(kept):
+        await link.expect(f'42["e{number}","{LARGE}"]')
+
+
+@pytest.mark.root
+async def test_a_full_file_system_keeps_what_it_has_and_works_again_when_there_is_room(daemons, disk, peer):
+    await peer.refuse()
+    options = {"wrapper": disk.wrapper, "environment": {"STATE_DIRECTORY": disk.mount / "state"}}
+    daemon = await daemons(**options)
+    client = await daemon.client()
+    kept, failure = await fill(client, peer.url)
+    assert kept > 20
+    assert failure.type == "InternalError"
+    assert failure.data["reason"] == "full" and failure.data["retry"] is True
+    assert ((await outbox(daemon))["state"], (await outbox(daemon))["reason"]) == ("failing", "full")
+    assert len(await entries(client, states=["queued"])) == kept
+    await client.call("send", url=peer.url, event="live")
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    assert len(await entries(client, states=["queued"], limit=2_000)) == kept
+    disk.remount("size=16m")
+    await durable(client, url=peer.url, event=f"e{kept}", args=[LARGE])
+    assert (await outbox(daemon))["state"] == "working"
+    await peer.start()
+    await expect_all(await peer.session(), kept + 1)
+    assert len(await settled(client, kept + 1, "sent")) == kept + 1
+
+
+@pytest.mark.root
+async def test_outcomes_that_a_full_disk_does_not_take_are_told_to_it_later(daemons, disk, peer):
+    daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
+    client = await daemon.client()
+    await peer.refuse()
+    kept, _ = await fill(client, peer.url)
+    await peer.start()
+    await expect_all(await peer.session(), kept)
+    assert len(await settled(client, kept, "sent")) == kept
+    disk.remount("size=16m")
+    await durable(client, url=peer.url, event="last")
+    await settled(client, kept + 1, "sent")
+    await daemon.stop()
+    await daemon.start()
+    client = await daemon.client()
+    assert await entries(client, states=["queued"]) == []
+
+
+@pytest.mark.root
+async def test_a_read_only_folder_leaves_its_files_alone(daemons, disk, peer):
+    await peer.refuse()
+    daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
+    client = await daemon.client()
+    for number in range(3):
+        await durable(client, url=peer.url, event=f"kept{number}")
+    await daemon.crash()
+    disk.remount("ro")
+    before = disk.files()
+    await daemon.start()
+    client = await daemon.client()
+    assert "durable" not in (await client.call("hello"))["features"]
+    with pytest.raises(CallError, match="InternalError") as failed:
+        await durable(client, url=peer.url)
+    assert failed.value.data["reason"] == "read_only"
+    assert (await outbox(daemon))["reason"] == "read_only"
+    await client.call("send", url=DOWN, event="live")
+    await daemon.stop()
+    assert disk.files() == before
+    disk.remount("rw")
+    await peer.start()
+    await daemon.start()
+    await (await peer.session()).expect('42["kept0"]', '42["kept1"]', '42["kept2"]')
+
+
+@pytest.mark.parametrize("call", ["write", "sync"])
+async def test_an_input_or_output_error_fails_the_call_and_passes(daemons, folder, peer, call):
+    faults = Faults(folder)
+    daemon = await daemons(environment=faults.environment)
+    client = await daemon.client()
+    await durable(client, url=peer.url, event="before")
+    link = await peer.session()
+    await link.expect('42["before"]')
+    await settled(client, 1, "sent")
+    faults.begin(call)
+    with pytest.raises(CallError, match="InternalError") as failed:
+        await durable(client, url=peer.url, event="lost")
+    assert failed.value.data["reason"] == "failed"
+    assert (await outbox(daemon))["state"] == "failing"
+    await client.call("send", url=peer.url, event="live")
+    await link.expect('42["live"]')
+    faults.end(call)
+    await durable(client, url=peer.url, event="after")
+    await link.expect('42["after"]')
+    await settled(client, 2, "sent")
+    assert (await outbox(daemon))["state"] == "working"
+    await daemon.crash()
+    await daemon.start()
+    shown = await entries(await daemon.client())
+    assert [entry["event"] for entry in shown] == ["before", "after"]
+
+
+async def test_a_file_that_cannot_be_read_is_not_thrown_away(daemons, folder, peer):
+    await peer.refuse()
+    faults = Faults(folder)
+    daemon = await daemons(environment=faults.environment)
+    await durable(await daemon.client(), url=peer.url, event="kept")
+    await daemon.stop()
+    faults.begin("read")
+    await daemon.start()
+    client = await daemon.client()
+    with pytest.raises(CallError, match="InternalError"):
+        await durable(client, url=peer.url)
+    await daemon.stop()
+    faults.end("read")
+    assert not list((daemon.folder / "state").glob("*.damaged-*"))
+    await daemon.start()
+    await peer.start()
+    await (await peer.session()).expect('42["kept"]')
