@@ -3,10 +3,15 @@
 struct NamespaceIndex {
   /// Those whose names have the same hash. Names that were chosen so that they have share a place, and are compared.
   private var places: [UInt64: [SocketIOChannel]] = [:]
+  private var count = 0
+  /// The channel, where there is but one, as on most links.
+  private var only: SocketIOChannel?
 
   mutating func add(_ channel: SocketIOChannel) {
     let name = channel.namespace
     places[Self.hash(name.span.bytes), default: []].append(channel)
+    count += 1
+    only = count == 1 ? channel : nil
   }
 
   /// Takes a channel out that was added under this name. Returns whether it was there.
@@ -16,13 +21,16 @@ struct NamespaceIndex {
     guard let index = places[hash]?.firstIndex(where: { $0 === channel }) else { return false }
     places[hash]?.remove(at: index)
     if places[hash]?.isEmpty == true { places[hash] = nil }
+    count -= 1
+    only = count == 1 ? places.values.first?.first : nil
     return true
   }
 
-  mutating func removeAll() { places = [:] }
+  mutating func removeAll() { self = NamespaceIndex() }
 
   /// The first channel of a namespace that `isWanted`.
   func first(_ namespace: RawSpan, where isWanted: (SocketIOChannel) -> Bool) -> SocketIOChannel? {
+    if let only { return Self.areEqual(only.namespace, namespace) && isWanted(only) ? only : nil }
     guard let candidates = places[Self.hash(namespace)] else { return nil }
     for channel in candidates where Self.areEqual(channel.namespace, namespace) && isWanted(channel) { return channel }
     return nil
