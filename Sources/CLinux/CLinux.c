@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
@@ -155,5 +156,7 @@ int gw_spawn(const char *path, char *const arguments[], char *const environment[
   posix_spawn_file_actions_destroy(&actions);
   return code;
 }
+
+void gw_give_back_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 
 int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

@@ -72,6 +72,10 @@ int gw_pipe(int *reading, int *writing);
 /// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
 int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
 
+/// Makes malloc(3) take blocks from this size on from the kernel and give them back to it, for ever. Left to itself it
+/// raises its limit with each such block that is freed.
+void gw_give_back_from(int bytes);
+
 /// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
 /// look into its memory. 0, or -1 and errno.
 int gw_forbid_dumps(void);
