@@ -123,7 +123,8 @@ extension Daemon {
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: [makeKind()], loader: loader,
-          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes },
+          network: network, outbox: try state.opening(on: loop), histories: state.histories,
+          residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKind: makeKind)))
@@ -203,7 +204,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .stopping, .outbox, .internalError:
+      .sendFailed, .stopping, .outbox, .history, .internalError:
       status.changed()
     }
   }

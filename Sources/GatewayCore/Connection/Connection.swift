@@ -27,7 +27,7 @@ public final class Connection {
   private var unleasedSince: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
-  private var isDraining = false
+  private(set) var isDraining = false
   private(set) var hasBeenConnected = false
   private(set) var reconnects = 0
   private(set) var judgement: Judgement?
@@ -60,6 +60,7 @@ public final class Connection {
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAfterHistory()
     lookAtNetwork()
   }
 
@@ -173,6 +174,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    lookAfterHistory()
     stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
@@ -195,6 +197,7 @@ public final class Connection {
     // What the outbox has stays there for the next daemon.
     for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
+    endHistory()
   }
 
   /// New limits of a changed configuration. A queue that is longer than its new limit is emptied as usual.
@@ -304,19 +307,21 @@ public final class Connection {
       schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
     case .closeChannel:
-      channel?.close()
+      if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
     case .discardChannel: forgetChannel()
     case .drainQueue: drainQueue()
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
       context.timers.cancel(reviewTimer)
+      endHistory()
       report?(self, .released)
     }
   }
 
   private func forgetChannel() {
     channel = nil
+    stream.log?.noteResumption()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
@@ -355,10 +360,9 @@ public final class Connection {
   // MARK: - The channel's facts
 
   func opened() {
-    if hasBeenConnected {
-      reconnects += 1
-      if channel?.isRecovered != true { stream.beginEpoch() }
-    }
+    if hasBeenConnected { reconnects += 1 }
+    if hasBeenConnected || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
+    stream.log?.noteResumption()
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress

@@ -7,6 +7,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case upgrade
   case payload
   case msgpack
+  case history
   case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
@@ -19,6 +20,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .upgrade: UpgradeTarget.problem(with: input)
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
+    case .history: HistoryTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
     }
   }

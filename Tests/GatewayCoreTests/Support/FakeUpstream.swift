@@ -29,8 +29,13 @@ final class FakeUpstream: UpstreamKind {
   }
 
   func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
-    FakeConnector(upstream: self, specification: specification)
+    let made = FakeConnector(upstream: self, specification: specification)
+    connector = made
+    return made
   }
+
+  /// The newest one.
+  private(set) var connector: FakeConnector?
 
   fileprivate func add(_ channel: FakeChannel) { channels.append(channel) }
 }
@@ -41,6 +46,7 @@ final class FakeConnector: UpstreamConnector {
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
   var observer: (any UpstreamObserver)?
+  var resumption: Resumption?
 
   init(upstream: FakeUpstream, specification: UpstreamSpecification) {
     self.upstream = upstream
@@ -103,6 +109,12 @@ final class FakeChannel: UpstreamChannel {
 
   func forget(ack: UInt64) {}
   func close() { isClosed = true }
+  /// The server keeps what it knows of the gateway.
+  private(set) var isSuspended = false
+  func suspend() {
+    isClosed = true
+    isSuspended = true
+  }
   /// How often the gateway doubted that the server is still there.
   private(set) var verifications = 0
   func verify() { verifications += 1 }
