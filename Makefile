@@ -71,9 +71,10 @@ sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
 
-kill-loop: build environments ## kills the daemon KILLS times while it promises durable sends, and counts them
-	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
-		$(CURDIR)/$(VENV)/eio4/bin/python kill_loop.py --rounds $(KILLS)
+kill-loop: build environments ## kills the daemon KILLS times while it promises sends, and KILLS times under subscribers
+	cd Tests/IntegrationTests && for loop in kill_loop subscriber_loop; do \
+		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
+		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done
 
 autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs Python 2.7 and some minutes
 	swift build --build-tests

@@ -201,11 +201,11 @@ final class LiveSubscription {
       position = Position(epoch: event.epoch, sequence: event.sequence)
       return .event(event)
     case "state":
-      if let epoch = params.string("epoch") { enter(epoch) }
+      if let epoch = params.string("epoch") { enter(epoch, after: nil) }
       return .state(params.text(without: "subscription"))
     case "gap":
       let gap = ReceivedGap(params)
-      if let epoch = gap.epoch { enter(epoch) }
+      if let epoch = gap.epoch { enter(epoch, after: gap.start) }
       if let last = gap.range?.upperBound, let now = position, last > now.sequence { position?.sequence = last }
       return .gap(gap)
     case "goodbye":
@@ -216,10 +216,13 @@ final class LiveSubscription {
     }
   }
 
-  /// Events from now on belong to this epoch.
-  private func enter(_ epoch: String) {
-    guard position?.epoch != epoch else { return }
-    position = Position(epoch: epoch, sequence: position?.sequence ?? 0)
+  /// Events from now on belong to this epoch, which begins behind a number.
+  private func enter(_ epoch: String, after start: UInt64?) {
+    if let start {
+      position = Position(epoch: epoch, sequence: start)
+    } else if position?.epoch != epoch {
+      position = Position(epoch: epoch, sequence: position?.sequence ?? 0)
+    }
   }
 
   /// The subscription is live: says whether anything was missed, and hands out the state.
@@ -235,12 +238,14 @@ final class LiveSubscription {
     let recovered = members["recovered"] == Array("true".utf8)
     if let epoch = members.string("epoch") {
       let sequence = members.integer("seq").flatMap { UInt64($0) } ?? 0
-      if case .since(let position) = asked, recovered || position.epoch == epoch {
+      if case .since(let position) = asked {
+        // Events of its own epoch come first; a gap tells where another one begins.
         self.position = position
       } else {
         // As long as nothing of a replay is here, all of it would have to come again.
         let replayed = members.integer("replayed").flatMap { Int($0) } ?? 0
-        position = Position(epoch: epoch, sequence: replayed > 0 ? 0 : sequence)
+        position = Position(
+          epoch: members.string("first_epoch") ?? epoch, sequence: replayed > 0 ? 0 : sequence)
       }
     }
     if again { notices.notice(recovered ? "connected again; nothing was missed" : "connected again") }

@@ -4,12 +4,15 @@ struct ReceivedGap: Equatable, Sendable {
   var range: ClosedRange<UInt64>?
   var count: UInt64?
   var reason: String
+  /// Where `epoch` begins: the number of the last event before it.
+  var start: UInt64?
 
   /// From the `params` of a `gap` notification.
   init(_ params: RawMembers) {
     epoch = params.string("epoch")
     count = params.integer("count").flatMap { UInt64($0) }
     reason = params.string("reason") ?? "unknown"
+    start = params.integer("seq").flatMap { UInt64($0) }
     guard let from = params.integer("from").flatMap({ UInt64($0) }),
       let to = params.integer("to").flatMap({ UInt64($0) }),
       from <= to

@@ -123,7 +123,8 @@ extension Daemon {
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader,
-          network: network, outbox: try state.opening(on: loop), residentBytes: { ResidentMemory.bytes },
+          network: network, outbox: try state.opening(on: loop), histories: state.histories,
+          residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))
@@ -203,7 +204,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .outbox, .internalError:
+      .sendFailed, .interestRefused, .stopping, .outbox, .history, .internalError:
       status.changed()
     }
   }

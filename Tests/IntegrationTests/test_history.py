@@ -76,8 +76,10 @@ async def test_a_lost_link_ends_the_epoch(daemons, server):
     await client.event("live")
     result = await client.call("subscribe", url=server.url, subscription="late", since=position(first["epoch"], 1))
     assert result["recovered"] is False and result["epoch"] != first["epoch"]
+    # What is kept of the old epoch comes first, then the word that it has ended.
+    assert (await client.event("late"))["args"] == [1]
     gap = await client.gap("late")
-    assert gap["reason"] == "upstream" and gap["epoch"] == result["epoch"] and "from" not in gap
+    assert gap["reason"] == "upstream" and gap["epoch"] == result["epoch"] and gap["seq"] == 2 and "from" not in gap
     assert (await client.event("late"))["args"] == ["again"]
 
 

@@ -7,6 +7,8 @@ public struct HistorySettings: Hashable, Sendable {
   public var bytes = 4 << 20
   /// How long an event is kept.
   public var age: Duration = .seconds(600)
+  /// Whether the events of a configured upstream, their numbers and their epoch outlive the daemon.
+  public var disk = false
   public init() {}
 }
 
@@ -22,6 +24,10 @@ extension Setting<HistorySettings> {
         "Most bytes of them, as they are delivered; the oldest goes."),
       Setting(
         "age", \.age, .duration(milliseconds: 100...31_536_000_000), "How long an event is kept."),
+      Setting(
+        "disk", \.disk, .flag,
+        "Keep them in the state folder as well, so that events, numbers and epoch outlive a restart or a crash of the daemon? Of configured upstreams only."
+      ),
     ]
   }
 }

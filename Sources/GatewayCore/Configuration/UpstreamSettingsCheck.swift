@@ -15,6 +15,7 @@ struct UpstreamSettingsCheck {
     checkFile("tls.key_password_file", settings.tls.keyPasswordFile)
     checkFile("proxy_password_file", settings.proxy.passwordFile)
     checkPasswords(settings)
+    checkHistory(settings.history)
     checkServerTime(settings.serverTime)
     checkOrder("refresh.least", settings.refresh.least, "refresh.most", settings.refresh.most)
     checkOrder("reconnect.base", settings.reconnect.base, "reconnect.cap", settings.reconnect.cap)
@@ -29,6 +30,13 @@ struct UpstreamSettingsCheck {
     if tls.key != nil, tls.certificate == nil, let place = origins["tls.key"] {
       notes.note("\(title).tls.key needs \(title).tls.cert, the certificate of the key", at: place)
     }
+  }
+
+  private func checkHistory(_ history: HistorySettings) {
+    guard history.disk, history.events == 0, let place = origins["history.disk"] ?? origins["history.events"] else {
+      return
+    }
+    notes.note("\(title).history.disk needs \(title).history.events to be more than 0", at: place)
   }
 
   private func checkPasswords(_ settings: UpstreamSettings) {

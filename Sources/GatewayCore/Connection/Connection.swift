@@ -27,7 +27,7 @@ public final class Connection {
   private var unleasedSince: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
-  private var isDraining = false
+  private(set) var isDraining = false
   private(set) var hasBeenConnected = false
   /// There was a conversation, whether all of it was confirmed or not.
   private var hasConversed = false
@@ -62,6 +62,7 @@ public final class Connection {
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
+    lookAfterHistory()
     lookAtNetwork()
   }
 
@@ -80,15 +81,6 @@ public final class Connection {
 
   /// A command was written: an unused connection lingers from now on.
   func noteUse() { unleasedSince = context.time.now }
-
-  /// For the log.
-  var fact: ConnectionFact {
-    let down = state == .connected ? nil : lastFailure
-    return ConnectionFact(
-      connection: id, upstream: specification.name, url: specification.url.redacted,
-      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: failedAttempts,
-      retryIn: retryIn)
-  }
 
   /// Failed attempts and lost links in a row.
   var failedAttempts: Int { schedule.backoff.attempts }
@@ -175,6 +167,7 @@ public final class Connection {
     connector.observer = observer
     self.connector = connector
     stream.adopt(specification.settings.history)
+    lookAfterHistory()
     stream.clock.adopt(specification.settings.serverTime)
     lookAtNetwork()
     schedule.adopt(specification.settings.reconnect)
@@ -197,6 +190,7 @@ public final class Connection {
     // What the outbox has stays there for the next daemon.
     for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
     context.timers.cancel(reviewTimer)
+    endHistory()
   }
 
   /// New limits of a changed configuration. A queue that is longer than its new limit is emptied as usual.
@@ -307,13 +301,14 @@ public final class Connection {
       channel = connector.dial(owner: self)
       askFor(interests.all)
     case .closeChannel:
-      channel?.close()
+      if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
     case .discardChannel: forgetChannel()
     case .drainQueue: drainQueue()
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
       context.timers.cancel(reviewTimer)
+      endHistory()
       report?(self, .released)
     }
   }
@@ -321,6 +316,7 @@ public final class Connection {
   private func forgetChannel() {
     channel = nil
     forgetInterests()
+    stream.log?.noteResumption()
     answers.endOfLink()
     let failure = lastFailure ?? UpstreamFailure(.closed, "the connection was closed")
     for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
@@ -360,13 +356,14 @@ public final class Connection {
 
   /// The server has accepted us; events may come from now on.
   func beginConversation() {
-    if hasConversed, channel?.isRecovered != true { stream.beginEpoch() }
+    if hasConversed || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
     hasConversed = true
   }
 
   /// Everything that belongs to the conversation is agreed.
   func opened() {
     if hasBeenConnected { reconnects += 1 }
+    stream.log?.noteResumption()
     hasBeenConnected = true
     lastFailure = nil
     reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress

@@ -11,6 +11,8 @@ struct ConnectionContext {
   let budget: AttemptBudget
   /// Nil: nothing is known of the network, and every upstream counts as reachable.
   let network: (any NetworkObserver)?
+  /// One for all connections.
+  let histories: HistoryLogs
   var limits: Limits
 }
 

@@ -62,11 +62,21 @@ public protocol UpstreamConnector: AnyObject {
   /// at it before it puts anything into words.
   var observer: (any UpstreamObserver)? { get set }
 
+  /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To be
+  /// set before anything is dialled.
+  var resumption: Resumption? { get set }
+
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
 }
 
 extension UpstreamConnector {
+  /// A kind that knows no recovery always begins afresh.
+  public var resumption: Resumption? {
+    get { nil }
+    set {}
+  }
+
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   public func awaitNewCredentials(_ done: @escaping () -> Void) {}
   /// A kind whose servers send everything to everybody.
@@ -127,6 +137,8 @@ public protocol UpstreamChannel: AnyObject {
   func verify()
   /// Leaves politely. The owner hears nothing more.
   func close()
+  /// The same, but so that the server keeps what it knows of us for a later channel, where it can.
+  func suspend()
   /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
   /// `channelOpened` on; what was missed follows as ordinary events.
   var isRecovered: Bool { get }
@@ -139,6 +151,9 @@ public protocol UpstreamChannel: AnyObject {
 }
 
 extension UpstreamChannel {
+  /// A kind that knows no recovery has nothing to be kept.
+  public func suspend() { close() }
+
   /// A kind that knows no recovery begins afresh each time.
   public var isRecovered: Bool { false }
   public func want(_ interest: Interest) {}

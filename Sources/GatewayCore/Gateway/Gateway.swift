@@ -24,6 +24,8 @@ public final class Gateway {
   var keys = IdempotencyTable()
   /// What is kept on disk.
   let outbox: Outbox
+  /// What of histories is kept on disk.
+  let histories: HistoryLogs
   var traces = TraceTable()
   /// How many examinations are under way.
   var doctors = 0
@@ -52,6 +54,7 @@ public final class Gateway {
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
+    histories = HistoryLogs(seams.histories, time: seams.time, random: seams.random)
     nextCommand = outbox.lastNumber + 1
     outputs.onSpare = { [unowned self] in releaseSparesLater() }
   }
@@ -70,6 +73,8 @@ public final class Gateway {
   /// to run.
   public func start() {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
+    histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
+    histories.removeOld(unless: wantsHistory)
     rememberKeys()
     placeStored()
     seams.network?.onChange = { [weak self] change in
@@ -105,6 +110,7 @@ public final class Gateway {
         connection.review()
       }
       outbox.trimArchive()
+      histories.tick(wantsHistory)
       tick()
     }
   }
@@ -118,7 +124,7 @@ public final class Gateway {
   var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
-      budget: budget, network: seams.network, limits: configuration.limits)
+      budget: budget, network: seams.network, histories: histories, limits: configuration.limits)
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
@@ -259,6 +265,7 @@ public final class Gateway {
     }
     for session in sessions.values { session.checkRights() }
     outbox.adopt(fresh.outbox)
+    histories.removeOld(unless: wantsHistory)
     placeStored()
     connectKept()
   }

@@ -7,6 +7,8 @@ public struct GatewaySeams {
   public var kinds: [any UpstreamKind]
   public var loader: any ConfigurationLoader
   public var outbox: OutboxOpening
+  /// Where histories are kept on disk, or why that cannot be.
+  public var histories: Result<any HistoryStore, HistoryProblem>
   /// Nil where the network cannot be watched: every upstream counts as reachable then.
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
@@ -17,7 +19,9 @@ public struct GatewaySeams {
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
-    outbox: OutboxOpening = .unavailable(.none), residentBytes: @escaping () -> Int, doctor: DoctorSeams? = nil
+    outbox: OutboxOpening = .unavailable(.none),
+    histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
+    doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -26,6 +30,7 @@ public struct GatewaySeams {
     self.kinds = kinds
     self.loader = loader
     self.outbox = outbox
+    self.histories = histories
     self.network = network
     self.residentBytes = residentBytes
     self.doctor = doctor

@@ -63,8 +63,9 @@ extension LocalSession {
       out.key("recovered")
       out.bool(replay.isComplete)
       out.member("replayed", replay.eventCount)
+      if replay.epoch != connection.stream.epoch { out.member("first_epoch", replay.epoch) }
     }
-    subscription.replay(replay.items, epoch: connection.stream.epoch)
+    subscription.replay(replay)
   }
 
   func unsubscribe(_ subscription: String, _ id: RequestID?) throws(LocalError) {

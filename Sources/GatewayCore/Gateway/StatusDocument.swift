@@ -123,6 +123,19 @@ enum StatusDocument {
     }
   }
 
+  private static func writeHistory(_ connection: Connection, into out: inout JSONWriter) {
+    let history = connection.stream.history
+    out.key("history")
+    out.object {
+      $0.member("events", history.count)
+      $0.member("bytes", history.byteCount)
+      $0.member("oldest", history.count > 0 ? Int(clamping: history.oldest) : nil)
+      $0.member("disk", connection.historyCondition.rawValue)
+      $0.member("reason", connection.historyProblem?.kind.rawValue)
+      $0.member("detail", connection.historyProblem?.message)
+    }
+  }
+
   private static func writeTime(_ connection: Connection, into out: inout JSONWriter) {
     out.key("time")
     let time = connection.context.time
@@ -144,9 +157,10 @@ enum StatusDocument {
     out.member("seq", connection.stream.sequence)
     out.key("in")
     out.object {
-      $0.member("events", connection.stream.sequence)
+      $0.member("events", connection.stream.eventCount)
       $0.member("bytes", connection.stream.byteCount)
     }
+    writeHistory(connection, into: &out)
     out.key("out")
     out.object {
       $0.member("events", connection.commands.sentEvents)

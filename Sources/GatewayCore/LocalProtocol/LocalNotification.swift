@@ -12,25 +12,31 @@ public enum LocalNotification {
   /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
   /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
   /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks
-  /// between tokens, or one line became several.
-  /// `time` is in milliseconds since 1970.
+  /// between tokens, or one line became several. `time` is in milliseconds since 1970. Returns where the name's JSON text
+  /// stands.
+  @discardableResult
   public static func eventTail(
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
     into line: inout [UInt8]
-  ) {
+  ) -> Range<Int> {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
     let room = EventTailWriter.room + name.byteCount + arguments.byteCount
+    let before = line.count
+    var range = 0..<0
     line.append(addingCapacity: room) { output in
       output.withUnsafeMutableBufferPointer { buffer, count in
         var writer = EventTailWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        let origin = count
         writer.put(#""seq":"#)
         writer.put(decimal: seq)
         writer.put(#","time":"#)
         writer.put(decimal: UInt64(clamping: time))
         writer.put(#","event":"#)
+        let start = writer.end
         if !isString { writer.put("\"") }
         writer.put(name)
         if !isString { writer.put("\"") }
+        range = before + start - origin..<before + writer.end - origin
         writer.put(#","args":["#)
         writer.put(arguments)
         writer.put("]")
@@ -48,18 +54,51 @@ public enum LocalNotification {
       line.append(contentsOf: token.bytes)
     }
     line.append("}}\n")
+    return range
   }
 
   /// The name of an event behind its tail.
   static func eventName(inTail tail: RawSpan) -> String {
+    nameRange(inTail: tail).map { JSONScanner.decodeString(tail, $0) } ?? ""
+  }
+
+  /// Where the name's JSON text stands in a tail.
+  static func nameRange(inTail tail: RawSpan) -> Range<Int>? {
     var at = 0
     // Two numbers stand before it, and nothing that is not written above.
     for _ in 0..<3 {
       while at < tail.byteCount, JSONScanner.byte(tail, at) != UInt8(ascii: ":") { at += 1 }
       at += 1
     }
-    guard at < tail.byteCount, let range = try? JSONScanner.scanString(tail, &at) else { return "" }
-    return JSONScanner.decodeString(tail, range)
+    guard at < tail.byteCount else { return nil }
+    return try? JSONScanner.scanString(tail, &at)
+  }
+
+  /// The number and the time of an event behind its tail; nil for what is no tail.
+  static func place(inTail tail: RawSpan) -> (sequence: UInt64, time: Int64)? {
+    var at = 0
+    guard let sequence = number(behind: #""seq":"#, tail, &at), let time = number(behind: #","time":"#, tail, &at)
+    else {
+      return nil
+    }
+    return (sequence, Int64(time))
+  }
+
+  /// A number behind a key; at most 2^53.
+  private static func number(behind key: StaticString, _ tail: RawSpan, _ at: inout Int) -> UInt64? {
+    let start = at
+    guard tail.byteCount - start > key.utf8CodeUnitCount,
+      key.withUTF8Buffer({ key in key.indices.allSatisfy { JSONScanner.byte(tail, start + $0) == key[$0] } })
+    else { return nil }
+    at += key.utf8CodeUnitCount
+    let first = at
+    var number: UInt64 = 0
+    while at < tail.byteCount, case let digit = JSONScanner.byte(tail, at) &- UInt8(ascii: "0"), digit < 10 {
+      number = number * 10 + UInt64(digit)
+      guard number <= 1 << 53 else { return nil }
+      at += 1
+    }
+    return at > first ? number : nil
   }
 
   /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.
@@ -83,10 +122,11 @@ public enum LocalNotification {
     }
   }
 
-  /// Events are missing here. Without a range it is not known which. `detail` is a sentence for a person.
+  /// Events are missing here. Without a range it is not known which. `start` is the last number before an epoch that
+  /// begins here, `detail` a sentence for a person.
   public static func gap(
     subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason,
-    detail: String? = nil
+    start: UInt64? = nil, detail: String? = nil
   ) -> [UInt8] {
     line("gap") { writer in
       writer.member("subscription", subscription)
@@ -96,6 +136,7 @@ public enum LocalNotification {
         writer.member("to", range.upperBound)
       }
       if let count { writer.member("count", count) }
+      if let start { writer.member("seq", start) }
       writer.member("reason", reason.rawValue)
       if let detail { writer.member("detail", detail) }
     }

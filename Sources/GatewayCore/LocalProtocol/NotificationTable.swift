@@ -34,6 +34,7 @@ enum NotificationTable {
         .always("subscription", .text), .always("epoch", .text),
         .sometimes("from", .count, "The first missing number."), .sometimes("to", .count, "The last missing number."),
         .sometimes("count", .count, "How many of them this subscription would have received."),
+        .sometimes("seq", .count, "Where an epoch begins: the number of the last event before it."),
         .always("reason", .choice(GapReason.allCases.map(\.rawValue))),
         .sometimes("detail", .text, "Why, where the server refuses what the subscription wants."),
       ])),

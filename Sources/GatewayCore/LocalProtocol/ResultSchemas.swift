@@ -31,6 +31,7 @@ enum ResultSchemas {
     .always("seq", .count, "The number of the last event so far."),
     .always("recovered", .boolean, "Whether everything since the asked position follows."),
     .always("replayed", .count, "How many events of the history follow before anything new."),
+    .sometimes("first_epoch", .text, "The epoch of what follows first, where that is an earlier one."),
   ])
 
   private static let pastEvent = JSONSchema.object([
@@ -136,6 +137,15 @@ enum ResultSchemas {
           .sometimes("age", .optional(.count), "Milliseconds since the last one was heard, or since the link opened."),
         ]))),
     .always("epoch", .text), .always("seq", .count), .always("in", traffic), .always("out", traffic),
+    .sometimes(
+      "history",
+      .object([
+        .always("events", .count, "How many are kept."), .always("bytes", .count),
+        .always("oldest", .optional(.count), "The number of the oldest that is kept."),
+        .always("disk", .choice(Connection.HistoryCondition.allCases.map(\.rawValue)), "Whether it is on disk too."),
+        .always("reason", .optional(.choice(HistoryProblem.Kind.allCases.map(\.rawValue)))),
+        .always("detail", .optional(.text), "Why it is not, in a sentence."),
+      ])),
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),
     .sometimes("time", .optional(serverTime), "What is known of the server's clock."),

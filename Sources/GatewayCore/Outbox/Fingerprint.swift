@@ -9,6 +9,13 @@ enum Fingerprint {
     return state
   }
 
+  /// Of several texts in their order.
+  static func of(_ parts: [[UInt8]]) -> UInt64 {
+    var state: UInt64 = 0xcbf2_9ce4_8422_2325
+    for part in parts { mix(part, into: &state) }
+    return state
+  }
+
   /// FNV-1a over eight bytes at a time, the length first.
   private static func mix(_ bytes: [UInt8], into state: inout UInt64) {
     func mix(_ word: UInt64) {

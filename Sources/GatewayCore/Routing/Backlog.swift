@@ -19,8 +19,15 @@ struct Backlog {
     /// How many of them matched the subscription; nil where unknown.
     var count: UInt64?
     var reason: GapReason
+    /// Where an epoch begins: the number of the last event before it.
+    var start: UInt64?
     /// A sentence for a person; nil where the reason says it all.
     var detail: String?
+
+    /// Continuity with the upstream was lost, and `epoch` begins behind `start`.
+    static func lostContinuity(epoch: String, after start: UInt64) -> Self {
+      Self(epoch: epoch, range: nil, count: nil, reason: .upstream, start: start)
+    }
   }
 
   /// A slot is emptied instead of moved when an event in the middle is dropped.

@@ -1,6 +1,9 @@
 /// The last events of one connection, bounded in number, bytes and age, so that a subscriber that was away gets what it
-/// missed. Holds one epoch: with continuity everything goes. Every number of the epoch has its place, events that could
-/// not be shown included, so that what is missing is known.
+/// missed. Every number has its place, events that could not be shown included, so that what is missing is known; and so
+/// has every loss of continuity, where an epoch ends and another begins.
+///
+/// A *place* counts what the history was given in all its life. Within an epoch places and numbers run alike; numbers may
+/// jump where an epoch begins.
 struct EventHistory {
   /// What stands for one number.
   enum Content: Equatable {
@@ -10,22 +13,53 @@ struct EventHistory {
     case hole(GapReason, name: String?)
   }
 
-  private struct Slot {
+  struct Slot {
     var arrival: MonotonicInstant
     var content: Content
+    /// Where the name's JSON text stands in the tail; empty: nowhere.
+    var nameStart: UInt16 = 0
+    var nameEnd: UInt16 = 0
   }
+
+  /// Most epochs; with the oldest one its events go.
+  static let epochLimit = 256
 
   private var settings: HistorySettings
   private var slots: ContiguousArray<Slot> = []
   private var head = 0
-  private var byteCount = 0
-  /// The number of the oldest slot, or of the next one when there is none.
-  private(set) var oldest: UInt64 = 1
+  private(set) var byteCount = 0
+  /// The place of the oldest slot, or of the next one when there is none.
+  private(set) var oldestPlace: UInt64 = 0
+  private(set) var expired = ExpiredNames()
+  /// Earlier epochs of which something is kept, the oldest first.
+  private(set) var past: [EpochSpan] = []
+  private(set) var current: EpochSpan
 
-  init(_ settings: HistorySettings) { self.settings = settings }
+  init(_ settings: HistorySettings, epoch: String, after sequence: UInt64 = 0) {
+    self.settings = settings
+    current = EpochSpan(epoch: epoch, start: sequence, place: 0)
+  }
 
   var isEnabled: Bool { settings.events > 0 }
   var count: Int { slots.count - head }
+  /// The place of the next event.
+  var nextPlace: UInt64 { oldestPlace &+ UInt64(count) }
+  /// The number of the last event.
+  var sequence: UInt64 { current.start &+ (nextPlace &- current.place) }
+  /// All epochs of which something is known, the oldest first.
+  var spans: [EpochSpan] { past + [current] }
+  /// The number of the oldest event that is kept, or of the next one when there is none.
+  var oldest: UInt64 { number(at: oldestPlace) }
+
+  /// The `time` of the newest event that is kept of the present epoch.
+  var lastTime: Int64? {
+    var place = nextPlace
+    while place > max(oldestPlace, current.place), let content = content(at: place - 1) {
+      place -= 1
+      if case .event(let tail) = content { return LocalNotification.place(inTail: tail.span.bytes)?.time }
+    }
+    return nil
+  }
 
   /// New bounds; what is beyond them goes.
   mutating func adopt(_ settings: HistorySettings, now: MonotonicInstant) {
@@ -33,27 +67,31 @@ struct EventHistory {
     trim(now)
   }
 
-  /// Appends what stands for the next number.
+  /// Appends what stands for the next number. `name` is where the name stands in an event's tail.
   @inline(__always)
-  mutating func append(_ content: Content, at now: MonotonicInstant) {
-    slots.append(Slot(arrival: now, content: content))
+  mutating func append(_ content: Content, name: Range<Int> = 0..<0, at now: MonotonicInstant) {
+    var slot = Slot(arrival: now, content: content)
+    if name.upperBound <= Int(UInt16.max) {
+      slot.nameStart = UInt16(truncatingIfNeeded: name.lowerBound)
+      slot.nameEnd = UInt16(truncatingIfNeeded: name.upperBound)
+    }
+    slots.append(slot)
     byteCount &+= content.byteCount
     trim(now)
   }
 
   /// A number that is not kept, because the history is switched off.
-  mutating func skip() { oldest &+= 1 }
+  mutating func skip() { oldestPlace &+= 1 }
 
   /// Lets go of what is older than it may be.
   mutating func trim(_ now: MonotonicInstant) {
+    let before = oldestPlace
     while head < slots.count,
       count > settings.events || byteCount > settings.bytes || now - slots[head].arrival > settings.age
     {
-      byteCount &-= slots[head].content.byteCount
-      slots[head].content = .hole(.expired, name: nil)
-      head &+= 1
-      oldest &+= 1
+      dropOldest()
     }
+    if before != oldestPlace, !past.isEmpty { forgetEpochs() }
     // Each move of what is left is paid for by as many numbers that went before.
     guard head >= 64, head &* 2 >= slots.count else { return }
     if head == slots.count {
@@ -64,18 +102,64 @@ struct EventHistory {
     head = 0
   }
 
-  /// Continuity was lost: the next number begins afresh.
-  mutating func removeAll() {
-    oldest &+= UInt64(count)
-    slots = []
-    head = 0
-    byteCount = 0
+  private mutating func dropOldest() {
+    let slot = slots[head]
+    switch slot.content {
+    case .event(let tail):
+      tail.withUnsafeBytes { tail in
+        let range = Int(slot.nameStart)..<max(Int(slot.nameStart), Int(slot.nameEnd))
+        let isKnown = !range.isEmpty && range.upperBound <= tail.count
+        expired.note(isKnown ? UnsafeRawBufferPointer(rebasing: tail[range]) : nil, at: oldestPlace)
+      }
+    case .hole: expired.note(nil, at: oldestPlace)
+    }
+    byteCount &-= slot.content.byteCount
+    slots[head].content = .hole(.expired, name: nil)
+    head &+= 1
+    oldestPlace &+= 1
   }
 
-  /// What stands for a number that is kept.
-  func content(_ sequence: UInt64) -> Content? {
-    guard sequence >= oldest, sequence - oldest < UInt64(count) else { return nil }
-    return slots[head + Int(sequence - oldest)].content
+  /// Continuity was lost: the next number belongs to another epoch. Numbers may leave some out.
+  mutating func begin(epoch: String, skipping distance: UInt64 = 0) {
+    past.append(current)
+    current = EpochSpan(epoch: epoch, start: sequence &+ distance, place: nextPlace)
+    forgetEpochs()
+  }
+
+  /// Everything up to a number is not kept. What was kept goes, because it would not be contiguous.
+  mutating func skip(to sequence: UInt64) {
+    guard sequence > self.sequence else { return }
+    while head < slots.count { dropOldest() }
+    slots = []
+    head = 0
+    oldestPlace &+= sequence &- self.sequence
+    forgetEpochs()
+  }
+
+  /// Forgets epochs of which no event is left, and the events of those that are too many.
+  private mutating func forgetEpochs() {
+    while past.count >= Self.epochLimit {
+      let end = past.count > 1 ? past[1].place : current.place
+      while oldestPlace < end { dropOldest() }
+      past.removeFirst()
+    }
+    while !past.isEmpty, (past.count > 1 ? past[1].place : current.place) <= oldestPlace { past.removeFirst() }
+  }
+
+  /// The number at a place, by the epoch that it belongs to.
+  func number(at place: UInt64) -> UInt64 {
+    let span = past.last { $0.place <= place }
+    let owner = place >= current.place ? current : span ?? past.first ?? current
+    return owner.start &+ (place &- owner.place) &+ 1
+  }
+
+  /// What stands at a place that is kept.
+  func content(at place: UInt64) -> Content? { slot(at: place)?.content }
+
+  /// The same with its instant.
+  func slot(at place: UInt64) -> Slot? {
+    guard place >= oldestPlace, place - oldestPlace < UInt64(count) else { return nil }
+    return slots[head + Int(place - oldestPlace)]
   }
 }
 

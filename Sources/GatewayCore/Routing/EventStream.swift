@@ -2,14 +2,18 @@
 /// bytes to everybody who wants it.
 final class EventStream {
   /// Changes exactly when continuity with the upstream was lost. Random, so that one daemon's never means another's.
-  private(set) var epoch: String
+  var epoch: String { history.current.epoch }
   /// The number of the last event; 0 before the first.
   private(set) var sequence: UInt64 = 0
   private(set) var byteCount: UInt64 = 0
   /// What is kept for subscribers that come back.
   var history: EventHistory
-  /// The number of the last event before this epoch.
-  private(set) var epochStart: UInt64 = 0
+  /// Keeps it on disk as well.
+  var log: HistoryLog?
+  /// The epoch began before the daemon did: unless the server goes on where it was left, it ends at the first opening.
+  private(set) var isContinued = false
+  /// The number of the last event of an earlier daemon.
+  private var inherited: UInt64 = 0
   private var router = Router()
   /// Gives the events their time.
   var clock: EventClock
@@ -25,20 +29,31 @@ final class EventStream {
     outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings,
     serverTime: ServerTimeSettings
   ) {
-    self.history = EventHistory(history)
+    self.history = EventHistory(history, epoch: Self.freshEpoch(random))
     clock = EventClock(serverTime)
     self.outputs = outputs
     self.time = time
     self.random = random
     self.lineLimit = lineLimit
-    epoch = Self.freshEpoch(random)
   }
 
-  private static func freshEpoch(_ random: any RandomSource) -> String {
+  static func freshEpoch(_ random: any RandomSource) -> String {
     "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36)
   }
 
   var subscriptionCount: Int { router.count }
+
+  /// Events since the daemon's start.
+  var eventCount: UInt64 { sequence - inherited }
+
+  /// Goes on with what an earlier daemon left; to be called before the first event.
+  func restore(_ history: EventHistory, isContinuous: Bool) {
+    self.history = history
+    sequence = history.sequence
+    inherited = sequence
+    isContinued = isContinuous
+    if isContinuous, let last = history.lastTime { clock.resume(after: last) }
+  }
 
   /// All subscriptions, the oldest first.
   var subscriptions: [Subscription] { router.all }
@@ -60,13 +75,13 @@ final class EventStream {
     let arrival = time.now
     let now = clock.stamp(wall: time.wallMilliseconds, now: arrival)
     emptyTail(for: size)
-    LocalNotification.eventTail(
+    let name = LocalNotification.eventTail(
       seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
       remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
       return tell(.tooLarge, to: match)
     }
-    remember(.event(tail), arrival)
+    remember(.event(tail), name: name, arrival)
     if wantsAnswer, match.hasAnswerer, let answer = token() {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
@@ -88,8 +103,11 @@ final class EventStream {
     tail.reserveCapacity(payload + Self.tailAllowance)
   }
 
-  private func remember(_ content: EventHistory.Content, _ arrival: MonotonicInstant) {
-    if history.isEnabled { history.append(content, at: arrival) } else { history.skip() }
+  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: MonotonicInstant) {
+    guard history.isEnabled else { return history.skip() }
+    // First: what it writes ends before this event.
+    log?.append(content)
+    history.append(content, name: name, at: arrival)
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
@@ -108,21 +126,26 @@ final class EventStream {
 
   /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
   func beginEpoch() {
-    epoch = Self.freshEpoch(random)
-    epochStart = sequence
+    history.begin(epoch: Self.freshEpoch(random))
+    log?.begin(history.current)
     clock.beginEpoch()
-    history.removeAll()
-    let gap = Backlog.Gap(epoch: epoch, range: nil, count: nil, reason: .upstream)
+    let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
     for subscription in router.all { subscription.tell(gap) }
   }
 
   func adopt(lineLimit: Int) { self.lineLimit = lineLimit }
 
   /// New bounds of a changed configuration.
-  func adopt(_ settings: HistorySettings) { history.adopt(settings, now: time.now) }
+  func adopt(_ settings: HistorySettings) {
+    history.adopt(settings, now: time.now)
+    log?.adopt(settings)
+  }
 
   /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive.
-  func forgetOld() { history.trim(time.now) }
+  func forgetOld() {
+    history.trim(time.now)
+    log?.lookAfter()
+  }
 
   private func tell(_ reason: GapReason, to match: Router.Match) {
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)

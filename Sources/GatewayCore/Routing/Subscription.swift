@@ -142,11 +142,14 @@ final class Subscription {
   }
 
   /// What the subscriber missed, before anything new.
-  func replay(_ items: [Backlog.Item], epoch: String) {
-    for item in items {
+  func replay(_ replay: EventReplay) {
+    var epoch = replay.epoch
+    for item in replay.items {
       switch item {
-      case .event(let sequence, let tail): replay(sequence, tail, epoch: epoch)
-      case .gap(let gap): tell(gap)
+      case .event(let sequence, let tail): self.replay(sequence, tail, epoch: epoch)
+      case .gap(let gap):
+        epoch = gap.epoch
+        tell(gap)
       case .notice(let line): notify(line)
       }
     }
@@ -277,6 +280,7 @@ final class Subscription {
 
   private func encode(_ gap: Backlog.Gap) -> [UInt8] {
     LocalNotification.gap(
-      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, detail: gap.detail)
+      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, start: gap.start,
+      detail: gap.detail)
   }
 }

@@ -213,6 +213,11 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.leave)
   }
 
+  func suspend() {
+    owner = nil
+    handle(.suspend)
+  }
+
   func checkHeartbeat() { link?.engine?.checkHeartbeat() }
   func verify() { link?.verify() }
 

@@ -14,6 +14,10 @@ final class SocketIOConnector: UpstreamConnector {
   private weak var channel: SocketIOChannel?
   /// What the next channel needs to go on where this one ends.
   var recovery = SocketIORecovery()
+  var resumption: Resumption? {
+    get { recovery.resumption }
+    set { recovery = SocketIORecovery(newValue) }
+  }
   private lazy var watch = CredentialWatch(credentials, timers: links.timers)
   let refresh: RefreshSettings
   let serverTime: ServerTimeSettings

@@ -15,6 +15,22 @@ struct SocketIORecovery: Equatable, Sendable {
   /// What offsets of this server look like, as far as that is known.
   private var shape = OffsetShape.unknown
 
+  init() {}
+
+  /// Goes on where an earlier daemon ended.
+  init(_ resumption: Resumption?) {
+    guard let resumption else { return }
+    pid = resumption.session
+    offset = resumption.offset
+    shape = OffsetShape.unknown.learning(resumption.offset)
+  }
+
+  /// What a later daemon would need; nil as long as servers would recover nothing.
+  var resumption: Resumption? {
+    guard let pid, let offset else { return nil }
+    return Resumption(session: pid, offset: offset)
+  }
+
   /// The server has accepted the namespace. Returns whether it goes on where we left off.
   mutating func accepted(pid: String?) -> Bool {
     if let pid, pid == self.pid, offset != nil { return true }
@@ -36,7 +52,7 @@ struct SocketIORecovery: Equatable, Sendable {
       if state.mayBeJoined { forget() }
     case .failed(let failure):
       if failure.reason == .kicked { forget() }
-    case .linkReady, .linkReset, .mainAccepted, .accepted, .triedAgain: break
+    case .linkReady, .linkReset, .mainAccepted, .accepted, .triedAgain, .suspend: break
     }
   }
 

@@ -37,6 +37,8 @@ struct SocketIOSession: Equatable, Sendable {
     case failed(UpstreamFailure)
     case deadlinePassed
     case leave
+    /// Leave without a word, so that the server keeps what it knows of us.
+    case suspend
   }
 
   enum Action: Equatable, Sendable {
@@ -96,9 +98,10 @@ struct SocketIOSession: Equatable, Sendable {
       return leave(replyDue: false, Self.timeout)
     case (.joining(asked: true), .deadlinePassed):
       return leave(replyDue: true, Self.timeout)
-    case (.waiting, .leave), (.behindMain, .leave), (.joining(asked: false), .leave):
+    case (.waiting, .leave), (.behindMain, .leave), (.joining(asked: false), .leave),
+      (.waiting, .suspend), (.behindMain, .suspend), (.joining(asked: false), .suspend), (.joined, .suspend):
       return leave(replyDue: false)
-    case (.joining(asked: true), .leave):
+    case (.joining(asked: true), .leave), (.joining(asked: true), .suspend):
       return leave(replyDue: true)
     case (.joined, .leave):
       state = .left
@@ -111,7 +114,7 @@ struct SocketIOSession: Equatable, Sendable {
       (.joined, .triedAgain), (.left, .triedAgain),
       (.joined, .deadlinePassed),
       (.left, .linkReady), (.left, .linkReset), (.left, .mainAccepted), (.left, .accepted), (.left, .failed),
-      (.left, .deadlinePassed), (.left, .leave):
+      (.left, .deadlinePassed), (.left, .leave), (.left, .suspend):
       return []
     }
   }

@@ -80,6 +80,7 @@ final class LocalPeers {
 
   /// Writes every output that has something to write. What the sessions add meanwhile is written too, within reason.
   func flush() {
+    gateway.commitHistories()
     for _ in 0..<8 where gateway.outputs.hasDirty {
       gateway.outputs.drain { output in
         let tag = PeerTag(output.pointee.tag)
@@ -180,6 +181,8 @@ extension LocalPeers {
   private func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
     var interest = slots[slot].interest.subtracting(.writable)
     var isDrained = false
+    // Also what was received since the flush began.
+    gateway.commitHistories()
     while output.pointee.count > 0, !interest.contains(.writable) {
       let pending = output.pointee.pending
       let written: Int

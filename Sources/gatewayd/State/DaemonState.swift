@@ -7,12 +7,19 @@ final class DaemonState {
   private let folder: StateFolder?
   /// Handed over by `opening`.
   private var found: Result<OutboxFile.Contents, OutboxProblem>
+  /// Where histories are kept: in the same locked folder, whatever became of the outbox.
+  let histories: Result<any HistoryStore, HistoryProblem>
   /// For the log.
   let records: [LogRecord]
 
   private init(folder: StateFolder?, found: Result<OutboxFile.Contents, OutboxProblem>, records: [LogRecord]) {
     self.folder = folder
     self.found = found
+    switch (folder, found) {
+    case (let folder?, _): histories = .success(HistoryFolder(in: folder.path))
+    case (nil, .failure(let problem)): histories = .failure(HistoryProblem(.folder, problem.message))
+    case (nil, .success): histories = .failure(.none)
+    }
     self.records = records
   }
 

@@ -21,6 +21,7 @@ enum FactLog {
     case .outbox(let problem?):
       [LogRecord(.outboxFailing, [.reason: problem.kind.rawValue, .detail: problem.message])]
     case .outbox(nil): [LogRecord(.outboxWorking)]
+    case .history(let upstream, let namespace, let report): [record(report, upstream, namespace)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }
   }
@@ -28,6 +29,19 @@ enum FactLog {
   /// Something about the configuration that is worth mentioning and no mistake.
   static func record(warning: ConfigurationProblem) -> LogRecord {
     LogRecord(.configurationWarning, [.file: warning.file, .line: String(warning.line), .detail: warning.message])
+  }
+
+  private static func record(_ report: HistoryReport, _ upstream: String, _ namespace: String) -> LogRecord {
+    switch report {
+    case .working: LogRecord(.historyWorking, [.upstream: upstream, .namespace: namespace])
+    case .failing(let problem):
+      LogRecord(
+        .historyFailing,
+        [.upstream: upstream, .namespace: namespace, .reason: problem.kind.rawValue, .detail: problem.message])
+    case .setAside(let path, let damage):
+      LogRecord(
+        .historySetAside, [.upstream: upstream, .namespace: namespace, .path: path, .detail: damage])
+    }
   }
 
   private static func moved(_ connection: ConnectionFact, _ from: ConnectionState, _ to: ConnectionState) -> LogRecord {

@@ -8,6 +8,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
+  case historyFailing, historyWorking, historySetAside
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
   var message: String {
@@ -32,6 +33,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "set a damaged outbox aside"
     case .outboxFailing: "the outbox cannot write: durable sends fail"
     case .outboxWorking: "the outbox writes again"
+    case .historyFailing: "cannot keep a history on disk, the events flow on"
+    case .historyWorking: "the history is on disk again"
+    case .historySetAside: "set a damaged history aside"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
@@ -45,13 +49,14 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   /// Level of a record that names none.
   var level: LogLevel {
     switch self {
-    case .configurationRefused, .outboxFailing, .descriptorsExhausted, .acceptFailed, .internalError: .error
-    case .outboxUnavailable, .outboxRepaired, .connectionDown, .clientDropped, .quotaExceeded, .sendFailed,
-      .interestRefused,
+    case .configurationRefused, .outboxFailing, .historyFailing, .descriptorsExhausted, .acceptFailed, .internalError:
+      .error
+    case .outboxUnavailable, .outboxRepaired, .historySetAside, .connectionDown, .clientDropped, .quotaExceeded,
+      .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched:
       .warning
-    case .started, .stopping, .configurationReloaded, .outboxWorking: .notice
+    case .started, .stopping, .configurationReloaded, .outboxWorking, .historyWorking: .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -80,6 +85,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "178dc1a3e2c84150b8e5239834d1b9e6"
     case .outboxFailing: "2bde9d3997fe412d810ac53c1561248c"
     case .outboxWorking: "bdf0e79b490a4d4999b459be1f844dfe"
+    case .historyFailing: "3c7d52f0a81e4b6c9d05e7f21a64b893"
+    case .historyWorking: "b1f6e09c47d24a58825cd3719e0fa46b"
+    case .historySetAside: "84e2a7bd196f4c03ae517f90c6d2b835"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"

@@ -3,6 +3,11 @@ import CZlib
 /// zlib's raw streams (RFC 1951) as objects that free them. A stream's memory does not move, because zlib points back
 /// at it.
 enum Zlib {
+  /// CRC-32, as of RFC 1952 section 8.
+  static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    UInt32(truncatingIfNeeded: crc32_z(0, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count))
+  }
+
   /// What ends every flushed block, and is left out on the wire (RFC 7692 section 7.2.1).
   private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
 

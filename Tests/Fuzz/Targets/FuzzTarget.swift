@@ -9,6 +9,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case msgpack
   case profile
   case plain
+  case history
   case instant
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
@@ -23,6 +24,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .msgpack: MsgpackTarget.problem(with: input)
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)
+    case .history: HistoryTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
     }
   }

@@ -11,7 +11,7 @@ import Testing
   init() { self.init { _ in } }
 
   private init(_ configure: (inout Configuration) -> Void) {
-    harness = GatewayHarness(configure, outbox: .open(store, []))
+    harness = GatewayHarness(outbox: .open(store, []), configure)
     client = harness.client()
   }
 

@@ -31,8 +31,13 @@ final class FakeUpstream: UpstreamKind {
   var channel: FakeChannel { channels[channels.count - 1] }
 
   func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
-    FakeConnector(upstream: self, specification: specification)
+    let made = FakeConnector(upstream: self, specification: specification)
+    connector = made
+    return made
   }
+
+  /// The newest one.
+  private(set) var connector: FakeConnector?
 
   fileprivate func add(_ channel: FakeChannel) { channels.append(channel) }
 }
@@ -44,6 +49,7 @@ final class FakeConnector: UpstreamConnector {
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
   var observer: (any UpstreamObserver)?
+  var resumption: Resumption?
 
   init(upstream: FakeUpstream, specification: UpstreamSpecification) {
     self.upstream = upstream
@@ -118,6 +124,12 @@ final class FakeChannel: UpstreamChannel {
   func want(_ interest: Interest) { asked.append("+\(interest.answers ? "!" : "")\(interest)") }
   func drop(_ interest: Interest) { asked.append("-\(interest.answers ? "!" : "")\(interest)") }
   func close() { isClosed = true }
+  /// The server keeps what it knows of the gateway.
+  private(set) var isSuspended = false
+  func suspend() {
+    isClosed = true
+    isSuspended = true
+  }
   /// How often the gateway doubted that the server is still there.
   private(set) var verifications = 0
   func verify() { verifications += 1 }

@@ -2,8 +2,8 @@
 
 /// A whole gateway without sockets and clocks: local clients speak lines, the server is a `FakeUpstream`.
 final class GatewayHarness {
-  let time = FakeTime()
-  let random = FakeRandom()
+  let time: FakeTime
+  let random: FakeRandom
   let timers: Timers
   let upstream = FakeUpstream()
   let network = FakeNetwork()
@@ -12,10 +12,14 @@ final class GatewayHarness {
   var facts: [GatewayFact] = []
   private var attached: [HarnessClient] = []
 
+  /// Several in a row share a clock; each one draws random numbers of its own by `seed`.
   init(
-    _ configure: (inout Configuration) -> Void = { _ in }, outbox: OutboxOpening = .unavailable(.none),
-    wall: Int64? = nil
+    outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, HistoryProblem> = .failure(.none),
+    wall: Int64? = nil, time: FakeTime = FakeTime(), seed: UInt64 = 0,
+    _ configure: (inout Configuration) -> Void = { _ in }
   ) {
+    self.time = time
+    random = FakeRandom(seed: seed)
     if let wall { time.wallMilliseconds = wall }
     timers = Timers(time: time)
     var configuration = Configuration()
@@ -27,7 +31,7 @@ final class GatewayHarness {
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
         time: time, timers: timers, random: random, urls: PlainURLReader(), kinds: [upstream], loader: loader,
-        network: network, outbox: outbox,
+        network: network, outbox: outbox, histories: histories,
         residentBytes: { 4_096 }))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in
@@ -94,6 +98,7 @@ final class HarnessClient {
   @discardableResult
   func read() -> [String] {
     if let session, isConnected {
+      gateway.commitHistories()
       var bytes: [UInt8] = []
       while session.output.pointee.count > 0 {
         bytes += session.output.pointee.pending

@@ -106,6 +106,7 @@ struct ConfigurationSettingTests {
     Change("history.events", "0") { $0.history.events = 0 },
     Change("history.bytes", #""1MiB""#) { $0.history.bytes = 1 << 20 },
     Change("history.age", #""1h""#) { $0.history.age = .seconds(3_600) },
+    Change("history.disk", "true") { $0.history.disk = true },
     Change("compression.enabled", "false") { $0.compression.enabled = false },
     Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },

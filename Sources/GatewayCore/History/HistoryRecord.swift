@@ -1,0 +1,86 @@
+/// One thing that a history's file says.
+enum HistoryRecord: Equatable {
+  /// Every segment begins with it.
+  case header(HistoryHeader)
+  /// An epoch begins, and its numbers behind `start`. A segment names the present one before anything else.
+  case epoch(String, start: UInt64)
+  /// The next event has the number behind this one; what is between is not kept.
+  case position(UInt64)
+  /// What the upstream needs to go on, and for which server and credentials that holds; nil: nothing.
+  case resumption(Resumption?, target: UInt64)
+  /// The tail of an event's notification, and when it arrived, in milliseconds since 1970.
+  case event(arrival: Int64, tail: [UInt8])
+  case hole(arrival: Int64, GapReason, name: String?)
+  /// An orderly end: nothing that was given out is missing.
+  case end
+}
+
+/// Whose history it is.
+struct HistoryHeader: Equatable {
+  /// The run of the machine in which the segment was made.
+  var boot: String
+  /// How long its events are to be kept, in milliseconds.
+  var age: Int64
+  var upstream: String
+  /// As it may be shown.
+  var namespace: String
+  /// Everything that is kept of earlier segments is in it.
+  var isComplete: Bool
+}
+
+/// Why a segment ends before its end.
+enum HistoryDamage: Error, Equatable {
+  /// It is no history at all.
+  case foreign
+  case version(UInt8)
+  /// The last piece is not whole.
+  case torn(at: Int)
+  case checksum(at: Int)
+  /// A piece with the right check sum that says nothing that could be.
+  case nonsense(at: Int)
+  /// Marked by a daemon that could not write.
+  case cut
+  case unreadable(String)
+
+  /// One sentence for a person, without a full stop.
+  var description: String {
+    switch self {
+    case .foreign: "it is no history"
+    case .version(let version): "it was written by a later version (format \(version))"
+    case .torn(let place): "it ends in the middle of a record, behind byte \(place)"
+    case .checksum(let place): "the check sum behind byte \(place) is wrong"
+    case .nonsense(let place): "the record behind byte \(place) makes no sense"
+    case .cut: "the daemon could not write all of it"
+    case .unreadable(let reason): reason
+    }
+  }
+}
+
+/// The layout of a history's file: a mark with the version, then frames. A frame is the number of bytes of its content,
+/// their check sum (both 32 bits, the least byte first), and the content: records one behind the other. What was handed
+/// to the system in one piece is one frame, so that a crash leaves all of it or none.
+enum HistoryFormat {
+  static let mark: [UInt8] = Array("gwhist".utf8) + [0]
+  static let version: UInt8 = 1
+  /// The mark and the version.
+  static let prefixLength = 8
+  static let frameHeadLength = 8
+  /// Beyond this many bytes a frame takes no further record.
+  static let frameTarget = 1 << 20
+  /// The largest number of an event: what JSON can carry.
+  static let numberLimit: UInt64 = 1 << 53
+
+  /// The bytes that begin records.
+  enum Code {
+    static let header: UInt8 = 1
+    static let epoch: UInt8 = 2
+    static let position: UInt8 = 3
+    static let resumption: UInt8 = 4
+    static let event: UInt8 = 5
+    static let hole: UInt8 = 6
+    static let end: UInt8 = 7
+  }
+
+  /// The bytes that stand for reasons of holes, from 0 on.
+  static let reasons: [GapReason] = [.tooLarge, .undecodable, .upstream, .slowConsumer, .expired]
+}

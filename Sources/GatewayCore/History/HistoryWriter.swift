@@ -1,0 +1,84 @@
+/// Puts records into frames.
+struct HistoryWriter {
+  /// The frame under construction: room for its head, then its records.
+  private(set) var bytes: [UInt8]
+
+  init() { bytes = [UInt8](repeating: 0, count: HistoryFormat.frameHeadLength) }
+
+  var isEmpty: Bool { bytes.count == HistoryFormat.frameHeadLength }
+  /// Bytes of records.
+  var count: Int { bytes.count - HistoryFormat.frameHeadLength }
+
+  /// What a file begins with.
+  static let prefix = HistoryFormat.mark + [HistoryFormat.version]
+
+  mutating func write(_ record: HistoryRecord) {
+    switch record {
+    case .header(let header):
+      bytes.append(HistoryFormat.Code.header)
+      text(header.boot)
+      integer(UInt64(bitPattern: header.age))
+      text(header.upstream)
+      text(header.namespace)
+      bytes.append(header.isComplete ? 1 : 0)
+    case .epoch(let epoch, let start):
+      bytes.append(HistoryFormat.Code.epoch)
+      integer(start)
+      text(epoch)
+    case .position(let sequence):
+      bytes.append(HistoryFormat.Code.position)
+      integer(sequence)
+    case .resumption(let resumption, let target):
+      bytes.append(HistoryFormat.Code.resumption)
+      integer(target)
+      bytes.append(resumption == nil ? 0 : 1)
+      guard let resumption else { return }
+      text(resumption.session)
+      text(resumption.offset)
+    case .event(let arrival, let tail): event(tail, arrival: arrival)
+    case .hole(let arrival, let reason, let name):
+      bytes.append(HistoryFormat.Code.hole)
+      integer(UInt64(bitPattern: arrival))
+      bytes.append(UInt8(HistoryFormat.reasons.firstIndex(of: reason) ?? 0))
+      bytes.append(name == nil ? 0 : 1)
+      if let name { text(name) }
+    case .end: bytes.append(HistoryFormat.Code.end)
+    }
+  }
+
+  /// The path of nearly every record.
+  mutating func event(_ tail: [UInt8], arrival: Int64) {
+    bytes.append(HistoryFormat.Code.event)
+    integer(UInt64(bitPattern: arrival))
+    integer(UInt32(truncatingIfNeeded: tail.count))
+    bytes.append(contentsOf: tail)
+  }
+
+  /// Completes the frame.
+  mutating func close(_ checksum: (UnsafeRawBufferPointer) -> UInt32) {
+    let length = UInt32(truncatingIfNeeded: count)
+    bytes.withUnsafeMutableBytes { frame in
+      let sum = checksum(UnsafeRawBufferPointer(rebasing: frame[HistoryFormat.frameHeadLength...]))
+      frame.storeBytes(of: length.littleEndian, as: UInt32.self)
+      frame.storeBytes(of: sum.littleEndian, toByteOffset: 4, as: UInt32.self)
+    }
+  }
+
+  /// Begins the next frame.
+  mutating func reset() {
+    // What one burst needed is not kept for ever.
+    bytes.removeAll(keepingCapacity: bytes.capacity <= HistoryFormat.frameTarget / 4)
+    bytes.append(contentsOf: repeatElement(0, count: HistoryFormat.frameHeadLength))
+  }
+
+  private mutating func integer<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// At most 65,535 bytes.
+  private mutating func text(_ text: String) {
+    let utf8 = Array(text.utf8.prefix(Int(UInt16.max)))
+    integer(UInt16(utf8.count))
+    bytes += utf8
+  }
+}

@@ -1,0 +1,162 @@
+import GatewayCore
+import Glibc
+
+/// The histories in the state folder: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and `.cut`
+/// once something is missing behind it. What is set aside gets a name of its own and is never touched again.
+final class HistoryFolder: HistoryStore {
+  static let name = "history"
+
+  private enum Ending: String, CaseIterable {
+    case log
+    case cut
+    case new
+  }
+
+  let boot: String
+  private let path: String
+
+  /// Makes nothing yet: most daemons keep no history.
+  init(in folder: String) {
+    path = folder + "/" + Self.name
+    boot = Self.readBoot()
+  }
+
+  func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 { Zlib.checksum(bytes) }
+
+  func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
+    var found: [HistorySegment] = []
+    for entry in try entries() where entry.id.name == name {
+      if entry.ending == .new {
+        unlink(place(entry.id, .new))
+      } else {
+        let content = Self.read(place(entry.id, entry.ending), upTo: Self.sizeLimit)
+        found.append(HistorySegment(id: entry.id, isCut: entry.ending == .cut, content: content))
+      }
+    }
+    return found.sorted { $0.id.number < $1.id.number }
+  }
+
+  func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw HistoryProblem("make the folder \(path)") }
+    return try HistorySegmentFile(at: place(id, .new), later: place(id, .log))
+  }
+
+  func remove(_ id: HistorySegment.ID) {
+    for ending in [Ending.log, .cut] { unlink(place(id, ending)) }
+  }
+
+  func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String {
+    let from = access(place(id, .log), F_OK) == 0 ? place(id, .log) : place(id, .cut)
+    let base = "\(path)/\(id.name).\(id.number).damaged"
+    // Names that are taken are not taken again.
+    for attempt in 1...1_000 {
+      let aside = attempt == 1 ? base : "\(base)-\(attempt)"
+      guard access(aside, F_OK) != 0 else { continue }
+      guard rename(from, aside) == 0 else { throw HistoryProblem("set the damaged \(from) aside") }
+      return aside
+    }
+    throw HistoryProblem(.failed, "cannot set the damaged \(from) aside: there are too many like it")
+  }
+
+  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {
+    guard rename(place(id, .log), place(id, .cut)) == 0 || errno == ENOENT else {
+      throw HistoryProblem("mark \(place(id, .log)) as incomplete")
+    }
+  }
+
+  func list() -> [HistoryListing] {
+    var listings: [String: HistoryListing] = [:]
+    guard let entries = try? entries() else { return [] }
+    for entry in entries.sorted(by: { $0.id.number < $1.id.number }) where entry.ending != .new {
+      let file = place(entry.id, entry.ending)
+      var facts = stat()
+      guard stat(file, &facts) == 0 else { continue }
+      let modified = Int64(facts.st_mtim.tv_sec) * 1_000
+      let before = listings[entry.id.name]
+      listings[entry.id.name] = HistoryListing(
+        name: entry.id.name, segments: (before?.segments ?? []) + [entry.id],
+        modified: max(before?.modified ?? 0, modified),
+        head: (try? Self.read(file, upTo: HistoryListing.headLimit, isWhole: false).get()) ?? [])
+    }
+    return Array(listings.values)
+  }
+
+  // MARK: - Files
+
+  /// Largest segment that is read: more than the largest history has.
+  private static let sizeLimit = 4 << 30
+
+  private func place(_ id: HistorySegment.ID, _ ending: Ending) -> String {
+    "\(path)/\(id.name).\(id.number).\(ending.rawValue)"
+  }
+
+  private func entries() throws(HistoryProblem) -> [(id: HistorySegment.ID, ending: Ending)] {
+    guard let folder = opendir(path) else {
+      if errno == ENOENT { return [] }
+      throw HistoryProblem("open the folder \(path)")
+    }
+    defer { closedir(folder) }
+    var found: [(HistorySegment.ID, Ending)] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 3, let number = UInt64(parts[1]), let ending = Ending(rawValue: String(parts[2])) else {
+        continue
+      }
+      found.append((HistorySegment.ID(name: String(parts[0]), number: number), ending))
+    }
+    return found
+  }
+
+  private static func read(_ path: String, upTo limit: Int, isWhole: Bool = true) -> Result<[UInt8], HistoryProblem> {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return .failure(HistoryProblem("open \(path)")) }
+    defer { close(descriptor) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+      return .failure(HistoryProblem(.failed, "\(path) is no regular file"))
+    }
+    guard !isWhole || facts.st_size <= limit else {
+      return .failure(HistoryProblem(.failed, "\(path) is larger than any history"))
+    }
+    let size = min(Int(facts.st_size), limit)
+    var failure: HistoryProblem?
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let got = Glibc.read(descriptor, buffer.baseAddress.unsafelyUnwrapped + count, size - count)
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { failure = HistoryProblem("read \(path)") }
+        guard got > 0 else { return }
+        count += got
+      }
+    }
+    return failure.map { .failure($0) } ?? .success(bytes)
+  }
+
+  /// A text that the kernel makes up at each start.
+  private static func readBoot() -> String {
+    let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+      count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+    }
+    return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
+  }
+}
+
+extension HistoryProblem {
+  /// The last call to the kernel failed.
+  init(_ operation: String) {
+    let error = SystemError(operation)
+    let kind: Kind =
+      switch error.code {
+      case ENOSPC, EDQUOT, EFBIG: .full
+      case EROFS, EACCES, EPERM: .readOnly
+      default: .failed
+      }
+    self.init(kind, error.description)
+  }
+}

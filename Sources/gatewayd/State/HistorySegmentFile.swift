@@ -1,0 +1,52 @@
+import GatewayCore
+import Glibc
+
+/// A segment of a history that is being written. It becomes visible under its own name by `publish`; without that it goes
+/// with this object.
+final class HistorySegmentFile: HistoryFile {
+  private let descriptor: Int32
+  private let temporary: String
+  private let path: String
+  private var isPublished = false
+  /// What was handed over completely, in bytes.
+  private var size = 0
+
+  init(at temporary: String, later path: String) throws(HistoryProblem) {
+    self.temporary = temporary
+    self.path = path
+    unlink(temporary)
+    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if descriptor < 0 { throw HistoryProblem("make \(temporary)") }
+  }
+
+  deinit {
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    if !isPublished { unlink(temporary) }
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        let problem = HistoryProblem("write \(isPublished ? path : temporary)")
+        // What was written of it is nothing by itself.
+        _ = ftruncate(descriptor, size)
+        throw problem
+      }
+      rest = rest[(rest.startIndex + count)...]
+    }
+    size += bytes.count
+  }
+
+  func publish() throws(HistoryProblem) {
+    // A file of that name belongs to somebody else: it is never replaced.
+    guard link(temporary, path) == 0 else { throw HistoryProblem("put \(temporary) in its place") }
+    unlink(temporary)
+    isPublished = true
+  }
+
+  func sync() { fsync(descriptor) }
+}

@@ -1,0 +1,101 @@
+@testable import GatewayCore
+
+/// A disk for histories that the test plays. It outlives the gateways of a test.
+final class FakeHistoryStore: HistoryStore {
+  struct Stored {
+    var bytes: [UInt8]
+    var isCut = false
+  }
+
+  var boot = "boot-1"
+  private(set) var stored: [HistorySegment.ID: Stored] = [:]
+  private(set) var aside: [String: [UInt8]] = [:]
+  /// Answers every write; nil writes.
+  var problem: HistoryProblem?
+  /// How often bytes were handed over.
+  private(set) var writes = 0
+  private(set) var syncs = 0
+  /// When everything was written last, in milliseconds since 1970.
+  var modified: Int64 = 0
+
+  /// A plain sum, weighed by the place.
+  func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    bytes.reduce(UInt32(1)) { ($0 &* 31) &+ UInt32($1) }
+  }
+
+  func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
+    stored.filter { $0.key.name == name }.sorted { $0.key.number < $1.key.number }.map {
+      HistorySegment(id: $0.key, isCut: $0.value.isCut, content: .success($0.value.bytes))
+    }
+  }
+
+  func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
+    if let problem { throw problem }
+    return FakeFile(store: self, id: id)
+  }
+
+  func remove(_ id: HistorySegment.ID) { stored[id] = nil }
+
+  func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String {
+    let path = "/aside/\(id.number)-\(aside.count)"
+    aside[path] = stored.removeValue(forKey: id)?.bytes
+    return path
+  }
+
+  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) { stored[id]?.isCut = true }
+
+  func list() -> [HistoryListing] {
+    Dictionary(grouping: stored.keys, by: \.name).map { name, ids in
+      let ids = ids.sorted { $0.number < $1.number }
+      let head = ids.last.flatMap { stored[$0]?.bytes.prefix(HistoryListing.headLimit) }
+      return HistoryListing(name: name, segments: ids, modified: modified, head: head.map(Array.init) ?? [])
+    }
+  }
+
+  /// Changes the newest segment.
+  func damage(_ change: (inout [UInt8]) -> Void) {
+    guard let newest = stored.keys.max(by: { $0.number < $1.number }), var bytes = stored[newest]?.bytes else { return }
+    change(&bytes)
+    stored[newest]?.bytes = bytes
+  }
+
+  /// What another disk has and this one has not.
+  func add(_ other: FakeHistoryStore) { stored.merge(other.stored) { mine, _ in mine } }
+
+  /// The newest segment.
+  var newest: [UInt8] { stored.max { $0.key.number < $1.key.number }?.value.bytes ?? [] }
+  var byteCount: Int { stored.values.reduce(0) { $0 + $1.bytes.count } }
+
+  /// The disk as it is now, as a machine that lost its power finds it.
+  func copy() -> FakeHistoryStore {
+    let copy = FakeHistoryStore()
+    copy.boot = boot
+    copy.stored = stored
+    return copy
+  }
+
+  private final class FakeFile: HistoryFile {
+    let store: FakeHistoryStore
+    let id: HistorySegment.ID
+    var unpublished: [UInt8]? = []
+
+    init(store: FakeHistoryStore, id: HistorySegment.ID) {
+      self.store = store
+      self.id = id
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {
+      if let problem = store.problem { throw problem }
+      store.writes += 1
+      if unpublished != nil { unpublished?.append(contentsOf: bytes) } else { store.stored[id]?.bytes += bytes }
+    }
+
+    func publish() throws(HistoryProblem) {
+      if let problem = store.problem { throw problem }
+      store.stored[id] = Stored(bytes: unpublished ?? [])
+      unpublished = nil
+    }
+
+    func sync() { store.syncs += 1 }
+  }
+}

@@ -1,0 +1,176 @@
+"""What of the past outlives the daemon."""
+
+import json
+import os
+import resource
+
+import pytest
+
+HISTORY = {"disk": True}
+RECONNECT = {"base": "10ms", "cap": "50ms"}
+
+
+def chat(url, **more):
+    return {"upstream": {"chat": {"url": url, "keep": "always", "history": HISTORY, "reconnect": RECONNECT, **more}}}
+
+
+def position(epoch, seq):
+    return {"epoch": epoch, "seq": seq}
+
+
+async def received(daemon, count):
+    """Waits until so many events are numbered; returns the epoch."""
+    status = await daemon.until(lambda status: status["connections"][0]["seq"] >= count, f"{count} events")
+    return status["connections"][0]["epoch"]
+
+
+async def again(daemon, how):
+    await (daemon.stop() if how == "stop" else daemon.crash())
+    await daemon.start()
+    return await daemon.connected(upstream="chat")
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_events_and_numbers_outlive_the_daemon(daemons, server, how):
+    daemon = await daemons(chat(server.url))
+    await daemon.connected(upstream="chat")
+    await server.burst("tick", 5)
+    epoch = await received(daemon, 5)
+    client = await again(daemon, how)
+    await server.present(1)
+    await server.emit("said", "new")
+    result = await client.call("subscribe", upstream="chat", since=position(epoch, 2))
+    assert result["recovered"] is False and result["epoch"] != epoch
+    assert [event["args"] for event in await client.events(3)] == [[2], [3], [4]]
+    gap = await client.gap()
+    assert (gap["reason"], gap["epoch"], gap["seq"]) == ("upstream", result["epoch"], 5) and "from" not in gap
+    event = await client.event()
+    assert event["args"] == ["new"] and event["seq"] == 6
+    late = await daemon.client()
+    await late.call("subscribe", upstream="chat", events=["tick"], last=1)
+    assert (await late.event())["args"] == [4]
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_a_server_with_recovery_goes_on_over_a_restart(daemons, peer, how):
+    daemon = await daemons(chat(peer.url))
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    await link.accept(pid="private-id")
+    await link.text('42["said",1,"Q7yBO7n"]', '42["said",2,"Q7yBO7n.1"]', '42["volatile",3]')
+    epoch = await received(daemon, 3)
+    await (daemon.stop() if how == "stop" else daemon.crash())
+    # A goodbye would make the server forget.
+    with pytest.raises(Exception):
+        while True:
+            assert await link.receive() != "41"
+    await daemon.start()
+    client = await daemon.client()
+    snapshot = await client.call("subscribe", upstream="chat", state=True, since=position(epoch, 3))
+    assert snapshot["recovered"] is True and snapshot["epoch"] == epoch
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n.1"}'
+    await link.text('42["said",4,"Q7yBO7o"]', '40{"sid":"s","pid":"private-id"}', '42["said",5,"Q7yBO7p"]')
+    assert [(event["seq"], event["args"]) for event in await client.events(2)] == [(4, [4]), (5, [5])]
+    states = await client.state_until("connected")
+    assert states[-1]["recovered"] is True and states[-1]["epoch"] == epoch
+    assert not [note for note in client.notes if note[0] == "gap"]
+    assert "private-id" not in daemon.text() and "private-id" not in json.dumps(await client.call("status"))
+
+
+async def test_gatewayctl_goes_through_a_kill_and_its_own_restart(daemons, server, ctl):
+    daemon = await daemons(chat(server.url))
+    await daemon.connected(upstream="chat")
+    await server.burst("tick", 4)
+    epoch = await received(daemon, 4)
+    await again(daemon, "kill")
+    await server.present(1)
+    await server.burst("tick", 2)
+    first = await ctl(daemon, "subscribe", "--since", f"{epoch}:1", "-n", "2", "chat")
+    lines = [json.loads(line) for line in first.out.splitlines()]
+    assert [(line["epoch"], line["seq"]) for line in lines] == [(epoch, 2), (epoch, 3)]
+    second = await ctl(daemon, "subscribe", "--since", f"{lines[-1]['epoch']}:{lines[-1]['seq']}", "-n", "3", "chat")
+    lines = [json.loads(line) for line in second.out.splitlines()]
+    assert [line["seq"] for line in lines] == [4, 5, 6] and second.err.count("gap") == 1
+    assert lines[0]["epoch"] == epoch and lines[1]["epoch"] == lines[2]["epoch"] != epoch
+
+
+def files(daemon):
+    return sorted((daemon.folder / "state" / "history").iterdir())
+
+
+async def test_a_damaged_file_is_set_aside_and_everything_else_works(daemons, server):
+    daemon = await daemons(chat(server.url))
+    await daemon.connected(upstream="chat")
+    await server.burst("tick", 3)
+    epoch = await received(daemon, 3)
+    await daemon.crash()
+    (file,) = files(daemon)
+    assert file.stat().st_mode & 0o777 == 0o600 and file.parent.stat().st_mode & 0o777 == 0o700
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    await daemon.start()
+    client = await daemon.connected(upstream="chat")
+    assert "set a damaged history aside" in daemon.text() and "check sum" in daemon.text()
+    aside = [one for one in files(daemon) if "damaged" in one.name]
+    assert [one.read_bytes() for one in aside] == [bytes(content)]
+    await server.present(1)
+    await server.emit("said", "new")
+    result = await client.call("subscribe", upstream="chat", since=position(epoch, 3))
+    assert result["recovered"] is False
+    assert (await client.gap())["seq"] >= 10_000_000
+    assert (await client.event())["args"] == ["new"]
+    assert (await daemon.connection())["history"]["disk"] == "working"
+
+
+async def test_a_full_disk_stops_no_event_and_is_told(daemons, server):
+    daemon = await daemons(chat(server.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat")
+    before = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (1_000, before[1]))
+    await server.burst("tick", 100)
+    assert [event["args"] for event in await client.events(100)] == [[number] for number in range(100)]
+    history = (await daemon.connection())["history"]
+    assert (history["disk"], history["reason"], history["events"]) == ("failing", "full", 100) and history["detail"]
+    assert "cannot keep a history on disk" in daemon.text()
+    epoch = (await daemon.connection())["epoch"]
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, before)
+    # An orderly stop writes what could not be written.
+    await daemon.stop()
+    await daemon.start()
+    client = await daemon.client()
+    result = await client.call("subscribe", upstream="chat", since=position(epoch, 90))
+    assert result["replayed"] == 10
+
+
+async def test_without_the_setting_nothing_is_written(daemons, server):
+    daemon = await daemons({"upstream": {"chat": {"url": server.url, "keep": "always"}}})
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat")
+    await server.burst("tick", 3)
+    await client.events(3)
+    assert (await daemon.connection())["history"]["disk"] == "off"
+    assert not os.path.exists(daemon.folder / "state" / "history")
+
+
+async def test_a_reload_begins_and_ends_the_file(daemons, server):
+    daemon = await daemons({"upstream": {"chat": {"url": server.url, "keep": "always"}}})
+    client = await daemon.connected(upstream="chat")
+    await server.burst("tick", 3)
+    epoch = await received(daemon, 3)
+    daemon.configure(chat(server.url))
+    await client.call("reload")
+    await client.call("wait", upstream="chat", state="connected", timeout=5_000)
+    await daemon.crash()
+    await daemon.start()
+    client = await daemon.client()
+    result = await client.call("subscribe", upstream="chat", since=position(epoch, 0))
+    assert result["replayed"] == 3
+    daemon.configure({"upstream": {"chat": {"url": server.url, "keep": "always", "history": {"disk": False}}}})
+    await client.call("reload")
+    assert (await daemon.connection())["history"]["disk"] == "off"
