@@ -112,7 +112,7 @@ extension Daemon {
       let seams = UpstreamSeams(
         webSockets: dialer, lines: LinesDialer(multi: dialer.multi), requester: requester, credentials: credentials,
         timers: loop.timers,
-        time: loop.time, random: random)
+        time: loop.time, random: random, cryptography: SystemCryptography(loop: loop))
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
       suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }

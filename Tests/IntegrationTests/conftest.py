@@ -155,9 +155,9 @@ async def router():
 
 
 @pytest.fixture(scope="session")
-def shared_crossbar(tmp_path_factory):
+def shared_crossbar(tmp_path_factory, authority):
     """A Crossbar.io for all tests of a process; it takes seconds to start."""
-    router = Router(tmp_path_factory.mktemp("crossbar"))
+    router = Router(tmp_path_factory.mktemp("crossbar"), authority)
     router.start()
     yield router
     router.stop()

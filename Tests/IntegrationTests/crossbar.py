@@ -51,9 +51,7 @@ AUTHENTICATION = {
     "ticket": {"type": "static", "principals": {"alice": {"ticket": "wonder-ticket", "role": "user"}}},
     "wampcra": {"type": "static", "users": {
         "bob": {"secret": "bobs-secret", "role": "user"},
-        # The text of the key that is worked out of "secret2".
-        "carol": {"secret": "nythvFZ7EuM5sPCQrrgnz1oJiZXUNcZZFlDIdGSiNUs=", "role": "user", "salt": "salt123",
-                  "iterations": 1000, "keylen": 32}}},
+        "carol": {"secret": "carols-secret", "role": "user", "salt": "salt123", "iterations": 1000, "keylen": 32}}},
     "scram": {"type": "static", "principals": principals()},
     "cryptosign": {"type": "static", "principals": {
         "dave": {"realm": "realm1", "role": "user", "authorized_keys": [PUBLIC_KEY]}}},
@@ -71,11 +69,14 @@ def free_port():
 
 
 class Router:
-    """One node of Crossbar.io with the realm `realm1`; `restart` brings a fresh one up on the same port."""
+    """One node of Crossbar.io with the realm `realm1`; started again it has the same port. With an `authority` it serves
+    TLS too."""
 
-    def __init__(self, folder, port=None):
+    def __init__(self, folder, authority=None):
         self.folder = folder
-        self.port = port or free_port()
+        self.authority = authority
+        self.port = free_port()
+        self.secure_port = free_port() if authority else None
         self.process = None
 
     @property
@@ -95,7 +96,11 @@ class Router:
         transport = {"type": "web", "endpoint": endpoint, "paths": {
             "/": {"type": "json", "value": {}},
             "ws": {"type": "websocket", "auth": AUTHENTICATION}}}
-        router = {"type": "router", "realms": [{"name": "realm1", "roles": roles}], "transports": [transport]}
+        transports = [transport]
+        if self.authority:
+            tls = {"key": str(self.authority / "server.key"), "certificate": str(self.authority / "server.pem")}
+            transports.append({**transport, "endpoint": {**endpoint, "port": self.secure_port, "tls": tls}})
+        router = {"type": "router", "realms": [{"name": "realm1", "roles": roles}], "transports": transports}
         return {"version": 2, "controller": {}, "workers": [router]}
 
     def start(self):
@@ -133,15 +138,6 @@ class Router:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def restart(self):
-        self.stop()
-        return self.start()
-
-    def leave(self):
-        """Lets it say goodbye."""
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(SOON)
-
 
 class RouterView:
     """A router as one test sees it, with names of its own and peers that end with the test."""
@@ -152,6 +148,7 @@ class RouterView:
         self.router = router
         self.url = router.url
         self.host = router.host
+        self.secure_url = f"wamp+wss://127.0.0.1:{router.secure_port}/ws#realm1"
         self.peers = []
         self.prefix = f"com.example.t{os.getpid()}x{next(self.ids)}"
 

@@ -11,18 +11,23 @@ SCRIPT = ROOT / "examples" / "any-server.sh"
 
 
 @pytest.fixture
-async def servers_of_kinds(chat):
+async def servers_of_kinds(chat, crossbar):
     """By kind, the settings of an upstream and what the script sees of an application's error. Socket.IO knows none: there
     every answer is an answer."""
     lines = await LinesServer().start()
+    peer = await crossbar.peer()
+    await peer.control("relay", topic="say", to="said")
+    await peer.control("register", procedure="echo", behaviour="echo", invoke="first")
+    await peer.control("register", procedure="fail", behaviour="fail", invoke="first")
     yield {
         "socketio": ({"url": chat.url}, "no error"),
+        "wamp": ({"url": crossbar.url, "auth": {"authid": "alice", "ticket": "wonder-ticket"}}, "error 1"),
         "lines": ({"url": lines.url, "auth": AUTH, "lines": PROFILE}, "error 1"),
     }
     await lines.close()
 
 
-@pytest.mark.parametrize("kind", ["socketio", "lines"])
+@pytest.mark.parametrize("kind", ["socketio", "wamp", "lines"])
 async def test_the_script_runs_unchanged(daemons, start_command, servers_of_kinds, kind):
     settings, error = servers_of_kinds[kind]
     daemon = await daemons({"upstream": {"chat": settings}})

@@ -1,11 +1,9 @@
 """A WAMP router whose every message is decided by the test."""
 
-import asyncio
 import base64
 import hashlib
 import json
 
-from patience import SOON, within
 from scripted import WEBSOCKET_GUID, Closed, ScriptedUpstream
 
 (HELLO, WELCOME, ABORT, CHALLENGE, AUTHENTICATE, GOODBYE, ERROR, PUBLISH, PUBLISHED, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE,

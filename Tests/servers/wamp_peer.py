@@ -44,7 +44,7 @@ class Peer(ApplicationSession):
     """One session and what came to it."""
 
     def onOpen(self, transport):
-        self.events, self.interrupted, self.changed = [], 0, asyncio.Condition()
+        self.events, self.hanging, self.interrupted, self.changed = [], 0, 0, asyncio.Condition()
         self.subscriptions, self.registrations = {}, {}
         # The loop alone would let them be collected.
         self.tasks = set()
@@ -102,6 +102,12 @@ class Peer(ApplicationSession):
         self.subscriptions[topic] = await self.subscribe(heard, topic, options=options)
         return self.subscriptions[topic].id
 
+    async def do_relay(self, topic, to):
+        def heard(*args, **kwargs):
+            self.publish(to, *args, **kwargs)
+
+        await self.subscribe(heard, topic)
+
     async def do_unsubscribe(self, topic):
         await self.subscriptions.pop(topic).unsubscribe()
 
@@ -109,11 +115,7 @@ class Peer(ApplicationSession):
         def matching():
             return [event for event in self.events if topic in (None, event["topic"])]
 
-        async with self.changed:
-            try:
-                await asyncio.wait_for(self.changed.wait_for(lambda: len(matching()) >= count), timeout)
-            except asyncio.TimeoutError:
-                pass
+        await self.until(lambda: len(matching()) >= count, timeout)
         return matching()
 
     async def do_publish(self, topic, args=(), kwargs=None):
@@ -144,13 +146,21 @@ class Peer(ApplicationSession):
     async def do_unregister(self, procedure):
         await self.registrations.pop(procedure).unregister()
 
+    async def do_hung(self, count, timeout):
+        """How many calls of a procedure that hangs have begun, once there are so many."""
+        await self.until(lambda: self.hanging >= count, timeout)
+        return self.hanging
+
     async def do_interrupted(self, count, timeout):
+        await self.until(lambda: self.interrupted >= count, timeout)
+        return self.interrupted
+
+    async def until(self, holds, timeout):
         async with self.changed:
             try:
-                await asyncio.wait_for(self.changed.wait_for(lambda: self.interrupted >= count), timeout)
+                await asyncio.wait_for(self.changed.wait_for(holds), timeout)
             except asyncio.TimeoutError:
                 pass
-        return self.interrupted
 
     async def do_leave(self):
         self.leave()
@@ -173,6 +183,10 @@ class Peer(ApplicationSession):
         raise ApplicationError("com.example.error.failed", *args, **kwargs)
 
     async def be_hang(self, details, *args, **kwargs):
+        def begin():
+            self.hanging += 1
+
+        await self.note(begin)
         try:
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:

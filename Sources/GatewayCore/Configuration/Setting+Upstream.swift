@@ -7,7 +7,7 @@ extension Setting<UpstreamDraft> {
     [
       Setting(
         "url", \.url, SettingType<[String]>.urls.optional,
-        "Address of the server; its scheme says what the server speaks: `http`, `https`, `ws`, `wss` for Socket.IO, whose namespace is the path; `raw+ws`, `raw+wss`, `tcp`, `tls`. Of several, the next one is tried when one cannot be used."
+        "Address of the server; its scheme says what the server speaks: `http`, `https`, `ws`, `wss` for Socket.IO, whose namespace is the path; `raw+ws`, `raw+wss`, `tcp`, `tls`, `wamp+ws`, `wamp+wss`. Of several, the next one is tried when one cannot be used."
       ),
       Setting(
         "auth", \.settings.auth, .payload,
@@ -39,6 +39,7 @@ extension Setting<UpstreamSettings> {
       + Setting<HeartbeatSettings>.declared.map { $0.within(\.heartbeat, prefix: "heartbeat.") }
       + Setting<PlainWebSocketSettings>.declared.map { $0.within(\.websocket, prefix: "websocket.") }
       + Setting<LinesSettings>.declared.map { $0.within(\.lines, prefix: "lines.") }
+      + Setting<WAMPSettings>.declared.map { $0.within(\.wamp, prefix: "wamp.") }
   }
 
   private static var requestSettings: [Self] {

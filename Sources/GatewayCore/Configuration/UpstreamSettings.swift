@@ -53,6 +53,8 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var parser = ParserName.json
   /// For kinds of upstream whose protocol has no heartbeat of its own.
   public var heartbeat = HeartbeatSettings()
+  /// For WAMP routers alone.
+  public var wamp = WAMPSettings()
   /// Of plain WebSockets.
   public var websocket = PlainWebSocketSettings()
   /// Of JSON lines.

@@ -5,7 +5,7 @@ struct InterestTable {
     case unasked
     /// May become `confirmed`, `refused` or, with the channel, `unasked`.
     case asked
-    /// May become `unasked`, with the channel.
+    /// May become `refused`, when the server takes it back, or `unasked`, with the channel.
     case confirmed
     /// May become `asked` again, for a new holder, or `unasked`, with the channel.
     case refused
@@ -60,9 +60,13 @@ struct InterestTable {
     interests.filter { entries[$0]?.standing == .asked }
   }
 
-  /// The server's answer. False when nobody awaits it.
+  /// The server's answer, or that it takes back what it agreed to. False when it is no news to anybody.
   mutating func answered(_ interest: Interest, agreed: Bool) -> Bool {
-    guard entries[interest]?.standing == .asked else { return false }
+    switch entries[interest]?.standing {
+    case .asked: break
+    case .confirmed where !agreed: break
+    case .unasked, .confirmed, .refused, nil: return false
+    }
     entries[interest]?.standing = agreed ? .confirmed : .refused
     return true
   }

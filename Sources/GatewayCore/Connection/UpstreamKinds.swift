@@ -2,7 +2,7 @@
 public enum UpstreamKinds {
   /// What is known of each beforehand.
   public static let traits: [UpstreamTraits] = [
-    SocketIOKind.traits, PlainWebSocketKind.traits, LinesKind.traits,
+    SocketIOKind.traits, PlainWebSocketKind.traits, LinesKind.traits, WAMPKind.traits,
   ]
 
   /// One of each.
@@ -11,7 +11,7 @@ public enum UpstreamKinds {
       SocketIOKind(
         dialer: seams.webSockets, requester: seams.requester, credentials: seams.credentials, timers: seams.timers,
         time: seams.time, random: seams.random),
-      PlainWebSocketKind(seams), LinesKind(seams),
+      PlainWebSocketKind(seams), LinesKind(seams), WAMPKind(seams),
     ]
   }
 
@@ -38,10 +38,12 @@ public struct UpstreamSeams {
   public var timers: Timers
   public var time: any TimeSource
   public var random: any RandomSource
+  public var cryptography: any Cryptography
 
   public init(
     webSockets: any TransportDialer, lines: any TransportDialer, requester: (any HTTPRequester)?,
-    credentials: any CredentialReader, timers: Timers, time: any TimeSource, random: any RandomSource
+    credentials: any CredentialReader, timers: Timers, time: any TimeSource, random: any RandomSource,
+    cryptography: any Cryptography
   ) {
     self.webSockets = webSockets
     self.lines = lines
@@ -50,5 +52,6 @@ public struct UpstreamSeams {
     self.timers = timers
     self.time = time
     self.random = random
+    self.cryptography = cryptography
   }
 }

@@ -180,7 +180,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
   /// Instead of an acknowledgement: the application at the other end answered with an error.
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError)
-  /// The server's answer to `want(_:)`: nil when it agreed, else why not.
+  /// The server's answer to `want(_:)`: nil when it agreed, else why not. A second time, with a reason, when it takes back
+  /// what it agreed to.
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?)
   /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
   /// be used until then. At most once.

@@ -29,7 +29,7 @@ enum WAMPFailure {
   }
 
   /// The reason as the server's own data.
-  private static func data(_ uri: String) -> [UInt8] {
+  static func data(_ uri: String) -> [UInt8] {
     var writer = JSONWriter()
     writer.string(uri)
     return writer.bytes

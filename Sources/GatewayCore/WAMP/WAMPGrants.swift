@@ -146,6 +146,9 @@ struct WAMPGrants: Equatable, Sendable {
     return (topic, true)
   }
 
+  /// What a request that is awaited is about.
+  func topic(ofRequest request: UInt64) -> WAMPTopic? { requests[request] }
+
   /// Whether this request is one of these.
   func awaits(_ request: UInt64) -> Bool { requests[request] != nil }
 

@@ -1,8 +1,8 @@
-/// The life of one session on one transport, as a machine (WAMP section "Sessions"). What a session carries, its
-/// subscriptions and calls, is not known here.
+/// The life of one session on an open transport, as a machine (WAMP section "Sessions"). What a session carries, its
+/// subscriptions and calls, is not known here; neither are time and the transport's own end.
 struct WAMPSession: Equatable, Sendable {
   enum State: Equatable, Sendable {
-    /// No transport yet. May become `joining` or `ended`.
+    /// Nothing was said. May become `joining` or `ended`.
     case waiting
     /// HELLO or AUTHENTICATE was sent and the router's word is awaited, after so many challenges. May become `answering`,
     /// `joined` or `ended`.
@@ -34,9 +34,6 @@ struct WAMPSession: Equatable, Sendable {
     case traffic(WAMPCode)
     /// The router broke the protocol.
     case violated(WAMPProblem)
-    case deadlinePassed
-    /// The transport is gone.
-    case lost(UpstreamFailure)
     case leave
   }
 
@@ -46,14 +43,12 @@ struct WAMPSession: Equatable, Sendable {
     case sendAuthenticate
     case sendAbort(WAMPURI, String)
     case sendGoodbye(WAMPURI)
-    /// Set the timer of this phase.
-    case arm
-    case disarm
     case announce
     /// The message that caused this is to be handed on.
     case deliver
-    case closeTransport
-    /// Tell the owner. Nothing follows.
+    /// The router has answered our GOODBYE.
+    case farewell
+    /// Hang up, and tell why. Nothing follows.
     case end(UpstreamFailure)
   }
 
@@ -66,29 +61,32 @@ struct WAMPSession: Equatable, Sendable {
     switch (state, event) {
     case (.waiting, .opened):
       state = .joining(challenges: 0)
-      return [.arm, .sendHello]
+      return [.sendHello]
     case (.joining(let challenges), .challenged):
       guard challenges < Self.challengeLimit else { return violation(.tooManyChallenges(limit: Self.challengeLimit)) }
       state = .answering(challenges: challenges + 1)
       return [.answerChallenge]
     case (.answering(let challenges), .answered):
       state = .joining(challenges: challenges)
-      return [.arm, .sendAuthenticate]
+      return [.sendAuthenticate]
     case (.answering, .declined(let failure)), (.joining, .declined(let failure)):
-      return end(failure, first: [.sendAbort(.authenticationFailed, "the client gave up the authentication")])
+      state = .ended
+      return [.sendAbort(.authenticationFailed, "the client gave up the authentication"), .end(failure)]
     case (.joining, .welcomed):
       state = .joined
-      return [.disarm, .announce]
+      return [.announce]
     case (.joined, .traffic):
       return [.deliver]
 
     case (.joining, .aborted(let failure)), (.answering, .aborted(let failure)), (.joined, .aborted(let failure)):
-      return end(failure)
-    case (.joined, .goodbye(let failure)):
-      return end(failure, first: [.sendGoodbye(.goodbyeAndOut)])
-    case (.leaving, .goodbye), (.leaving, .aborted), (.leaving, .deadlinePassed):
       state = .ended
-      return [.disarm, .closeTransport]
+      return [.end(failure)]
+    case (.joined, .goodbye(let failure)):
+      state = .ended
+      return [.sendGoodbye(.goodbyeAndOut), .end(failure)]
+    case (.leaving, .goodbye), (.leaving, .aborted):
+      state = .ended
+      return [.farewell]
 
     case (.joining, .goodbye), (.answering, .goodbye): return violation(.misplaced(.goodbye))
     case (.joining, .traffic(let code)), (.answering, .traffic(let code)): return violation(.misplaced(code))
@@ -96,47 +94,29 @@ struct WAMPSession: Equatable, Sendable {
     case (.answering, .welcomed), (.joined, .welcomed): return violation(.misplaced(.welcome))
     case (.joining, .violated(let problem)), (.answering, .violated(let problem)), (.joined, .violated(let problem)):
       return violation(problem)
-    case (.joining, .deadlinePassed), (.answering, .deadlinePassed):
-      return end(Self.timeout)
 
-    case (.waiting, .lost(let failure)), (.joined, .lost(let failure)):
-      return end(failure)
-    case (.joining, .lost(let failure)), (.answering, .lost(let failure)):
-      return end(failure.closing(before: "it accepted the session"))
-    case (.leaving, .lost):
-      state = .ended
-      return [.disarm]
     case (.joined, .leave):
       state = .leaving
-      return [.arm, .sendGoodbye(.closeRealm)]
+      return [.sendGoodbye(.closeRealm)]
     case (.waiting, .leave), (.joining, .leave), (.answering, .leave):
       state = .ended
-      return [.disarm, .closeTransport]
+      return []
 
     case (.waiting, .challenged), (.waiting, .answered), (.waiting, .declined), (.waiting, .welcomed),
       (.waiting, .aborted), (.waiting, .goodbye), (.waiting, .traffic), (.waiting, .violated),
-      (.waiting, .deadlinePassed),
       (.joining, .opened), (.joining, .answered),
       (.answering, .opened),
-      (.joined, .opened), (.joined, .answered), (.joined, .declined), (.joined, .deadlinePassed),
+      (.joined, .opened), (.joined, .answered), (.joined, .declined),
       (.leaving, .opened), (.leaving, .challenged), (.leaving, .answered), (.leaving, .declined),
       (.leaving, .welcomed), (.leaving, .traffic), (.leaving, .violated), (.leaving, .leave),
       (.ended, .opened), (.ended, .challenged), (.ended, .answered), (.ended, .declined), (.ended, .welcomed),
-      (.ended, .aborted), (.ended, .goodbye), (.ended, .traffic), (.ended, .violated), (.ended, .deadlinePassed),
-      (.ended, .lost), (.ended, .leave):
+      (.ended, .aborted), (.ended, .goodbye), (.ended, .traffic), (.ended, .violated), (.ended, .leave):
       return []
     }
   }
 
-  /// Nobody answered HELLO or AUTHENTICATE.
-  static let timeout = UpstreamFailure(.timeout, "the router did not answer the request for the realm in time")
-
   private mutating func violation(_ problem: WAMPProblem) -> [Action] {
-    end(problem.failure, first: [.sendAbort(.protocolViolation, problem.sentence)])
-  }
-
-  private mutating func end(_ failure: UpstreamFailure, first: [Action] = []) -> [Action] {
     state = .ended
-    return [.disarm] + first + [.closeTransport, .end(failure)]
+    return [.sendAbort(.protocolViolation, problem.sentence), .end(problem.failure)]
   }
 }

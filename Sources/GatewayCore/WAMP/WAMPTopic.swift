@@ -9,7 +9,7 @@ enum WAMPMatch: String, Equatable, Sendable {
 }
 
 /// `invoke` of a registration: whom the router calls when several sessions register one procedure.
-enum WAMPInvocationPolicy: String, CaseIterable, Equatable, Sendable {
+public enum WAMPInvocationPolicy: String, CaseIterable, Equatable, Sendable {
   case single
   case roundrobin
   case random

@@ -7,6 +7,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case upgrade
   case payload
   case msgpack
+  case wamp
   case history
   case profile
   case plain
@@ -22,6 +23,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .upgrade: UpgradeTarget.problem(with: input)
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
+    case .wamp: WAMPTarget.problem(with: input)
     case .history: HistoryTarget.problem(with: input)
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)

@@ -23,6 +23,16 @@ final class UpstreamScene {
     func version(of source: SecretSource) -> SecretVersion? { nil }
   }
 
+  /// Nothing that the fuzzer plays needs any.
+  private final class NoCryptography: Cryptography {
+    func sha256(_ data: [UInt8]) -> [UInt8] { [] }
+    func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8] { [] }
+    func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { nil }
+    func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { nil }
+    func saslPrepared(_ text: String) -> String? { nil }
+    func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) {}
+  }
+
   /// One frame that the daemon's side sent.
   enum Frame: Equatable {
     case text([UInt8])
@@ -155,7 +165,7 @@ final class UpstreamScene {
     let specification = UpstreamSpecification(name: nil, url: url, namespace: "/", settings: settings, owner: nil)
     let seams = UpstreamSeams(
       webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
-      random: Dice())
+      random: Dice(), cryptography: NoCryptography())
     let kinds = UpstreamKinds.make(seams)
     let kind = kinds.first { $0.traits.schemes.contains(url.scheme) } ?? self.kind
     let connection = Connection(kind.connector(for: specification))

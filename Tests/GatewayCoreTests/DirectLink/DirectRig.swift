@@ -14,7 +14,7 @@ final class DirectRig {
       kinds: UpstreamKinds.make(
         UpstreamSeams(
           webSockets: dialer, lines: dialer, requester: nil, credentials: credentials, timers: timers, time: time,
-          random: FakeRandom())))
+          random: FakeRandom(), cryptography: WAMPScene.PlainCryptography())))
   }
 
   static let socket = UpstreamURL(scheme: "raw+ws", host: "h", path: "/live", query: "v=1")

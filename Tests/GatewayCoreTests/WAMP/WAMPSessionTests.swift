@@ -10,8 +10,6 @@ private func session(_ events: Session.Event...) -> Session {
   return session
 }
 
-private let gone = UpstreamFailure(.closed, "gone")
-private let goneEarly = UpstreamFailure(.closed, "gone, before it accepted the session")
 private let refusal = UpstreamFailure(.refused, "no")
 private let goodbye = UpstreamFailure(.closed, "bye")
 
@@ -23,11 +21,10 @@ private let leaving = session(.opened, .welcomed, .leave)
 private let ended = session(.leave)
 
 private func violation(_ problem: WAMPProblem) -> [Session.Action] {
-  [.disarm, .sendAbort(.protocolViolation, problem.sentence), .closeTransport, .end(problem.failure)]
+  [.sendAbort(.protocolViolation, problem.sentence), .end(problem.failure)]
 }
-private func end(_ failure: UpstreamFailure) -> [Session.Action] { [.disarm, .closeTransport, .end(failure)] }
 private let decline: [Session.Action] = [
-  .disarm, .sendAbort(.authenticationFailed, "the client gave up the authentication"), .closeTransport, .end(refusal),
+  .sendAbort(.authenticationFailed, "the client gave up the authentication"), .end(refusal),
 ]
 
 /// What each event causes in each state, and the state afterwards; events that are not named cause nothing.
@@ -35,40 +32,35 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
   (
     waiting,
     [
-      (.opened, [.arm, .sendHello], .joining(challenges: 0)),
-      (.lost(gone), end(gone), .ended),
-      (.leave, [.disarm, .closeTransport], .ended),
+      (.opened, [.sendHello], .joining(challenges: 0)),
+      (.leave, [], .ended),
     ]
   ),
   (
     joining,
     [
       (.challenged, [.answerChallenge], .answering(challenges: 1)),
-      (.welcomed, [.disarm, .announce], .joined),
-      (.aborted(refusal), end(refusal), .ended),
+      (.welcomed, [.announce], .joined),
+      (.aborted(refusal), [.end(refusal)], .ended),
       (.declined(refusal), decline, .ended),
       (.goodbye(goodbye), violation(.misplaced(.goodbye)), .ended),
       (.traffic(.event), violation(.misplaced(.event)), .ended),
       (.violated(.noMessage), violation(.noMessage), .ended),
-      (.deadlinePassed, end(Session.timeout), .ended),
-      (.lost(gone), end(goneEarly), .ended),
-      (.leave, [.disarm, .closeTransport], .ended),
+      (.leave, [], .ended),
     ]
   ),
   (
     answering,
     [
-      (.answered, [.arm, .sendAuthenticate], .joining(challenges: 1)),
+      (.answered, [.sendAuthenticate], .joining(challenges: 1)),
       (.declined(refusal), decline, .ended),
       (.challenged, violation(.misplaced(.challenge)), .ended),
       (.welcomed, violation(.misplaced(.welcome)), .ended),
-      (.aborted(refusal), end(refusal), .ended),
+      (.aborted(refusal), [.end(refusal)], .ended),
       (.goodbye(goodbye), violation(.misplaced(.goodbye)), .ended),
       (.traffic(.event), violation(.misplaced(.event)), .ended),
       (.violated(.noMessage), violation(.noMessage), .ended),
-      (.deadlinePassed, end(Session.timeout), .ended),
-      (.lost(gone), end(goneEarly), .ended),
-      (.leave, [.disarm, .closeTransport], .ended),
+      (.leave, [], .ended),
     ]
   ),
   (
@@ -77,22 +69,17 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
       (.traffic(.event), [.deliver], .joined),
       (.challenged, violation(.misplaced(.challenge)), .ended),
       (.welcomed, violation(.misplaced(.welcome)), .ended),
-      (.aborted(refusal), end(refusal), .ended),
-      (
-        .goodbye(goodbye), [.disarm, .sendGoodbye(.goodbyeAndOut), .closeTransport, .end(goodbye)], .ended
-      ),
+      (.aborted(refusal), [.end(refusal)], .ended),
+      (.goodbye(goodbye), [.sendGoodbye(.goodbyeAndOut), .end(goodbye)], .ended),
       (.violated(.noMessage), violation(.noMessage), .ended),
-      (.lost(gone), end(gone), .ended),
-      (.leave, [.arm, .sendGoodbye(.closeRealm)], .leaving),
+      (.leave, [.sendGoodbye(.closeRealm)], .leaving),
     ]
   ),
   (
     leaving,
     [
-      (.goodbye(goodbye), [.disarm, .closeTransport], .ended),
-      (.aborted(refusal), [.disarm, .closeTransport], .ended),
-      (.deadlinePassed, [.disarm, .closeTransport], .ended),
-      (.lost(gone), [.disarm], .ended),
+      (.goodbye(goodbye), [.farewell], .ended),
+      (.aborted(refusal), [.farewell], .ended),
     ]
   ),
   (ended, []),
@@ -100,7 +87,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
 
 private let everyEvent: [Session.Event] = [
   .opened, .challenged, .answered, .declined(refusal), .welcomed, .aborted(refusal), .goodbye(goodbye),
-  .traffic(.event), .violated(.noMessage), .deadlinePassed, .lost(gone), .leave,
+  .traffic(.event), .violated(.noMessage), .leave,
 ]
 
 @Suite struct WAMPSessionTests {

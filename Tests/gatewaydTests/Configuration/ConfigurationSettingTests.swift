@@ -158,6 +158,10 @@ struct ConfigurationSettingTests {
     Change("lines.login.refused", #""no", lines.login.type = "login""#) {
       ($0.lines.login.type, $0.lines.login.refused) = ("login", "no")
     },
+    Change("wamp.realm", #""com.example.realm""#) { $0.wamp.realm = "com.example.realm" },
+    Change("wamp.authid", #""reader""#) { $0.wamp.authID = "reader" },
+    Change("wamp.invoke", #""roundrobin""#) { $0.wamp.invoke = .roundrobin },
+    Change("wamp.readable_tickets", "true") { $0.wamp.readableTickets = true },
   ]
 
   static let secrets: [Change<UpstreamSettings>] = [
@@ -216,6 +220,7 @@ struct ConfigurationSettingTests {
     switch name.prefix(while: { $0 != "." }) {
     case "heartbeat", "websocket": "raw+ws://h"
     case "lines": "tcp://h:1"
+    case "wamp": "wamp+ws://h/#com.example.realm"
     default: "http://h"
     }
   }

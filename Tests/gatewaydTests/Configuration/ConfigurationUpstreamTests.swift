@@ -21,7 +21,7 @@ struct ConfigurationUpstreamTests {
       "g.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://chat"),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"ftp://h\"",
-      #"g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls"#
+      #"g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls, wamp+ws, wamp+wss"#
     ),
     BrokenConfiguration(
       "[upstream.a]\nurl = \"http://\"",
@@ -222,7 +222,7 @@ struct ConfigurationUpstreamTests {
       """
     #expect(
       problems(text) == """
-        g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls
+        g.toml:2: upstream.a.url has the scheme "ftp", but must have one of http, https, ws, wss, raw+ws, raw+wss, tcp, tls, wamp+ws, wamp+wss
         g.toml:3: upstream.a.auth must hold only what JSON can express, not a date
         g.toml:4: upstream.a.auth_file must be an absolute path of at most 4095 bytes, not an integer
         g.toml:4: upstream.a has both auth and auth_file, but only one of them can be used

@@ -1,0 +1,56 @@
+/// Prepares the messages of one WAMP connection and dials its sessions.
+final class WAMPConnector: UpstreamConnector {
+  private let way: DirectWay
+  private let settings: WAMPConversation.Settings
+  private let authID: String?
+  private let heartbeat: HeartbeatSettings
+  private let cryptography: any Cryptography
+
+  init(_ specification: UpstreamSpecification, seams: DirectSeams, cryptography: any Cryptography) {
+    way = DirectWay(specification, seams: seams, layer: .wamp)
+    way.subprotocols = [WAMPLinkSession.subprotocol]
+    let wamp = specification.settings.wamp
+    settings = WAMPConversation.Settings(
+      realm: WAMPKind.realm(of: specification) ?? "", invoke: wamp.invoke,
+      isPrivate: wamp.readableTickets || WAMPKind.isPrivate(specification))
+    authID = wamp.authID
+    heartbeat = specification.settings.heartbeat
+    self.cryptography = cryptography
+  }
+
+  var kind: String { WAMPKind.traits.name }
+  var hosts: [String] { way.hosts }
+  var route: DialRequest { way.route }
+  var confirmsInterests: Bool { true }
+  var observer: (any UpstreamObserver)? {
+    get { way.observer }
+    set { way.observer = newValue }
+  }
+
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try WAMPDraft.message(draft) }
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage { try WAMPDraft.answer(draft) }
+
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    guard WAMPDraft.read(message) == nil else { return nil }
+    return .invalid("the upstream became one of WAMP while this waited, which was written for another kind")
+  }
+
+  func problem(with interest: Interest) -> MessageProblem? {
+    if let problem = interest.topic.problem { return .invalid("the event name \(problem)") }
+    guard interest.answers, interest.topic.match == .exact, WAMPURI.isReserved(interest.topic.uri) else { return nil }
+    return .invalid("procedures whose names begin with wamp. are the router's")
+  }
+
+  func awaitNewCredentials(_ done: @escaping () -> Void) { way.awaitNewCredentials(done) }
+
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    way.dial(owner: owner) { [settings, authID, heartbeat, cryptography] link in
+      WAMPLinkSession(link, settings, authID: authID, heartbeat: heartbeat, cryptography: cryptography)
+    }
+  }
+}
+
+extension TraceFact.Layer {
+  /// WAMP: the messages of the session.
+  static let wamp = TraceFact.Layer(rawValue: "wamp")
+}

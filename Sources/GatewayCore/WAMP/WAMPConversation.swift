@@ -1,0 +1,189 @@
+/// One session with a router: performs what the session's machine asks for, and keeps what lives as long as the session,
+/// its subscriptions, registrations, calls and invocations. Never used twice.
+final class WAMPConversation {
+  /// What stays the same for every session of a connection.
+  struct Settings: Equatable, Sendable {
+    var realm: String
+    var invoke = WAMPInvocationPolicy.single
+    /// Whether nobody can listen on the way to the router.
+    var isPrivate = true
+  }
+
+  let settings: Settings
+  private let cryptography: any Cryptography
+  /// Who carries the session; nil when it was let go.
+  private(set) weak var bearer: (any WAMPBearer)?
+  var session = WAMPSession()
+  private(set) var authentication: WAMPAuthentication
+  /// The answer that AUTHENTICATE will carry, or the challenge that it answers.
+  var challenge: (method: String, extra: [UInt8])?
+  private var answer: (signature: String, extra: [UInt8])?
+  /// The router's id of the session, from WELCOME on.
+  var sessionID: UInt64?
+  /// Whether the router knows CANCEL.
+  var cancels = false
+
+  var requests = WAMPRequestIDs()
+  var subscriptions = WAMPInterests()
+  var registrations = WAMPInterests()
+  var calls = WAMPCalls()
+  var invocations = WAMPInvocations()
+  var publications = WAMPPublications()
+
+  init(
+    _ settings: Settings, _ credentials: WAMPCredentials, cryptography: any Cryptography, random: any RandomSource,
+    bearer: any WAMPBearer
+  ) {
+    self.settings = settings
+    self.cryptography = cryptography
+    self.bearer = bearer
+    authentication = WAMPAuthentication(credentials, cryptography: cryptography, random: random)
+  }
+
+  var isJoined: Bool { session.state == .joined }
+
+  // MARK: - From the transport
+
+  func opened() {
+    if let problem = authentication.problem(isPrivate: settings.isPrivate) {
+      bearer?.ended(problem)
+      return end()
+    }
+    perform(.opened)
+  }
+
+  func received(text: RawSpan) {
+    do throws(WAMPProblem) {
+      let message = try WAMPReader.read(text)
+      observe(message, text)
+      try receive(message, text)
+    } catch { perform(.violated(error)) }
+  }
+
+  func received(binary: RawSpan) { perform(.violated(.binary)) }
+
+  /// The transport is gone, or nobody wants the session any more: nothing is said and told from now on.
+  func end() { bearer = nil }
+
+  // MARK: - From the owner
+
+  /// Writes what was prepared. With `ack` the owner hears of the answer.
+  func write(_ message: PreparedMessage, ack: UInt64?) {
+    guard isJoined, let (kind, body) = WAMPDraft.read(message) else { return }
+    let request = requests.take()
+    switch kind {
+    case .call:
+      calls.add(request, .call, ack: ack)
+      send(
+        WAMPWriter.call(request, body: body), "CALL \(request) \(message.event) (\(body.count) bytes)",
+        compress: message.compress)
+    case .publish, .yield, .error:
+      if let ack { calls.add(request, .publish, ack: ack) }
+      send(
+        WAMPWriter.publish(request, acknowledged: ack != nil, body: body),
+        "PUBLISH \(request) \(message.event) (\(body.count) bytes)", compress: message.compress)
+    }
+  }
+
+  /// Answers an invocation; one that the router took back is not answered.
+  func answer(_ id: UInt64, _ message: PreparedMessage) {
+    guard isJoined, let (kind, body) = WAMPDraft.read(message), invocations.ended(id) else { return }
+    switch kind {
+    case .error: send(WAMPWriter.error(id, body: body), "ERROR for INVOCATION \(id) (\(body.count) bytes)")
+    case .yield, .publish, .call: send(WAMPWriter.yield(id, body: body), "YIELD \(id) (\(body.count) bytes)")
+    }
+  }
+
+  /// Nobody waits for this answer any more; the router is told, where that helps.
+  func forget(ack: UInt64) {
+    guard let request = calls.forget(ack: ack), isJoined, cancels else { return }
+    send(WAMPWriter.cancel(request, mode: "killnowait"), "CANCEL \(request)")
+  }
+
+  /// Somebody wants it; to be called within a session.
+  func want(_ interest: Interest) {
+    guard isJoined else { return }
+    perform(interest.answers ? registrations.want(interest) : subscriptions.want(interest), interest.answers)
+  }
+
+  func drop(_ interest: Interest) {
+    guard isJoined else { return }
+    perform(interest.answers ? registrations.drop(interest) : subscriptions.drop(interest), interest.answers)
+  }
+
+  /// Says goodbye. True: the bearer hears when the router has answered.
+  func leave() -> Bool {
+    perform(.leave)
+    return session.state == .leaving
+  }
+
+  // MARK: - The session's machine
+
+  func perform(_ event: WAMPSession.Event) {
+    for action in session.handle(event) { perform(action) }
+  }
+
+  func perform(_ action: WAMPSession.Action) {
+    switch action {
+    case .sendHello: sendHello()
+    case .answerChallenge: answerChallenge()
+    case .sendAuthenticate:
+      guard let answer else { return }
+      self.answer = nil
+      send(WAMPWriter.authenticate(signature: answer.signature, extra: answer.extra), "AUTHENTICATE", isSecret: true)
+    case .sendAbort(let reason, let message):
+      send(WAMPWriter.abort(reason, message: message), "ABORT \(reason.text)")
+    case .sendGoodbye(let reason): send(WAMPWriter.goodbye(reason), "GOODBYE \(reason.text)")
+    case .announce: bearer?.began()
+    case .deliver: break
+    case .farewell: bearer?.farewellEnded()
+    case .end(let failure): bearer?.ended(failure)
+    }
+  }
+
+  private func sendHello() {
+    let hello = WAMPWriter.hello(realm: settings.realm) { writer in
+      writer.member("agent", HTTPHeader.defaultUserAgent)
+      writer.key("roles")
+      writer.raw(Self.roles)
+      authentication.describe(in: &writer)
+    }
+    send(hello, "HELLO \(settings.realm)", isSecret: true)
+  }
+
+  /// What this client can do (WAMP section "Feature Announcement").
+  private static let roles = Array(
+    (#"{"publisher":{"features":{"publisher_exclusion":true}},"#
+      + #""subscriber":{"features":{"pattern_based_subscription":true,"subscription_revocation":true}},"#
+      + #""caller":{"features":{"progressive_call_results":true,"call_canceling":true}},"#
+      + #""callee":{"features":{"pattern_based_registration":true,"shared_registration":true,"call_canceling":true,"#
+      + #""registration_revocation":true}}}"#).utf8)
+
+  private func answerChallenge() {
+    guard let challenge else { return }
+    self.challenge = nil
+    let extra = challenge.extra
+    take(authentication.challenged(challenge.method, extra.span.bytes, 0..<extra.count))
+  }
+
+  private func take(_ step: WAMPAuthentication.Step) {
+    switch step {
+    case .answer(let signature, let extra):
+      answer = (signature, extra)
+      perform(.answered)
+    case .decline(let failure): perform(.declined(failure))
+    case .derive(let derivation):
+      cryptography.derive(derivation) { [weak self] key in
+        guard let self, bearer != nil, case .answering = session.state else { return }
+        take(authentication.derived(key))
+      }
+    }
+  }
+
+  /// `words` are for those who watch; a message that carries a secret shows them only.
+  func send(_ message: [UInt8], _ words: @autoclosure () -> String, isSecret: Bool = false, compress: Bool = true) {
+    guard let bearer else { return }
+    if bearer.isObserved { bearer.observed(.outgoing, words(), isSecret ? nil : message.span.bytes) }
+    bearer.send(message.span.bytes, compress: compress)
+  }
+}

@@ -1,0 +1,92 @@
+/// A WAMP session on a `DirectLink`: what the conversation says goes down to the transport, and what it tells goes up to
+/// the connection.
+final class WAMPLinkSession: DirectSession, WAMPBearer {
+  static let subprotocol = "wamp.2.json"
+
+  private unowned let link: DirectLink
+  private let cryptography: any Cryptography
+  private let settings: WAMPConversation.Settings
+  private let authID: String?
+  let heartbeat: HeartbeatSettings?
+  private var conversation: WAMPConversation?
+
+  init(
+    _ link: DirectLink, _ settings: WAMPConversation.Settings, authID: String?, heartbeat: HeartbeatSettings,
+    cryptography: any Cryptography
+  ) {
+    self.link = link
+    self.settings = settings
+    self.authID = authID
+    self.heartbeat = heartbeat
+    self.cryptography = cryptography
+  }
+
+  // MARK: - DirectSession
+
+  func begin(_ facts: TransportFacts) {
+    guard facts.subprotocol == Self.subprotocol else {
+      return link.fail(
+        UpstreamFailure(.incompatible, "the server did not agree to the WebSocket subprotocol \(Self.subprotocol)"))
+    }
+    do throws(CredentialProblem) {
+      let credentials = try WAMPCredentials(link.secrets?.payload, authID: authID)
+      let conversation = WAMPConversation(
+        settings, credentials, cryptography: cryptography, random: link.way.seams.random, bearer: self)
+      self.conversation = conversation
+      conversation.opened()
+    } catch { link.fail(UpstreamFailure(.auth, error.message)) }
+  }
+
+  func received(text: RawSpan) { conversation?.received(text: text) }
+  func received(binary: RawSpan) { conversation?.received(binary: binary) }
+  func write(_ message: PreparedMessage, ack: UInt64?) { conversation?.write(message, ack: ack) }
+  func answer(_ id: UInt64, _ message: PreparedMessage) { conversation?.answer(id, message) }
+  func forget(ack: UInt64) { conversation?.forget(ack: ack) }
+  func want(_ interest: Interest) { conversation?.want(interest) }
+  func drop(_ interest: Interest) { conversation?.drop(interest) }
+  func leave() -> Bool { conversation?.leave() ?? false }
+  func probe() -> Bool { link.transport?.probe() ?? false }
+  func end() { conversation?.end() }
+
+  var awaited: String { "the request for the realm" }
+  var protocols: [(name: String, revision: Int)] { [("wamp", 2)] }
+  var sid: String? { conversation?.sessionID.map { String($0) } }
+
+  // MARK: - WAMPBearer
+
+  func send(_ text: RawSpan, compress: Bool) { link.send(text: text, compress: compress) }
+  func began() { link.ready() }
+  func ended(_ failure: UpstreamFailure) { link.fail(failure) }
+  func farewellEnded() { link.farewellEnded() }
+
+  func event(_ name: RawSpan, _ arguments: RawSpan, _ keywords: RawSpan?, ack: UInt64?) {
+    link.owner?.channel(link, receivedEvent: name, arguments: arguments, kwargs: keywords, ack: ack)
+  }
+
+  func dropped(_ reason: GapReason) { link.owner?.channel(link, droppedEvent: reason) }
+
+  func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
+    link.owner?.channel(link, acknowledged: ack, arguments: arguments, kwargs: keywords)
+  }
+
+  func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
+    link.owner?.channel(link, progressed: ack, arguments: arguments, kwargs: keywords)
+  }
+
+  func failed(_ ack: UInt64, _ error: RemoteError) { link.owner?.channel(link, failed: ack, error) }
+  func withdrew(_ ack: UInt64) { link.owner?.channel(link, withdrew: ack) }
+
+  func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
+    link.owner?.channel(link, answered: interest, refusal)
+  }
+
+  var isObserved: Bool { link.trace != nil }
+
+  func observed(_ direction: TraceFact.Direction, _ words: String, _ message: RawSpan?) {
+    if let message {
+      link.trace?.message(direction, words, payload: message)
+    } else {
+      link.trace?.message(direction, words)
+    }
+  }
+}
