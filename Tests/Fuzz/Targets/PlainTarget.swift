@@ -16,7 +16,9 @@ enum PlainTarget {
     guard (try? JSONScanner.validate(args.span.bytes, depth: 66)) != nil else { return "the argument is no JSON" }
     let json = try? JSONScanner.validate(input.span.bytes)
     if let json, input[json.lowerBound] == UInt8(ascii: "\"") { return nil }
-    guard let message = try? connection.connector.prepare(MessageDraft(event: "message", args: args)) else { return nil }
+    guard let message = try? connection.connector.prepare(MessageDraft(event: "message", args: args)) else {
+      return nil
+    }
     connection.channel?.write(message, ack: nil)
     guard case .text(let text)? = scene.takeSent().last else { return "nothing was written" }
     let expected = json.map { input[$0].map { $0 == 10 || $0 == 13 ? 32 : $0 } } ?? input
