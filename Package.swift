@@ -8,6 +8,10 @@ let strict: [SwiftSetting] = [
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
+/// Scripts start the command line program thousands of times, and more than half of a short run would be spent on putting
+/// shared libraries together.
+let alone: [LinkerSetting] = [.unsafeFlags(["-static-executable"], .when(configuration: .release))]
+
 /// Debian's C libraries, each behind its own module map and each imported by one Swift file.
 let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdEvent", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -40,7 +44,8 @@ let package = Package(
         "CWslay", "CCrypto", "CArgon2", "CStringprep", "CZlib", "CSQLite",
       ],
       swiftSettings: strict),
-    .executableTarget(name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict),
+    .executableTarget(
+      name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict, linkerSettings: alone),
     .target(name: "FuzzTargets", dependencies: ["GatewayCore"], path: "Tests/Fuzz/Targets", swiftSettings: strict),
     .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "FuzzTargets"], swiftSettings: strict),
     .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),

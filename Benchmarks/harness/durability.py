@@ -55,5 +55,5 @@ def p6_cost(rounds):
     )  # fmt: skip
     for case, times in runs.items():
         table.add(case, *(f"{median(time[key] for time in times):,.0f}" for key in TIMES))
-    table.note("On the same connection a request keeps its place behind what is on its way to the disk (decision 0031).")
+    table.note("A request does not wait for what other programs want on the disk (decision 0047).")
     return table

@@ -3,13 +3,13 @@
 from statistics import median
 
 from . import places
-from .peers import Gatewayd, Mosquitto, NotificationRelay, Redis, Relay, available
+from .peers import Gatewayd, Mosquitto, Nats, NotificationRelay, Redis, Relay, available
 from .process import Program
 from .table import Table
 
 PAYLOAD = 200
 # Events per run at 100 subscribers, chosen so that every run lasts a second or more.
-EVENTS = {Relay: 150_000, NotificationRelay: 150_000, Gatewayd: 150_000, Redis: 40_000, Mosquitto: 6_000}
+EVENTS = {Relay: 150_000, NotificationRelay: 150_000, Gatewayd: 150_000, Redis: 40_000, Nats: 20_000, Mosquitto: 6_000}
 
 
 def usual_window(subscribers):
@@ -57,7 +57,7 @@ def mid(runs, key):
 
 
 def p1(rounds):
-    kinds = available([NotificationRelay, Relay, Gatewayd, Redis, Mosquitto])
+    kinds = available([NotificationRelay, Relay, Gatewayd, Redis, Nats, Mosquitto])
     runs = {kind: [] for kind in kinds}
     for number in range(rounds):
         for kind in kinds:

@@ -1,4 +1,4 @@
-"""P5: resident memory: base, per idle local client, per subscription."""
+"""P5: resident memory: base, per idle local client, per subscription, per upstream over TLS."""
 
 import time
 from statistics import median
@@ -9,6 +9,7 @@ from .process import Program
 from .table import Table
 
 CLIENTS = 10_000
+UPSTREAMS = 100
 
 
 def settled(program):
@@ -50,6 +51,13 @@ def one_round(kind):
     return found
 
 
+def per_upstream():
+    """What an upstream connection keeps, without and with TLS; only gatewayd has any."""
+    from .scale import Links, SecureLinks
+
+    return [kind(UPSTREAMS).measure()["memory"] for kind in (Links, SecureLinks)]
+
+
 def p5(rounds):
     kinds = available([Gatewayd, Redis, Mosquitto, Relay])
     runs = {kind: [] for kind in kinds}
@@ -60,13 +68,15 @@ def p5(rounds):
     table = Table(
         "P5", f"memory, KiB resident (medians of {rounds} interleaved runs, {CLIENTS:,} clients)",
         ["peer", "base RSS", "base PSS", "base anonymous", "per idle client", "per client with a subscription",
-         "per subscription", f"RSS with {CLIENTS:,} idle clients"],
+         "per subscription", f"RSS with {CLIENTS:,} idle clients", "per ws upstream", "per wss upstream"],
     )  # fmt: skip
+    upstreams = [f"{median(each):.0f}" for each in zip(*(per_upstream() for _ in range(rounds)))] if Gatewayd in kinds else []
     for kind, reports in runs.items():
         mid = {key: median(run[key] for run in reports) for key in reports[0]}
         table.add(
             kind.name, *(f"{mid[key]:,.0f}" for key in ("base", "base_pss", "base_anonymous")),
             *(f"{mid[key]:.2f}" for key in ("client", "subscriber", "subscription")), f"{mid['total']:,.0f}",
+            *(upstreams if kind is Gatewayd else ["–", "–"]),
         )  # fmt: skip
-    table.note("To reach: base ≤ 20 MiB (20,480), ≤ 1 KiB per idle client.")
+    table.note("To reach: base ≤ 20 MiB (20,480), ≤ 1 KiB per idle client, ≤ 90 KiB per wss upstream, its subscription included.")
     return table

@@ -1,6 +1,7 @@
 """What is measured: gatewayd and its peers, each with the blaster as its source of events."""
 
 import os
+import socket
 import tempfile
 
 from . import places
@@ -146,6 +147,30 @@ class Redis(Peer):
     @classmethod
     def missing(cls):
         return None if places.found("redis-server") else "redis-server is not installed; see --install"
+
+
+class Nats(Peer):
+    """Over TCP: it has no Unix socket."""
+
+    name = "nats (TCP)"
+    protocol = "nats"
+    feed = "nats"
+
+    def start(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        # A subscriber that is a window behind must not be let go.
+        configuration = self.write(
+            "nats.conf", f"host: 127.0.0.1\nport: {port}\nmax_pending: 1GB\nwrite_deadline: 60s\nmax_payload: 8MB\n"
+        )
+        self.socket = str(port)
+        self.start_daemon(places.found("nats-server"), "-c", configuration)
+        self.start_blaster("--to", port)
+
+    @classmethod
+    def missing(cls):
+        return None if places.found("nats-server") else "nats-server is not installed; see --install"
 
 
 class Mosquitto(Peer):

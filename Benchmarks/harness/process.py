@@ -4,6 +4,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -66,14 +67,10 @@ class Program:
                 total += int(next(line.split()[1] for line in status if line.startswith("voluntary_ctxt_switches")))
         return total
 
-    def peak(self):
-        """The most KiB that were ever resident, since `forget_peak`."""
+    def anonymous(self):
+        """Resident KiB of its own data: without the pages of programs and libraries, which come as they are used."""
         with open(f"/proc/{self.pid}/status") as status:
-            return int(next(line.split()[1] for line in status if line.startswith("VmHWM")))
-
-    def forget_peak(self):
-        with open(f"/proc/{self.pid}/clear_refs", "w") as file:
-            file.write("5")
+            return int(next(line.split()[1] for line in status if line.startswith("RssAnon")))
 
     def memory(self):
         """Resident KiB: {'Rss':…, 'Pss':…, 'Anonymous':…}."""
@@ -98,14 +95,13 @@ class Program:
 
 
 def wait_for_socket(path, program, timeout=10.0):
-    """Waits until somebody listens at the path."""
-    import socket
-
+    """Waits until somebody listens at the path, or at the port of 127.0.0.1 that stands there."""
+    family, address = (socket.AF_INET, ("127.0.0.1", int(path))) if path.isdigit() else (socket.AF_UNIX, path)
     limit = time.monotonic() + timeout
     while time.monotonic() < limit:
-        with socket.socket(socket.AF_UNIX) as probe:
+        with socket.socket(family) as probe:
             try:
-                probe.connect(path)
+                probe.connect(address)
                 return
             except OSError:
                 if program.process.poll() is not None:

@@ -127,7 +127,7 @@ class Links(Scaled):
         return clients
 
     def events(self, peer, clients):
-        count = max(10_000 // self.size, 20)
+        count = 100
         return self.emit(peer, clients, count, [count * min(PER_CLIENT, self.size)] * len(clients)) / self.size
 
 

@@ -63,9 +63,11 @@ def p10(rounds):
             reader.line()
             ways = commands(gateway, broker if has_broker else None)
             found = {way: [] for way in ways}
-            for _ in range(COUNT):
+            for number in range(COUNT):
                 for way, command in ways.items():
-                    found[way].append(timed(command))
+                    # A second each: fewer tell enough.
+                    if "python-socketio" not in way or number % 6 == 0:
+                        found[way].append(timed(command))
         finally:
             reader.end()
     table = Table(

@@ -2,7 +2,7 @@
  * The upstream of the load tests: sends ready-made events as fast as its reader lets it, and echoes acknowledgements.
  *
  *   blaster --control PATH [--format socketio|line|notification] [--payload BYTES]     listens, prints its TCP port
- *   blaster --control PATH --format redis|mqtt --to PATH [--payload BYTES]             publishes to a broker's socket
+ *   blaster --control PATH --format redis|nats|mqtt --to PATH|PORT [--payload BYTES]   publishes to a broker's socket
  *
  *     --to-links last|all    the events go to the link that joined last (the default), or to every link
  *     --namespace /NAME      Socket.IO only: what the events belong to
@@ -181,6 +181,7 @@ static uint64_t ping_when_due(struct blaster *b) {
 static enum link_kind kind_of(const char *format) {
   if (strcmp(format, "socketio") == 0) return LINK_SOCKETIO;
   if (strcmp(format, "redis") == 0) return LINK_REDIS;
+  if (strcmp(format, "nats") == 0) return LINK_NATS;
   if (strcmp(format, "mqtt") == 0) return LINK_MQTT;
   return LINK_LINES;
 }
@@ -201,7 +202,7 @@ static void set_up(struct blaster *b, int argc, char **argv) {
   feed_prepare(&b->feed, format, option_text(argc, argv, "--namespace", ""), option_number(argc, argv, "--payload", 200));
   uint16_t port = 0;
   if (to) {
-    int fd = unix_connect(to);
+    int fd = any_connect(to);
     set_nonblocking(fd);
     open_link(b, fd);
   } else {

@@ -52,6 +52,12 @@ static void prepare_redis(struct feed *feed, size_t payload) {
   append_text(&feed->record, "\r\n");
 }
 
+static void prepare_nats(struct feed *feed, size_t payload) {
+  buffer_print(&feed->record, "PUB blast %zu\r\n", payload);
+  append_payload(feed, payload);
+  append_text(&feed->record, "\r\n");
+}
+
 /* MQTT 3.1.1 section 3.3, QoS 0; the remaining length as in section 2.2.3. */
 static void prepare_mqtt(struct feed *feed, size_t payload) {
   size_t remaining = 2 + 5 + payload;
@@ -71,6 +77,7 @@ void feed_prepare(struct feed *feed, const char *format, const char *space, size
   if (strcmp(format, "socketio") == 0) return prepare_socketio(feed, space, payload);
   if (strcmp(format, "notification") == 0) return prepare_notification(feed, payload);
   if (strcmp(format, "redis") == 0) return prepare_redis(feed, payload);
+  if (strcmp(format, "nats") == 0) return prepare_nats(feed, payload);
   if (strcmp(format, "mqtt") == 0) return prepare_mqtt(feed, payload);
   if (strcmp(format, "line") != 0) fail("unknown format '%s'", format);
   append_payload(feed, payload);

@@ -24,7 +24,7 @@ struct feed {
   uint64_t started;
 };
 
-/* Prepares events of a format: `socketio`, `line`, `notification`, `redis` or `mqtt`; unknown ones end the program. Only
+/* Prepares events of a format: `socketio`, `line`, `notification`, `redis`, `nats` or `mqtt`; unknown ones end the program. Only
    the first knows namespaces; the empty one is the main one. */
 void feed_prepare(struct feed *feed, const char *format, const char *space, size_t payload);
 

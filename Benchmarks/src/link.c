@@ -10,7 +10,8 @@ static const char open_packet[] =
     "0{\"sid\":\"blaster\",\"upgrades\":[],\"pingInterval\":25000,\"pingTimeout\":20000,\"maxPayload\":1000000}";
 
 void link_open(struct link *link, int fd, enum link_kind kind) {
-  *link = (struct link){.fd = fd, .kind = kind, .joined = kind == LINK_LINES || kind == LINK_REDIS};
+  *link = (struct link){.fd = fd, .kind = kind, .joined = kind != LINK_SOCKETIO && kind != LINK_MQTT};
+  if (kind == LINK_NATS) buffer_print(&link->out, "CONNECT {\"verbose\":false}\r\n");
   if (kind == LINK_MQTT) /* CONNECT, MQTT 3.1.1 section 3.1: clean session, no keep-alive, client "blaster" */
     buffer_append(&link->out, "\x10\x13\0\4MQTT\4\2\0\0\0\7blaster", 21);
 }
@@ -89,6 +90,7 @@ void link_receive(struct link *link) {
       if (!link->joined) return;
       break;
     case LINK_LINES:
+    case LINK_NATS:
     case LINK_REDIS: break;
   }
   buffer_take(&link->in, buffer_count(&link->in));

@@ -10,6 +10,7 @@ enum link_kind {
   LINK_SOCKETIO, /* server: WebSocket, Engine.IO 4, Socket.IO 5 */
   LINK_LINES,    /* server of plain lines: nothing to say */
   LINK_REDIS,    /* client that publishes: replies are thrown away */
+  LINK_NATS,     /* the same, after CONNECT */
   LINK_MQTT,     /* the same, after CONNECT and CONNACK */
 };
 

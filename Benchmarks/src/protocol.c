@@ -127,10 +127,39 @@ static size_t mosquitto_record(const char *bytes, size_t count) {
   return 0;
 }
 
+/* nats: lines; a message is `MSG blast 1 200` and the payload on a line of its own. */
+
+static int nats_greet(struct buffer *out, const struct wish *wish, int client) {
+  (void)client;
+  buffer_print(out, "CONNECT {\"verbose\":false}\r\n");
+  for (int i = 0; i < wish->subscriptions; i++)
+    if (i)
+      buffer_print(out, "SUB idle%d %d\r\n", i, i + 1);
+    else
+      buffer_print(out, "SUB blast 1\r\n");
+  buffer_print(out, "PING\r\n");
+  return 2;
+}
+
+/* INFO, then PONG. */
+static size_t nats_answer(const char *bytes, size_t count) {
+  if (*bytes == '-') refused(bytes, count);
+  return line(bytes, count);
+}
+
+static size_t nats_record(const char *bytes, size_t count) {
+  size_t head = line(bytes, count);
+  if (!head || *bytes != 'M') return head;
+  const char *size = memrchr(bytes, ' ', head);
+  size_t record = head + (size ? strtoul(size, NULL, 10) : 0) + strlen("\r\n");
+  return count < record ? 0 : record;
+}
+
 static const struct protocol protocols[] = {
     {"gatewayd", gatewayd_greet, gatewayd_answer, line, 5, '\n'},
     {"relay", relay_greet, line, line, 2, '\n'},
     {"redis", redis_greet, redis_answer, redis_record, 3, '\n'},
+    {"nats", nats_greet, nats_answer, nats_record, 3, '\n'},
     {"mosquitto", mosquitto_greet, mosquitto_answer, mosquitto_record, 1, '"'},
     /* The relay, given gatewayd's own notifications to copy. */
     {"relay-notification", relay_greet, line, line, 5, '\n'},

@@ -25,7 +25,7 @@ struct protocol {
   char last;
 };
 
-/* `gatewayd`, `relay`, `redis` or `mosquitto`; another name ends the program. */
+/* `gatewayd`, `relay`, `relay-notification`, `redis`, `nats` or `mosquitto`; another name ends the program. */
 const struct protocol *protocol_named(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The subscriber of the load tests, the same for every peer: many clients in one epoll loop.
  *
- *   reader --protocol NAME --socket PATH --clients N [--subscriptions N] [--url URL]
+ *   reader --protocol NAME --socket PATH|PORT --clients N [--subscriptions N] [--url URL]
  *          [--control PATH --events N --window N [--rate N]] [--chunk BYTES]
  *
  * Connects and subscribes, prints `ready`, waits for a line on stdin. With `--control` it then starts the blaster there,
@@ -51,7 +51,7 @@ struct reader {
 static void connect_client(struct reader *r, int index, const char *path) {
   struct client *client = &r->clients[index];
   struct buffer greeting = {0};
-  client->fd = unix_connect(path);
+  client->fd = any_connect(path);
   client->awaited_answers = r->protocol->greet(&greeting, &r->wish, index);
   place_begin(&client->place);
   if (!buffer_write(&greeting, client->fd) || buffer_count(&greeting)) fail("cannot greet");

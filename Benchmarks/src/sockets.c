@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -71,3 +72,9 @@ int accept_next(int listener) {
 }
 
 void set_nonblocking(int fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+int any_connect(const char *path_or_port) {
+  char *end;
+  unsigned long port = strtoul(path_or_port, &end, 10);
+  return *end ? unix_connect(path_or_port) : tcp_connect((uint16_t)port);
+}

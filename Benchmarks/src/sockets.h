@@ -12,6 +12,8 @@ int tcp_connect(uint16_t port);
 int unix_listen(const char *path);
 /* Connects to a Unix socket, blocking. */
 int unix_connect(const char *path);
+/* Connects to a Unix socket, or to a port of 127.0.0.1 where that is all that stands there; blocking. */
+int any_connect(const char *path_or_port);
 /* Accepts one connection, not blocking and without Nagle's delay; -1 when there is none. */
 int accept_next(int listener);
 void set_nonblocking(int fd);

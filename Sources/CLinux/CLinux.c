@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
@@ -38,9 +39,9 @@ int gw_epoll_modify(int set, int descriptor, uint32_t interest, uint64_t tag) {
 
 int gw_epoll_remove(int set, int descriptor) { return control(set, EPOLL_CTL_DEL, descriptor, 0, 0); }
 
-int gw_epoll_poll(int set, struct gw_ready *ready, int capacity) {
+int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int milliseconds) {
   struct epoll_event events[256];
-  int count = epoll_wait(set, events, capacity < 256 ? capacity : 256, 0);
+  int count = epoll_wait(set, events, capacity < 256 ? capacity : 256, milliseconds);
   for (int i = 0; i < count; i++) {
     ready[i].tag = events[i].data.u64;
     ready[i].readiness = events[i].events;
@@ -49,6 +50,21 @@ int gw_epoll_poll(int set, struct gw_ready *ready, int capacity) {
 }
 
 ssize_t gw_send(int socket, const void *bytes, size_t count) { return send(socket, bytes, count, MSG_NOSIGNAL); }
+
+int gw_timer_make(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+void gw_timer_set(int timer, int64_t nanoseconds) {
+  /* Zero would switch the timer off instead of ringing at once. */
+  if (nanoseconds < 1) nanoseconds = 1;
+  struct itimerspec at = {.it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+void gw_timer_take(int timer) {
+  uint64_t count;
+  ssize_t ignored = read(timer, &count, sizeof count);
+  (void)ignored;
+}
 
 static void arm(int watch) {
   /* The time never comes; what matters is the cancellation. */
@@ -140,5 +156,7 @@ int gw_spawn(const char *path, char *const arguments[], char *const environment[
   posix_spawn_file_actions_destroy(&actions);
   return code;
 }
+
+void gw_give_back_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 
 int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

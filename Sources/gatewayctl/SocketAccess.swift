@@ -10,10 +10,22 @@ enum SocketAccess {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return "a directory above it is closed to you" }
     guard facts.st_mode & S_IWGRP != 0 else { return "only its owner may use it" }
-    guard let group = getgrgid(facts.st_gid), let name = group.pointee.gr_name else {
-      return "it is open to group \(facts.st_gid)"
+    guard let name = name(ofGroup: facts.st_gid) else { return "it is open to group \(facts.st_gid)" }
+    return "it is open to group '\(name)': join with 'adduser USER \(name)' and log in again"
+  }
+
+  /// As `/etc/group` has it, each line of which is `name:password:number:members`. The C library's own look-up would need
+  /// shared libraries.
+  private static func name(ofGroup wanted: gid_t) -> String? {
+    guard let file = fopen("/etc/group", "re") else { return nil }
+    defer { fclose(file) }
+    var line: UnsafeMutablePointer<CChar>?
+    var capacity = 0
+    defer { free(line) }
+    while getline(&line, &capacity, file) > 0, let line {
+      let fields = String(cString: line).split(separator: ":", omittingEmptySubsequences: false)
+      if fields.count > 2, gid_t(fields[2]) == wanted { return String(fields[0]) }
     }
-    let text = String(cString: name)
-    return "it is open to group '\(text)': join with 'adduser USER \(text)' and log in again"
+    return nil
   }
 }

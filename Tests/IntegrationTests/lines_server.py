@@ -25,10 +25,6 @@ PROFILE = {
 AUTH = {"user": "ann", "password": PASSWORD}
 
 
-def now():
-    return int(time.time() * 1000)
-
-
 class LinesLink:
     """One connection of gatewayd's."""
 
@@ -61,7 +57,7 @@ class LinesLink:
         if kind == "ping":
             self.pings += 1
             if not self.server.is_deaf:
-                self.send(type="pong", time=now())
+                self.send(type="pong", time=self.server.now())
             return None
         if kind == "pong":
             self.pongs += 1
@@ -81,7 +77,7 @@ class LinesLink:
         if self.server.password is not None and (body or {}).get("password") != self.server.password:
             return self.send(type="denied", id=identity, body={"reason": "wrong password"})
         self.user = (body or {}).get("user")
-        return self.send(type="welcome", id=identity, time=now())
+        return self.send(type="welcome", id=identity, time=self.server.now())
 
     # What a client can make the server do; the result is the answer.
 
@@ -89,7 +85,7 @@ class LinesLink:
         return {"body": body}
 
     def do_say(self, body):
-        self.server.emit("said", body, **{"from": self.user, "time": now()})
+        self.server.emit("said", body, **{"from": self.user, "time": self.server.now()})
         return "said"
 
     def do_fail(self, body):
@@ -110,6 +106,7 @@ class LinesServer:
         self.password = PASSWORD
         self.end = b"\n"
         self.is_deaf = False
+        self.skew = 0
         self.login_answer = None
         self.received = []
         self.logins = []
@@ -127,6 +124,10 @@ class LinesServer:
             self._accept, "127.0.0.1", self.port, ssl=self.ssl, limit=1 << 24, reuse_address=True)
         self.port = self.server.sockets[0].getsockname()[1]
         return self
+
+    def now(self):
+        """By the server's clock, which may be wrong."""
+        return int(time.time() * 1000) + self.skew
 
     @property
     def url(self):

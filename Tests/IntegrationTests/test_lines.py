@@ -164,6 +164,18 @@ async def test_the_way_may_go_through_a_proxy(daemons, lines, proxies, kind):
     assert (await daemon.connection(upstream="chat"))["proxy"] == proxy.place
 
 
+async def test_events_have_the_servers_time(daemons, lines):
+    lines.skew = 3_600_000
+    daemon = await daemons(upstream(lines, lines={**PROFILE, "time": "time"}))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat")
+    await client.call("request", upstream="chat", event="echo")
+    lines.emit("tick")
+    event = await client.event()
+    assert abs(event["time"] - lines.now()) < 5_000
+    assert (await daemon.connection(upstream="chat"))["time"]["source"] == "request"
+
+
 async def test_doctor_and_trace_know_it(daemons, lines, ctl):
     daemon = await daemons(upstream(lines))
     outcome = await ctl(daemon, "doctor", "chat")

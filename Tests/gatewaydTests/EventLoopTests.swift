@@ -94,6 +94,77 @@ import Testing
     Descriptors.close(pair)
   }
 
+  @Test func sourceThatAnotherLetGoInTheSameTurnIsNotCalled() throws {
+    let loop = try EventLoop()
+    let pairs = [try Descriptors.pair(), try Descriptors.pair()]
+    var calls = 0
+    var sources: [EventLoop.IOSource?] = []
+    for (own, pair) in pairs.enumerated() {
+      let source = try loop.addIO(pair.0, .readable) { _ in
+        calls += 1
+        Descriptors.drain(pair.0)
+        sources[1 - own] = nil
+        // Takes the slot of the one that has gone.
+        if let fresh = try? loop.addIO(pairs[1 - own].0, [], { _ in Issue.record("nothing was asked for") }) {
+          sources.append(fresh)
+        }
+      }
+      sources.append(source)
+    }
+    for pair in pairs { Descriptors.write(pair.1, "x") }
+    try loop.turn(sleepingAtMost: .seconds(5))
+    #expect(calls == 1)
+    sources = []
+    pairs.forEach(Descriptors.close)
+  }
+
+  @Test func everySourceThatIsReadyHasItsTurnAtOnce() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<40).map { _ in try Descriptors.pair() }
+    var called: Set<Int> = []
+    var flushes = 0
+    loop.beforeSleep = { flushes += 1 }
+    let sources = try pairs.enumerated().map { number, pair in
+      try loop.addIO(pair.0, .readable) { _ in called.insert(number) }
+    }
+    for pair in pairs { Descriptors.write(pair.1, "x") }
+    try loop.turn(sleepingAtMost: .seconds(5))
+    #expect(called.count == 40)
+    #expect(flushes == 40)
+    withExtendedLifetime(sources) {}
+    pairs.forEach(Descriptors.close)
+  }
+
+  @Test func exitIsObeyedBeforeTheNextSource() throws {
+    let loop = try EventLoop()
+    let pairs = [try Descriptors.pair(), try Descriptors.pair()]
+    var calls = 0
+    let sources = try pairs.map { pair in
+      try loop.addIO(pair.0, .readable) { _ in
+        calls += 1
+        loop.exit(0)
+      }
+    }
+    for pair in pairs { Descriptors.write(pair.1, "x") }
+    #expect(try loop.run() == 0)
+    #expect(calls == 1)
+    withExtendedLifetime(sources) {}
+    pairs.forEach(Descriptors.close)
+  }
+
+  @Test func aSignalWithoutAnythingElseEndsTheSleep() throws {
+    EventLoop.takeSignals([SIGUSR1])
+    let loop = try EventLoop()
+    var heard = 0
+    try loop.onSignal(SIGUSR1) { heard += 1 }
+    try loop.turn(sleepingAtMost: .zero)
+    for expected in 1...3 {
+      pthread_kill(pthread_self(), SIGUSR1)
+      try loop.turn(sleepingAtMost: .seconds(5))
+      #expect(heard == expected)
+    }
+  }
+
   @Test func interestCanChangeFromReadingToWriting() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()

@@ -50,6 +50,45 @@ struct LocalPeersTests {
       })
   }
 
+  @Test func whoCallsALotLetsOthersHaveTheirTurnInBetween() throws {
+    let fixture = try LocalServerFixture()
+    let busy = try fixture.connect()
+    let other = try fixture.connect()
+    busy.send(Client.ping(0))
+    other.send(Client.ping(0))
+    try fixture.settle()
+    #expect(busy.lines() == [Client.pong(0)])
+    #expect(other.lines() == [Client.pong(0)])
+    // Each of these takes longer than a turn may.
+    let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+    busy.send(String(repeating: discover, count: 20) + Client.ping(2))
+    other.send(Client.ping(1))
+    #expect(try fixture.turn { other.lines() == [Client.pong(1)] })
+    var answers = busy.lines()
+    #expect(answers.count < 20)
+    #expect(
+      try fixture.turn {
+        answers += busy.lines()
+        return answers.count == 21
+      })
+    #expect(answers.last == Client.pong(2))
+  }
+
+  @Test func whatAClientLeftUnheardIsForgottenWhenItVanishes() throws {
+    let fixture = try LocalServerFixture()
+    let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+    for _ in 0..<3 {
+      let busy = try fixture.connect()
+      busy.send(String(repeating: discover, count: 50))
+      try fixture.loop.turn(sleepingAtMost: .seconds(1))
+      busy.close()
+      let next = try fixture.connect()
+      next.send(Client.ping(1))
+      #expect(try fixture.turn { next.lines() == [Client.pong(1)] })
+    }
+    #expect(try fixture.turn { fixture.sessionCount == 0 })
+  }
+
   @Test func anOverlongLineBehindUnheardOnesIsAnsweredLast() throws {
     let fixture = try LocalServerFixture { $0.limits.line = 1_000 }
     let client = try fixture.connect()

@@ -63,7 +63,11 @@ final class LocalServerFixture {
 
   /// Turns the loop until nothing is ready any more.
   func settle() throws {
-    for _ in 0..<20 { try loop.turn(sleepingAtMost: .zero) }
+    var quietTurns = 0
+    while quietTurns < 20 {
+      try loop.turn(sleepingAtMost: .zero)
+      quietTurns = loop.hasDeferred ? 0 : quietTurns + 1
+    }
   }
 }
 

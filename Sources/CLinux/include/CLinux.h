@@ -32,11 +32,19 @@ int gw_epoll_add(int set, int descriptor, uint32_t interest, uint64_t tag);
 int gw_epoll_modify(int set, int descriptor, uint32_t interest, uint64_t tag);
 /// Stops watching. 0, or -1 and errno.
 int gw_epoll_remove(int set, int descriptor);
-/// What is ready now, at most capacity (256 at most) members, without sleeping. Their count, or -1 and errno.
-int gw_epoll_poll(int set, struct gw_ready *ready, int capacity);
+/// What is ready, at most capacity (256 at most) members, after sleeping so many milliseconds at most; -1 sleeps without a
+/// limit. Their count, or -1 and errno.
+int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int milliseconds);
 
 /// Writes without raising SIGPIPE. Like send(2).
 ssize_t gw_send(int socket, const void *bytes, size_t count);
+
+/// A timer on the clock that goes on while the machine sleeps: readable from its time on. -1 and errno.
+int gw_timer_make(void);
+/// Sets a timer to a time in nanoseconds of that clock, which also makes it unreadable until then.
+void gw_timer_set(int timer, int64_t nanoseconds);
+/// Makes a timer unreadable.
+void gw_timer_take(int timer);
 
 /// A descriptor that becomes readable whenever the wall clock is set, which a resume from suspend does too. -1 and errno.
 int gw_clock_watch(void);
@@ -63,6 +71,10 @@ int gw_pipe(int *reading, int *writing);
 /// Starts a program: in a process group of its own, in /, signals as a program expects them, standard output on the given
 /// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
 int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
+
+/// Makes malloc(3) take blocks from this size on from the kernel and give them back to it, for ever. Left to itself it
+/// raises its limit with each such block that is freed.
+void gw_give_back_from(int bytes);
 
 /// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
 /// look into its memory. 0, or -1 and errno.

@@ -46,8 +46,10 @@ struct CommandLedger {
   /// The flow of the queue to the present link.
   var flow = CommandFlow()
 
-  /// A new command must not be written past what is queued: something waits for the disk, or for its pace.
-  var isHeld: Bool { queue.firstUncommitted != nil || flow.isPaused }
+  /// Whether a new command must not be written past what is queued: something waits for its pace, or for the disk.
+  func holds(_ command: Command) -> Bool {
+    flow.isPaused || (queue.firstUncommitted != nil && !queue.lets(pass: command))
+  }
 
   /// Whether neither the disk nor the pace holds up what stands at a place.
   private func mayFlow(_ place: UInt64) -> Bool {

@@ -37,6 +37,9 @@ public struct CommandQueue {
   private var deadlines = DeadlineHeap()
   /// Those that are not on disk yet.
   private var uncommitted = NumberList()
+  private var uncommittedCount = 0
+  /// Those of them whose caller is not known.
+  private var strayCount = 0
   /// Those that are kept in the outbox, which has limits of its own.
   private var storedCount = 0
   private var storedBytes = 0
@@ -99,11 +102,26 @@ public struct CommandQueue {
   /// The place of the first command that is not on disk yet: nothing behind it may be written.
   var firstUncommitted: UInt64? { uncommitted.first }
 
+  /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing is
+  /// queued but what others want on the disk, which is accepted when it is there.
+  func lets(pass command: Command) -> Bool {
+    guard let client = command.owner.client, count == uncommittedCount, strayCount == 0 else { return false }
+    return waiting[client] == nil
+  }
+
+  /// Counts a command that is not on disk yet, or does not count it any more.
+  private mutating func countUncommitted(_ command: Command, _ sign: Int) {
+    guard !command.isCommitted else { return }
+    uncommittedCount += sign
+    if command.owner.client == nil { strayCount += sign }
+  }
+
   /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
   /// `coalescing`.
   mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
     guard let number = numbers[id], let entry = entries[number], !entry.command.isCommitted else { return nil }
     stopWaiting(entry.command, number)
+    countUncommitted(entry.command, -1)
     entry.command.isCommitted = true
     entry.command.owner = .none
     entry.command.deadline = nil
@@ -125,6 +143,7 @@ public struct CommandQueue {
     if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
       replaceable[coalescing] = number
     }
+    countUncommitted(command, 1)
     order.insert(number)
     byteCount += cost
     guard command.isStored else { return }
@@ -205,6 +224,7 @@ public struct CommandQueue {
     if numbers[command.id] == number { numbers[command.id] = nil }
     if command.noQueue { hasty.remove(number) }
     stopWaiting(command, number)
+    countUncommitted(command, -1)
     if command.isStored {
       storedCount -= 1
       storedBytes -= entry.cost

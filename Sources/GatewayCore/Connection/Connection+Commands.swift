@@ -6,7 +6,7 @@ extension Connection {
     switch ConnectionStateMachine.admits(.send, in: state) {
     case .illegal: throw .released
     case .keep, .write:
-      if commands.isHeld || !command.isCommitted, !now { return try enqueue(command) }
+      if !now, !command.isCommitted || commands.holds(command) { return try enqueue(command) }
       if let line = command.retry?.line, commands.mustWait(inLine: line, window: retryWindow) {
         return try enqueue(command)
       }

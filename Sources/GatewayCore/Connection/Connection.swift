@@ -82,15 +82,6 @@ public final class Connection {
   /// A command was written: an unused connection lingers from now on.
   func noteUse() { unleasedSince = context.time.now }
 
-  /// For the log.
-  var fact: ConnectionFact {
-    let down = state == .connected ? nil : lastFailure
-    return ConnectionFact(
-      connection: id, upstream: specification.name, url: specification.url.redacted,
-      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: failedAttempts,
-      retryIn: retryIn)
-  }
-
   /// Failed attempts and lost links in a row.
   var failedAttempts: Int { schedule.backoff.attempts }
 

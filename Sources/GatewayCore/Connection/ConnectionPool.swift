@@ -21,11 +21,16 @@ final class ConnectionPool {
 
   /// In a stable order: configured ones by name, then the others by URL.
   var all: [Connection] {
-    connections.values.sorted {
-      ($0.specification.name ?? "\u{10ffff}", $0.specification.url.redacted, $0.specification.namespace, $0.id)
-        < ($1.specification.name ?? "\u{10ffff}", $1.specification.url.redacted, $1.specification.namespace, $1.id)
+    let keyed: [(key: (String, String, String, String), connection: Connection)] = connections.values.map {
+      let specification = $0.specification
+      let name = specification.name ?? "\u{10ffff}"
+      return ((name, specification.url.redacted, specification.namespace, $0.id), $0)
     }
+    return keyed.sorted { $0.key < $1.key }.map(\.connection)
   }
+
+  /// In no order, which costs less.
+  var inNoOrder: some Collection<Connection> { connections.values }
 
   /// The connection for a specification if it exists.
   func existing(_ specification: UpstreamSpecification) -> Connection? {

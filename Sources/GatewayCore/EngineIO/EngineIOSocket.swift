@@ -8,7 +8,11 @@ final class EngineIOSocket: TransportReceiver {
   /// Who traces the session; nil while nobody does.
   var observer: (any EngineIOObserver)?
 
-  var session: EngineIOSession
+  var session: EngineIOSession {
+    didSet { passesMessages = session.passesMessages }
+  }
+  /// The session's, kept at hand: asking it for every message means copying what the server said at the opening.
+  private var passesMessages = false
   private(set) var transport: (any Transport)?
   private var timer: Timers.ID?
   var probe = LinkProbe()
@@ -103,7 +107,7 @@ final class EngineIOSocket: TransportReceiver {
     observer?.received(packet, text)
     switch packet {
     case .message(let range):
-      guard session.passesMessages || accepts(session.handle(.message)) else { return }
+      guard passesMessages || accepts(session.handle(.message)) else { return }
       receiver?.engineReceived(text: text, from: range.lowerBound)
     case .decodedBinary(let bytes):
       if accepts(session.handle(.message)) { receiver?.engineReceived(binary: bytes.span.bytes) }

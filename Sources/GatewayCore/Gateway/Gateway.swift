@@ -296,7 +296,7 @@ public final class Gateway {
 
   /// Sends that wait to be written or acknowledged.
   private var leftCount: Int {
-    pool.all.reduce(0) { $0 + $1.commands.count } + outbox.records.values.count { $0.connection == nil }
+    pool.inNoOrder.reduce(0) { $0 + $1.commands.count } + outbox.records.values.count { $0.connection == nil }
   }
 
   /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every link is
@@ -328,16 +328,16 @@ public final class Gateway {
   private var reconnectDelay: Duration { .milliseconds(100 + Int64(seams.random.fraction() * 900)) }
 
   private func awaitIdle(until deadline: MonotonicInstant, _ done: @escaping () -> Void) {
-    let isIdle = pool.all.allSatisfy(\.isFlushed)
+    let isIdle = pool.inNoOrder.allSatisfy(\.isFlushed)
     guard !isIdle, seams.time.now < deadline else { return done() }
     seams.timers.after(.milliseconds(20)) { [weak self] in self?.awaitIdle(until: deadline, done) }
   }
 
   /// One line for `STATUS=`.
   public var summary: String {
-    let states = pool.all.map(\.state)
+    let states = pool.inNoOrder.map(\.state)
     let up = states.count { $0 == .connected }
-    let queued = pool.all.reduce(0) { $0 + $1.commands.queue.count }
+    let queued = pool.inNoOrder.reduce(0) { $0 + $1.commands.queue.count }
     if isDraining { return "stopping; \(queued) queued sends left" }
     return "\(states.count) upstreams: \(up) up; \(sessions.count) clients; \(queued) queued sends"
   }

@@ -30,27 +30,43 @@ struct EventTailWriter {
     precondition(count <= memory.count &- end)
     var at = end &+ count
     var rest = value
-    while rest >= 10 {
-      let (tenth, pair) = rest.quotientAndRemainder(dividingBy: 100)
-      let (tens, ones) = pair.quotientAndRemainder(dividingBy: 10)
-      memory[at &- 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: ones)
-      memory[at &- 2] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: tens)
+    while rest >= 100 {
+      let (hundredth, pair) = rest.quotientAndRemainder(dividingBy: 100)
       at &-= 2
-      rest = tenth
+      putPair(pair, at: at)
+      rest = hundredth
     }
-    if at > end { memory[end] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest) }
+    if rest >= 10 {
+      putPair(rest, at: end)
+    } else {
+      memory[end] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest)
+    }
     end &+= count
   }
 
+  /// `pair` is below 100.
+  @inline(__always)
+  private func putPair(_ pair: UInt64, at place: Int) {
+    let digits = Self.pairs.utf8Start + Int(truncatingIfNeeded: pair &* 2)
+    memory[place] = digits[0]
+    memory[place &+ 1] = digits[1]
+  }
+
+  private static let pairs: StaticString = """
+    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+    """
+
   private static func digitCount(_ value: UInt64) -> Int {
     var count = 1
-    var limit: UInt64 = 10
-    // The largest number has twenty digits, one more than the largest limit.
-    while count < 20, value >= limit {
-      count &+= 1
-      limit = count < 20 ? limit &* 10 : limit
+    var rest = value
+    while rest >= 10_000 {
+      rest /= 10_000
+      count &+= 4
     }
-    return count
+    if rest >= 1_000 { return count &+ 3 }
+    if rest >= 100 { return count &+ 2 }
+    return rest >= 10 ? count &+ 1 : count
   }
 
   @inline(__always)

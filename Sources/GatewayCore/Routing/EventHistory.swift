@@ -28,6 +28,9 @@ struct EventHistory {
   private var slots: ContiguousArray<Slot> = []
   private var head = 0
   private(set) var byteCount = 0
+  private var spare: [UInt8] = []
+  /// Larger memory, in bytes, goes back.
+  private static let spareLimit = 64 << 10
   /// The place of the oldest slot, or of the next one when there is none.
   private(set) var oldestPlace: UInt64 = 0
   private(set) var expired = ExpiredNames()
@@ -102,10 +105,22 @@ struct EventHistory {
     head = 0
   }
 
+  /// Memory of an event that has gone, for the next one: a history that is full takes none. Empty where there is none, or
+  /// where it is not of the size that is wanted.
+  mutating func takeSpare(for size: Int) -> [UInt8] {
+    var taken: [UInt8] = []
+    swap(&taken, &spare)
+    guard taken.capacity >= size, taken.capacity <= 4 * size else { return [] }
+    // Where somebody still reads it, this makes another one.
+    taken.removeAll(keepingCapacity: true)
+    return taken
+  }
+
   private mutating func dropOldest() {
     let slot = slots[head]
     switch slot.content {
     case .event(let tail):
+      if tail.capacity <= Self.spareLimit { spare = tail }
       tail.withUnsafeBytes { tail in
         let range = Int(slot.nameStart)..<max(Int(slot.nameStart), Int(slot.nameEnd))
         let isKnown = !range.isEmpty && range.upperBound <= tail.count

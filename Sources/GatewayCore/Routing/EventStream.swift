@@ -96,10 +96,11 @@ final class EventStream {
     router.match(rawName: rawName) { Self.name(of: rawName) }
   }
 
-  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is made to measure.
+  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is one that the history has let go, or
+  /// made to measure.
   private func emptyTail(for payload: Int) {
     guard history.isEnabled else { return tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16) }
-    tail = []
+    tail = history.takeSpare(for: payload + Self.tailAllowance)
     tail.reserveCapacity(payload + Self.tailAllowance)
   }
 

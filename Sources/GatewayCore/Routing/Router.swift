@@ -13,8 +13,8 @@ struct Router {
   /// Oldest first.
   private var subscriptions: [UInt64: Subscription] = [:]
   private var byName: [String: Set<UInt64>] = [:]
-  /// Subscriptions with a pattern, or with none at all: each must be asked about each new name.
-  private var byPattern: Set<UInt64> = []
+  /// Subscriptions with a pattern, or with none at all.
+  private var byPattern = GlobIndex()
   /// By the raw JSON text of the name.
   private var matches: [String: Match] = [:]
   /// What was asked for last: mostly the next event has the same name.
@@ -30,18 +30,15 @@ struct Router {
 
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription
-    if let names = subscription.filter.exactNames {
-      for name in names { byName[name, default: []].insert(subscription.serial) }
-    } else {
-      byPattern.insert(subscription.serial)
-    }
+    for name in subscription.filter.names ?? [] { byName[name, default: []].insert(subscription.serial) }
+    for glob in subscription.filter.patterns { byPattern.insert(glob, for: subscription.serial) }
     forgetMatches()
   }
 
   mutating func remove(_ subscription: Subscription) {
     guard subscriptions.removeValue(forKey: subscription.serial) != nil else { return }
-    byPattern.remove(subscription.serial)
-    for name in subscription.filter.exactNames ?? [] {
+    for glob in subscription.filter.patterns { byPattern.remove(glob, for: subscription.serial) }
+    for name in subscription.filter.names ?? [] {
       byName[name]?.remove(subscription.serial)
       if byName[name]?.isEmpty == true { byName[name] = nil }
     }
@@ -61,8 +58,9 @@ struct Router {
   private mutating func match(rawName: String, name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
-    let serials = byPattern.filter { subscriptions[$0]?.filter.matches(text) ?? false }
-      .union(byName[text] ?? [])
+    // Names that Swift holds to be equal may differ in their bytes, so that all are asked.
+    let serials = byPattern.candidates(for: text).union(byName[text] ?? [])
+      .filter { subscriptions[$0]?.filter.matches(text) ?? false }
     var found = Match()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
       found.feeds.append(subscription.feed)
@@ -99,6 +97,6 @@ struct Router {
 }
 
 extension EventFilter {
-  /// The names, where names are all there is: such a filter needs no matching.
-  var exactNames: [String]? { globs.isEmpty ? names : nil }
+  /// The globs, where `*` stands for the filter that every event passes.
+  var patterns: [String] { passesAll ? ["*"] : globs }
 }

@@ -17,7 +17,9 @@ final class SocketIOChannel: UpstreamChannel {
   /// The server has gone on where the last channel ended.
   private(set) var isRecovered = false
   /// The namespace as packets name it; empty for the main one.
-  private(set) var namespace: [UInt8]
+  private(set) var namespace: [UInt8] {
+    didSet { if namespace != oldValue { link?.renamed(self, from: oldValue) } }
+  }
 
   init(connector: SocketIOConnector, owner: any UpstreamChannelOwner) {
     self.connector = connector

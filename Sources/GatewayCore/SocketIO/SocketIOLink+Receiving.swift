@@ -99,11 +99,7 @@ extension SocketIOLink: EngineIOReceiver {
   /// The channel that events of a packet's namespace go to; nil when nobody has joined it, which is no mistake: in
   /// revision 3 the main namespace is joined whether wanted or not, and others may just have been left.
   private func listener(_ packet: SocketIOPacket, _ text: RawSpan) -> SocketIOChannel? {
-    for channel in channels where channel.namespace.count == packet.namespace.count && channel.isJoiningOrJoined {
-      let candidate = text.extracting(packet.namespace)
-      if candidate.withUnsafeBytes({ $0.elementsEqual(channel.namespace) }) { return channel }
-    }
-    return nil
+    namespaces.first(text.extracting(packet.namespace)) { $0.isJoiningOrJoined }
   }
 
   /// Hands on the text itself when it is its own local form, as most is.

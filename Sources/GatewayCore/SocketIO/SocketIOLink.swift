@@ -31,6 +31,7 @@ final class SocketIOLink {
   private(set) var dateSample: ClockSample?
   var decoder: SocketIODecoder
   private(set) var channels: [SocketIOChannel] = []
+  private(set) var namespaces = NamespaceIndex()
   var main = MainNamespace.pending
   /// Above every acknowledgement id of the channels that have left. New channels count on from here: what the server
   /// still owes to an earlier one of the same namespace must not answer a later one.
@@ -91,7 +92,7 @@ final class SocketIOLink {
   /// Whether a channel of this namespace may come: a link carries a namespace once at a time.
   func canCarry(_ namespace: [UInt8]) -> Bool {
     !isEnded && main != .closed && repliesDue[namespace] == nil
-      && !channels.contains { $0.namespace == namespace }
+      && channel(namespace) == nil
   }
 
   /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
@@ -104,23 +105,30 @@ final class SocketIOLink {
   /// dialled for it serves all.
   func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     channels.append(channel)
+    namespaces.add(channel)
     if requests.secrets == nil { requests.secrets = secrets }
-    retrace()
+    if trace != nil || channel.observer != nil { retrace() }
     if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
   }
 
   /// Lets a channel go, and with the last one everything.
   func detach(_ channel: SocketIOChannel, replyDue: Bool) {
     channels.removeAll { $0 === channel }
+    namespaces.remove(channel, named: channel.namespace)
     guard !isEnded else { return }
     if replyDue { repliesDue[channel.namespace, default: 0] += 1 }
     nextAck = max(nextAck, channel.nextAck)
     if channels.isEmpty {
       trace?.hungUp()
       hangUp()
-    } else {
+    } else if trace != nil {
       retrace()
     }
+  }
+
+  /// A channel has another name in packets, because the revision is known now.
+  func renamed(_ channel: SocketIOChannel, from name: [UInt8]) {
+    if namespaces.remove(channel, named: name) { namespaces.add(channel) }
   }
 
   /// Channels, or those who observe them, have changed.
@@ -146,7 +154,7 @@ final class SocketIOLink {
   }
 
   /// The channel of a namespace, as packets name it.
-  func channel(_ namespace: [UInt8]) -> SocketIOChannel? { channels.first { $0.namespace == namespace } }
+  func channel(_ namespace: [UInt8]) -> SocketIOChannel? { namespaces.first(namespace.span.bytes) { _ in true } }
 
   /// Whether an answer to a CONNECT belongs to a channel that has left; it is counted off.
   func takeDueReply(_ namespace: [UInt8]) -> Bool {
@@ -297,6 +305,7 @@ final class SocketIOLink {
     hangUp()
     let ended = channels
     channels = []
+    namespaces.removeAll()
     for channel in ended { channel.handle(.failed(failure)) }
   }
 

@@ -27,6 +27,10 @@ struct LocalPeer {
   var session: LocalSession?
   /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
   var input: LineBuffer?
-  /// What was read but not looked at, because the client does not take its answers. At most one read's worth.
+  /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
+  /// most one read's worth, of which the first `heard` bytes are done with.
   var unheard: [UInt8] = []
+  var heard = 0
+  /// It goes on in the next turn.
+  var isPostponed = false
 }

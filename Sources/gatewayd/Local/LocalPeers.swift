@@ -9,17 +9,25 @@ final class LocalPeers {
   private var slots: ContiguousArray<LocalPeer> = []
   private var vacant: [UInt32] = []
   private var lingering = 0
+  private let time: any TimeSource
+  /// Clients that have more lines than their turn allowed.
+  private var unfinished: [PeerTag] = []
+  /// Told when the first of them is there, so that `goOn` is called in the next turn.
+  var onUnfinished: (() -> Void)?
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
   /// Bytes read from one client per turn: nobody can hold the loop.
   static let readLimit = 65_536
+  /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
+  static let turnLimit: Duration = .microseconds(100)
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
   /// Sockets that may linger at a time; further ones close at once.
   static let lingeringLimit = 256
 
-  init(gateway: Gateway, epoll: Epoll, timers: Timers) {
+  init(gateway: Gateway, epoll: Epoll, timers: Timers, time: any TimeSource) {
     self.gateway = gateway
+    self.time = time
     self.epoll = epoll
     self.timers = timers
   }
@@ -104,34 +112,65 @@ extension LocalPeers {
     // First things first, even if the client is gone by now.
     guard slots[slot].unheard.isEmpty else { return }
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
-    case .moved(let count): take(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .moved(let count): hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     case .wouldBlock: return
     case .ended: ended(slot)
     case .broken: vacate(slot)
     }
   }
 
-  /// Cuts bytes into lines for the session, for as long as it wants them: short lines may have long answers, so a client
-  /// that only writes is stopped in the middle of what was read, and then by its own full send buffer.
-  private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
-    guard let session = slots[slot].session else { return }
+  /// Cuts bytes into lines for the session, for as long as it wants them and its turn lasts: short lines may have long
+  /// answers, so a client that only writes is stopped in the middle of what was read, and then by its own full send
+  /// buffer. Returns how many bytes were taken.
+  private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let session = slots[slot].session else { return bytes.count }
     var input = slots[slot].input ?? LineBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
+    let end = time.now + Self.turnLimit
     do throws(LineTooLong) {
       while !rest.isEmpty, session.wantsInput {
         let piece = rest.prefix(Self.lineLength(rest))
         try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0) }
         rest = rest[piece.endIndex...]
+        if time.now >= end { break }
       }
       if !input.isEmpty { slots[slot].input = input }
     } catch {
       session.receiveOversizedLine()
     }
-    guard !session.wantsInput else { return }
-    watch(slot, slots[slot].interest.subtracting(.readable))
+    if !session.wantsInput { watch(slot, slots[slot].interest.subtracting(.readable)) }
     // A session that is over hears nothing more.
-    if !session.output.pointee.closesWhenFlushed { slots[slot].unheard = Array(rest) }
+    return session.output.pointee.closesWhenFlushed ? bytes.count : bytes.count - rest.count
+  }
+
+  /// What a read brought, of which the rest is kept when the client has to wait.
+  private func hear(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+    let tag = tag(of: slot)
+    let taken = take(slot, bytes)
+    guard taken < bytes.count, isCurrent(tag) else { return }
+    slots[slot].unheard = Array(bytes[taken...])
+    slots[slot].heard = 0
+    postpone(slot)
+  }
+
+  /// The client goes on in the next turn, if it still wants to be heard then.
+  private func postpone(_ slot: Int) {
+    guard !slots[slot].isPostponed else { return }
+    slots[slot].isPostponed = true
+    unfinished.append(tag(of: slot))
+    if unfinished.count == 1 { onUnfinished?() }
+  }
+
+  /// Those whose turn was over have another one.
+  func goOn() {
+    let tags = unfinished
+    unfinished = []
+    for tag in tags where isCurrent(tag) {
+      let slot = Int(tag.slot)
+      slots[slot].isPostponed = false
+      if slots[slot].session?.wantsInput == true { resume(slot) }
+    }
   }
 
   /// Up to and with the first line end, or everything.
@@ -141,17 +180,22 @@ extension LocalPeers {
     return UnsafeRawPointer(end) - start + 1
   }
 
-  /// There is room again: what was read before comes first, then the socket.
+  /// What was read before comes first, then the socket.
   private func resume(_ slot: Int) {
-    let unheard = slots[slot].unheard
+    guard !slots[slot].unheard.isEmpty, !slots[slot].isPostponed else { return }
+    let (unheard, heard, tag) = (slots[slot].unheard, slots[slot].heard, tag(of: slot))
+    let taken = unheard.withUnsafeBytes { take(slot, UnsafeRawBufferPointer(rebasing: $0[heard...])) }
+    // A line may have been the client's last word.
+    guard isCurrent(tag) else { return }
+    slots[slot].heard = heard + taken
+    guard slots[slot].heard == unheard.count else { return postpone(slot) }
     slots[slot].unheard = []
-    unheard.withUnsafeBytes { take(slot, $0) }
   }
 
   /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
   private func ended(_ slot: Int) {
     guard !LocalSocket.isHungUp(slots[slot].descriptor) else { return vacate(slot) }
-    if slots[slot].input != nil { withUnsafeBytes(of: UInt8(ascii: "\n")) { take(slot, $0) } }
+    if slots[slot].input != nil { withUnsafeBytes(of: UInt8(ascii: "\n")) { _ = take(slot, $0) } }
     slots[slot].input = nil
     slots[slot].phase = .halfClosed
     watch(slot, slots[slot].interest.subtracting(.readable))

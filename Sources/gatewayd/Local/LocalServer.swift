@@ -29,11 +29,12 @@ final class LocalServer {
   private static let restLimit: Duration = .milliseconds(250)
 
   init(gateway: Gateway, loop: EventLoop) throws(SystemError) {
-    epoll = try Epoll()
+    epoll = try Epoll(of: "a local client")
     timers = loop.timers
-    peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers)
+    peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
     loop.beforeSleep = { [unowned self] in peers.flush() }
+    peers.onUnfinished = { [unowned loop, unowned self] in loop.onNextTurn { [weak self] in self?.peers.goOn() } }
   }
 
   /// Open sockets of local clients, those included that only wait for their end to be read.

@@ -1,54 +1,15 @@
+import CLinux
 import CSystemdEvent
 import GatewayCore
 import Glibc
 
-/// The daemon's one loop, on sd-event: descriptors, one kernel timer for all of `timers`, signals, work put off to the
-/// next turn, the watchdog. Everything runs on the thread that calls `run()`.
+/// The daemon's one loop: descriptors, one kernel timer for all of `timers`, work put off to the next turn, and through
+/// sd-event signals, processes and the watchdog. Everything runs on the thread that calls `run()`.
 ///
-/// sd-event dispatches one source per turn. Each turn runs, in this order: what was put off by `onNextTurn`, then
-/// `beforeSleep`, then (when nothing is ready) the sleep, then one source.
+/// Each turn runs, in this order: what was put off by `onNextTurn`, then `beforeSleep`, then (when nothing is ready) the
+/// sleep, then the sources that are ready, with `beforeSleep` between them. sd-event is one of these sources, because it
+/// asks the kernel anew for all that is ready whenever it has dispatched one.
 final class EventLoop {
-  /// What a descriptor is ready for, or watched for.
-  struct Readiness: OptionSet {
-    let rawValue: UInt32
-    static let readable = Readiness(rawValue: UInt32(EPOLLIN.rawValue))
-    static let writable = Readiness(rawValue: UInt32(EPOLLOUT.rawValue))
-    /// Both directions are shut; reported whether asked for or not.
-    static let hungUp = Readiness(rawValue: UInt32(EPOLLHUP.rawValue))
-    /// An error is waiting to be read; reported whether asked for or not.
-    static let failed = Readiness(rawValue: UInt32(EPOLLERR.rawValue))
-  }
-
-  /// Watches one descriptor for as long as this object lives. Let go of it before the descriptor is closed.
-  final class IOSource {
-    private var source: OpaquePointer?
-    private let handler: (Readiness) -> Void
-
-    fileprivate init(
-      _ event: OpaquePointer, _ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void
-    )
-      throws(SystemError)
-    {
-      self.interest = interest
-      self.handler = handler
-      let me = Unmanaged.passUnretained(self).toOpaque()
-      let result = sd_event_add_io(
-        event, &source, descriptor, interest.rawValue,
-        { _, _, events, me in
-          me.map { Unmanaged<IOSource>.fromOpaque($0).takeUnretainedValue().handler(Readiness(rawValue: events)) }
-          return 0
-        }, me)
-      try check(result, "watch a descriptor")
-    }
-
-    deinit { sd_event_source_disable_unref(source) }
-
-    /// What the descriptor is watched for; level-triggered.
-    var interest: Readiness {
-      didSet { if interest != oldValue { sd_event_source_set_io_events(source, interest.rawValue) } }
-    }
-  }
-
   /// How a process ended.
   enum ChildEnding: Equatable {
     case exited(Int32)
@@ -108,8 +69,13 @@ final class EventLoop {
   /// Called in every turn before the loop may sleep: output that was gathered is written here.
   var beforeSleep: (() -> Void)?
 
+  private let sources: IOSourceTable
   private let event: OpaquePointer
-  private var timer: OpaquePointer?
+  private var systemSource: IOSource?
+  /// sd-event has to look at its sources before the loop may sleep.
+  private var systemIsDue = true
+  private let timer: Int32
+  private var timerSource: IOSource?
   /// What the kernel timer is set to. Never later than the next deadline; it may be earlier after a cancellation, which
   /// costs one idle turn instead of a system call for every cancelled timer.
   private var armed: MonotonicInstant?
@@ -118,20 +84,29 @@ final class EventLoop {
   private var running: [() -> Void] = []
   private var exitCode: Int32?
 
-  /// How late the kernel may wake us for a timer, in microseconds.
-  private static let timerSlack: UInt64 = 1_000
+  /// Timers ring at full multiples of this, in nanoseconds, so that neighbours share one wake-up.
+  private static let timerStep: Int64 = 1_000_000
 
   init() throws(SystemError) {
     timers = Timers(time: time)
+    sources = try IOSourceTable()
+    timer = gw_timer_make()
     var event: OpaquePointer?
     let result = sd_event_new(&event)
-    guard result >= 0, let event else { throw SystemError("make an event loop", code: -result) }
+    guard result >= 0, let event else {
+      Glibc.close(timer)
+      throw SystemError("make an event loop", code: -result)
+    }
     self.event = event
-    try addTimer()
+    guard timer >= 0 else { throw SystemError("make a timer") }
+    timerSource = try sources.add(timer, .readable) { [unowned self] _ in timerFired() }
+    systemSource = try sources.add(sd_event_get_fd(event), .readable) { [unowned self] _ in systemIsDue = true }
   }
 
   deinit {
-    sd_event_source_disable_unref(timer)
+    timerSource = nil
+    systemSource = nil
+    if timer >= 0 { Glibc.close(timer) }
     signals = []
     sd_event_unref(event)
   }
@@ -150,18 +125,20 @@ final class EventLoop {
   /// Calls back for each arrival of a signal that `takeSignals` took.
   func onSignal(_ number: Int32, _ handler: @escaping () -> Void) throws(SystemError) {
     signals.append(try SignalSource(event, number, handler))
+    systemIsDue = true
   }
 
   /// Watches a descriptor until the returned object goes. The handler may let go of it.
   func addIO(_ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void) throws(SystemError)
     -> IOSource
   {
-    try IOSource(event, descriptor, interest, handler)
+    try sources.add(descriptor, interest, handler)
   }
 
   /// Watches a process of ours until it has ended or the returned object goes. The handler may let go of it.
   func addChild(_ process: pid_t, _ handler: @escaping (ChildEnding) -> Void) throws(SystemError) -> ChildSource {
-    try ChildSource(event, process, handler)
+    systemIsDue = true
+    return try ChildSource(event, process, handler)
   }
 
   /// Reads a mailbox until the returned object goes.
@@ -200,15 +177,42 @@ final class EventLoop {
   /// One turn, which sleeps at most `limit`, or without limit when it is nil.
   func turn(sleepingAtMost limit: Duration? = nil) throws(SystemError) {
     runDeferred()
+    if timerIsDue { timers.fire() }
+    if systemIsDue { try turnSystem() }
     beforeSleep?()
     armTimer()
-    let mayOversleep = deferred.isEmpty && exitCode == nil
-    let microseconds = mayOversleep ? limit.map { UInt64(max(0, $0.nanoseconds) / 1_000) } ?? .max : 0
-    var ready = sd_event_prepare(event)
-    if ready == 0 { ready = sd_event_wait(event, microseconds) }
-    if ready > 0 { ready = sd_event_dispatch(event) }
+    let mayOversleep = deferred.isEmpty && exitCode == nil && !timerIsDue
+    try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) {
+      beforeSleep?()
+      return exitCode == nil
+    }
+    if systemIsDue, exitCode == nil { try turnSystem() }
+  }
+
+  /// The kernel's timer only ends a sleep.
+  private var timerIsDue: Bool { timers.nextDeadline.map { $0 <= time.now } ?? false }
+
+  /// Something was put off to the next turn.
+  var hasDeferred: Bool { !deferred.isEmpty }
+
+  private static func milliseconds(_ limit: Duration?) -> Int32 {
+    limit.map { Int32(clamping: (max(0, $0.nanoseconds) + 999_999) / 1_000_000) } ?? -1
+  }
+
+  /// Lets sd-event dispatch what is ready of its own and then arm itself, which it has to be before its descriptor is
+  /// waited for.
+  private func turnSystem() throws(SystemError) {
+    systemIsDue = false
+    var ready = isArmed ? sd_event_wait(event, 0) : sd_event_prepare(event)
+    while ready > 0 || (ready == 0 && !isArmed) {
+      if ready > 0 { ready = sd_event_dispatch(event) }
+      if ready >= 0 { ready = sd_event_prepare(event) }
+    }
     try check(ready, "turn the event loop")
   }
+
+  /// sd-event's descriptor becomes readable when one of its sources is ready.
+  private var isArmed: Bool { sd_event_get_state(event) == Int32(SD_EVENT_ARMED) }
 
   /// Only what was there at the start: work that puts itself off again must not hold the loop.
   private func runDeferred() {
@@ -218,26 +222,16 @@ final class EventLoop {
     running.removeAll(keepingCapacity: true)
   }
 
-  private func addTimer() throws(SystemError) {
-    let me = Unmanaged.passUnretained(self).toOpaque()
-    let result = sd_event_add_time(
-      event, &timer, CLOCK_BOOTTIME, UInt64.max, Self.timerSlack,
-      { _, _, me in
-        me.map { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue().timerFired() }
-        return 0
-      }, me)
-    try check(result, "add a timer")
-  }
-
   private func armTimer() {
     guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
     armed = next
-    let (whole, rest) = max(0, next.nanoseconds).quotientAndRemainder(dividingBy: 1_000)
-    sd_event_source_set_time(timer, UInt64(whole) + (rest > 0 ? 1 : 0))
-    sd_event_source_set_enabled(timer, Int32(SD_EVENT_ONESHOT))
+    let (steps, rest) = max(0, next.nanoseconds).quotientAndRemainder(dividingBy: Self.timerStep)
+    let (rounded, overflow) = (steps + (rest > 0 ? 1 : 0)).multipliedReportingOverflow(by: Self.timerStep)
+    gw_timer_set(timer, overflow ? .max : rounded)
   }
 
   private func timerFired() {
+    gw_timer_take(timer)
     armed = nil
     timers.fire()
   }

@@ -89,15 +89,15 @@ final class CurlURLReader: URLReader {
 
     /// libcurl takes host names as text of the thread's locale, which is ASCII in a daemon.
     private static func inUTF8(_ body: () -> CURLUcode) -> CURLUcode {
-      guard let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return body() }
+      guard let utf8 else { return body() }
       let before = uselocale(utf8)
-      defer {
-        uselocale(before)
-        freelocale(utf8)
-      }
+      defer { uselocale(before) }
       let result = body()
       return result == CURLUE_OUT_OF_MEMORY ? CURLUE_LACKS_IDN : result
     }
+
+    /// Read from its file once, and kept as long as the program runs; nobody changes it.
+    nonisolated(unsafe) private static let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
 
     private func port() throws(URLProblem) -> UInt16? {
       guard let digits = part(CURLUPART_PORT) else { return nil }

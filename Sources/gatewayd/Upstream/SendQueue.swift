@@ -1,4 +1,4 @@
-import Glibc
+import GatewayCore
 
 /// Bytes that wait for a socket, first in, first out, in blocks that never move: after a write that could not be
 /// completed OpenSSL insists on being offered the same memory again. An empty queue holds no block.
@@ -40,14 +40,28 @@ final class SendQueue {
 
   /// Copies bytes to the end.
   func append(_ bytes: UnsafeRawBufferPointer) {
+    append(bytes) { piece, place in place.copyMemory(from: piece) }
+  }
+
+  /// Puts bytes at the end, masked.
+  func append(_ bytes: UnsafeRawBufferPointer, mask: UInt32) {
+    var mask = FrameMask(mask)
+    append(bytes) { piece, place in mask.apply(piece, to: place) }
+  }
+
+  @inline(__always)
+  private func append(
+    _ bytes: UnsafeRawBufferPointer, _ put: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) -> Void
+  ) {
     var rest = bytes
-    while let from = rest.baseAddress, !rest.isEmpty {
+    while !rest.isEmpty {
       if first == blocks.count || end == Self.blockSize {
         blocks.append(pool.take())
         end = 0
       }
       let count = min(rest.count, Self.blockSize - end)
-      memcpy(blocks[blocks.count - 1] + end, from, count)
+      let place = UnsafeMutableRawBufferPointer(start: blocks[blocks.count - 1] + end, count: count)
+      put(UnsafeRawBufferPointer(rebasing: rest[..<count]), place)
       end += count
       byteCount += count
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])

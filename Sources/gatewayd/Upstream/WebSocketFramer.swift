@@ -5,8 +5,9 @@ import Glibc
 /// The client's side of the WebSocket framing (RFC 6455 sections 5 to 7) without input or output: bytes in, messages
 /// out; messages in, bytes at the end of a `SendQueue`. Pings and the peer's close frame are answered.
 ///
-/// libwslay takes the frames apart and puts them together; which frames may follow each other is decided here, because
-/// its own message layer checks UTF-8 byte by byte and buffers every fragment by itself. A message that lies within one
+/// libwslay takes the frames apart; which frames may follow each other is decided here, because its own message layer
+/// checks UTF-8 byte by byte and buffers every fragment by itself. Frames are put together without it, because it masks
+/// byte by byte. A message that lies within one
 /// read is handed over where it lies.
 final class WebSocketFramer {
   enum Kind { case text, binary }
@@ -280,15 +281,11 @@ final class WebSocketFramer {
 
   /// The queue takes everything, so that a frame is never left half written.
   private func write(_ opcode: wslay_opcode, _ payload: UnsafeRawBufferPointer, reserved: UInt8 = 0) {
-    var frame = wslay_frame_iocb()
-    frame.fin = 1
-    frame.rsv = reserved
-    frame.opcode = UInt8(opcode.rawValue)
-    frame.mask = 1
-    frame.payload_length = UInt64(payload.count)
-    frame.data = payload.bindMemory(to: UInt8.self).baseAddress
-    frame.data_length = payload.count
-    wslay_frame_send(context, &frame)
+    let mask = UInt32(truncatingIfNeeded: random.bits())
+    let head = FrameHead(
+      opcode: UInt8(truncatingIfNeeded: opcode.rawValue), reserved: reserved, length: payload.count, mask: mask)
+    head.withBytes { output.append($0) }
+    output.append(payload, mask: mask)
   }
 
   // MARK: - What libwslay asks for
@@ -301,13 +298,6 @@ final class WebSocketFramer {
     return count
   }
 
-  private func mask(_ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int) {
-    guard let buffer else { return }
-    withUnsafeBytes(of: random.bits()) { bits in
-      for index in 0..<count { buffer[index] = bits[index & 7] }
-    }
-  }
-
   private static func of(_ pointer: UnsafeMutableRawPointer?) -> WebSocketFramer? {
     pointer.map { Unmanaged<WebSocketFramer>.fromOpaque($0).takeUnretainedValue() }
   }
@@ -317,14 +307,6 @@ final class WebSocketFramer {
     callbacks.recv_callback = { buffer, capacity, _, me in
       guard let count = WebSocketFramer.of(me)?.fetch(buffer, capacity), count > 0 else { return -1 }
       return count
-    }
-    callbacks.send_callback = { bytes, count, _, me in
-      WebSocketFramer.of(me)?.output.append(UnsafeRawBufferPointer(start: bytes, count: count))
-      return count
-    }
-    callbacks.genmask_callback = { buffer, count, me in
-      WebSocketFramer.of(me)?.mask(buffer, count)
-      return 0
     }
     return callbacks
   }

@@ -16,8 +16,8 @@ enum ProfileTarget {
     if first & 4 != 0 { ask(connection) }
     _ = scene.takeSent()
     var buffer = LineBuffer(limit: 1 << 20)
-    let bytes = Array(input[1...])
-    do { try buffer.append(bytes.span.bytes) { scene.receive(text: $0.withUnsafeBytes { Array($0) }) } } catch {}
+    let stream = Array(input[1...])
+    try? buffer.append(stream.span.bytes) { line in scene.receive(text: line.withUnsafeBytes { Array($0) }) }
     return wrong(connection, scene) ?? sentBack(connection, scene, isWhole)
   }
 

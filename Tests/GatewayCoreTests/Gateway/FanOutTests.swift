@@ -47,6 +47,23 @@ import Testing
     }
   }
 
+  @Test func memoryThatTheHistoryUsesAgainIsNotTakenFromThoseWhoWait() {
+    let (waiting, reading) = (harness.client(), harness.client())
+    waiting.call("subscribe", #"{"upstream":"chat","credit":0}"#)
+    reading.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    // More than the history keeps.
+    let expected = (1...1_500).map { line("s1", $0, "news", "\"\(String(repeating: "x", count: $0 % 37))\",\($0)") }
+    var read: [String] = []
+    for number in 1...1_500 {
+      harness.upstream.channel.emit("news", "\"\(String(repeating: "x", count: number % 37))\",\(number)")
+      read += reading.read()
+    }
+    #expect(read == expected)
+    #expect(waiting.read() == [])
+    #expect(waiting.call("credit", #"{"subscription":"s1","n":2000}"#).filter { $0.contains(#""event""#) } == expected)
+  }
+
   @Test func whoLeavesOrComesBetweenTwoEventsIsNoticed() {
     let clients = (0..<6).map { _ in harness.client() }
     for client in clients { client.call("subscribe", #"{"upstream":"chat","events":["news"]}"#) }

@@ -181,6 +181,22 @@ import Testing
     #expect(connection.log.take().isEmpty && rig.transport.takeSent().isEmpty)
   }
 
+  // MARK: - The server's time
+
+  @Test func whatAnswersAQuestionTellsTheTimeBest() throws {
+    let connection = try rig.open(DirectRig.lines) {
+      ($0.lines.heartbeat.type, $0.lines.heartbeat.answer) = ("ping", "pong")
+      ($0.lines.time, $0.lines.timeUnit) = ("at.now", .seconds)
+    }
+    try connection.send("sum", "[1]", ack: 40)
+    rig.time.advance(by: .seconds(2))
+    rig.transport.receive(#"{"id":2,"at":{"now":1795232601}}"#, #"{"type":"x","at":{"now":1795232602}}"#)
+    rig.transport.receive(#"{"type":"y","at":{"now":"never"}}"#, #"{"type":"z"}"#)
+    let samples = connection.log.samples
+    #expect(samples.map(\.source) == [.request, .event])
+    #expect(samples.first.map { $0.looked.upperBound - $0.looked.lowerBound } == .seconds(2))
+  }
+
   // MARK: - The login
 
   private func loggingIn(_ change: @escaping (inout UpstreamSettings) -> Void = { _ in }) throws

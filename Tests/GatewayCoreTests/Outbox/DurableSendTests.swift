@@ -61,6 +61,47 @@ import Testing
     #expect(written == ["hi []", "a []", "b []", "c []"])
   }
 
+  @Test func callOfAnotherProgramDoesNotWaitForTheDisk() {
+    connect()
+    let other = harness.client()
+    send("a", id: 1)
+    other.call("request", #"{"upstream":"chat","event":"ask"}"#)
+    #expect(written == ["hi []", "ask []#0"])
+    store.settle()
+    #expect(written == ["hi []", "ask []#0", "a []"])
+  }
+
+  @Test func callWaitsBehindItsOwnProgramsDurableSend() {
+    connect()
+    send("a", id: 1)
+    client.call("request", #"{"upstream":"chat","event":"ask"}"#, id: 2)
+    #expect(written == ["hi []"])
+    store.settle()
+    #expect(written == ["hi []", "a []", "ask []#0"])
+  }
+
+  @Test func callOfAnotherProgramWaitsBehindWhatWasAccepted() {
+    connect()
+    let other = harness.client()
+    send("a", id: 1)
+    send("b", id: 2, durable: false)
+    other.call("request", #"{"upstream":"chat","event":"ask"}"#)
+    #expect(written == ["hi []"])
+    store.settle()
+    #expect(written == ["hi []", "a []", "b []", "ask []#0"])
+  }
+
+  @Test func callWaitsBehindADurableNotification() {
+    connect()
+    let other = harness.client()
+    client.say(
+      #"{"jsonrpc":"2.0","method":"send","params":{"upstream":"chat","event":"a","delivery":"durable"}}"#)
+    other.call("request", #"{"upstream":"chat","event":"ask"}"#)
+    #expect(written == ["hi []"])
+    store.settle()
+    #expect(written == ["hi []", "a []", "ask []#0"])
+  }
+
   @Test func refusedByTheDiskItLeavesItsPlaceAndTheRestFlows() {
     connect()
     send("a", id: 1)

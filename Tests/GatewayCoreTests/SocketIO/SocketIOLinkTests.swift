@@ -62,6 +62,22 @@ import Testing
   #expect(rig.transport.isClosed)
 }
 
+@Test func eachOfManyNamespacesGetsItsOwnEvents() {
+  let rig = SocketIORig()
+  let connections = (0..<40).map { rig.connection("/room\($0)") }
+  let transport = rig.transport
+  transport.open()
+  transport.receive(SocketIORig.handshake)
+  for number in connections.indices { transport.receive(#"40/room\#(number),{"sid":"s"}"#) }
+  connections[3].close()
+  for number in connections.indices { transport.receive(#"42/room\#(number),["e",\#(number)]"#) }
+  transport.receive(#"42/room,["e",1]"#, #"42/room111,["e",1]"#, #"42["e",1]"#)
+  for (number, connection) in connections.enumerated() where number != 3 {
+    #expect(connection.log.take() == [.opened, .event(#""e"(\#(number))"#)])
+  }
+  #expect(connections[3].log.take() == [.opened])
+}
+
 @Test func namespaceCanBeJoinedAgainOnALiveLink() {
   let rig = SocketIORig()
   _ = rig.joined()

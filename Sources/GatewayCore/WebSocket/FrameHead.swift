@@ -1,0 +1,75 @@
+/// The head of a frame that a client sends (RFC 6455 section 5.2): final, masked, and as short as its length allows.
+public struct FrameHead: Equatable, Sendable {
+  /// Bytes of the longest head: two, eight for the length, four for the mask.
+  public static let longest = 14
+
+  private var bytes = InlineArray<14, UInt8>(repeating: 0)
+  private(set) var count = 0
+
+  /// The octets.
+  public func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+    let (bytes, count) = (bytes, count)
+    bytes.span.bytes.extracting(0..<count).withUnsafeBytes(body)
+  }
+
+  /// - Parameters:
+  ///   - reserved: RSV1 to RSV3 as the three lowest bits, RSV1 the highest of them.
+  ///   - mask: four random bytes, the first to be sent lowest.
+  public init(opcode: UInt8, reserved: UInt8 = 0, length: Int, mask: UInt32) {
+    put(0x80 | (reserved & 7) << 4 | opcode & 15)
+    switch length {
+    case ..<126: put(0x80 | UInt8(truncatingIfNeeded: length))
+    case ..<65_536:
+      put(0x80 | 126)
+      putNumber(length, bytes: 2)
+    default:
+      put(0x80 | 127)
+      putNumber(length, bytes: 8)
+    }
+    for index in 0..<4 { put(UInt8(truncatingIfNeeded: mask >> (8 * UInt32(index)))) }
+  }
+
+  public static func == (a: Self, b: Self) -> Bool {
+    a.count == b.count && (0..<a.count).allSatisfy { a.bytes[$0] == b.bytes[$0] }
+  }
+
+  private mutating func put(_ byte: UInt8) {
+    bytes[count] = byte
+    count += 1
+  }
+
+  private mutating func putNumber(_ number: Int, bytes count: Int) {
+    for index in (0..<count).reversed() { put(UInt8(truncatingIfNeeded: number >> (8 * index))) }
+  }
+}
+
+/// The masking of a frame's payload (RFC 6455 section 5.3), which may be done in pieces.
+public struct FrameMask: Sendable {
+  private let key: UInt32
+  /// How many bytes were masked so far.
+  private var done = 0
+
+  /// `key`: the first byte lowest, as in `FrameHead`.
+  public init(_ key: UInt32) { self.key = key }
+
+  /// Writes the next bytes of the payload, masked, to `target`, which has to be as long.
+  public mutating func apply(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) {
+    precondition(target.count >= source.count)
+    // The key as it stands at this place of the payload, twice.
+    let turn = UInt32(done & 3) * 8
+    let here = UInt64(turn == 0 ? key : key >> turn | key << (32 - turn))
+    let word = here | here << 32
+    var at = 0
+    let block = SIMD4<UInt64>(repeating: word.littleEndian)
+    while at &+ 32 <= source.count {
+      let bytes = source.loadUnaligned(fromByteOffset: at, as: SIMD4<UInt64>.self)
+      target.storeBytes(of: bytes ^ block, toByteOffset: at, as: SIMD4<UInt64>.self)
+      at &+= 32
+    }
+    while at < source.count {
+      target[at] = source[at] ^ UInt8(truncatingIfNeeded: word >> (8 * UInt64(at & 3)))
+      at &+= 1
+    }
+    done &+= source.count
+  }
+}

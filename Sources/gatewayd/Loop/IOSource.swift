@@ -1,0 +1,99 @@
+import GatewayCore
+import Glibc
+
+extension EventLoop {
+  /// What a descriptor is ready for, or watched for.
+  typealias Readiness = Epoll.Readiness
+
+  /// Watches one descriptor for as long as this object lives. Let go of it before the descriptor is closed.
+  final class IOSource {
+    private let table: IOSourceTable
+    private let descriptor: Int32
+    private let tag: UInt64
+    fileprivate let handler: (Readiness) -> Void
+
+    fileprivate init(
+      _ table: IOSourceTable, _ descriptor: Int32, _ interest: Readiness, tag: UInt64,
+      _ handler: @escaping (Readiness) -> Void
+    ) {
+      self.table = table
+      self.descriptor = descriptor
+      self.interest = interest
+      self.tag = tag
+      self.handler = handler
+    }
+
+    deinit {
+      table.epoll.remove(descriptor)
+      table.giveBack(tag)
+    }
+
+    /// What the descriptor is watched for; level-triggered.
+    var interest: Readiness {
+      // The kernel needs no memory for a change, so it cannot fail for a member.
+      didSet { if interest != oldValue { try? table.epoll.modify(descriptor, interest, tag: tag) } }
+    }
+  }
+
+  /// Every source of a loop, all in one epoll set, so that one look at the kernel finds all that is ready.
+  final class IOSourceTable {
+    private struct Slot {
+      var generation: UInt32 = 0
+      /// Not retained: a source leaves the table before it goes.
+      var source: Unmanaged<IOSource>?
+    }
+
+    fileprivate let epoll: Epoll
+    private var slots: ContiguousArray<Slot> = []
+    private var vacant: [UInt32] = []
+
+    init() throws(SystemError) { epoll = try Epoll(of: "a descriptor") }
+
+    /// Watches a descriptor until the returned object goes.
+    func add(_ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void)
+      throws(SystemError) -> IOSource
+    {
+      let tag = takeTag()
+      do throws(SystemError) {
+        try epoll.add(descriptor, interest, tag: tag)
+      } catch {
+        giveBack(tag)
+        throw error
+      }
+      let source = IOSource(self, descriptor, interest, tag: tag, handler)
+      slots[Self.slot(tag)].source = .passUnretained(source)
+      return source
+    }
+
+    /// Sleeps until a source is ready, at most so many milliseconds (-1: without limit), and calls the handlers of those
+    /// that are. `between` is called before each but the first: when it says no, the others are reported the next time.
+    func dispatch(milliseconds: Int32, between: () -> Bool) throws(SystemError) {
+      var isFirst = true
+      try epoll.sleep(milliseconds: milliseconds) { tag, readiness in
+        guard isFirst || between() else { return false }
+        isFirst = false
+        // A source that was let go by another's handler has left its slot, maybe to a new one.
+        guard let source = slots[Self.slot(tag)].source, slots[Self.slot(tag)].generation == Self.generation(tag) else {
+          return true
+        }
+        source.takeUnretainedValue().handler(readiness)
+        return true
+      }
+    }
+
+    private func takeTag() -> UInt64 {
+      let slot = vacant.popLast() ?? UInt32(slots.count)
+      if slot == slots.count { slots.append(Slot()) }
+      return UInt64(slots[Int(slot)].generation) << 32 | UInt64(slot)
+    }
+
+    fileprivate func giveBack(_ tag: UInt64) {
+      slots[Self.slot(tag)].source = nil
+      slots[Self.slot(tag)].generation &+= 1
+      vacant.append(UInt32(truncatingIfNeeded: tag))
+    }
+
+    private static func slot(_ tag: UInt64) -> Int { Int(UInt32(truncatingIfNeeded: tag)) }
+    private static func generation(_ tag: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: tag >> 32) }
+  }
+}

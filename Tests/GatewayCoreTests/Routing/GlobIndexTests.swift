@@ -1,0 +1,34 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct GlobIndexTests {
+  private static let globs = [
+    "*", "?", "a*", "ab?", "chat.*", "chat.room1?", "chat.room*", #"\*x*"#, #"ch\at*"#, "é*", "", "chat.roo", "*end",
+    "c*t",
+  ]
+  private static let names = [
+    "", "a", "ab", "abc", "chat.", "chat.room1", "chat.room12", "chat.roo", "*x", "chat", "é", "éa", "the end", "cat",
+    "ct",
+  ]
+
+  @Test func whateverFitsIsAmongTheCandidates() {
+    var index = GlobIndex()
+    for (serial, glob) in Self.globs.enumerated() { index.insert(glob, for: UInt64(serial)) }
+    for name in Self.names {
+      let found = index.candidates(for: name)
+      for (serial, glob) in Self.globs.enumerated() where Glob.matches(glob, name) {
+        #expect(found.contains(UInt64(serial)), "\(glob) fits \(name)")
+      }
+    }
+  }
+
+  @Test func globsThatBeginDifferentlyAreNotTried() {
+    var index = GlobIndex()
+    for number in 0..<1_000 { index.insert("room\(number).*", for: UInt64(number)) }
+    #expect(index.candidates(for: "room12.x") == [12])
+    #expect(index.candidates(for: "lobby") == [])
+    index.remove("room12.*", for: 12)
+    #expect(index.candidates(for: "room12.x") == [])
+  }
+}
