@@ -29,9 +29,8 @@ final class WebSocketTransport: Transport {
     case hungUp
   }
 
-  /// Most bytes read, and most bytes written, before others have their turn. What is read in one turn leaves each local
-  /// client with some 30 KiB to be written, and all of it within reach of the processor's cache.
-  static let turnLimit = 20 << 10
+  /// Most bytes read, and most bytes written, before others have their turn.
+  static let turnLimit = 32 << 10
   static let writeTurnLimit = 1 << 20
 
   private let dialer: WebSocketDialer
@@ -200,11 +199,10 @@ final class WebSocketTransport: Transport {
   private func read() {
     var budget = Self.turnLimit
     while budget > 0, let connection {
-      let room = UnsafeMutableRawBufferPointer(rebasing: dialer.readBuffer.prefix(budget))
-      switch connection.receive(into: room) {
+      switch connection.receive(into: dialer.readBuffer) {
       case .bytes(let count):
         budget -= count
-        received(UnsafeRawBufferPointer(rebasing: room[..<count]))
+        received(UnsafeRawBufferPointer(rebasing: dialer.readBuffer[..<count]))
       case .wait: return
       case .ended: return ended(nil)
       case .failed(let problem): return ended(problem)
