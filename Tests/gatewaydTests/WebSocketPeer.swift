@@ -32,7 +32,16 @@ final class WebSocketPeer: Sendable {
     try Descriptors.thread { [weak self] in
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0, let self else { return }
+        guard descriptor >= 0 else {
+          guard errno == EINVAL else { continue }
+          // It was shut down. Closed any earlier, its number might be another peer's by now.
+          Glibc.close(listener)
+          return
+        }
+        guard let self else {
+          Glibc.close(descriptor)
+          continue
+        }
         try? Descriptors.thread {
           defer { Glibc.close(descriptor) }
           guard let connection = Connection(descriptor, tls: tls) else { return self.note("TLS failed") }
@@ -42,10 +51,7 @@ final class WebSocketPeer: Sendable {
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    Glibc.close(listener)
-  }
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   func note(_ text: String) { notes.box.post(text) }
   /// To be asked for by one thread only.
