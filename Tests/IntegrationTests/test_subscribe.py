@@ -32,6 +32,18 @@ async def test_the_reply_is_a_snapshot(daemons, chat):
     assert (await client.event(snapshot["subscription"]))["seq"] == snapshot["seq"] + 1
 
 
+async def test_names_that_look_alike_are_different_names(daemons, chat):
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    daemon = await daemons()
+    client = await daemon.connected(url=chat.url)
+    one = (await client.call("subscribe", url=chat.url, events=[composed]))["subscription"]
+    other = (await client.call("subscribe", url=chat.url, events=[decomposed]))["subscription"]
+    for name in (composed, decomposed, composed):
+        await chat.emit(name)
+    seen = [(event["subscription"], event["event"]) for event in await client.events(3)]
+    assert seen == [(one, composed), (other, decomposed), (one, composed)]
+
+
 async def test_the_reply_precedes_the_first_notification(daemons, chat):
     daemon = await daemons()
     await (await daemon.connected(url=chat.url)).call("subscribe", url=chat.url)

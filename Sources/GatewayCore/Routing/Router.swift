@@ -16,7 +16,7 @@ struct Router {
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
   /// By the raw JSON text of the name.
-  private var matches: [String: Match] = [:]
+  private var matches: [[UInt8]: Match] = [:]
   /// What was asked for last: mostly the next event has the same name.
   private var recent: (rawName: [UInt8], match: Match)?
 
@@ -49,13 +49,13 @@ struct Router {
   mutating func match(rawName: RawSpan, name: () -> String) -> Match {
     if let recent, Self.areEqual(rawName, recent.rawName) { return recent.match }
     let bytes = rawName.withUnsafeBytes { [UInt8]($0) }
-    let found = match(rawName: String(decoding: bytes, as: UTF8.self), name: name)
+    let found = match(rawName: bytes, name: name)
     if bytes.count <= Self.rememberedLength { recent = (bytes, found) }
     return found
   }
 
   /// The JSON text is also the key of the memory.
-  private mutating func match(rawName: String, name: () -> String) -> Match {
+  private mutating func match(rawName: [UInt8], name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
     // Names that Swift holds to be equal may differ in their bytes, so that all are asked.
@@ -67,7 +67,7 @@ struct Router {
       if subscription.feed.pointee.answers { found.hasAnswerer = true }
     }
     found.commonHead = Self.commonHead(found.feeds)
-    guard rawName.utf8.count <= Self.rememberedLength else { return found }
+    guard rawName.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }
     matches[rawName] = found
     return found

@@ -27,6 +27,14 @@ struct WAMPTopic: Hashable, Sendable {
     self.match = match
   }
 
+  /// The bytes decide, as they do for a router: spellings that Unicode holds to be equivalent are different topics.
+  static func == (a: Self, b: Self) -> Bool { a.match == b.match && a.uri.utf8.elementsEqual(b.uri.utf8) }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(uri))
+    hasher.combine(match)
+  }
+
   /// Every topic.
   static let all = WAMPTopic(uri: "", match: .prefix)
 

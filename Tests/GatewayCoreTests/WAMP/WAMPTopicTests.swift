@@ -3,6 +3,10 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct WAMPTopicTests {
+  @Test func spellingsThatUnicodeHoldsToBeEqualAreDifferentTopics() {
+    #expect(Set([WAMPTopic(glob: "caf\u{e9}"), WAMPTopic(glob: "cafe\u{301}")]).count == 2)
+  }
+
   @Test(arguments: [
     ("com.example.topic", "com.example.topic", WAMPMatch.exact),
     (#"com.\*.x"#, "com.*.x", .exact),
