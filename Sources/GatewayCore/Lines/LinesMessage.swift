@@ -41,6 +41,8 @@ struct LinesMessage: Equatable, Sendable {
   ) throws(JSONError) {
     let name = JSONScanner.decodeString(line, key)
     switch name {
+    // Only a text, a number or a literal can name an event.
+    case names.type where [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(JSONScanner.byte(line, value.lowerBound)): break
     case names.type: type = try once(type, value)
     case names.id: id = try once(id, value)
     case names.error where JSONScanner.byte(line, value.lowerBound) == UInt8(ascii: "n"): break
