@@ -19,7 +19,10 @@ extension Connection: UpstreamChannelOwner {
       token = fresh
       return fresh
     }
-    if ack != nil, token == nil { answers.noteUnanswered() }
+    if let ack, token == nil {
+      answers.noteUnanswered()
+      channel.decline(ack)
+    }
   }
 
   public func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {

@@ -128,6 +128,8 @@ public protocol UpstreamChannel: AnyObject {
   func want(_ interest: Interest)
   /// Nobody wants it any more.
   func drop(_ interest: Interest)
+  /// Nobody is there who would answer: the server is told, where the kind has words for that.
+  func decline(_ id: UInt64)
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
   /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
@@ -158,6 +160,7 @@ extension UpstreamChannel {
   public var isRecovered: Bool { false }
   public func want(_ interest: Interest) {}
   public func drop(_ interest: Interest) {}
+  public func decline(_ id: UInt64) {}
 }
 
 /// Who is told what happens on a channel. Spans are valid only during the call.

@@ -9,6 +9,8 @@ protocol DirectSession: AnyObject {
   /// Only between `link.ready()` and the end.
   func write(_ message: PreparedMessage, ack: UInt64?)
   func answer(_ id: UInt64, _ message: PreparedMessage)
+  /// Nobody is there who would answer.
+  func decline(_ id: UInt64)
   /// An acknowledgement is not awaited any more.
   func forget(ack: UInt64)
   /// As in `UpstreamChannel`; also before the session is ready.
@@ -33,6 +35,7 @@ protocol DirectSession: AnyObject {
 
 extension DirectSession {
   func answer(_ id: UInt64, _ message: PreparedMessage) {}
+  func decline(_ id: UInt64) {}
   func forget(ack: UInt64) {}
   func want(_ interest: Interest) {}
   func drop(_ interest: Interest) {}

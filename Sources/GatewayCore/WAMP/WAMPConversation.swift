@@ -94,6 +94,12 @@ final class WAMPConversation {
     }
   }
 
+  /// Nobody is there who would answer: the caller must not wait for ever, as WAMP has no time limit of its own.
+  func decline(_ id: UInt64) {
+    guard isJoined, invocations.ended(id) else { return }
+    refuse(id, .unavailable)
+  }
+
   /// Nobody waits for this answer any more; the router is told, where that helps.
   func forget(ack: UInt64) {
     guard let request = calls.forget(ack: ack), isJoined, cancels else { return }
