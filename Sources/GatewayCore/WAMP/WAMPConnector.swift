@@ -32,7 +32,7 @@ final class WAMPConnector: UpstreamConnector {
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
     guard WAMPDraft.read(message) == nil else { return nil }
-    return .invalid("the upstream became one of WAMP while this waited, which was written for another kind")
+    return .outdated("the upstream became one of WAMP while this waited, which was written for another kind")
   }
 
   func problem(with interest: Interest) -> MessageProblem? {

@@ -48,6 +48,10 @@ enum WAMPDraft {
     guard JSONScanner.byte(keywords, 0) == UInt8(ascii: "{") else { throw .invalid("kwargs must be an object") }
     guard WAMPForm.inside(keywords, 0..<kwargs.count)?.isEmpty == false else { return payload }
     try WAMPForm.write(fromClient: keywords, 0..<kwargs.count, into: &payload.keywords)
+    // `$bin` means one binary value: as the whole of it, no object is left, for which a router would end the session.
+    guard payload.keywords.first == UInt8(ascii: "{") else {
+      throw .invalid("kwargs must be an object, and not {\"$bin\":…} alone, which is one binary value")
+    }
     return payload
   }
 }

@@ -277,6 +277,19 @@ private func answer(_ args: String, kwargs: String? = nil, error: String? = nil)
     #expect(scene.takeSent() == [#"[70,5,{},[3],{"x":1}]"#, #"[8,68,6,{},"com.example.no",["why"]]"#])
   }
 
+  @Test func anInvocationThatNobodyTakesFails() throws {
+    let scene = callee()
+    scene.receive("[68,5,90,{}]")
+    scene.conversation.decline(5)
+    scene.conversation.decline(5)
+    #expect(scene.takeSent() == [#"[8,68,5,{},"wamp.error.unavailable"]"#])
+  }
+
+  @Test func keywordsThatAreOneBinaryValueAreRefused() {
+    #expect(throws: MessageProblem.self) { try message("a", "[]", kwargs: #"{"$bin":"AAAA"}"#) }
+    #expect(throws: Never.self) { try message("a", "[]", kwargs: #"{"k":{"$bin":"AAAA"}}"#) }
+  }
+
   @Test func anInterruptTakesAnInvocationBack() throws {
     let scene = callee()
     scene.receive("[68,5,90,{}]")

@@ -183,6 +183,12 @@ private func hello(_ authentication: WAMPAuthentication) -> String {
 
   private func extra(_ nonce: String, _ more: String) -> String { #"{"nonce":"\#(nonce)","salt":"\#(salt)",\#(more)}"# }
 
+  @Test func aRouterThatAsksForNothingHasProvedNothing() throws {
+    let scram = try authentication(#"{"authid":"a","secret":"pencil","method":"scram"}"#)
+    let isProven = scram.isProven(by: Array("{}".utf8).span.bytes, 0..<2)
+    #expect(!isProven)
+  }
+
   @Test func theNonceIsOfferedWithBothNames() throws {
     #expect(
       hello(try authentication(payload))

@@ -93,7 +93,8 @@ struct WAMPAuthentication {
 
   /// WELCOME: whether the router knows the password too, where the method lets it show that. `range` is its details.
   func isProven(by text: RawSpan, _ range: Range<Int>) -> Bool {
-    guard let expectedProof else { return true }
+    // Whoever offers nothing but SCRAM wants a proof, whether the router asks for ours or not.
+    guard let expectedProof else { return !credentials.offered.allSatisfy { $0 == .scram || $0 == .wampScram } }
     guard let extra = WAMPDetails.object("authextra", in: text, range),
       var proof = WAMPDetails.string("verifier", in: text, extra)
         ?? WAMPDetails.string("scram_server_signature", in: text, extra)
