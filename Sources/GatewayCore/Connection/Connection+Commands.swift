@@ -67,6 +67,9 @@ extension Connection {
     return !command.wasWritten
   }
 
+  /// Whether a command of the outbox is written and waits for the kernel to take it.
+  func isHandedOver(_ id: String) -> Bool { commands.handedOver.contains { $0.id == id } }
+
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ id: String) {
     if commands.retries.command(id) != nil { return abandonTry(id) }

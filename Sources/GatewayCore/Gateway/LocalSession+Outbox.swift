@@ -15,7 +15,7 @@ extension LocalSession {
   func cancelStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
     answer(id, whenDoneWith: try records(selection).filter { !$0.entry.state.isFinal }) { gateway, record, work in
-      guard record.line != nil else { return }
+      guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1
       gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())
     }
@@ -24,6 +24,7 @@ extension LocalSession {
   func purgeStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
     answer(id, whenDoneWith: try records(selection)) { gateway, record, work in
+      guard !record.isOnItsWay else { return }
       work.count += 1
       if record.line != nil {
         gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())

@@ -17,4 +17,7 @@ final class OutboxRecord {
     self.connection = connection
     self.isCommitted = isCommitted
   }
+
+  /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
+  var isOnItsWay: Bool { connection?.isHandedOver(entry.id) ?? false }
 }
