@@ -48,9 +48,13 @@ extension EventStream {
 
   private func replay(since sequence: UInt64, of wanted: String, _ filter: EventFilter) -> EventReplay {
     let spans = history.spans
-    guard let named = spans.lastIndex(where: { $0.epoch == wanted }),
-      sequence <= last(of: named, spans) || named < spans.count - 1
-    else { return replayAll(above: sequence, filter) }
+    guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
+      // A number that another daemon's memory counted says nothing about what this one keeps.
+      return replayAll(above: inherited == 0 || sequence > self.sequence ? 0 : sequence, filter)
+    }
+    guard sequence <= last(of: named, spans) || named < spans.count - 1 else {
+      return replayAll(above: sequence, filter)
+    }
     // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
     let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0
     var replay = EventReplay(epoch: spans[first].epoch)

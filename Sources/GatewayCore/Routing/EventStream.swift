@@ -13,7 +13,7 @@ final class EventStream {
   /// The epoch began before the daemon did: unless the server goes on where it was left, it ends at the first opening.
   private(set) var isContinued = false
   /// The number of the last event of an earlier daemon.
-  private var inherited: UInt64 = 0
+  private(set) var inherited: UInt64 = 0
   private var router = Router()
   /// Gives the events their time.
   var clock: EventClock
