@@ -136,6 +136,8 @@ final class Subscription {
     }
     guard !isPaused else { return miss(sequence, epoch: epoch) }
     while backlog.eventCount - replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
+      // The oldest is one of the replay, which is owed and takes no place of the queue.
+      if replayed.events > 0, policy == .dropOldest { return miss(sequence, epoch: epoch) }
       guard makeRoom(for: sequence, epoch: epoch) else { return }
     }
     enqueue(.event(sequence: sequence, tail: tail))
