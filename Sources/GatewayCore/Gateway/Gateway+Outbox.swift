@@ -130,7 +130,7 @@ extension Gateway {
   }
 
   private func command(for entry: OutboxEntry) -> Command {
-    let left = entry.expires.map { Duration.milliseconds($0 - outbox.wallMilliseconds()) }
+    let left = entry.expires.map { Duration.milliseconds($0 &- outbox.wallMilliseconds()) }
     var command = Command(
       id: entry.id, message: entry.message, delivery: .durable, expires: left.map { seams.time.now + $0 },
       acceptedAt: entry.created, owner: .none)

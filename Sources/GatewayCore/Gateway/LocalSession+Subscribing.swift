@@ -21,7 +21,12 @@ extension LocalSession {
     }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests)
     let awaited = connection.hold(interests)
-    guard !awaited.isEmpty else { return try begin(pending, id) }
+    guard !awaited.isEmpty else {
+      do throws(LocalError) { return try begin(pending, id) } catch {
+        pending.giveUp()
+        throw error
+      }
+    }
     let number = makeCallNumber()
     pending.wait = connection.await(awaited) { [weak self] in self?.subscriptionAnswered(number, $0) }
     open(id, number: number, .subscribe(pending))

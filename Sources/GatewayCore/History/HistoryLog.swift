@@ -129,7 +129,10 @@ final class HistoryLog {
   /// A segment that alone holds as much as the history may begins another one; those before it go.
   private func turnOverIfFull() throws(HistoryProblem) {
     let isFull = written.events >= settings.events || written.bytes >= settings.bytes
-    guard isFull, written.all >= Self.segmentLimit else { return }
+    // What is not counted as events, such as epochs of a link that flaps, must not make a file grow for ever either.
+    let isLong = written.all / 2 >= max(settings.bytes, Self.segmentLimit)
+    if isLong, !older.isEmpty { return writeAnew() }
+    guard isLong || isFull && written.all >= Self.segmentLimit else { return }
     dropOlder()
     guard older.isEmpty else { return }
     try turnOver()

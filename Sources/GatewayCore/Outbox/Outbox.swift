@@ -53,7 +53,7 @@ final class Outbox {
 
   private func load(_ entry: OutboxEntry) {
     // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
-    let early = min(0, time.wallMilliseconds - (entry.ended ?? entry.created))
+    let early = min(0, time.wallMilliseconds &- (entry.ended ?? entry.created))
     let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
     if entry.state.isFinal { return archive.add(record) }
     records[entry.id] = record
@@ -297,8 +297,18 @@ final class Outbox {
     store?.commit(change) { [weak self] problem in
       self?.note(problem)
       // What happened has happened: the disk has to learn of it one day.
-      if problem != nil { self?.store?.note(change) }
+      if problem != nil, self?.isKnown(change) == true { self?.store?.note(change) }
       done(problem)
+    }
+  }
+
+  /// Whether the change is still of an entry that exists: one that was removed since must not come back.
+  private func isKnown(_ change: OutboxChange) -> Bool {
+    switch change {
+    case .add(let entry), .update(let entry):
+      (records[entry.id] ?? archive.records[entry.id])?.entry.number == entry.number
+        || keyed.contains { $0.number == entry.number }
+    case .remove: true
     }
   }
 
