@@ -73,8 +73,8 @@ struct HistoryReader {
   }
 
   private mutating func header() -> HistoryRecord? {
-    guard let boot = text(), let age = integer(UInt64.self, end), age <= Int64.max, let upstream = text(), let namespace = text(),
-      let isComplete = integer(UInt8.self, end), isComplete <= 1
+    guard let boot = text(), let age = integer(UInt64.self, end), age <= Int64.max, let upstream = text(),
+      let namespace = text(), let isComplete = integer(UInt8.self, end), isComplete <= 1
     else { return nil }
     return .header(
       HistoryHeader(

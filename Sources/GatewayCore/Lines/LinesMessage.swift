@@ -42,7 +42,7 @@ struct LinesMessage: Equatable, Sendable {
     let name = JSONScanner.decodeString(line, key)
     switch name {
     // Only a text, a number or a literal can name an event.
-    case names.type where [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(JSONScanner.byte(line, value.lowerBound)): break
+    case names.type where Self.isContainer(line, value): break
     case names.type: type = try once(type, value)
     case names.id: id = try once(id, value)
     case names.error where JSONScanner.byte(line, value.lowerBound) == UInt8(ascii: "n"): break
@@ -52,6 +52,11 @@ struct LinesMessage: Equatable, Sendable {
       guard others.count < LinesProfile.memberLimit else { throw .duplicateKey(at: key.lowerBound) }
       others.append(key.lowerBound..<value.upperBound)
     }
+  }
+
+  private static func isContainer(_ line: RawSpan, _ value: Range<Int>) -> Bool {
+    let first = JSONScanner.byte(line, value.lowerBound)
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
   }
 
   private func once(_ member: Range<Int>?, _ value: Range<Int>) throws(JSONError) -> Range<Int> {
