@@ -179,11 +179,17 @@ final class WAMPConversation {
       perform(.answered)
     case .decline(let failure): perform(.declined(failure))
     case .derive(let derivation):
-      cryptography.derive(derivation) { [weak self] key in
-        guard let self, bearer != nil, case .answering = session.state else { return }
+      cryptography.derive(derivation, while: { [weak self] in self?.isAnswering == true }) { [weak self] key in
+        guard let self, isAnswering else { return }
         take(authentication.derived(key))
       }
     }
+  }
+
+  /// The answer to a challenge is still wanted.
+  private var isAnswering: Bool {
+    guard bearer != nil, case .answering = session.state else { return false }
+    return true
   }
 
   /// `words` are for those who watch; a message that carries a secret shows them only.

@@ -7,7 +7,7 @@ final class SystemCryptography: Cryptography {
   private var mailbox: Mailbox<[UInt8]?>?
   private var source: EventLoop.IOSource?
   /// The first one is being worked on.
-  private var waiting: [(derivation: KeyDerivation, done: ([UInt8]?) -> Void)] = []
+  private var waiting: [(derivation: KeyDerivation, isWanted: () -> Bool, done: ([UInt8]?) -> Void)] = []
 
   init(loop: EventLoop) { self.loop = loop }
 
@@ -17,13 +17,17 @@ final class SystemCryptography: Cryptography {
   func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519Sign(message, key: key) }
   func saslPrepared(_ text: String) -> String? { SASLprep.prepare(text) }
 
-  /// At most one attempt of a connection waits for a key, so that as many wait as there are connections.
-  func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) {
-    waiting.append((derivation, done))
+  /// Attempts that ended meanwhile cost no key: of each connection at most one is worked out, whatever waits.
+  func derive(
+    _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+  ) {
+    if waiting.count > 1 { waiting[1...].removeAll { !$0.isWanted() } }
+    waiting.append((derivation, isWanted, done))
     if waiting.count == 1 { startNext() }
   }
 
   private func startNext() {
+    waiting.removeAll { !$0.isWanted() }
     guard let next = waiting.first else { return }
     guard let mailbox = openMailbox() else {
       return loop.onNextTurn { [weak self] in self?.finish(nil) }

@@ -30,7 +30,9 @@ final class UpstreamScene {
     func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { nil }
     func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { nil }
     func saslPrepared(_ text: String) -> String? { nil }
-    func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) {}
+    func derive(
+      _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+    ) {}
   }
 
   /// One frame that the daemon's side sent.

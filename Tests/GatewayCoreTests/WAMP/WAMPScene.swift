@@ -12,7 +12,9 @@ final class WAMPScene: WAMPBearer {
     func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { key }
     func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { message + key }
     func saslPrepared(_ text: String) -> String? { text }
-    func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) { waiting.append(done) }
+    func derive(
+      _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+    ) { waiting.append(done) }
   }
 
   let cryptography = PlainCryptography()

@@ -73,13 +73,19 @@ private func hex(_ text: String) throws -> [UInt8] { try #require(Hexadecimal.de
     var keys: [[UInt8]?] = []
     for iterations in [4_096, 1] {
       cryptography.derive(
-        .pbkdf2(password: Array("pencil".utf8), salt: Array("salt".utf8), iterations: iterations, length: 20)
+        .pbkdf2(password: Array("pencil".utf8), salt: Array("salt".utf8), iterations: iterations, length: 20),
+        while: { true }
       ) { key in
         keys.append(key)
         if keys.count == 3 { loop.exit(0) }
       }
     }
-    cryptography.derive(.argon2id(password: [], salt: [], iterations: 1, memory: 8, length: 32)) { key in
+    cryptography.derive(
+      .argon2id(password: [], salt: [], iterations: 1, memory: 256, length: 32), while: { false }
+    ) { _ in Issue.record("nobody wants it any more") }
+    cryptography.derive(
+      .argon2id(password: [], salt: [], iterations: 1, memory: 8, length: 32), while: { true }
+    ) { key in
       keys.append(key)
       if keys.count == 3 { loop.exit(0) }
     }

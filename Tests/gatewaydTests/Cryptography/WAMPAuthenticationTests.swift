@@ -10,7 +10,9 @@ private final class ImmediateCryptography: Cryptography, Sendable {
   func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519PublicKey(key) }
   func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519Sign(message, key: key) }
   func saslPrepared(_ text: String) -> String? { SASLprep.prepare(text) }
-  func derive(_ derivation: KeyDerivation, _ done: @escaping ([UInt8]?) -> Void) { done(Self.key(derivation)) }
+  func derive(
+    _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+  ) { done(Self.key(derivation)) }
 
   static func key(_ derivation: KeyDerivation) -> [UInt8]? {
     switch derivation {
