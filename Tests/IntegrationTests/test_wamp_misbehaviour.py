@@ -506,3 +506,23 @@ async def test_two_realms_are_two_connections(daemons, router):
     await client.call("subscribe", url=router.url.replace("realm1", "realm2"), events=["a.b"])
     realms = {(await router.joined()).hello[1] for _ in range(2)}
     assert realms == {"realm1", "realm2"}
+
+
+async def test_the_credentials_do_not_follow_a_redirect_to_another_host(daemons, router, peer):
+    async def redirects(link):
+        await link.read_request()
+        await link.respond("302 Found", headers=f"Location: ws://localhost:{router.port}/\r\n")
+        await link.close()
+
+    peer.script = redirects
+    daemon = await daemons({
+        "defaults": {"reconnect": {"base": "1h", "cap": "1h"}},
+        "upstream": {"chat": {"url": f"wamp+ws://127.0.0.1:{peer.port}/ws#realm1", "redirects": "any",
+                              "auth": {"authid": "alice", "ticket": "wonder-ticket"}}}})
+    client = await daemon.client()
+    await client.call("subscribe", upstream="chat", events=["a.b"])
+    session = await router.session()
+    await session.upgrade()
+    assert await session.until_closed() == []
+    connection = await down(daemon)
+    assert connection["reason"] == "auth" and "another host" in connection["detail"]

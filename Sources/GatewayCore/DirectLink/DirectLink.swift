@@ -39,6 +39,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   var timers: Timers { way.seams.timers }
   var now: MonotonicInstant { way.seams.time.now }
   var isJoined: Bool { machine.state == .joined }
+  /// A redirect led to another host, whose business the credentials are not.
+  var isForeign: Bool { routes.current.isForeign }
 
   /// Reads the credentials and dials; the owner is told nothing from here.
   func start() {

@@ -28,6 +28,10 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
       return link.fail(
         UpstreamFailure(.incompatible, "the server did not agree to the WebSocket subprotocol \(Self.subprotocol)"))
     }
+    if link.isForeign, link.secrets?.payload != nil {
+      return link.fail(
+        UpstreamFailure(.auth, "the server redirected to another host, which is not given the credentials"))
+    }
     do throws(CredentialProblem) {
       let credentials = try WAMPCredentials(link.secrets?.payload, authID: authID)
       let conversation = WAMPConversation(
