@@ -182,8 +182,9 @@ async def one_round(daemon, server):
         await server.start()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(rounds=rounds, description=__doc__):
+    """Runs `rounds` until it is done; the command line says how many."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()

@@ -8,16 +8,13 @@ inside a gap that it was told of, and no (epoch, seq) ever stood for two events.
 `python subscriber_loop.py --rounds 500` is the long form; the test suite runs a short one.
 """
 
-import argparse
 import asyncio
 import contextlib
 import json
-import pathlib
 import random
-import shutil
-import tempfile
 import time
 
+import kill_loop
 import processes
 from chat import VENVS
 from daemon import Daemon
@@ -288,19 +285,5 @@ async def one_round(daemon, servers):
         await victim.start()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=500)
-    parser.add_argument("--seed", type=int)
-    options = parser.parse_args()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gw-"))
-    try:
-        result = asyncio.run(rounds(folder, options.rounds, options.seed, lambda text: print(text, flush=True)))
-        print(result)
-        result.check()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 if __name__ == "__main__":
-    main()
+    kill_loop.main(rounds, __doc__)

@@ -9,7 +9,6 @@ and makes the server act. It ends when stdin does, so that no server outlives it
 
 import argparse
 import asyncio
-import base64
 import json
 import ssl
 import sys
@@ -19,6 +18,8 @@ from importlib.metadata import version
 import socketio
 from aiohttp import web
 from socketio.exceptions import ConnectionRefusedError as Refused
+
+from bin_json import from_json, to_json
 
 ENGINE_REVISION = 4 if int(version("python-socketio").split(".")[0]) >= 5 else 3
 NAMESPACES = ("/", "/chat", "/admin", "/auth", "/refused", "/name with space")
@@ -33,28 +34,6 @@ if ENGINE_REVISION == 3:
         return _wait([asyncio.ensure_future(one) for one in awaitables], **options)
 
     asyncio.wait = _wait_for_coroutines
-
-
-def to_json(value):
-    """`value` with bytes written as {"$bin": base64}, so that it fits into a JSON line."""
-    if isinstance(value, (bytes, bytearray)):
-        return {"$bin": base64.b64encode(value).decode()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(one) for one in value]
-    if isinstance(value, dict):
-        return {key: to_json(one) for key, one in value.items()}
-    return value
-
-
-def from_json(value):
-    """The reverse of `to_json`."""
-    if isinstance(value, dict) and set(value) == {"$bin"}:
-        return base64.b64decode(value["$bin"])
-    if isinstance(value, dict):
-        return {key: from_json(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [from_json(one) for one in value]
-    return value
 
 
 class Facts:
