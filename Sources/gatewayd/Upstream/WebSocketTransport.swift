@@ -43,6 +43,10 @@ final class WebSocketTransport: Transport {
   private let queue: SendQueue
   private var timer: Timers.ID?
   private var flushIsDue = false
+  /// Made once, because it is handed over in nearly every turn.
+  private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
+  /// What was decrypted, by TLS to the server or to a proxy, and not read yet, is seen by nobody.
+  private var hidesInput: Bool { request.secure || connection?.proxy != nil }
   /// Writing failed; only what the peer said before is still read.
   private var cannotWrite = false
 
@@ -95,7 +99,7 @@ final class WebSocketTransport: Transport {
   private func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
-    dialer.loop.onNextTurn { [weak self] in self?.flush() }
+    dialer.loop.onNextTurn(flushing)
   }
 
   func close() {
@@ -203,6 +207,8 @@ final class WebSocketTransport: Transport {
       case .bytes(let count):
         budget -= count
         received(UnsafeRawBufferPointer(rebasing: dialer.readBuffer[..<count]))
+        // The kernel has nothing more, or calls again. Behind TLS there may be more that it does not know of.
+        if count < dialer.readBuffer.count, !hidesInput { return }
       case .wait: return
       case .ended: return ended(nil)
       case .failed(let problem): return ended(problem)

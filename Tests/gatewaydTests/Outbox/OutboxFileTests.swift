@@ -24,7 +24,7 @@ import Testing
 
   @Test func finishedEntryKeepsItsEndAndForgetsItsMessage() throws {
     var entry = OutboxSamples.full(1)
-    try open().database.apply([.add(entry)])
+    try open().database.apply([.add(.init(entry))])
     entry.state = .acked
     entry.ended = 5
     entry.result = Array("1,2".utf8)
