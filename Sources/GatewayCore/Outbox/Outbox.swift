@@ -131,20 +131,21 @@ final class Outbox {
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
     known[entry.id] = record
     usage.add(record)
+    let created = entry.created
     store.commit(.add(.init(entry))) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
       guard record.line != nil else { return done(record, problem, false) }
-      if problem == nil { committed(record, as: entry) } else { forget(record) }
+      if problem == nil { committed(record, createdThen: created) } else { forget(record) }
       done(record, problem, true)
     }
   }
 
   /// The clock may have been set while the entry was on its way to the disk.
-  private func committed(_ record: OutboxRecord, as entry: OutboxEntry) {
+  private func committed(_ record: OutboxRecord, createdThen created: Int64) {
     record.isCommitted = true
-    if record.entry.created != entry.created { store?.note(.update(.init(record.entry))) }
+    if record.entry.created != created { store?.note(.update(.init(record.entry))) }
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.

@@ -141,7 +141,7 @@ final class OutboxDatabase {
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
     case .add(let sheet), .update(let sheet):
-      OutboxRow.bind(sheet.entry, to: insert)
+      OutboxRow.bind(sheet, to: insert)
       _ = try insert.step()
     case .remove(let number):
       delete.bind(1, Int64(bitPattern: number))
