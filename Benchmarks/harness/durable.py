@@ -57,6 +57,12 @@ def p6(rounds):
         rate = median(report["messages_per_second"] for report in reports)
         times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
         table.add(name, str(clients), f"{rate:,.0f}", *(f"{one:,.0f}" for one in times))
+    rates = {key: median(report["messages_per_second"] for report in reports) for key, reports in runs.items()}
+    if len(kinds) == 2:
+        table.headline = ", ".join(
+            f"{rates[clients, Gatewayd.name]:,.0f}/s with {clients} ({rates[clients, Gatewayd.name] / rates[clients, DurableRedis.name]:.2f} of redis)"
+            for clients in CLIENTS
+        )  # fmt: skip
     table.note("To reach: no less than redis. gatewayd also sends each message to its upstream and notes that on the disk.")
     return table
 
@@ -119,5 +125,6 @@ def p9(rounds):
                 peer.daemon.end()
                 found.append(start_time(peer))
             table.add(f"{count:,}", f"{median(found) * 1000:,.0f}", f"{peer.daemon.memory()['Rss'] / 1024:,.0f}")
+            table.headline = f"{table.rows[-1][1]} ms with {count:,}"
     table.note("To reach: ≤ 1,000 ms with 100,000.")
     return table

@@ -78,27 +78,33 @@ def p1(rounds):
             f"{mid(reports, 'line'):.0f}", f"{mid(own, 'rate') / mid(reports, 'rate'):.2f}" if own else "–",
             f"{mid(reports, 'cpu_ns') / mid(own, 'cpu_ns'):.2f}" if own else "–",
         )  # fmt: skip
+    if own:
+        ratios = (f"{mid(own, 'rate') / mid(reports, 'rate'):.2f} of {kind.name}" for kind, reports in runs.items() if kind is not Gatewayd)
+        table.headline = f"{mid(own, 'rate') / 1e6:.1f} M deliveries/s: " + ", ".join(ratios)
     table.note("To reach: rate ≥ 0.8 × the C relay, ≥ 10 × mosquitto, ≥ redis.")
     table.note(f"The reader, the same for all, used {mid(next(iter(runs.values())), 'reader_ns'):.0f} ns per delivery.")
     return table
 
 
 def p2(rounds):
-    kinds = available([NotificationRelay, Gatewayd])
+    kinds = available([NotificationRelay, Gatewayd, Redis, Nats, Mosquitto])
     table = Table(
-        "P2", f"fan-out at other numbers of subscribers (medians of {rounds} interleaved runs)",
-        ["subscribers", *(f"{kind.name}: {what}" for kind in kinds for what in ("deliveries/s", "CPU ns/delivery"))],
+        "P2", f"fan-out at other numbers of subscribers: deliveries/s and CPU ns per delivery (medians of {rounds} interleaved runs)",
+        ["subscribers", *(f"{kind.name}: {what}" for kind in kinds for what in ("deliveries/s", "CPU ns"))],
     )  # fmt: skip
+    own = {}
     for subscribers in (1, 10, 100, 1000, 10_000):
-        events = min(15_000_000 // subscribers, 1_000_000)
         runs = {kind: [] for kind in kinds}
         for _ in range(rounds):
             for kind in kinds:
-                runs[kind].append(measure(kind, subscribers, events))
+                runs[kind].append(measure(kind, subscribers, min(EVENTS[kind] * 100 // subscribers, 1_000_000)))
         cells = []
         for reports in runs.values():
             cells += [f"{mid(reports, 'rate') / 1e6:.2f} M", f"{mid(reports, 'cpu_ns'):.0f}"]
         print(f"  {subscribers}: {cells}", flush=True)
         table.add(f"{subscribers:,}", *cells)
+        if Gatewayd in runs:
+            own[subscribers] = mid(runs[Gatewayd], "cpu_ns")
+    table.headline = "CPU ns per delivery: " + ", ".join(f"{ns:.0f} at {subscribers:,}" for subscribers, ns in own.items())
     table.note("To reach: CPU per delivery within 2 × of the value at 100. Window 1,024 events, at 10,000 subscribers 128.")
     return table

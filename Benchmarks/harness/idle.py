@@ -81,6 +81,7 @@ def p8(rounds):
         table.add(
             kind.name, f"{wake_ups / SECONDS * 60:.0f}", f"{cpu / SECONDS * 100:.3f}", f"{cpu / SECONDS * 60_000:.2f}"
         )
+    table.headline = ", ".join(f"{row[0]} {row[1]} wake-ups a minute, {row[2]} %" for row in table.rows)
     table.note("To reach: no wake-up but heartbeats and the keeper's slow tick; 0.0 % CPU.")
     table.note(f"A heartbeat comes every 25 s from each of the {UPSTREAMS} upstreams of gatewayd; the others have none.")
     return table

@@ -3,7 +3,7 @@
 import threading
 
 from . import fanout, places
-from .peers import Gatewayd, Mosquitto, NotificationRelay, Redis, available
+from .peers import Gatewayd, Mosquitto, Nats, NotificationRelay, Redis, available
 from .process import Program
 from .table import Table
 
@@ -63,7 +63,7 @@ def measure(kind):
 
 
 def p11(rounds):
-    kinds = available([NotificationRelay, Gatewayd, WithoutHistory, Redis, Mosquitto])
+    kinds = available([NotificationRelay, Gatewayd, WithoutHistory, Redis, Nats, Mosquitto])
     runs = {kind: [] for kind in kinds}
     for number in range(rounds):
         for kind in kinds:
@@ -74,6 +74,7 @@ def p11(rounds):
         "P11", f"events of 1 MB to {SUBSCRIBERS} subscribers, one at a time (medians of {rounds} interleaved runs)",
         ["peer", "deliveries/s", "GB/s", "CPU µs/delivery", "of it user", "peak anonymous memory above the base, in payloads"],
     )  # fmt: skip
+    table.headline = ", ".join(f"{kind.name} {fanout.mid(reports, 'peak'):.1f} payloads" for kind, reports in runs.items())
     for kind, reports in runs.items():
         rate, cpu, user, peak = (fanout.mid(reports, key) for key in ("rate", "cpu_ns", "user_ns", "peak"))
         table.add(

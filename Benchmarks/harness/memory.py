@@ -4,7 +4,7 @@ import time
 from statistics import median
 
 from . import places
-from .peers import Gatewayd, Mosquitto, Redis, Relay, available
+from .peers import Gatewayd, Mosquitto, Nats, Redis, Relay, available
 from .process import Program
 from .table import Table
 
@@ -59,7 +59,7 @@ def per_upstream():
 
 
 def p5(rounds):
-    kinds = available([Gatewayd, Redis, Mosquitto, Relay])
+    kinds = available([Gatewayd, Redis, Nats, Mosquitto, Relay])
     runs = {kind: [] for kind in kinds}
     for _ in range(rounds):
         for kind in kinds:
@@ -78,5 +78,9 @@ def p5(rounds):
             *(f"{mid[key]:.2f}" for key in ("client", "subscriber", "subscription")), f"{mid['total']:,.0f}",
             *(upstreams if kind is Gatewayd else ["–", "–"]),
         )  # fmt: skip
+    if Gatewayd in kinds:
+        own = runs[Gatewayd]
+        base, client = (median(run[key] for run in own) for key in ("base", "client"))
+        table.headline = f"base {base / 1024:.1f} MiB, {client:.2f} KiB per idle client, {upstreams[1]} KiB per wss upstream"
     table.note("To reach: base ≤ 20 MiB (20,480), ≤ 1 KiB per idle client, ≤ 90 KiB per wss upstream, its subscription included.")
     return table

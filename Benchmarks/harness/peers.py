@@ -8,6 +8,13 @@ from . import places
 from .process import Program, wait_for_socket
 
 
+def free_port():
+    """A TCP port that nobody listens at just now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class Peer:
     """A running peer: `daemon` is the process that is looked at, `socket` and `protocol` are for the reader."""
 
@@ -137,12 +144,17 @@ class Redis(Peer):
 
     def start(self):
         # The output limit would disconnect a subscriber that is a window behind; nothing is saved to disk.
+        port = self.port()
         self.start_daemon(
-            *(places.found("redis-server"), "--port", 0, "--unixsocket", self.socket),
+            *(places.found("redis-server"), "--bind", "127.0.0.1", "--port", port or 0, "--unixsocket", self.socket),
             *("--save", "", "--maxclients", 15000, "--dir", self.folder.name),
             *("--client-output-buffer-limit", "pubsub 0 0 0"),
         )
-        self.start_blaster("--to", self.socket)
+        self.start_blaster("--to", port or self.socket)
+
+    def port(self):
+        """Where events come in; None: through the Unix socket."""
+        return None
 
     @classmethod
     def missing(cls):
@@ -157,9 +169,7 @@ class Nats(Peer):
     feed = "nats"
 
     def start(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         # A subscriber that is a window behind must not be let go.
         configuration = self.write(
             "nats.conf", f"host: 127.0.0.1\nport: {port}\nmax_pending: 1GB\nwrite_deadline: 60s\nmax_payload: 8MB\n"
@@ -180,17 +190,40 @@ class Mosquitto(Peer):
 
     def start(self):
         # Unlimited queues, as for the others: the window bounds them.
+        port = self.port()
         configuration = self.write(
             "mosquitto.conf",
-            f"listener 0 {self.socket}\nallow_anonymous true\nlog_type error\nmax_queued_messages 0\n"
-            "set_tcp_nodelay true\nuser root\n",
+            f"listener 0 {self.socket}\n" + (f"listener {port} 127.0.0.1\n" if port else "")
+            + "allow_anonymous true\nlog_type error\nmax_queued_messages 0\nset_tcp_nodelay true\nuser root\n",
         )
         self.start_daemon(places.found("mosquitto"), "-c", configuration)
-        self.start_blaster("--to", self.socket)
+        self.start_blaster("--to", port or self.socket)
+
+    def port(self):
+        """Where events come in; None: through the Unix socket."""
+        return None
 
     @classmethod
     def missing(cls):
         return None if places.found("mosquitto") else "mosquitto is not installed; see --install"
+
+
+class RedisFedByTCP(Redis):
+    """Its events come as gatewayd's do: over loopback TCP."""
+
+    name = "redis, events in by TCP"
+
+    def port(self):
+        return free_port()
+
+
+class MosquittoFedByTCP(Mosquitto):
+    """Its events come as gatewayd's do: over loopback TCP."""
+
+    name = "mosquitto, events in by TCP"
+
+    def port(self):
+        return free_port()
 
 
 def available(kinds):

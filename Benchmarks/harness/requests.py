@@ -11,6 +11,28 @@ from .table import Table
 COUNT = 20_000
 WARM_UP = 2_000
 DIRECT = "C client, direct"
+PYTHON = "python-socketio, direct"
+# What a user writes without the gateway. Fewer requests: it takes some ten times as long for each.
+CLIENT = """
+import asyncio, json, socketio, sys, time
+async def main(url, count, warm_up):
+    client = socketio.AsyncClient()
+    await client.connect(url, transports=["websocket"])
+    text, times = "x" * 198, []
+    for _ in range(warm_up): await client.call("echo", text)
+    began = time.perf_counter()
+    for _ in range(count):
+        asked = time.perf_counter()
+        await client.call("echo", text)
+        times.append((time.perf_counter() - asked) * 1e6)
+    seconds = time.perf_counter() - began
+    times.sort()
+    shares = {"min": 0, "p50": 0.5, "p90": 0.9, "p99": 0.99}
+    print(json.dumps({"times": {name: times[int(share * count)] for name, share in shares.items()},
+                      "requests_per_second": count / seconds}), flush=True)
+    await client.disconnect()
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+"""
 TIMES = ("min", "p50", "p90", "p99")
 
 
@@ -20,6 +42,15 @@ def ping(*arguments):
         return pinger.report()
     finally:
         pinger.end()
+
+
+def python_direct(url):
+    """One run of the server's own client in Python, one request at a time."""
+    client = Program([places.python(), "-c", CLIENT, url, COUNT // 10, WARM_UP // 10])
+    try:
+        return client.report()
+    finally:
+        client.end()
 
 
 def through(peer, inflight):
@@ -36,6 +67,8 @@ def one_round(inflight):
     with Gatewayd() as peer:
         reports[DIRECT] = ping("--direct", peer.url.rsplit(":", 1)[1], "--inflight", inflight)
         reports[Gatewayd.name] = through(peer, inflight)
+        if inflight == 1 and places.python():
+            reports[PYTHON] = python_direct(peer.url)
     with Courier() as peer:
         reports[Courier.name] = through(peer, inflight)
     return reports
@@ -68,8 +101,11 @@ def table(name, rounds, inflight, placements):
     for (placement, way), reports in runs.items():
         mid, direct = middle(reports), middle(runs[placement, DIRECT])
         added = [f"{mid[key] - direct[key]:.1f}" for key in ("p50", "p99")] if way != DIRECT else ["–", "–"]
-        cpu = f"{mid['cpu']:.1f}" if way != DIRECT else "–"
+        cpu = f"{mid['cpu']:.1f}" if mid["cpu"] else "–"
         result.add(way, placement, *(f"{mid[key]:.1f}" for key in TIMES), *added, f"{mid['rate']:,.0f}", cpu)
+    placement = placements[0]
+    direct, own = (middle(runs[placement, way]) for way in (DIRECT, Gatewayd.name))
+    result.headline = f"p50/p99 {own['p50']:.0f}/{own['p99']:.0f} µs, C client {direct['p50']:.0f}/{direct['p99']:.0f} µs; CPU {own['cpu']:.1f} µs"
     return result
 
 
@@ -77,6 +113,7 @@ def p3(rounds):
     result = table("P3", rounds, 1, list(PLACEMENTS))
     if result:
         result.note("To reach: added p50 ≤ 40 µs, p99 ≤ 150 µs. The C courier is the least that any process between can add.")
+        result.note("And faster than the server's own clients going direct: Python's is the last row of each placement; Node's comes from npm, which the suite does not ask for.")
     return result
 
 

@@ -15,6 +15,8 @@ class Table:
     def __init__(self, name, title, columns):
         self.name, self.title, self.columns = name, title, columns
         self.rows, self.notes = [], []
+        # What this run found, in a line for the history; without it the run leaves none.
+        self.headline = ""
 
     def add(self, *cells):
         self.rows.append([str(cell) for cell in cells])
@@ -37,17 +39,34 @@ class Table:
         return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
 
 
+HISTORY = "## History – the main figure of each run, the latest first"
+COLUMNS = "| benchmark | date, commit | found |\n| --- | --- | --- |\n"
+
+
 def keep(tables, machine):
-    """Replaces the sections of these tables in RESULTS.md, in the order of their names."""
+    """Replaces the sections of these tables in RESULTS.md, in the order of their names, and adds to its history."""
     sections = {}
     if os.path.exists(places.RESULTS):
         with open(places.RESULTS) as file:
             for text in re.split(r"(?m)^(?=## )", file.read())[1:]:
                 sections[text[3:].split()[0]] = text.rstrip() + "\n"
+    past = sections.pop("History", f"{HISTORY}\n\n{COLUMNS}")
     for table in tables:
         sections[table.name] = table.markdown(machine)
     with open(places.RESULTS, "w") as file:
-        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place))]))
+        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place)), continued(past, tables, machine)]))
+
+
+def continued(history, tables, machine):
+    """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
+    lines = [line for line in history.splitlines() if line.startswith("| P")]
+    when = ", ".join(machine.split(", ")[:2])
+    fresh = [f"| {table.name} | {when} | {table.headline} |" for table in tables if table.headline]
+    heads = {line.rsplit("|", 2)[0] for line in fresh}
+    kept = [line for line in lines if line.rsplit("|", 2)[0] not in heads]
+    return f"{HISTORY}\n\n{COLUMNS}" + "".join(
+        f"{line}\n" for line in sorted([*fresh, *kept], key=lambda line: place(line.split()[1]))
+    )
 
 
 def place(name):

@@ -160,3 +160,8 @@ int gw_spawn(const char *path, char *const arguments[], char *const environment[
 void gw_give_back_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 
 int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+/* libcurl brings GnuTLS along for RTMP and LDAP, which nothing here speaks. GnuTLS asks for this symbol when it is loaded, and
+   sets itself up, with PKCS #11 and all, unless it says 1 (gnutls.h, GNUTLS_SKIP_GLOBAL_INIT): 0.8 MiB of resident memory. */
+__attribute__((visibility("default"))) int _gnutls_global_init_skip(void);
+int _gnutls_global_init_skip(void) { return 1; }

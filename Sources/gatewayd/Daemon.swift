@@ -8,7 +8,7 @@ final class Daemon {
   private let notifier = ServiceNotifier()
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
-  private let dialer: WebSocketDialer
+  private let ground: TransportGround
   private let requester: CurlRequester
   private let credentials: SystemCredentialReader
   private let server: LocalServer
@@ -47,7 +47,7 @@ final class Daemon {
     loop = parts.loop
     log = parts.log
     gateway = parts.gateway
-    dialer = parts.dialer
+    ground = parts.ground
     requester = parts.requester
     credentials = parts.credentials
     server = parts.server
@@ -87,7 +87,7 @@ extension Daemon {
     let loop: EventLoop
     let log: Log
     let gateway: Gateway
-    let dialer: WebSocketDialer
+    let ground: TransportGround
     let requester: CurlRequester
     let credentials: SystemCredentialReader
     let server: LocalServer
@@ -105,12 +105,13 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      dialer = try WebSocketDialer(loop: loop, random: random, environment: environment)
-      requester = CurlRequester(multi: dialer.multi)
+      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment))
+      requester = CurlRequester(multi: ground.multi)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
-      let (dialer, requester, credentials, loop) = (dialer, requester, credentials, loop)
+      let (ground, requester, credentials, loop) = (ground, requester, credentials, loop)
+      let dialer = WebSocketDialer(on: ground, random: random)
       let seams = UpstreamSeams(
-        webSockets: dialer, lines: LinesDialer(multi: dialer.multi), requester: requester, credentials: credentials,
+        webSockets: dialer, lines: LinesDialer(on: ground), requester: requester, credentials: credentials,
         timers: loop.timers,
         time: loop.time, random: random, cryptography: SystemCryptography(loop: loop))
       var blindness: [LogRecord] = []
@@ -125,7 +126,7 @@ extension Daemon {
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
           residentBytes: { ResidentMemory.bytes },
           doctor: DoctorSeams(
-            route: CurlRouteProbe(multi: dialer.multi), requester: requester, dialer: dialer, credentials: credentials,
+            route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
@@ -228,7 +229,7 @@ extension Daemon {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
       // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
-      return dialer.whenQuiet { [unowned self] in
+      return ground.whenQuiet { [unowned self] in
         requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
       }
     }

@@ -7,7 +7,8 @@ import Testing
 /// A loop with a dialer, and a receiver that keeps what it hears.
 final class WebSocketDialing: TransportReceiver {
   let loop: EventLoop
-  let dialer: WebSocketDialer
+  let ground: TransportGround
+  let dialer: any TransportDialer
   var transport: (any Transport)?
   var opened: [TransportFacts] = []
   var texts: [String] = []
@@ -20,10 +21,13 @@ final class WebSocketDialing: TransportReceiver {
   var onText: (String) -> Void = { _ in }
   var onBinary: ([UInt8]) -> Void = { _ in }
 
-  init(farewellLimit: Duration = .seconds(30)) throws {
+  /// With `lines` it dials connections that carry lines instead.
+  init(farewellLimit: Duration = .seconds(30), lines: Bool = false) throws {
     EventLoop.takeSignals([])
     loop = try EventLoop()
-    dialer = try WebSocketDialer(loop: loop, random: SystemRandom(), farewellLimit: farewellLimit)
+    ground = TransportGround(
+      multi: try CurlMulti(loop: loop, environment: { _ in nil }), farewellLimit: farewellLimit)
+    dialer = lines ? LinesDialer(on: ground) : WebSocketDialer(on: ground, random: SystemRandom())
   }
 
   static func request(_ port: UInt16, host: String = "127.0.0.1", secure: Bool = false) -> DialRequest {
@@ -71,7 +75,7 @@ final class WebSocketDialing: TransportReceiver {
   /// Turns until no goodbye is under way.
   func becomeQuiet() throws {
     var isQuiet = false
-    dialer.whenQuiet { isQuiet = true }
+    ground.whenQuiet { isQuiet = true }
     #expect(try run { isQuiet })
   }
 

@@ -146,6 +146,34 @@ import Testing
     #expect(dialing.callsFromWithin == 0)
   }
 
+  @Test(arguments: [false, true]) func lastWordsOfManyReadsAreReadToTheirEndAfterAFailedWrite(lines: Bool) throws {
+    let word = [UInt8](repeating: 65, count: 999)
+    let message = lines ? word + [10] : WebSocketPeer.Connection.frame(1, word)
+    let peer = try WebSocketPeer { peer, connection in
+      if !lines { try connection.upgrade() }
+      // The receiving kernel makes more room for who reads much.
+      try connection.write(Array(repeatElement(message, count: 8_000).joined()))
+      _ = try connection.read(1)
+      try connection.write(Array(repeatElement(message, count: 250).joined()))
+      usleep(50_000)
+      // Hanging up on unread bytes is a reset: the next write fails at once, and what was said waits in our kernel.
+      peer.note("\(250 - (connection.undeliveredBytes + message.count - 1) / message.count)")
+    }
+    let dialing = try WebSocketDialing(lines: lines)
+    try dialing.open(WebSocketDialing.request(peer.port))
+    #expect(try dialing.run { dialing.texts.count == 8_000 })
+    dialing.send("go on\n")
+    #expect(try dialing.run { dialing.transport?.unsentBytes == 0 })
+    for _ in 0..<5_000 where peer.noted.isEmpty { usleep(1_000) }
+    usleep(50_000)
+    dialing.send("and on\n")
+    #expect(try dialing.run { !dialing.closed.isEmpty })
+    let delivered = try #require(peer.noted.first.flatMap { Int($0) })
+    #expect(delivered > 40)
+    #expect(dialing.texts.count == 8_000 + delivered)
+    #expect(dialing.callsFromWithin == 0)
+  }
+
   @Test func pingsWhoseAnswersAreNotReadBreakTheProtocol() throws {
     let peer = try WebSocketPeer { _, connection in
       try connection.upgrade()

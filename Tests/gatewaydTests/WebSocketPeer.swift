@@ -197,6 +197,12 @@ final class WebSocketPeer: Sendable {
       return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
 
+    /// What the client's kernel has not taken yet.
+    var undeliveredBytes: Int {
+      var count: Int32 = 0
+      return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : .max / 2
+    }
+
     /// Makes the coming close a reset.
     func closeWithReset() {
       var now = linger(l_onoff: 1, l_linger: 0)

@@ -18,7 +18,7 @@ enum SocketIOMessage {
   static func answer(
     args: RawSpan, attachmentLimit: Int, parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
-    try message("", args: args, attachmentLimit: attachmentLimit, parser: parser)
+    try message(nil, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
@@ -60,23 +60,24 @@ enum SocketIOMessage {
   }
 
   private static func message(
-    _ name: String, args: RawSpan, attachmentLimit: Int, parser: ParserName
+    _ name: String?, args: RawSpan, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
-    var writer = JSONWriter(reserving: name.utf8.count + elements.count + 8)
+    var writer = JSONWriter(reserving: (name?.utf8.count ?? 0) + elements.count + 8)
     writer.beginArray()
-    if !name.isEmpty { writer.string(name) }
+    if let name { writer.string(name) }
     var body = writer.takeBytes()
-    if !name.isEmpty, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    if name != nil, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
     if parser == .msgpack {
       body.append(args.extracting(elements))
       body.append(UInt8(ascii: "]"))
-      return PreparedMessage(event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
+      return PreparedMessage(
+        event: name ?? "", body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
     }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
     body.append(UInt8(ascii: "]"))
-    return PreparedMessage(event: name, body: body, attachments: attachments)
+    return PreparedMessage(event: name ?? "", body: body, attachments: attachments)
   }
 
   /// What stands between the brackets of an array, without the white space at its ends.

@@ -1,10 +1,10 @@
 import GatewayCore
 
-/// One WebSocket connection, from the name to the goodbye: libcurl connects, `WebSocketUpgrade` opens, `WebSocketFramer`
-/// carries the messages.
-final class WebSocketTransport: Transport {
+/// One WebSocket connection, from the name to the goodbye: `TransportSocket` carries bytes, `WebSocketUpgrade` opens,
+/// `WebSocketFramer` knows the messages.
+final class WebSocketTransport: Transport, TransportSocket.Owner {
   private enum Phase {
-    /// libcurl is at work on name, TCP and TLS. May become `upgrading` or `over`.
+    /// The socket is at work on name, TCP and TLS. May become `upgrading` or `over`.
     case connecting
     /// The HTTP request is on its way or awaits its answer. May become `open`, `refused` or `over`.
     case upgrading(WebSocketUpgrade)
@@ -13,7 +13,7 @@ final class WebSocketTransport: Transport {
     case open(first: [UInt8]?)
     /// The server agreed and then refused in plain text, which is being read. May become `over`.
     case refused(WebSocketUpgrade)
-    /// The receiver has gone, what still comes is dropped, and the dialer's `farewellLimit` runs. May become `over`.
+    /// The receiver has gone, what still comes is dropped, and the time for a goodbye runs. May become `over`.
     case leaving(until: Farewell)
     /// Nothing is held any more.
     case over
@@ -29,53 +29,36 @@ final class WebSocketTransport: Transport {
     case hungUp
   }
 
-  /// Most bytes read, and most bytes written, before others have their turn.
-  static let turnLimit = 32 << 10
-  static let writeTurnLimit = 1 << 20
+  /// Most bytes read before others have their turn.
+  private static let turnLimit = 32 << 10
 
   private let dialer: WebSocketDialer
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
   private var phase = Phase.connecting
-  private var connection: CurlConnection?
-  private var source: EventLoop.IOSource?
   private var framer: WebSocketFramer?
-  private let queue: SendQueue
+  private let socket: TransportSocket
+  /// Runs while HTTP is spoken.
   private var timer: Timers.ID?
-  private var flushIsDue = false
-  /// Made once, because it is handed over in nearly every turn.
-  private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
-  /// What was decrypted, by TLS to the server or to a proxy, and not read yet, is seen by nobody.
-  private var hidesInput: Bool { request.secure || connection?.proxy != nil }
-  /// Writing failed; only what the peer said before is still read.
-  private var cannotWrite = false
 
   init(dialer: WebSocketDialer, request: DialRequest, receiver: any TransportReceiver) {
     self.dialer = dialer
     self.request = request
     self.receiver = receiver
-    queue = SendQueue(pool: dialer.blocks)
+    socket = TransportSocket(on: dialer.ground, to: request, turnLimit: Self.turnLimit)
   }
 
-  deinit {
-    dialer.loop.timers.cancel(timer)
-    // Before the connection closes the descriptor.
-    source = nil
-  }
+  deinit { timers.cancel(timer) }
+
+  private var timers: Timers { dialer.ground.loop.timers }
 
   /// Starts to connect; nobody is called back from here.
-  func start() {
-    do {
-      connection = try CurlConnection(dialer.multi, to: request) { [weak self] problem in self?.made(problem) }
-    } catch {
-      dialer.loop.onNextTurn { [weak self] in self?.made(error) }
-    }
-  }
+  func start() { socket.connect(for: self) }
 
   // MARK: - Transport
 
-  var unsentBytes: Int { queue.byteCount }
-  private(set) var isCongested = false
+  var unsentBytes: Int { socket.output.byteCount }
+  var isCongested: Bool { socket.isCongested }
 
   func send(text: RawSpan) { send(.text, text, compress: true) }
   func send(binary: RawSpan) { send(.binary, binary, compress: true) }
@@ -86,20 +69,14 @@ final class WebSocketTransport: Transport {
   private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan, compress: Bool) {
     guard case .open = phase else { return }
     framer?.send(kind, body, compress: compress)
-    flushSoon()
+    socket.flushSoon()
   }
 
   func probe() -> Bool {
     guard case .open = phase, let framer else { return false }
     framer.ping()
-    flushSoon()
+    socket.flushSoon()
     return true
-  }
-
-  private func flushSoon() {
-    guard !flushIsDue else { return }
-    flushIsDue = true
-    dialer.loop.onNextTurn(flushing)
   }
 
   func close() {
@@ -115,23 +92,17 @@ final class WebSocketTransport: Transport {
 
   // MARK: - Opening
 
-  private func made(_ problem: CurlProblem?) {
-    guard case .connecting = phase else { return }
-    if let problem { return fail(TransportFailure(problem.failure(dialing: request), isBeforeHTTP: true)) }
-    guard let connection else { return }
-    do {
-      source = try dialer.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }
-    } catch {
-      return fail(UpstreamFailure(.unreachable, error.description))
-    }
+  func socketOpened() {
     let key = WebSocketKey(random: dialer.random)
     let upgrade = WebSocketUpgrade(request: request, key: key.text, expectedAccept: key.expectedAccept)
-    upgrade.requestBytes.withUnsafeBytes { queue.append($0) }
+    upgrade.requestBytes.withUnsafeBytes { socket.output.append($0) }
     phase = .upgrading(upgrade)
     startTimer(request.phaseLimit)
-    flush()
-    read()
+    socket.flush()
+    socket.read()
   }
+
+  func socketRefused(_ failure: TransportFailure) { fail(failure) }
 
   private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) {
     var upgrade = upgrade
@@ -153,16 +124,14 @@ final class WebSocketTransport: Transport {
       MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
     }
     framer = WebSocketFramer(
-      messageLimit: request.messageLimit, random: dialer.random, output: queue, compression: compression
+      messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression
     ) { [unowned self] kind, body in deliver(kind, body) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
-    var facts = TransportFacts(
-      name: "websocket", tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
-      compression: compression != nil, address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) },
-      proxy: connection?.proxy)
+    var facts = socket.facts("websocket")
+    facts.compression = compression != nil
     facts.subprotocol = upgrade.subprotocol
     receiver?.transportOpened(facts, headers: upgrade.headers)
-    if !rest.isEmpty { received(rest) }
+    if !rest.isEmpty { socketReceived(rest) }
   }
 
   /// Some servers agree to the upgrade and then write an HTTP error behind it.
@@ -180,45 +149,20 @@ final class WebSocketTransport: Transport {
   }
 
   private func startTimer(_ limit: Duration?) {
-    dialer.loop.timers.cancel(timer)
-    timer = limit.map { dialer.loop.timers.after($0) { [weak self] in self?.timedOut() } }
+    timers.cancel(timer)
+    timer = limit.map { timers.after($0) { [weak self] in self?.timedOut() } }
   }
 
   private func timedOut() {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade): fail(upgrade.timedOut())
-    case .leaving: release()
-    case .connecting, .open, .over: return
+    case .connecting, .open, .leaving, .over: return
     }
   }
 
-  // MARK: - Reading
+  // MARK: - Messages
 
-  private func ready(_ readiness: EventLoop.Readiness) {
-    if readiness.contains(.writable) { flush() }
-    if readiness != .writable { read() }
-  }
-
-  /// Reads until nothing is left, or until others are due.
-  private func read() {
-    var budget = Self.turnLimit
-    while budget > 0, let connection {
-      switch connection.receive(into: dialer.readBuffer) {
-      case .bytes(let count):
-        budget -= count
-        received(UnsafeRawBufferPointer(rebasing: dialer.readBuffer[..<count]))
-        // The kernel has nothing more, or calls again. Behind TLS there may be more that it does not know of.
-        if count < dialer.readBuffer.count, !hidesInput { return }
-      case .wait: return
-      case .ended: return ended(nil)
-      case .failed(let problem): return ended(problem)
-      }
-    }
-    // What OpenSSL has decrypted already would not wake the loop.
-    if connection != nil, request.secure { dialer.loop.onNextTurn { [weak self] in self?.read() } }
-  }
-
-  private func received(_ bytes: UnsafeRawBufferPointer) {
+  func socketReceived(_ bytes: UnsafeRawBufferPointer) {
     switch phase {
     case .upgrading(let upgrade): continueUpgrade(upgrade, bytes)
     case .open(first: nil), .leaving: feed(bytes)
@@ -241,10 +185,10 @@ final class WebSocketTransport: Transport {
 
   private func feed(_ bytes: UnsafeRawBufferPointer) {
     guard let framer else { return }
-    let unsent = queue.byteCount
+    let unsent = unsentBytes
     let ending = framer.receive(bytes)
     if let ending { return end(ending) }
-    if queue.byteCount > unsent { flush() }
+    if unsentBytes > unsent { socket.flush() }
   }
 
   private func deliver(_ kind: WebSocketFramer.Kind, _ body: RawSpan) {
@@ -254,48 +198,15 @@ final class WebSocketTransport: Transport {
     }
   }
 
-  // MARK: - Writing
-
-  private func flush() {
-    flushIsDue = false
-    guard !cannotWrite else { return }
-    var budget = Self.writeTurnLimit
-    var isBlocked = false
-    while !isBlocked, let connection, let front = queue.front {
-      switch budget > 0 ? connection.send(front) : .wait {
-      case .bytes(let count):
-        queue.consume(count)
-        budget -= count
-      case .wait, .ended: isBlocked = true
-      case .failed(let problem): return writeFailed(problem)
-      }
-    }
-    isCongested = isBlocked
-    source?.interest = isBlocked ? [.readable, .writable] : .readable
-    if queue.isEmpty { drained() }
-  }
-
-  private func drained() {
+  func socketDrained() {
     framer?.outputDrained()
     if case .leaving(until: .written) = phase { release() }
-  }
-
-  /// The peer's last words may still be unread, and say more than the failed write.
-  private func writeFailed(_ problem: CurlProblem) {
-    cannotWrite = true
-    isCongested = true
-    source?.interest = .readable
-    dialer.loop.onNextTurn { [weak self] in
-      self?.read()
-      self?.ended(problem)
-    }
   }
 
   // MARK: - Ending
 
   /// The connection carries nothing more.
-  private func ended(_ problem: CurlProblem?) {
-    let lost = problem?.failure(dialing: request)
+  func socketEnded(_ lost: UpstreamFailure?) {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade):
       let failure = upgrade.ended()
@@ -326,12 +237,9 @@ final class WebSocketTransport: Transport {
   /// Goes on without the receiver for a while, so that the last bytes arrive.
   private func leave(until farewell: Farewell) {
     receiver = nil
-    if case .open = phase {
-      dialer.farewellBegan(self)
-      startTimer(dialer.farewellLimit)
-    }
+    if case .open = phase { socket.beginFarewell() }
     phase = .leaving(until: farewell)
-    flush()
+    socket.flush()
   }
 
   private func fail(_ failure: UpstreamFailure) { fail(TransportFailure(failure)) }
@@ -342,15 +250,11 @@ final class WebSocketTransport: Transport {
     receiver?.transportClosed(failure)
   }
 
-  /// Lets go of everything; the socket is closed here.
   private func release() {
     phase = .over
     receiver = nil
     startTimer(nil)
-    source = nil
     framer = nil
-    connection = nil
-    queue.removeAll()
-    dialer.farewellEnded(self)
+    socket.close()
   }
 }

@@ -1,0 +1,56 @@
+import GatewayCore
+
+/// What all transports of one loop stand on: libcurl, memory for their bytes, and a list of those that are saying goodbye.
+final class TransportGround {
+  /// What they run on.
+  var loop: EventLoop { multi.loop }
+  /// What they connect with: proxies and certificates are known there.
+  let multi: CurlMulti
+  /// How long a goodbye may take: the rest of the output, a closing word, the peer's answer.
+  let farewellLimit: Duration
+  /// Memory for their output.
+  let blocks = SendQueue.Pool()
+  /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
+  let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+  /// Transports that were let go of and are still saying goodbye, by their sockets.
+  private var leaving: [ObjectIdentifier: any TransportSocket.Owner] = [:]
+  private var onQuiet: (() -> Void)?
+
+  init(multi: CurlMulti, farewellLimit: Duration = .seconds(1)) {
+    self.multi = multi
+    self.farewellLimit = farewellLimit
+  }
+
+  deinit { readBuffer.deallocate() }
+
+  /// A proxy that cannot be used is reported by the attempt.
+  func firstHost(of request: DialRequest) -> String {
+    let proxy = try? multi.proxies.proxy(for: request)
+    return proxy?.host ?? request.host
+  }
+
+  /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
+  /// from the last one's beginning.
+  func whenQuiet(_ body: @escaping () -> Void) {
+    onQuiet = body
+    if leaving.isEmpty { loop.onNextTurn { [weak self] in self?.checkQuiet() } }
+  }
+
+  /// Keeps a transport alive until `farewellEnded`.
+  func farewellBegan(_ socket: TransportSocket, of owner: any TransportSocket.Owner) {
+    leaving[ObjectIdentifier(socket)] = owner
+  }
+
+  /// Lets go of a transport; of one that never said goodbye, nothing is held.
+  func farewellEnded(_ socket: TransportSocket) {
+    guard leaving.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
+    checkQuiet()
+  }
+
+  private func checkQuiet() {
+    guard leaving.isEmpty, let body = onQuiet else { return }
+    onQuiet = nil
+    body()
+  }
+}

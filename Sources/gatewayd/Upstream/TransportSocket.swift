@@ -1,0 +1,185 @@
+import GatewayCore
+
+/// The bytes of one transport: a connection that libcurl makes, its place in the loop, and the output that waits for it.
+/// What the bytes mean is its owner's affair.
+final class TransportSocket {
+  /// Hears what happens; nothing any more after `close()`.
+  protocol Owner: AnyObject {
+    /// The connection carries bytes from now on.
+    func socketOpened()
+    /// The connection could not be made.
+    func socketRefused(_ failure: TransportFailure)
+    /// Bytes arrived; they are valid during the call.
+    func socketReceived(_ bytes: UnsafeRawBufferPointer)
+    /// All output was taken by the kernel.
+    func socketDrained()
+    /// Nothing more is read: the peer has hung up, or the connection was lost, or a goodbye took too long.
+    func socketEnded(_ failure: UpstreamFailure?)
+  }
+
+  /// Most bytes written before others have their turn.
+  private static let writeTurnLimit = 1 << 20
+
+  private let ground: TransportGround
+  private let request: DialRequest
+  /// Most bytes read before others have their turn.
+  private let turnLimit: Int
+  private weak var owner: (any Owner)?
+  private var connection: CurlConnection?
+  private var source: EventLoop.IOSource?
+  private var timer: Timers.ID?
+  private var flushIsDue = false
+  /// Made once, because it is handed over in nearly every turn.
+  private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
+  /// Why writing failed; only what the peer said before is still read.
+  private var broken: CurlProblem?
+
+  /// What waits to be written. Who appends calls `flush()` or `flushSoon()`.
+  let output: SendQueue
+  /// Whether the kernel took less than there was.
+  private(set) var isCongested = false
+  /// Whether writing has not failed yet.
+  var isWritable: Bool { broken == nil }
+
+  init(on ground: TransportGround, to request: DialRequest, turnLimit: Int) {
+    self.ground = ground
+    self.request = request
+    self.turnLimit = turnLimit
+    output = SendQueue(pool: ground.blocks)
+  }
+
+  deinit {
+    ground.loop.timers.cancel(timer)
+    // Before the connection closes the descriptor.
+    source = nil
+  }
+
+  /// Starts to connect; nobody is called back from here.
+  func connect(for owner: any Owner) {
+    self.owner = owner
+    do {
+      connection = try CurlConnection(ground.multi, to: request) { [weak self] problem in self?.made(problem) }
+    } catch {
+      ground.loop.onNextTurn { [weak self] in self?.made(error) }
+    }
+  }
+
+  private func made(_ problem: CurlProblem?) {
+    guard let owner else { return }
+    if let problem {
+      return owner.socketRefused(TransportFailure(problem.failure(dialing: request), isBeforeHTTP: true))
+    }
+    guard let connection else { return }
+    do {
+      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }
+    } catch {
+      return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
+    }
+    owner.socketOpened()
+  }
+
+  /// What is known of the open connection, for the transport of this name.
+  func facts(_ name: String) -> TransportFacts {
+    TransportFacts(
+      name: name, tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
+      address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) }, proxy: connection?.proxy)
+  }
+
+  /// Lets go of everything; the socket is closed here.
+  func close() {
+    owner = nil
+    ground.loop.timers.cancel(timer)
+    timer = nil
+    source = nil
+    connection = nil
+    output.removeAll()
+    ground.farewellEnded(self)
+  }
+
+  /// Keeps the owner alive until `close()`, and tells it of the end when the goodbye takes too long.
+  func beginFarewell() {
+    guard let owner else { return }
+    ground.farewellBegan(self, of: owner)
+    guard timer == nil else { return }
+    timer = ground.loop.timers.after(ground.farewellLimit) { [weak self] in self?.owner?.socketEnded(nil) }
+  }
+
+  // MARK: - Reading
+
+  private func ready(_ readiness: EventLoop.Readiness) {
+    if readiness.contains(.writable) { flush() }
+    if readiness != .writable { read() }
+  }
+
+  /// What is there already: libcurl knows the version of TLS only once something was read or written.
+  func firstBytes() -> [UInt8] {
+    guard let connection, case .bytes(let count) = connection.receive(into: ground.readBuffer) else { return [] }
+    return [UInt8](ground.readBuffer[..<count])
+  }
+
+  /// Reads what came with the last bytes of the handshake, which wakes nobody.
+  func readSoon() { ground.loop.onNextTurn { [weak self] in self?.read() } }
+
+  /// Reads until nothing is left, or until others are due.
+  func read() {
+    guard let owner else { return }
+    var budget = turnLimit
+    while budget > 0, let connection {
+      switch connection.receive(into: ground.readBuffer) {
+      case .bytes(let count):
+        budget -= count
+        owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
+        if count < ground.readBuffer.count, connection.isBare, broken == nil { return }
+      case .wait:
+        if broken != nil { endBroken() }
+        return
+      case .ended: return owner.socketEnded(nil)
+      case .failed(let problem): return owner.socketEnded(problem.failure(dialing: request))
+      }
+    }
+    // What OpenSSL has decrypted already would not wake the loop.
+    if connection != nil, request.secure { readSoon() }
+  }
+
+  // MARK: - Writing
+
+  /// Flushes at the beginning of the next turn, so that messages of one turn leave together.
+  func flushSoon() {
+    guard !flushIsDue else { return }
+    flushIsDue = true
+    ground.loop.onNextTurn(flushing)
+  }
+
+  /// Writes until nothing is left, or the kernel takes no more, or others are due.
+  func flush() {
+    flushIsDue = false
+    guard isWritable else { return }
+    var budget = Self.writeTurnLimit
+    var isBlocked = false
+    while !isBlocked, let connection, let front = output.front {
+      switch budget > 0 ? connection.send(front) : .wait {
+      case .bytes(let count):
+        output.consume(count)
+        budget -= count
+      case .wait, .ended: isBlocked = true
+      case .failed(let problem): return writingFailed(problem)
+      }
+    }
+    isCongested = isBlocked
+    source?.interest = isBlocked ? [.readable, .writable] : .readable
+    if output.isEmpty { owner?.socketDrained() }
+  }
+
+  /// The peer's last words may still be unread, and say more than the failed write. They are read in turns like anything
+  /// else, to the end of what the kernel holds; a peer that goes on has as long as a goodbye.
+  private func writingFailed(_ problem: CurlProblem) {
+    broken = problem
+    isCongested = true
+    source?.interest = .readable
+    if timer == nil { timer = ground.loop.timers.after(ground.farewellLimit) { [weak self] in self?.endBroken() } }
+    readSoon()
+  }
+
+  private func endBroken() { owner?.socketEnded(broken?.failure(dialing: request)) }
+}
