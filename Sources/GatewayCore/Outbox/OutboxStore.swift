@@ -12,17 +12,24 @@ public protocol OutboxStore: AnyObject {
   func close(_ done: @escaping () -> Void)
 }
 
-/// One step in the life of an entry on disk. Indirect: it is handed on often, and an entry is large.
-public indirect enum OutboxChange: Equatable, Sendable {
-  case add(OutboxEntry)
+/// One step in the life of an entry on disk.
+public enum OutboxChange: Sendable {
+  case add(Sheet)
   /// The entry of that number is this one now.
-  case update(OutboxEntry)
+  case update(Sheet)
   case remove(UInt64)
+
+  /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is large.
+  public final class Sheet: Sendable {
+    public let entry: OutboxEntry
+
+    public init(_ entry: OutboxEntry) { self.entry = entry }
+  }
 
   /// The entry's number.
   public var number: UInt64 {
     switch self {
-    case .add(let entry), .update(let entry): entry.number
+    case .add(let sheet), .update(let sheet): sheet.entry.number
     case .remove(let number): number
     }
   }

@@ -126,7 +126,7 @@ final class OutboxDatabase {
   }
 
   /// Makes all changes last, or none of them.
-  func apply(_ changes: [OutboxChange]) throws(SQLiteDatabase.Failure) {
+  func apply(_ changes: some Sequence<OutboxChange>) throws(SQLiteDatabase.Failure) {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
@@ -140,8 +140,8 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let entry), .update(let entry):
-      OutboxRow.bind(entry, to: insert)
+    case .add(let sheet), .update(let sheet):
+      OutboxRow.bind(sheet, to: insert)
       _ = try insert.step()
     case .remove(let number):
       delete.bind(1, Int64(bitPattern: number))

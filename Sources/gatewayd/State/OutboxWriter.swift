@@ -16,8 +16,9 @@ final class OutboxWriter: @unchecked Sendable {
 
   /// What the thread tells the loop.
   enum Letter: Sendable {
-    /// The oldest so many awaited changes are decided.
-    case decided(Int, OutboxProblem?)
+    /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that one
+    /// thread allocates and another frees costs both of them a lock.
+    case decided(Int, OutboxProblem?, [Item])
     /// Everything is written, as far as it could be, and the files are closed.
     case closed
   }
@@ -153,7 +154,7 @@ final class OutboxWriter: @unchecked Sendable {
   private func write(_ batch: [Item]) {
     let awaited = batch.count { $0.isAwaited }
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
-    let problem = apply(late + batch.map(\.change))
+    let problem = late.isEmpty ? apply(batch.lazy.map(\.change)) : apply(late + batch.map(\.change))
     if problem == nil {
       unsaved.removeAll()
     } else {
@@ -162,10 +163,10 @@ final class OutboxWriter: @unchecked Sendable {
       for change in owed { unsaved[change.number] = change }
       if awaited > 0, !unsaved.isEmpty, apply(late + owed) == nil { unsaved.removeAll() }
     }
-    if awaited > 0 { mailbox.post(.decided(awaited, problem)) }
+    if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
   }
 
-  private func apply(_ changes: [OutboxChange]) -> OutboxProblem? {
+  private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
     guard let database else { return OutboxProblem(.failed, "the outbox is closed") }
     do { try database.apply(changes) } catch { return OutboxProblem(error, database.path) }
     return nil

@@ -38,7 +38,7 @@ final class FakeOutboxStore: OutboxStore {
 
   private func apply(_ change: OutboxChange) {
     switch change {
-    case .add(let entry), .update(let entry): entries[entry.number] = entry
+    case .add(let sheet), .update(let sheet): entries[sheet.entry.number] = sheet.entry
     case .remove(let number): entries[number] = nil
     }
   }
