@@ -119,6 +119,9 @@ public protocol Transport: AnyObject {
   /// leaves as it is. Transports that compress nothing need no implementation of their own.
   func send(text: RawSpan, compress: Bool)
   func send(binary: RawSpan, compress: Bool)
+  /// The same for one long text in two parts. A transport that can keep `body` as it is, and work on it piece by piece,
+  /// should.
+  func send(text head: RawSpan, body: [UInt8], compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
@@ -134,6 +137,13 @@ public protocol Transport: AnyObject {
 extension Transport {
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
+  public func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+    var text: [UInt8] = []
+    text.reserveCapacity(head.byteCount + body.count)
+    text.append(head)
+    text += body
+    send(text: text.span.bytes, compress: compress)
+  }
   /// For a transport whose peer is heard of often enough by itself.
   public func probe() -> Bool { false }
 }

@@ -51,6 +51,19 @@ import Testing
     + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
+  @Test func aTextInTwoPartsIsAFrameLikeAnyOther() {
+    let desk = Desk()
+    let (before, head, after): ([UInt8], [UInt8], [UInt8]) = ([65, 66], [67], [70])
+    desk.framer?.send(.text, before.span.bytes)
+    desk.framer?.send(text: head.span.bytes, body: [68, 69], compress: true)
+    desk.framer?.send(.text, after.span.bytes)
+    #expect(desk.written() == ["1 masked [65, 66]", "1 masked [67, 68, 69]", "1 masked [70]"])
+    desk.framer?.close(1_000)
+    _ = desk.written()
+    desk.framer?.send(text: head.span.bytes, body: [72], compress: true)
+    #expect(desk.written() == [])
+  }
+
   @Test func onlyTheAnswerToTheLastPingIsTold() {
     let desk = Desk()
     var pongs = 0
@@ -164,6 +177,75 @@ import Testing
     }
     #expect(got == expected)
     #expect(queue.isEmpty)
+  }
+
+  private static let key: UInt32 = 0x1234_5678
+
+  /// What `bytes` become under the mask.
+  private static func masked(_ bytes: [UInt8]) -> [UInt8] {
+    var mask = FrameMask(key)
+    var result = [UInt8](repeating: 0, count: bytes.count)
+    bytes.withUnsafeBytes { source in result.withUnsafeMutableBytes { mask.apply(source, to: $0) } }
+    return result
+  }
+
+  /// Takes everything out, so many bytes at a time at most.
+  private func takeAll(_ queue: SendQueue, atMost limit: Int) -> [UInt8] {
+    var got: [UInt8] = []
+    while let front = queue.front {
+      #expect(front.count <= SendQueue.blockSize)
+      // What was not taken is offered again, at the same place.
+      #expect(queue.front?.baseAddress == front.baseAddress)
+      got += front.prefix(limit)
+      queue.consume(min(limit, front.count))
+      #expect(queue.isEmpty == (queue.front == nil))
+    }
+    return got
+  }
+
+  @Test(arguments: [1, 2, 32_767, 32_768, 32_769, 100_001, 900_000])
+  func aWholeTextIsMaskedAsWhatIsCopiedWouldBe(length: Int) {
+    let text = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    for limit in [1_000, 32_768, 50_000] where length < 200_000 || limit > 1_000 {
+      let queue = SendQueue(pool: SendQueue.Pool())
+      let (head, body) = (text.prefix(length / 3), Array(text.dropFirst(length / 3)))
+      head.withUnsafeBytes { queue.append($0, then: body, mask: Self.key) }
+      #expect(queue.byteCount == length)
+      #expect(takeAll(queue, atMost: limit) == Self.masked(text))
+      #expect(queue.isEmpty)
+    }
+  }
+
+  @Test func wholeTextsKeepTheirPlaceAmongOtherBytes() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    let text = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
+    var expected: [UInt8] = []
+    for round in 0..<4 {
+      let bytes = [UInt8](repeating: UInt8(round), count: 10 + round * 20_000)
+      bytes.withUnsafeBytes { queue.append($0) }
+      [UInt8]().withUnsafeBytes { queue.append($0, then: text, mask: Self.key) }
+      expected += bytes + Self.masked(text)
+    }
+    #expect(queue.byteCount == expected.count)
+    // The last text is under way when more comes behind it.
+    var got: [UInt8] = []
+    while got.count < expected.count - 5_000, let front = queue.front {
+      got += front
+      queue.consume(front.count)
+    }
+    let last: [UInt8] = [1, 2, 3]
+    last.withUnsafeBytes { queue.append($0) }
+    got += takeAll(queue, atMost: 999)
+    #expect(got == expected + last)
+  }
+
+  @Test func aWholeTextIsForgottenInTheMiddle() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    [UInt8]().withUnsafeBytes { queue.append($0, then: [UInt8](repeating: 1, count: 100_000), mask: Self.key) }
+    if let front = queue.front { queue.consume(front.count - 1) }
+    queue.removeAll()
+    #expect(queue.isEmpty)
+    #expect(queue.front == nil)
   }
 
   @Test func waitingBytesNeverMove() {

@@ -62,6 +62,11 @@ final class EngineIOSocket: TransportReceiver {
   /// Sends one text message, packet type included.
   func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
 
+  /// The same for one long text in two parts.
+  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+    transport?.send(text: head, body: body, compress: compress)
+  }
+
   /// Sends one binary message.
   func send(binary: [UInt8], compress: Bool = true) {
     switch session.revision {

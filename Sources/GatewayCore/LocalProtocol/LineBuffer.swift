@@ -54,9 +54,19 @@ public struct LineBuffer {
   private mutating func keep(_ piece: RawSpan) throws(LineTooLong) {
     let excess = pending.count &+ piece.byteCount &- limit
     guard excess <= 1 else { throw LineTooLong(limit: limit) }
+    makeRoom(pending.count &+ piece.byteCount)
     pending.append(piece)
     guard excess < 1 || pending.last == UInt8(ascii: "\r") else { throw LineTooLong(limit: limit) }
   }
+
+  /// A line that has become long is expected to become longer: what is there is copied at most twice on the way to a
+  /// megabyte, and never half of it at once.
+  private mutating func makeRoom(_ count: Int) {
+    guard count > pending.capacity, count >= Self.longLine else { return }
+    pending.reserveCapacity(max(count, min(count.multipliedReportingOverflow(by: 4).partialValue, limit &+ 1)))
+  }
+
+  private static let longLine = 64 << 10
 
   /// The place of the next `\n`, looked for 32 and then eight bytes at a time.
   private static func newline(in chunk: RawSpan, from start: Int) -> Int? {

@@ -192,12 +192,17 @@ final class SocketIOLink {
     compress: Bool = true
   ) {
     if key.parser == .msgpack { return send(msgpack: kind, namespace, ack: ack, body: body, compress: compress) }
+    let isLong = body.count > Self.keptScratch
     var frame = scratch
     scratch = []
     frame.removeAll(keepingCapacity: true)
     SocketIOEncoder.append(
-      kind, attachments: attachments, namespace: namespace, ack: ack, body: body, to: &frame)
-    engine?.send(text: frame.span.bytes, compress: compress)
+      kind, attachments: attachments, namespace: namespace, ack: ack, body: isLong ? [] : body, to: &frame)
+    if isLong {
+      engine?.send(text: frame.span.bytes, body: body, compress: compress)
+    } else {
+      engine?.send(text: frame.span.bytes, compress: compress)
+    }
     trace?.sent(kind, namespace, attachments: attachments, ack: ack, payload: body.span.bytes)
     if frame.capacity <= Self.keptScratch { scratch = frame }
   }

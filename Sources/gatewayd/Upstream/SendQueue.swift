@@ -2,6 +2,8 @@ import GatewayCore
 
 /// Bytes that wait for a socket, first in, first out, in blocks that never move: after a write that could not be
 /// completed OpenSSL insists on being offered the same memory again. An empty queue holds no block.
+///
+/// A long text may be put in as a whole: it is masked block by block, each when the one before it is written.
 final class SendQueue {
   /// A few unused blocks, shared by all queues of a loop, so that the usual small message costs no allocation.
   final class Pool {
@@ -22,13 +24,23 @@ final class SendQueue {
   /// Bytes in a block; also the most that is offered to the socket at once.
   static let blockSize = 32 << 10
 
+  /// A block, or a text whose bytes are put into a block piece by piece when their turn comes.
+  private struct Piece {
+    /// Nil only for a text of which nothing is in a block.
+    var block: UnsafeMutableRawPointer?
+    /// Behind the last byte in the block.
+    var end = 0
+    /// What is not in a block yet.
+    var text: ArraySlice<UInt8> = []
+    var mask = FrameMask(0)
+  }
+
   private let pool: Pool
   /// Those before `first` have been given back already.
-  private var blocks: [UnsafeMutableRawPointer] = []
+  private var pieces: [Piece] = []
   private var first = 0
-  /// Offset of the first byte in the first block, and behind the last byte in the last one.
+  /// Offset of the first byte in the first block.
   private var start = 0
-  private var end = 0
 
   /// How many bytes wait.
   private(set) var byteCount = 0
@@ -36,7 +48,7 @@ final class SendQueue {
 
   init(pool: Pool) { self.pool = pool }
 
-  deinit { blocks[first...].forEach(pool.giveBack) }
+  deinit { giveBackAll() }
 
   /// Copies bytes to the end.
   func append(_ bytes: UnsafeRawBufferPointer) {
@@ -46,7 +58,21 @@ final class SendQueue {
   /// Puts bytes at the end, masked.
   func append(_ bytes: UnsafeRawBufferPointer, mask: UInt32) {
     var mask = FrameMask(mask)
+    append(bytes, &mask)
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer, _ mask: inout FrameMask) {
     append(bytes) { piece, place in mask.apply(piece, to: place) }
+  }
+
+  /// Puts bytes at the end and a long text behind them, masked as one. The text is kept as it is, and masked and copied
+  /// only piece by piece as the socket takes it, so that it takes nobody's time at once.
+  func append(_ head: UnsafeRawBufferPointer, then text: [UInt8], mask: UInt32) {
+    var mask = FrameMask(mask)
+    append(head, &mask)
+    guard !text.isEmpty else { return }
+    pieces.append(Piece(block: nil, text: text[...], mask: mask))
+    byteCount += text.count
   }
 
   @inline(__always)
@@ -55,14 +81,19 @@ final class SendQueue {
   ) {
     var rest = bytes
     while !rest.isEmpty {
-      if first == blocks.count || end == Self.blockSize {
-        blocks.append(pool.take())
-        end = 0
+      var last = pieces.count - 1
+      // Nothing comes behind a text in its block.
+      if last < first || pieces[last].end == Self.blockSize || pieces[last].block == nil || !pieces[last].text.isEmpty {
+        pieces.append(Piece(block: pool.take()))
+        last += 1
       }
+      guard let block = pieces[last].block else { return }
+      let end = pieces[last].end
       let count = min(rest.count, Self.blockSize - end)
-      let place = UnsafeMutableRawBufferPointer(start: blocks[blocks.count - 1] + end, count: count)
-      put(UnsafeRawBufferPointer(rebasing: rest[..<count]), place)
-      end += count
+      put(
+        UnsafeRawBufferPointer(rebasing: rest[..<count]),
+        UnsafeMutableRawBufferPointer(start: block + end, count: count))
+      pieces[last].end = end + count
       byteCount += count
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }
@@ -70,30 +101,54 @@ final class SendQueue {
 
   /// The next bytes to write: at least one unless the queue is empty. They stay where they are until `consume`.
   var front: UnsafeRawBufferPointer? {
-    guard first < blocks.count else { return nil }
-    let stop = first == blocks.count - 1 ? end : Self.blockSize
-    return UnsafeRawBufferPointer(start: blocks[first] + start, count: stop - start)
+    guard first < pieces.count else { return nil }
+    if pieces[first].end == start, !pieces[first].text.isEmpty { fill() }
+    guard let block = pieces[first].block else { return nil }
+    return UnsafeRawBufferPointer(start: block + start, count: pieces[first].end - start)
+  }
+
+  /// Puts the next bytes of the first text into its block, from the block's beginning.
+  private func fill() {
+    let block = pieces[first].block ?? pool.take()
+    let count = min(pieces[first].text.count, Self.blockSize)
+    var mask = pieces[first].mask
+    pieces[first].text.withUnsafeBytes { text in
+      mask.apply(
+        UnsafeRawBufferPointer(rebasing: text[..<count]), to: UnsafeMutableRawBufferPointer(start: block, count: count))
+    }
+    pieces[first].block = block
+    pieces[first].mask = mask
+    pieces[first].text.removeFirst(count)
+    pieces[first].end = count
+    start = 0
   }
 
   /// Lets go of the first bytes of `front`, which were written.
   func consume(_ count: Int) {
     start += count
     byteCount -= count
-    guard start == (first == blocks.count - 1 ? end : Self.blockSize) else { return }
-    pool.giveBack(blocks[first])
+    guard start == pieces[first].end, pieces[first].text.isEmpty else { return }
+    if let block = pieces[first].block { pool.giveBack(block) }
+    // The text's memory goes with it.
+    pieces[first] = Piece(block: nil)
     first += 1
     start = 0
-    if first == blocks.count || first == 1_024 {
-      blocks.removeFirst(first)
+    if first == pieces.count || first == 1_024 {
+      pieces.removeFirst(first)
       first = 0
     }
-    if blocks.isEmpty { end = 0 }
   }
 
   /// Forgets everything.
   func removeAll() {
-    blocks[first...].forEach(pool.giveBack)
-    blocks = []
-    (first, start, end, byteCount) = (0, 0, 0, 0)
+    giveBackAll()
+    pieces = []
+    (first, start, byteCount) = (0, 0, 0)
+  }
+
+  private func giveBackAll() {
+    for piece in pieces[first...] {
+      if let block = piece.block { pool.giveBack(block) }
+    }
   }
 }

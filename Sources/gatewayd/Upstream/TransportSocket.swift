@@ -18,7 +18,7 @@ final class TransportSocket {
   }
 
   /// Most bytes written before others have their turn.
-  private static let writeTurnLimit = 1 << 20
+  private static let writeTurnLimit = 64 << 10
 
   private let ground: TransportGround
   private let request: DialRequest
@@ -157,8 +157,8 @@ final class TransportSocket {
     guard isWritable else { return }
     var budget = Self.writeTurnLimit
     var isBlocked = false
-    while !isBlocked, let connection, let front = output.front {
-      switch budget > 0 ? connection.send(front) : .wait {
+    while !isBlocked, budget > 0, let connection, let front = output.front {
+      switch connection.send(front) {
       case .bytes(let count):
         output.consume(count)
         budget -= count
@@ -167,7 +167,8 @@ final class TransportSocket {
       }
     }
     isCongested = isBlocked
-    source?.interest = isBlocked ? [.readable, .writable] : .readable
+    // What is left for the next turn has to be asked for as well.
+    source?.interest = output.isEmpty ? .readable : [.readable, .writable]
     if output.isEmpty { owner?.socketDrained() }
   }
 

@@ -120,6 +120,17 @@ final class WebSocketFramer {
     }
   }
 
+  /// The same for one long text in two parts, of which the second is not copied unless it is compressed.
+  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+    guard !isClosing else { return }
+    guard compression == nil || !compress else {
+      let text = head.withUnsafeBytes { $0 + body }
+      return send(.text, text.span.bytes)
+    }
+    let mask = writeHead(WSLAY_TEXT_FRAME, length: head.byteCount + body.count)
+    head.withUnsafeBytes { output.append($0, then: body, mask: mask) }
+  }
+
   /// Queues a ping, whose answer `onPong` hears.
   func ping() {
     guard !isClosing else { return }
@@ -281,11 +292,16 @@ final class WebSocketFramer {
 
   /// The queue takes everything, so that a frame is never left half written.
   private func write(_ opcode: wslay_opcode, _ payload: UnsafeRawBufferPointer, reserved: UInt8 = 0) {
+    output.append(payload, mask: writeHead(opcode, length: payload.count, reserved: reserved))
+  }
+
+  /// Queues a frame's head. The mask of what has to follow.
+  private func writeHead(_ opcode: wslay_opcode, length: Int, reserved: UInt8 = 0) -> UInt32 {
     let mask = UInt32(truncatingIfNeeded: random.bits())
     let head = FrameHead(
-      opcode: UInt8(truncatingIfNeeded: opcode.rawValue), reserved: reserved, length: payload.count, mask: mask)
+      opcode: UInt8(truncatingIfNeeded: opcode.rawValue), reserved: reserved, length: length, mask: mask)
     head.withBytes { output.append($0) }
-    output.append(payload, mask: mask)
+    return mask
   }
 
   // MARK: - What libwslay asks for
