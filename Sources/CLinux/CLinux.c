@@ -157,7 +157,12 @@ int gw_spawn(const char *path, char *const arguments[], char *const environment[
   return code;
 }
 
-void gw_give_back_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
+void gw_keep_memory(int block, int free) {
+  mallopt(M_MMAP_THRESHOLD, block);
+  mallopt(M_TRIM_THRESHOLD, free);
+}
+
+void gw_give_back_memory(void) { malloc_trim(0); }
 
 int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 

@@ -118,13 +118,14 @@ extension Daemon {
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
       suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }
       self.blindness = blindness
+      let memory = ResidentMemory(time: loop.time)
       gateway = Gateway(
         configuration: configuration,
         identity: GatewayIdentity(version: GatewayVersion.current, pid: getpid(), uid: getuid()),
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
-          residentBytes: { ResidentMemory.bytes },
+          residentBytes: { memory.bytes },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))

@@ -10,11 +10,8 @@ enum DaemonSurroundings {
     EventLoop.takeSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     // A descriptor for each local client.
     limit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
-    gw_give_back_from(largeBlock)
+    WarmMemory.prepare()
   }
-
-  /// Blocks of memory from this size on go back to the kernel, so that the largest messages leave nothing behind.
-  private static let largeBlock: Int32 = 256 << 10
 
   /// Secrets live in memory. The limit alone would not do: the kernel ignores it for dumps that it pipes into a program.
   static func forbidCoreDumps() {

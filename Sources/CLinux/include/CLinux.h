@@ -72,9 +72,12 @@ int gw_pipe(int *reading, int *writing);
 /// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
 int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
 
-/// Makes malloc(3) take blocks from this size on from the kernel and give them back to it, for ever. Left to itself it
-/// raises its limit with each such block that is freed.
-void gw_give_back_from(int bytes);
+/// Makes malloc(3) take only blocks from this size on each by itself from the kernel, and keep at most so many free bytes at
+/// the end of its memory, for ever. Left to itself it raises its limits with each large block that is freed.
+void gw_keep_memory(int block, int free);
+
+/// Gives all free memory of malloc(3) back to the kernel.
+void gw_give_back_memory(void);
 
 /// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
 /// look into its memory. 0, or -1 and errno.
