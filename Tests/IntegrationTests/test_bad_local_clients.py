@@ -128,6 +128,30 @@ async def test_nothing_that_a_program_sends_closes_the_shared_link(daemons, chat
     assert (await chat.counters())["links_ever"] == 1
 
 
+async def test_large_messages_stay_whole_among_small_ones_and_leave_nothing(daemons, chat):
+    daemon = await daemons()
+    large, small = await daemon.connected(url=chat.url), await daemon.connected(url=chat.url)
+    assert (await small.call("request", url=chat.url, event="echo", args=["first"]))["args"] == ["first"]
+    before = (await daemon.status())["daemon"]["rss"]
+    texts = [letter * 900_000 for letter in "abc"]
+    asked = [large.post("request", url=chat.url, event="echo", args=[text]) for text in texts]
+    for number in range(100):
+        assert (await small.call("request", url=chat.url, event="echo", args=[number]))["args"] == [number]
+    for reply, text in zip(asked, texts, strict=True):
+        answer = await within(reply, "the answer to a large request")
+        assert answer["result"]["args"] == [text]
+    await daemon.until(lambda s: s["daemon"]["rss"] < before + (3 << 20), "the memory of large messages to go back")
+
+
+async def test_a_client_that_floods_loses_no_call_and_holds_nobody(daemons, chat):
+    daemon = await daemons()
+    flooder, other = await daemon.client(), await daemon.connected(url=chat.url)
+    calls = [flooder.post("status" if number % 2 else "ping") for number in range(4000)]
+    assert (await other.call("request", url=chat.url, event="echo", args=["in between"]))["args"] == ["in between"]
+    replies = await within(asyncio.gather(*calls), "all the answers")
+    assert all("result" in reply for reply in replies)
+
+
 @pytest.mark.slow
 async def test_ten_thousand_idle_clients_are_no_burden(daemons, chat):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -59,6 +59,63 @@ import Testing
     try loop.turn(sleepingAtMost: .zero)
   }
 
+  @Test func whoStepsAsideGoesOnBehindAllThatIsReady() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    var trace: [String] = []
+    let source = try loop.addIO(pair.0, .readable) { _ in
+      trace.append("read")
+      Descriptors.drain(pair.0)
+      loop.onNextTurn { trace.append("what it put off") }
+    }
+    loop.beforeSleep = { if trace.last == "what it put off" { trace.append("flush") } }
+    #expect(!loop.isAnyoneReady())
+    loop.afterOthers {
+      trace.append("one")
+      loop.afterOthers { trace.append("again") }
+    }
+    Descriptors.write(pair.1, "x")
+    #expect(loop.isAnyoneReady())
+    // It does not sleep as long as somebody has stepped aside.
+    try loop.turn()
+    #expect(trace == ["read", "what it put off", "flush", "one"])
+    #expect(loop.hasDeferred)
+    try loop.turn()
+    #expect(trace.last == "again")
+    #expect(!loop.hasDeferred)
+    withExtendedLifetime(source) {}
+  }
+
+  @Test func whatASourceHasForOneClientDoesNotInterruptThatClient() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<2).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    var recipient: Int?
+    loop.beforeSleep = { loop.noteRecipient(recipient) }
+    let sources = try pairs.map { pair in try loop.addIO(pair.0, .readable) { _ in Descriptors.drain(pair.0) } }
+    func serve(_ index: Int, for client: Int?) throws {
+      recipient = client
+      loop.afterOthers {}
+      Descriptors.write(pairs[index].1, "x")
+      try loop.turn(sleepingAtMost: .zero)
+    }
+    try serve(0, for: 7)
+    #expect(!loop.isAnyoneReady(besides: 7))
+    Descriptors.write(pairs[0].1, "x")
+    #expect(!loop.isAnyoneReady(besides: 7))
+    #expect(loop.isAnyoneReady(besides: 8))
+    #expect(loop.isAnyoneReady())
+    Descriptors.write(pairs[1].1, "x")
+    // Nobody knows yet whom the other one is for.
+    #expect(loop.isAnyoneReady(besides: 7))
+    try serve(1, for: nil)
+    try serve(0, for: nil)
+    Descriptors.write(pairs[0].1, "x")
+    #expect(loop.isAnyoneReady(besides: 7))
+    withExtendedLifetime(sources) {}
+  }
+
   @Test func outputIsFlushedBeforeTheLoopSleepsAndAfterEverySource() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()

@@ -216,6 +216,9 @@ public final class ClientOutputs {
 
   public var hasDirty: Bool { !dirty.isEmpty }
 
+  /// The only one that has something to write; nil when there are several or none.
+  public var onlyDirty: Pointer? { dirty.count == 1 ? dirty[0] : nil }
+
   /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call.
   public func drain(_ flush: (Pointer) -> Void) {
     swap(&dirty, &flushing)

@@ -10,16 +10,29 @@ final class LocalPeers {
   private var vacant: [UInt32] = []
   private var lingering = 0
   private let time: any TimeSource
-  /// Clients that have more lines than their turn allowed.
+  /// Clients that have more lines than their turn allowed, in the order in which they go on.
   private var unfinished: [PeerTag] = []
-  /// Told when the first of them is there, so that `goOn` is called in the next turn.
+  private var goesOn = false
+  /// Told when the first of them is there, so that `goOn` is called when the others have had their turn.
   var onUnfinished: (() -> Void)?
+  /// Whether there is something to be done for others than the client of this tag.
+  var isAnyoneWaiting: (Int?) -> Bool = { _ in false }
+  /// What may still be written to clients with more than `writeLimit` by this flush.
+  private var bulk = 0
+  private let memory: WarmMemory
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
   /// Bytes read from one client per turn: nobody can hold the loop.
   static let readLimit = 65_536
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
+  /// The same when somebody else is waiting. What is shorter than this is not worth asking.
+  static let sharedTurnLimit: Duration = .microseconds(20)
+  /// Bytes written to one client per turn.
+  static let writeLimit = 65_536
+  /// Bytes written by one flush to clients that have more than `writeLimit` to be written; the others of them wait until
+  /// epoll reports them, in turns with everybody else.
+  static let bulkLimit = 4 * writeLimit
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
   /// Sockets that may linger at a time; further ones close at once.
@@ -30,6 +43,7 @@ final class LocalPeers {
     self.time = time
     self.epoll = epoll
     self.timers = timers
+    memory = WarmMemory(timers: timers)
   }
 
   deinit {
@@ -88,7 +102,9 @@ final class LocalPeers {
 
   /// Writes every output that has something to write. What the sessions add meanwhile is written too, within reason.
   func flush() {
+    guard gateway.outputs.hasDirty else { return gateway.commitHistories() }
     gateway.commitHistories()
+    bulk = Self.bulkLimit
     for _ in 0..<8 where gateway.outputs.hasDirty {
       gateway.outputs.drain { output in
         let tag = PeerTag(output.pointee.tag)
@@ -112,7 +128,9 @@ extension LocalPeers {
     // First things first, even if the client is gone by now.
     guard slots[slot].unheard.isEmpty else { return }
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
-    case .moved(let count): hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .moved(let count):
+      if count == buffer.count { memory.noteUse() }
+      hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     case .wouldBlock: return
     case .ended: ended(slot)
     case .broken: vacate(slot)
@@ -127,13 +145,13 @@ extension LocalPeers {
     var input = slots[slot].input ?? LineBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
-    let end = time.now + Self.turnLimit
+    var turn = PeerTurn(at: time.now)
     do throws(LineTooLong) {
       while !rest.isEmpty, session.wantsInput {
         let piece = rest.prefix(Self.lineLength(rest))
         try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0) }
         rest = rest[piece.endIndex...]
-        if time.now >= end { break }
+        if turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }
     } catch {
@@ -151,26 +169,37 @@ extension LocalPeers {
     guard taken < bytes.count, isCurrent(tag) else { return }
     slots[slot].unheard = Array(bytes[taken...])
     slots[slot].heard = 0
+    // More than that is not wanted, and who asks whether others are waiting must not find this client.
+    watch(slot, slots[slot].interest.subtracting(.readable))
     postpone(slot)
   }
 
-  /// The client goes on in the next turn, if it still wants to be heard then.
+  /// The client goes on behind the others, if it still wants to be heard then.
   private func postpone(_ slot: Int) {
     guard !slots[slot].isPostponed else { return }
     slots[slot].isPostponed = true
     unfinished.append(tag(of: slot))
-    if unfinished.count == 1 { onUnfinished?() }
+    askToGoOn()
   }
 
-  /// Those whose turn was over have another one.
+  private func askToGoOn() {
+    guard !goesOn, !unfinished.isEmpty else { return }
+    goesOn = true
+    onUnfinished?()
+  }
+
+  /// Those whose turn was over have another one, the first of them at least.
   func goOn() {
-    let tags = unfinished
+    goesOn = false
+    var tags = unfinished[...]
     unfinished = []
-    for tag in tags where isCurrent(tag) {
-      let slot = Int(tag.slot)
-      slots[slot].isPostponed = false
-      if slots[slot].session?.wantsInput == true { resume(slot) }
-    }
+    repeat {
+      guard let tag = tags.popFirst(), isCurrent(tag) else { continue }
+      slots[Int(tag.slot)].isPostponed = false
+      if slots[Int(tag.slot)].session?.wantsInput == true { resume(Int(tag.slot)) }
+    } while !tags.isEmpty && !isAnyoneWaiting(nil)
+    unfinished.insert(contentsOf: tags, at: 0)
+    askToGoOn()
   }
 
   /// Up to and with the first line end, or everything.
@@ -190,6 +219,9 @@ extension LocalPeers {
     slots[slot].heard = heard + taken
     guard slots[slot].heard == unheard.count else { return postpone(slot) }
     slots[slot].unheard = []
+    if slots[slot].phase == .open, slots[slot].session?.wantsInput == true {
+      watch(slot, slots[slot].interest.union(.readable))
+    }
   }
 
   /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
@@ -216,19 +248,28 @@ extension LocalPeers {
   /// Writes, unless epoll has yet to say that there is room.
   private func flush(_ slot: Int, _ output: ClientOutputs.Pointer) {
     let interest = slots[slot].interest
-    guard interest.contains(.writable) else { return write(slot, output) }
-    if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
+    if interest.contains(.writable) {
+      if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
+      return
+    }
+    if output.pointee.count > Self.writeLimit {
+      memory.noteUse()
+      guard bulk > 0 else { return watch(slot, interest.union(.writable)) }
+      bulk -= Self.writeLimit
+    }
+    write(slot, output)
   }
 
-  /// One write for each piece that is there, which are more than one only around a shared text. Whatever the kernel does
-  /// not take waits for epoll to say that there is room.
+  /// One write for each piece that is there, which are more than one only around a shared text, up to `writeLimit`.
+  /// Whatever the kernel does not take, and what is more, waits for epoll to say that there is room.
   private func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
     var interest = slots[slot].interest.subtracting(.writable)
     var isDrained = false
+    var allowance = Self.writeLimit
     // Also what was received since the flush began.
     gateway.commitHistories()
     while output.pointee.count > 0, !interest.contains(.writable) {
-      let pending = output.pointee.pending
+      let pending = UnsafeRawBufferPointer(rebasing: output.pointee.pending.prefix(allowance))
       let written: Int
       switch LocalSocket.write(slots[slot].descriptor, pending) {
       case .moved(let count): written = count
@@ -240,13 +281,15 @@ extension LocalPeers {
       guard written > 0 else { break }
       gateway.outputs.consume(written, of: output)
       isDrained = true
+      allowance -= written
+      if allowance == 0, output.pointee.count > 0 { interest.insert(.writable) }
     }
     if isDrained { slots[slot].session?.outputDrained() }
     if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
     let hearsAgain = slots[slot].phase == .open && slots[slot].session?.wantsInput == true
-    if hearsAgain { interest.insert(.readable) }
+    if hearsAgain, slots[slot].unheard.isEmpty { interest.insert(.readable) }
     watch(slot, interest)
-    if hearsAgain, !slots[slot].unheard.isEmpty { resume(slot) }
+    if hearsAgain, !slots[slot].unheard.isEmpty { postpone(slot) }
   }
 
   /// The session is over. Goes on until everything is written or the deadline has come.

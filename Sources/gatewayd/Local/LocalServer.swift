@@ -3,7 +3,7 @@ import GatewayCore
 import Glibc
 
 /// Serves the local protocol on any number of listening sockets. Listeners and clients are members of one inner epoll
-/// set, which the loop watches as a single descriptor: a batch of ready clients, then one write for each that has output.
+/// set, which the loop watches as a single descriptor: batches of ready clients, then one write for each that has output.
 final class LocalServer {
   /// Why newcomers cannot be served at the moment.
   enum Trouble: Equatable {
@@ -19,10 +19,13 @@ final class LocalServer {
   private let epoll: Epoll
   private let peers: LocalPeers
   private let timers: Timers
+  private let time: any TimeSource
   private var listeners: [Int32] = []
   private var spare = SpareDescriptor()
   private var source: EventLoop.IOSource?
 
+  /// Clients that have their turn before it is looked how long that took.
+  private static let batchLimit = 8
   /// Newcomers accepted from one listener per turn.
   private static let acceptLimit = 64
   /// How long accepting rests when the kernel cannot serve it.
@@ -31,10 +34,15 @@ final class LocalServer {
   init(gateway: Gateway, loop: EventLoop) throws(SystemError) {
     epoll = try Epoll(of: "a local client")
     timers = loop.timers
+    time = loop.time
     peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
-    loop.beforeSleep = { [unowned self] in peers.flush() }
-    peers.onUnfinished = { [unowned loop, unowned self] in loop.onNextTurn { [weak self] in self?.peers.goOn() } }
+    loop.beforeSleep = { [unowned loop, unowned self] in
+      if gateway.outputs.hasDirty { loop.noteRecipient(gateway.outputs.onlyDirty?.pointee.tag) }
+      peers.flush()
+    }
+    peers.onUnfinished = { [unowned loop, unowned self] in loop.afterOthers { [weak self] in self?.peers.goOn() } }
+    peers.isAnyoneWaiting = { [unowned loop] in loop.isAnyoneReady(besides: $0) }
   }
 
   /// Open sockets of local clients, those included that only wait for their end to be read.
@@ -60,11 +68,16 @@ final class LocalServer {
   /// Closes a client's socket at once, whatever it has not read.
   func close(_ session: LocalSession) { peers.close(session) }
 
+  /// Batch by batch, so that clients that are always ready cannot hold those that are not among them, nor the loop.
   private func serve() {
-    epoll.wait { bits, readiness in
-      let tag = PeerTag(bits)
-      if let index = tag.listenerIndex { accept(index) } else { peers.ready(tag, readiness) }
-    }
+    let end = time.now + LocalPeers.turnLimit
+    var count: Int
+    repeat {
+      count = epoll.wait(atMost: Self.batchLimit) { bits, readiness in
+        let tag = PeerTag(bits)
+        if let index = tag.listenerIndex { accept(index) } else { peers.ready(tag, readiness) }
+      }
+    } while count == Self.batchLimit && time.now < end
     peers.flush()
   }
 

@@ -55,17 +55,33 @@ final class Epoll {
     _ = gw_epoll_remove(self.descriptor, descriptor)
   }
 
-  /// Hands out what is ready now, without sleeping.
-  func wait(_ body: (_ tag: UInt64, Readiness) -> Void) {
-    let count = gw_epoll_wait(descriptor, events.baseAddress, Int32(Self.batchLimit), 0)
-    guard count > 0 else { return }
-    for index in 0..<Int(count) {
+  /// Hands out what is ready now, without sleeping: at most `limit` members, and other ones the next time if more are
+  /// ready. Returns how many.
+  @discardableResult
+  func wait(atMost limit: Int = batchLimit, _ body: (_ tag: UInt64, Readiness) -> Void) -> Int {
+    let limit = min(limit, Self.batchLimit)
+    let count = Int(gw_epoll_wait(descriptor, events.baseAddress, Int32(limit), 0))
+    guard count > 0 else { return 0 }
+    for index in 0..<count {
       body(events[index].tag, Readiness(rawValue: events[index].readiness))
+    }
+    return count
+  }
+
+  /// Whether a member is ready now that `counts`. May be asked while members are handed out.
+  func isAnyoneReady(_ counts: (_ tag: UInt64) -> Bool) -> Bool {
+    withUnsafeTemporaryAllocation(of: gw_ready.self, capacity: Self.glanceLimit) { found in
+      let count = Int(gw_epoll_wait(descriptor, found.baseAddress, Int32(Self.glanceLimit), 0))
+      return count > 0 && (0..<count).contains { counts(found[$0].tag) }
     }
   }
 
-  /// The same after a sleep until something is ready, of at most so many milliseconds; -1 is without limit. A signal that
-  /// is not blocked ends the sleep. `body` says whether it wants the next one; what it does not take comes again.
+  /// Members that `isAnyoneReady` looks at.
+  private static let glanceLimit = 8
+
+  /// Hands out what is ready after a sleep until something is, of at most so many milliseconds; -1 is without limit. A
+  /// signal that is not blocked ends the sleep. `body` says whether it wants the next one; what it does not take comes
+  /// again.
   func sleep(milliseconds: Int32, _ body: (_ tag: UInt64, Readiness) -> Bool) throws(SystemError) {
     let count = gw_epoll_wait(descriptor, events.baseAddress, Int32(Self.batchLimit), milliseconds)
     guard count >= 0 else {

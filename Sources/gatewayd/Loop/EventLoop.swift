@@ -7,8 +7,8 @@ import Glibc
 /// sd-event signals, processes and the watchdog. Everything runs on the thread that calls `run()`.
 ///
 /// Each turn runs, in this order: what was put off by `onNextTurn`, then `beforeSleep`, then (when nothing is ready) the
-/// sleep, then the sources that are ready, with `beforeSleep` between them. sd-event is one of these sources, because it
-/// asks the kernel anew for all that is ready whenever it has dispatched one.
+/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what stepped aside by `afterOthers`.
+/// sd-event is one of these sources, because it asks the kernel anew for all that is ready whenever it has dispatched one.
 final class EventLoop {
   /// How a process ended.
   enum ChildEnding: Equatable {
@@ -87,6 +87,7 @@ final class EventLoop {
   private var signals: [SignalSource] = []
   private var deferred: [Deferred] = []
   private var running: [Deferred] = []
+  private var aside: [Deferred] = []
   private var exitCode: Int32?
 
   /// Timers ring at full multiples of this, in nanoseconds, so that neighbours share one wake-up.
@@ -160,6 +161,17 @@ final class EventLoop {
   /// Runs `body` in the next turn, before the loop sleeps; the loop's way to be called back without recursion.
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
+  /// Runs `body` once everything was served that is ready by then: for work that stepped aside in the middle, so that others
+  /// have their turn. What they want written is written before.
+  func afterOthers(_ body: @escaping () -> Void) { aside.append(Deferred(body: body)) }
+
+  /// Asks the kernel whether a source is ready now. One that had something for `client` alone when it was served last
+  /// does not count: who waits for its answers while it calls is not interrupted by them.
+  func isAnyoneReady(besides client: Int? = nil) -> Bool { sources.isAnyoneReady(besides: client) }
+
+  /// To be told from `beforeSleep`: what there is to write now is for this client alone, or, with nil, for several.
+  func noteRecipient(_ client: Int?) { sources.noteRecipient(client) }
+
   /// Keeps the service manager's watchdog content for as long as the loop turns. False when none is asked for.
   func startWatchdog() throws(SystemError) -> Bool {
     let result = sd_event_set_watchdog(event, 1)
@@ -188,19 +200,22 @@ final class EventLoop {
     if systemIsDue { try turnSystem() }
     beforeSleep?()
     armTimer()
-    let mayOversleep = deferred.isEmpty && exitCode == nil && !timerIsDue
+    let mayOversleep = !hasDeferred && exitCode == nil && !timerIsDue
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) {
       beforeSleep?()
       return exitCode == nil
     }
+    if !aside.isEmpty { beforeSleep?() }
+    sources.forgetServed()
     if systemIsDue, exitCode == nil { try turnSystem() }
+    runAside()
   }
 
   /// The kernel's timer only ends a sleep.
   private var timerIsDue: Bool { timers.nextDeadline.map { $0 <= time.now } ?? false }
 
-  /// Something was put off to the next turn.
-  var hasDeferred: Bool { !deferred.isEmpty }
+  /// Something was put off to the next turn, or stepped aside.
+  var hasDeferred: Bool { !deferred.isEmpty || !aside.isEmpty }
 
   private static func milliseconds(_ limit: Duration?) -> Int32 {
     limit.map { Int32(clamping: (max(0, $0.nanoseconds) + 999_999) / 1_000_000) } ?? -1
@@ -227,6 +242,16 @@ final class EventLoop {
     swap(&deferred, &running)
     for work in running { work.body() }
     running.removeAll(keepingCapacity: true)
+  }
+
+  /// Who stepped aside goes on, behind what the others' turns have left to be done.
+  private func runAside() {
+    guard !aside.isEmpty, exitCode == nil else { return }
+    runDeferred()
+    beforeSleep?()
+    let bodies = aside
+    aside = []
+    for work in bodies { work.body() }
   }
 
   private func armTimer() {

@@ -41,11 +41,15 @@ extension EventLoop {
       var generation: UInt32 = 0
       /// Not retained: a source leaves the table before it goes.
       var source: Unmanaged<IOSource>?
+      /// Whom alone it had something for when it was served last.
+      var recipient: Int?
     }
 
     fileprivate let epoll: Epoll
     private var slots: ContiguousArray<Slot> = []
     private var vacant: [UInt32] = []
+    /// The source that was served last in the present look.
+    private var served: UInt64?
 
     init() throws(SystemError) { epoll = try Epoll(of: "a descriptor") }
 
@@ -76,10 +80,28 @@ extension EventLoop {
         guard let source = slots[Self.slot(tag)].source, slots[Self.slot(tag)].generation == Self.generation(tag) else {
           return true
         }
+        served = tag
         source.takeUnretainedValue().handler(readiness)
         return true
       }
     }
+
+    /// Whether a source is ready now that may have something for others than `client`.
+    func isAnyoneReady(besides client: Int?) -> Bool {
+      epoll.isAnyoneReady { tag in
+        let recipient = slots[Self.slot(tag)].recipient
+        return recipient == nil || recipient != client
+      }
+    }
+
+    /// What the source that was served last had was for one client alone, or, with nil, for several.
+    func noteRecipient(_ client: Int?) {
+      guard let served, slots[Self.slot(served)].generation == Self.generation(served) else { return }
+      slots[Self.slot(served)].recipient = client
+    }
+
+    /// Nothing is served any more of which `noteRecipient` could speak.
+    func forgetServed() { served = nil }
 
     private func takeTag() -> UInt64 {
       let slot = vacant.popLast() ?? UInt32(slots.count)
@@ -89,6 +111,7 @@ extension EventLoop {
 
     fileprivate func giveBack(_ tag: UInt64) {
       slots[Self.slot(tag)].source = nil
+      slots[Self.slot(tag)].recipient = nil
       slots[Self.slot(tag)].generation &+= 1
       vacant.append(UInt32(truncatingIfNeeded: tag))
     }
