@@ -157,8 +157,8 @@ final class TransportSocket {
     guard isWritable else { return }
     var budget = Self.writeTurnLimit
     var isBlocked = false
-    while !isBlocked, budget > 0, let connection, let front = output.front {
-      switch connection.send(front) {
+    while !isBlocked, let connection, let front = output.front {
+      switch budget > 0 ? connection.send(front) : .wait {
       case .bytes(let count):
         output.consume(count)
         budget -= count
@@ -167,8 +167,7 @@ final class TransportSocket {
       }
     }
     isCongested = isBlocked
-    // What is left for the next turn has to be asked for as well.
-    source?.interest = output.isEmpty ? .readable : [.readable, .writable]
+    source?.interest = isBlocked ? [.readable, .writable] : .readable
     if output.isEmpty { owner?.socketDrained() }
   }
 
