@@ -19,6 +19,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var wanted: Set<Interest> = []
   private(set) var trace: DirectTrace?
   private var dialled: MonotonicInstant?
+  /// The server's goodbye is awaited.
+  private var farewell: Farewells.Farewell?
 
   // Signs of life.
   var heartbeat: LinkHeartbeat?
@@ -253,6 +255,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private func sayGoodbye() {
     stopHeartbeat()
     guard session?.leave() == true else { return farewellEnded() }
+    farewell = way.seams.farewells.begin()
     timer = timers.after(DirectWay.farewellLimit) { [self] in farewellEnded() }
   }
 
@@ -266,6 +269,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     session?.end()
     if transport != nil { trace?.hungUp() }
     transport?.close()
+    // Last: from here on the transport's own goodbye is waited for.
+    farewell = nil
   }
 
   private func stopTimer() {
