@@ -129,7 +129,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   func write(_ message: PreparedMessage, ack: UInt64?) { if isJoined { session?.write(message, ack: ack) } }
   func answer(_ id: UInt64, _ message: PreparedMessage) { if isJoined { session?.answer(id, message) } }
-  func decline(_ id: UInt64) { if isJoined { session?.decline(id) } }
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { isJoined && session?.decline(id, why) == true }
   func forget(ack: UInt64) { session?.forget(ack: ack) }
 
   func want(_ interest: Interest) {

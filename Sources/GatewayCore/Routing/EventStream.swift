@@ -63,9 +63,9 @@ final class EventStream {
   func remove(_ subscription: Subscription) { router.remove(subscription) }
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
-  /// those who answer; it is called only if there is one.
+  /// those who answer; it is called only if there is one, with all who get the event.
   func deliver(
-    rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: () -> String?
+    rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: (Router.Match) -> String?
   ) {
     sequence += 1
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
@@ -82,7 +82,7 @@ final class EventStream {
       return tell(.tooLarge, to: match)
     }
     remember(.event(tail), name: name, arrival)
-    if wantsAnswer, match.hasAnswerer, let answer = token() {
+    if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
         seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)

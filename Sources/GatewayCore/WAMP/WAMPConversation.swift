@@ -94,10 +94,14 @@ final class WAMPConversation {
     }
   }
 
-  /// Nobody is there who would answer: the caller must not wait for ever, as WAMP has no time limit of its own.
-  func decline(_ id: UInt64) {
+  /// Nobody will answer: the caller must not wait for ever, as WAMP has no time limit of its own. It can tell a call that
+  /// nobody began, which it may repeat, from one whose callee left, as routers say it of a callee of their own.
+  func decline(_ id: UInt64, _ why: AnswerAbsence) {
     guard isJoined, invocations.ended(id) else { return }
-    refuse(id, .unavailable)
+    switch why {
+    case .unheard: refuse(id, .unavailable)
+    case .abandoned: refuse(id, .canceled)
+    }
   }
 
   /// Nobody waits for this answer any more; the router is told, where that helps.
