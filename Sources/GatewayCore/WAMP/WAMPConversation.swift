@@ -37,7 +37,8 @@ final class WAMPConversation {
     self.settings = settings
     self.cryptography = cryptography
     self.bearer = bearer
-    authentication = WAMPAuthentication(credentials, cryptography: cryptography, random: random)
+    authentication = WAMPAuthentication(
+      credentials, isPrivate: settings.isPrivate, cryptography: cryptography, random: random)
   }
 
   var isJoined: Bool { session.state == .joined }
@@ -45,7 +46,7 @@ final class WAMPConversation {
   // MARK: - From the transport
 
   func opened() {
-    if let problem = authentication.problem(isPrivate: settings.isPrivate) {
+    if let problem = authentication.problem {
       bearer?.ended(problem)
       return end()
     }
