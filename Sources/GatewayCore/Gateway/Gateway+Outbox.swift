@@ -61,7 +61,7 @@ extension Gateway {
       connection.restore([command])
       remember(entry, on: connection)
     }
-    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
+    outbox.add(entry, replacing: old.number, on: connection) { [weak self] record, problem, isAwaited in
       if connection == nil, isAwaited { self?.expireLater(record) }
       self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }

@@ -117,26 +117,21 @@ final class Outbox {
   /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
   /// Until then it is not committed.
   func add(
-    _ entry: OutboxEntry, on connection: Connection?, _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
+    _ entry: OutboxEntry, replacing old: UInt64? = nil, on connection: Connection?,
+    _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
   ) {
     guard let store else { return }
     let record = OutboxRecord(entry, on: connection, isCommitted: false)
     records[entry.id] = record
     usage.add(record)
-    store.commit(.add(entry)) { [weak self] problem in
+    store.commit(old.map { .replace($0, entry) } ?? .add(entry)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
       guard record.line != nil else { return done(record, problem, false) }
-      if problem == nil { committed(record, as: entry) } else { forget(record) }
+      if problem == nil { record.isCommitted = true } else { forget(record) }
       done(record, problem, true)
     }
-  }
-
-  /// The clock may have been set while the entry was on its way to the disk.
-  private func committed(_ record: OutboxRecord, as entry: OutboxEntry) {
-    record.isCommitted = true
-    if record.entry.created != entry.created { store?.note(.update(record.entry)) }
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
@@ -219,7 +214,8 @@ final class Outbox {
     return archive.remove(id)
   }
 
-  /// The new row of a revived entry is there, or it is not.
+  /// The new row of a revived entry is there, and with it the old one is gone; or it is not. What was taken back meanwhile
+  /// has neither.
   func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
     if problem == nil { store?.note(.remove(old.entry.number)) } else { archive.add(old) }
   }
@@ -268,13 +264,11 @@ final class Outbox {
   /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
   /// the next daemon.
   private func move(by step: Int64) {
-    for record in records.values { record.entry = record.entry.moved(by: step) }
-    for record in archive.records.values { record.entry = record.entry.moved(by: step) }
-    keyed = keyed.map { $0.moved(by: step) }
-    // What is not on disk yet is written as it is then.
-    for record in records.values where record.isCommitted { store?.note(.update(record.entry)) }
-    for record in archive.records.values { store?.note(.update(record.entry)) }
-    for entry in keyed { store?.note(.update(entry)) }
+    for record in records.values { record.entry.move(by: step) }
+    for record in archive.records.values { record.entry.move(by: step) }
+    for index in keyed.indices { keyed[index].move(by: step) }
+    // The disk keeps how far all of them have moved: one row, however many entries there are.
+    store?.note(.shift(step))
   }
 
   /// Writes what is left and lets go of the files.
@@ -305,10 +299,10 @@ final class Outbox {
   /// Whether the change is still of an entry that exists: one that was removed since must not come back.
   private func isKnown(_ change: OutboxChange) -> Bool {
     switch change {
-    case .add(let entry), .update(let entry):
+    case .add(let entry), .replace(_, let entry), .update(let entry):
       (records[entry.id] ?? archive.records[entry.id])?.entry.number == entry.number
         || keyed.contains { $0.number == entry.number }
-    case .remove: true
+    case .remove, .shift: true
     }
   }
 

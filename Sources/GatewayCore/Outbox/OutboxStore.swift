@@ -15,17 +15,13 @@ public protocol OutboxStore: AnyObject {
 /// One step in the life of an entry on disk. Indirect: it is handed on often, and an entry is large.
 public indirect enum OutboxChange: Equatable, Sendable {
   case add(OutboxEntry)
+  /// The same, and in one step with it the entry of another number goes, whose place it takes.
+  case replace(UInt64, OutboxEntry)
   /// The entry of that number is this one now.
   case update(OutboxEntry)
   case remove(UInt64)
-
-  /// The entry's number.
-  public var number: UInt64 {
-    switch self {
-    case .add(let entry), .update(let entry): entry.number
-    case .remove(let number): number
-    }
-  }
+  /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
+  case shift(Int64)
 }
 
 /// Why nothing can be kept on disk.
