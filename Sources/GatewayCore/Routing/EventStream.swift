@@ -46,13 +46,16 @@ final class EventStream {
   /// Events since the daemon's start.
   var eventCount: UInt64 { sequence - inherited }
 
-  /// Goes on with what an earlier daemon left; to be called before the first event.
+  /// Goes on with what an earlier daemon left; to be called before the first event. Whoever subscribed already was told
+  /// of another epoch.
   func restore(_ history: EventHistory, isContinuous: Bool) {
     self.history = history
     sequence = history.sequence
     inherited = sequence
     isContinued = isContinuous
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
+    let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
+    for subscription in router.all { subscription.tell(gap) }
   }
 
   /// All subscriptions, the oldest first.
