@@ -1,5 +1,6 @@
-"""What one event, one delivery and one request cost in instructions, allocations and system calls: counted, not timed, so
-that other work on the machine does not matter. The costs of the start cancel out between a shorter and a longer run."""
+"""What one event, one delivery, one request and one durable send cost in instructions, allocations and system calls:
+counted, not timed, so that other work on the machine does not matter. The costs of the start cancel out between a shorter
+and a longer run."""
 
 import os
 import re
@@ -14,6 +15,8 @@ from .process import Program
 # Names of glibc's allocator, and the calls that end in one allocation each.
 ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
 SUBSCRIBERS = 100
+# So many that the disk has something new to write whenever it is done.
+SAVERS = 50
 
 
 def without_debug_information():
@@ -117,6 +120,20 @@ def requests(tool, count):
             pinger.end()
 
 
+def durable_sends(tool, count):
+    """What a daemon counts that keeps so many sends on disk, of clients that each wait for the answer."""
+    with tool(PAYLOAD) as peer:
+        saver = Program(
+            [places.program("saver"), "--protocol", "gatewayd", "--socket", peer.socket, "--url", peer.url,
+             "--clients", SAVERS, "--count", count, "--warm-up", 500]
+        )  # fmt: skip
+        try:
+            saver.report()
+            return peer.counts()
+        finally:
+            saver.end()
+
+
 def difference(longer, shorter, per):
     return {key: (longer[key] - shorter[key]) / per for key in longer}
 
@@ -157,4 +174,8 @@ def measured(tools):
     for tool in tools:
         for what, value in difference(requests(tool, 600), requests(tool, 300), 300).items():
             found[f"{what} per request"] = value
+    # How many share a system call depends on the disk.
+    if Callgrind in tools:
+        for what, value in difference(durable_sends(Callgrind, 6_000), durable_sends(Callgrind, 3_000), 3_000).items():
+            found[f"{what} per durable send, {SAVERS} clients"] = value
     return found

@@ -1,12 +1,12 @@
-/// Numbers ordered by deadline, the earliest first; equal deadlines in the order of the numbers. A binary heap: pushing
+/// Items ordered by deadline, the earliest first; equal deadlines in the order of the items. A binary heap: pushing
 /// deadlines that do not decrease, which is what one default time-to-live or time-out does, costs one comparison each.
-struct DeadlineHeap: Sendable {
+struct DeadlineHeap<Item: Comparable> {
   private struct Entry {
     var deadline: MonotonicInstant
-    var number: UInt64
+    var item: Item
 
     func isBefore(_ other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : number < other.number
+      deadline != other.deadline ? deadline < other.deadline : item < other.item
     }
   }
 
@@ -14,10 +14,10 @@ struct DeadlineHeap: Sendable {
 
   var count: Int { heap.count }
 
-  var first: (deadline: MonotonicInstant, number: UInt64)? { heap.first.map { ($0.deadline, $0.number) } }
+  var first: (deadline: MonotonicInstant, item: Item)? { heap.first.map { ($0.deadline, $0.item) } }
 
-  mutating func push(_ deadline: MonotonicInstant, _ number: UInt64) {
-    heap.append(Entry(deadline: deadline, number: number))
+  mutating func push(_ deadline: MonotonicInstant, _ item: Item) {
+    heap.append(Entry(deadline: deadline, item: item))
     var child = heap.count - 1
     while child > 0 {
       let parent = (child - 1) / 2
@@ -27,7 +27,7 @@ struct DeadlineHeap: Sendable {
     }
   }
 
-  /// Takes the number with the earliest deadline out, if there is one.
+  /// Takes the item with the earliest deadline out, if there is one.
   mutating func removeFirst() {
     guard !heap.isEmpty else { return }
     heap.swapAt(0, heap.count - 1)
@@ -35,9 +35,9 @@ struct DeadlineHeap: Sendable {
     sink(0)
   }
 
-  /// Forgets every number that does not satisfy the condition.
-  mutating func keep(_ condition: (UInt64) -> Bool) {
-    heap.removeAll { !condition($0.number) }
+  /// Forgets every item that does not satisfy the condition.
+  mutating func keep(_ condition: (MonotonicInstant, Item) -> Bool) {
+    heap.removeAll { !condition($0.deadline, $0.item) }
     for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sink(index) }
   }
 

@@ -2,12 +2,22 @@
 /// Cancelling is lazy: a cancelled entry leaves when it reaches the top, or when the cancelled ones are the majority.
 public final class Timers {
   /// Names one scheduled call. Never reused.
-  public struct ID: Hashable, Sendable { fileprivate let number: UInt64 }
+  public final class ID {
+    fileprivate let number: UInt64
+    /// Nil once it was called or cancelled.
+    fileprivate var body: (() -> Void)?
+
+    fileprivate init(number: UInt64, _ body: @escaping () -> Void) {
+      self.number = number
+      self.body = body
+    }
+  }
 
   private let time: any TimeSource
-  private var heap = DeadlineHeap()
-  private var bodies: [UInt64: () -> Void] = [:]
+  private var heap = DeadlineHeap<ID>()
   private var nextNumber: UInt64 = 1
+  /// How many calls are scheduled.
+  public private(set) var count = 0
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
   public var onEarlierDeadline: (() -> Void)?
 
@@ -15,12 +25,12 @@ public final class Timers {
 
   /// When `fire()` has something to do next; nil when nothing is scheduled.
   public var nextDeadline: MonotonicInstant? {
-    dropCancelled()
-    return heap.first?.deadline
+    while let top = heap.first {
+      guard top.item.body == nil else { return top.deadline }
+      heap.removeFirst()
+    }
+    return nil
   }
-
-  /// How many calls are scheduled.
-  public var count: Int { bodies.count }
 
   /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from here.
   @discardableResult
@@ -31,18 +41,18 @@ public final class Timers {
   /// Schedules one call at an instant; one that has passed fires at the next `fire()`.
   @discardableResult
   public func at(_ deadline: MonotonicInstant, _ body: @escaping () -> Void) -> ID {
-    let number = nextNumber
+    let id = ID(number: nextNumber, body)
     nextNumber += 1
-    bodies[number] = body
-    heap.push(deadline, number)
-    if heap.first?.number == number { onEarlierDeadline?() }
-    return ID(number: number)
+    count += 1
+    heap.push(deadline, id)
+    if heap.first?.item === id { onEarlierDeadline?() }
+    return id
   }
 
   /// Forgets a call; one that fired or was cancelled before is ignored.
   public func cancel(_ id: ID?) {
-    guard let id, bodies.removeValue(forKey: id.number) != nil else { return }
-    if heap.count > 64, bodies.count < heap.count / 2 { heap.keep { bodies[$0] != nil } }
+    guard let id, take(id) != nil else { return }
+    if heap.count > 64, count < heap.count / 2 { heap.keep { $1.body != nil } }
   }
 
   /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a body
@@ -50,13 +60,21 @@ public final class Timers {
   public func fire() {
     let now = time.now
     let horizon = nextNumber
-    while let top = heap.first, top.deadline <= now, top.number < horizon {
+    while let (deadline, id) = heap.first, deadline <= now, id.number < horizon {
       heap.removeFirst()
-      bodies.removeValue(forKey: top.number)?()
+      take(id)?()
     }
   }
 
-  private func dropCancelled() {
-    while let top = heap.first, bodies[top.number] == nil { heap.removeFirst() }
+  private func take(_ id: ID) -> (() -> Void)? {
+    guard let body = id.body else { return nil }
+    id.body = nil
+    count -= 1
+    return body
   }
+}
+
+extension Timers.ID: Comparable {
+  public static func == (a: Timers.ID, b: Timers.ID) -> Bool { a === b }
+  public static func < (a: Timers.ID, b: Timers.ID) -> Bool { a.number < b.number }
 }

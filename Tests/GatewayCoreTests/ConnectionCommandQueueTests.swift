@@ -16,6 +16,12 @@ import Testing
     return queue
   }
 
+  /// Takes out the command of that id.
+  @discardableResult
+  static func remove(_ id: String, from queue: inout CommandQueue) -> Command? {
+    queue.commands.first { $0.id == id }.flatMap { queue.remove($0) }
+  }
+
   static func at(_ nanoseconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
 
   @Test func commandsLeaveInTheOrderInWhichTheyCame() throws {
@@ -43,28 +49,29 @@ import Testing
     try queue.append(Self.command("b", bytes: 10))
     #expect(queue.byteCount == limit)
     #expect(throws: QueueFull.bytes(limit: limit)) { try queue.append(Self.command("c", bytes: 0)) }
-    _ = queue.remove(id: "a")
+    _ = Self.remove("a", from: &queue)
     #expect(queue.byteCount == limit / 2)
   }
 
   @Test func attachmentsCountAsBytes() throws {
-    var command = Self.command("a", bytes: 10)
+    let command = Self.command("a", bytes: 10)
     command.message.attachments = [[1, 2, 3], [4]]
     #expect(try Self.queue([command]).byteCount == CommandQueue.overhead + 14)
   }
 
   @Test func aCommandTakenBackIsNeverSent() throws {
     var queue = try Self.queue(["a", "b", "c"].map { Self.command($0) })
-    #expect(queue.remove(id: "b")?.id == "b")
-    #expect(queue.remove(id: "b") == nil)
-    #expect(queue.remove(id: "x") == nil)
+    let taken = try #require(queue.commands.first { $0.id == "b" })
+    #expect(queue.remove(taken) == taken)
+    #expect(queue.remove(taken) == nil)
+    #expect(queue.remove(Self.command("x")) == nil)
     #expect([queue.popFirst()?.id, queue.popFirst()?.id, queue.popFirst()?.id] == ["a", "c", nil])
   }
 
   @Test func takingTheFirstBackMovesTheOldestOn() throws {
     var queue = try Self.queue([Self.command("a", acceptedAt: 5), Self.command("b", acceptedAt: 9)])
     #expect(queue.oldest == 5)
-    _ = queue.remove(id: "a")
+    _ = Self.remove("a", from: &queue)
     #expect((queue.oldest, queue.first?.id) == (9, "b"))
   }
 
@@ -96,7 +103,7 @@ import Testing
     ])
     _ = queue.popFirst()
     #expect(queue.nextExpiry == Self.at(2))
-    _ = queue.remove(id: "b")
+    _ = Self.remove("b", from: &queue)
     #expect(queue.nextExpiry == Self.at(3))
     #expect(queue.expire(now: Self.at(9)).map(\.id) == ["c"])
   }
@@ -115,7 +122,7 @@ import Testing
   @Test func emptyingHandsOutEverythingInOrder() throws {
     var queue = try Self.queue((0..<500).map { Self.command("c\($0)", expires: 5) })
     _ = queue.popFirst()
-    _ = queue.remove(id: "c7")
+    _ = Self.remove("c7", from: &queue)
     let all = queue.removeAll().map(\.id)
     #expect(all == (1..<500).filter { $0 != 7 }.map { "c\($0)" })
     #expect((queue.count, queue.byteCount, queue.nextExpiry) == (0, 0, nil))
@@ -130,6 +137,7 @@ import Testing
     func pick(_ bound: Int) -> Int { Int(random.bits() % UInt64(bound)) }
     var queue = CommandQueue(countLimit: 700, byteLimit: 250_000)
     var model: [Command] = []
+    var all: [Command] = []
     var made = 0
     var now: Int64 = 0
     for step in 0..<4_000 {
@@ -141,6 +149,7 @@ import Testing
         let command = Self.command(
           "c\(made)", bytes: pick(300), expires: pick(4) == 0 ? nil : now + Int64(pick(2_000)),
           owner: pick(2) == 0 ? .none : .call(client: UInt64(pick(5)), request: UInt64(made)))
+        all.append(command)
         let cost = model.reduce(CommandQueue.cost(of: command)) { $0 + CommandQueue.cost(of: $1) }
         if model.count < 700, cost <= 250_000 {
           try queue.append(command)
@@ -149,9 +158,9 @@ import Testing
           #expect(throws: QueueFull.self) { try queue.append(command) }
         }
       case 6:
-        let id = "c\(pick(made + 1))"
-        let index = model.firstIndex { $0.id == id }
-        #expect(queue.remove(id: id) == index.map { model.remove(at: $0) })
+        guard let command = all.isEmpty ? nil : all[pick(all.count)] else { break }
+        let index = model.firstIndex(of: command)
+        #expect(queue.remove(command) == index.map { model.remove(at: $0) })
       case 7:
         let expired = queue.expire(now: Self.at(now)).map(\.id)
         let gone = model.filter { ($0.expires ?? Self.at(.max)) <= Self.at(now) }

@@ -135,6 +135,25 @@ import Testing
     pairs.forEach(Descriptors.close)
   }
 
+  @Test func whatAnotherThreadBroughtIsFlushedBeforeWhatWasPutOff() throws {
+    let loop = try EventLoop()
+    let mailbox = try Mailbox<Int>()
+    var trace: [String] = []
+    loop.beforeSleep = { trace.append("flush") }
+    let source = try loop.receive(from: mailbox) { _ in
+      trace.append("letter")
+      loop.onNextTurn {
+        trace.append("work")
+        loop.exit(0)
+      }
+    }
+    mailbox.post(1)
+    #expect(try loop.run() == 0)
+    let start = try #require(trace.firstIndex(of: "letter"))
+    #expect(trace[start...].prefix(3) == ["letter", "flush", "work"])
+    withExtendedLifetime(source) {}
+  }
+
   @Test func exitIsObeyedBeforeTheNextSource() throws {
     let loop = try EventLoop()
     let pairs = [try Descriptors.pair(), try Descriptors.pair()]

@@ -1,19 +1,20 @@
-/// What a local program asked a connection to write, as a value: it can wait, be found again, expire and be taken back.
-public struct Command: Equatable, Sendable {
-  /// The id by which local programs know it. Unique within the daemon.
-  public var id: String
+/// What a local program asked a connection to write: it can wait, be found again, expire and be taken back. One object from
+/// its acceptance to its outcome, which moves from one table to the next without being copied.
+public final class Command {
+  private let name: CommandID
   /// Orders all commands of the daemon by their acceptance.
-  public var number: UInt64 = 0
+  let number: UInt64
   /// It is kept in the outbox.
   public var isStored = false
   /// The outbox has it on disk, if it is stored; before that it must not be written.
   public var isCommitted = true
+  /// Ready to be written; without its content once it is not going to be written any more.
   public var message: PreparedMessage
-  public var delivery: DeliveryLevel
+  public let delivery: DeliveryLevel
   /// After this instant it must not be written any more; nil lets it wait for ever.
   public var expires: MonotonicInstant?
   /// Wall clock, in milliseconds since 1970.
-  public var acceptedAt: Int64
+  public let acceptedAt: Int64
   public var owner: CommandOwner
   /// The uid of the program that sent it.
   public var user: UInt32 = 0
@@ -28,20 +29,48 @@ public struct Command: Equatable, Sendable {
   public var ackTimeout: Duration?
   /// As long as it is queued and was never written, a newer command with the same value takes its place.
   public var coalescing: Coalescing?
-  /// Where it stands in the queue of its connection whenever it is there; nil before its first place.
-  var place: UInt64?
+  /// Its entry in the outbox, from the moment it has one until that is finished.
+  var record: OutboxRecord?
 
-  public init(
-    id: String, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?, acceptedAt: Int64,
-    owner: CommandOwner
+  // MARK: - What its connection notes about it
+
+  /// Where it stands in the queue whenever it is there; nil before its first place. Set by `CommandQueue`.
+  var place: UInt64?
+  /// It stands there now. Set by `CommandQueue`.
+  var isQueued = false
+  /// The acknowledgement that it waits for, without retries. Set by `CommandLedger`.
+  var ack: UInt64?
+  /// The deadline in force. Set by `CommandDeadlines`.
+  var due: MonotonicInstant?
+
+  init(
+    _ name: CommandID, number: UInt64, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
+    acceptedAt: Int64, owner: CommandOwner
   ) {
-    self.id = id
+    self.name = name
+    self.number = number
     self.message = message
     self.delivery = delivery
     self.expires = expires
     self.acceptedAt = acceptedAt
     self.owner = owner
   }
+
+  public convenience init(
+    id: String, number: UInt64 = 0, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
+    acceptedAt: Int64, owner: CommandOwner
+  ) {
+    self.init(
+      CommandID(id), number: number, message: message, delivery: delivery, expires: expires, acceptedAt: acceptedAt,
+      owner: owner)
+  }
+
+  /// The id by which local programs know it. Unique within the daemon.
+  public var id: String { name.text }
+}
+
+extension Command: Equatable {
+  public static func == (a: Command, b: Command) -> Bool { a === b }
 }
 
 /// Who waits for the outcome of a command.
@@ -99,6 +128,12 @@ public struct Coalescing: Hashable, Sendable {
 }
 
 extension Command {
+  /// It will not be written any more: only what its outcome needs is kept.
+  func dropContent() {
+    if !message.body.isEmpty { message.body = [] }
+    if !message.attachments.isEmpty { message.attachments = [] }
+  }
+
   /// Whether the server is asked for an acknowledgement.
   var wantsAck: Bool { delivery == .acked || retry != nil }
   /// It was written before: whether it arrived is unknown.

@@ -6,8 +6,8 @@ struct CommandLedger {
   private(set) var retries = RetryFlights()
   /// By the acknowledgement id that was written with them.
   private var flights: [UInt64: Command] = [:]
-  private var flightOf: [String: UInt64] = [:]
-  private var deadlines: [String: Timers.ID] = [:]
+  /// When the callers give up.
+  var deadlines = CommandDeadlines()
   private var nextAck: UInt64 = 0
   /// The timer for the earliest time-to-live in the queue, and when it is due.
   var expiry: (timer: Timers.ID, due: MonotonicInstant)?
@@ -61,8 +61,8 @@ struct CommandLedger {
     flow = CommandFlow(backlogEnd: queue.nextNumber, rate: rate, began: now)
   }
 
-  /// Takes what is on disk now off the brake. Returns what it replaces by its `coalescing`; nil if it is not queued.
-  mutating func committed(_ id: String) -> (command: Command, replaced: Command?)? { queue.commit(id) }
+  /// Takes what is on disk now off the brake. Returns whether it is queued, and what it replaces by its `coalescing`.
+  mutating func committed(_ command: Command) -> (isQueued: Bool, replaced: Command?) { queue.commit(command) }
 
   /// Puts commands that were accepted before at the end, whatever the limits say.
   mutating func restore(_ commands: some Collection<Command>) {
@@ -90,8 +90,8 @@ struct CommandLedger {
     retries.count(inLine: line) >= window || queue.firstPlace(inLine: line) != nil
   }
 
-  /// Takes a command out of the queue; nil when it is not there, because it was written, settled or never existed.
-  mutating func takeBack(_ id: String) -> Command? { queue.remove(id: id) }
+  /// Takes a command out of the queue. False when it is not there, because it was written or settled.
+  mutating func takeBack(_ command: Command) -> Bool { queue.remove(command) != nil }
 
   mutating func expire(at now: MonotonicInstant) -> [Command] { queue.expire(now: now) }
 
@@ -103,34 +103,30 @@ struct CommandLedger {
   /// A command is about to be written: the acknowledgement id to write with it.
   mutating func written(_ command: Command) -> UInt64 {
     let ack = makeAck()
-    // The message has left: only what its outcome needs is kept.
-    var flying = command
-    flying.message = PreparedMessage(event: command.message.event, body: [])
-    flights[ack] = flying
-    flightOf[command.id] = ack
+    flights[ack] = command
+    command.ack = ack
     return ack
   }
 
   /// A command with retries is about to be written: the acknowledgement id to write with it.
   mutating func tried(_ command: Command) -> UInt64 {
     let ack = makeAck()
-    var command = command
     if command.place == nil { command.place = queue.makePlace() }
     retries.begin(command, ack: ack)
     return ack
   }
 
   /// A command with retries is about to be written once more.
-  mutating func triedAgain(_ id: String) -> UInt64 {
+  mutating func triedAgain(_ command: Command) -> UInt64 {
     let ack = makeAck()
-    retries.repeated(id, ack: ack)
+    retries.repeated(command, ack: ack)
     return ack
   }
 
-  mutating func setAckTimer(of id: String, _ timer: Timers.ID) { retries.setTimer(of: id, timer) }
+  mutating func setAckTimer(of command: Command, _ timer: Timers.ID) { retries.setTimer(of: command, timer) }
 
   /// Takes a command with retries out of what is under way.
-  mutating func land(_ id: String) -> RetryFlights.Flight? { retries.end(id) }
+  mutating func land(_ command: Command) -> RetryFlights.Flight? { retries.end(command) }
 
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
@@ -149,24 +145,15 @@ struct CommandLedger {
   }
 
   /// The server acknowledged; nil for an id that nobody waits for.
-  mutating func acknowledged(_ ack: UInt64) -> Command? {
-    guard let command = flights.removeValue(forKey: ack) else { return nil }
-    flightOf[command.id] = nil
-    return command
-  }
-
-  /// Whether somebody waits for that acknowledgement.
-  func isAwaited(_ ack: UInt64) -> Bool { flights[ack] != nil || retries.id(ofAck: ack) != nil }
+  mutating func acknowledged(_ ack: UInt64) -> Command? { flights.removeValue(forKey: ack) }
 
   /// The written command that waits for an acknowledgement.
-  func command(awaiting ack: UInt64) -> Command? {
-    flights[ack] ?? retries.id(ofAck: ack).flatMap { retries.command($0) }
-  }
+  func command(awaiting ack: UInt64) -> Command? { flights[ack] ?? retries.command(ofAck: ack) }
 
-  /// Gives up waiting for a written command.
-  mutating func forget(_ id: String) -> (command: Command, ack: UInt64)? {
-    guard let ack = flightOf.removeValue(forKey: id), let command = flights.removeValue(forKey: ack) else { return nil }
-    return (command, ack)
+  /// Gives up waiting for a written command. Returns the acknowledgement that it waited for; nil if it did not wait.
+  mutating func forget(_ command: Command) -> UInt64? {
+    guard let ack = command.ack, flights.removeValue(forKey: ack) != nil else { return nil }
+    return ack
   }
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
@@ -174,7 +161,6 @@ struct CommandLedger {
     for command in takeHandedOver() { queue.putBack(command) }
     let lost = flights.sorted { $0.key < $1.key }.map(\.value)
     flights.removeAll()
-    flightOf.removeAll()
     return lost
   }
 
@@ -196,8 +182,4 @@ struct CommandLedger {
     sentEvents += 1
     sentBytes += UInt64(message.byteCount)
   }
-
-  func hasDeadline(_ id: String) -> Bool { deadlines[id] != nil }
-  mutating func setDeadline(of id: String, _ timer: Timers.ID) { deadlines[id] = timer }
-  mutating func removeDeadline(of id: String) -> Timers.ID? { deadlines.removeValue(forKey: id) }
 }

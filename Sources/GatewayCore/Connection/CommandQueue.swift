@@ -1,21 +1,9 @@
 /// The commands that wait for their connection: first in, first out, bounded by count and by bytes. Taking one out of the
-/// middle costs no more than taking the first: order and deadlines are kept as lists of numbers in which the number of a
-/// command that is gone stays until it surfaces or until the gone ones are the majority. One owner: a copy would share the
-/// entries.
+/// middle costs little more than taking the first: the lists have holes until these surface or are the majority. One owner:
+/// a copy would share the commands, which know whether they are queued.
 public struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   public static let overhead = 256
-
-  /// An object, so that the tables move references and not whole commands.
-  private final class Entry {
-    var command: Command
-    let cost: Int
-
-    init(_ command: Command) {
-      self.command = command
-      cost = CommandQueue.cost(of: command)
-    }
-  }
 
   /// Most commands.
   public var countLimit: Int
@@ -24,20 +12,20 @@ public struct CommandQueue {
   /// What the queued commands count together.
   public private(set) var byteCount = 0
 
-  private var entries: [UInt64: Entry] = [:]
-  private var numbers: [String: UInt64] = [:]
-  private var waiting: [UInt64: Set<UInt64>] = [:]
+  /// All of them.
+  private var order = CommandList()
+  /// How many of them each local session waits for.
+  private var waiting: [UInt64: Int] = [:]
   /// Those that may only wait for the connection's first attempt.
   private var hasty: Set<UInt64> = []
-  private var order = NumberList()
   /// The commands with retries, by the line that they wait in.
-  private var lines: [UInt32: NumberList] = [:]
+  private var lines: [UInt32: CommandList] = [:]
   /// Those that a newer one may replace.
-  private var replaceable: [Coalescing: UInt64] = [:]
-  private var deadlines = DeadlineHeap()
+  private var replaceable: [Coalescing: Command] = [:]
+  /// Places, some of them left by now.
+  private var deadlines = DeadlineHeap<UInt64>()
   /// Those that are not on disk yet.
-  private var uncommitted = NumberList()
-  private var uncommittedCount = 0
+  private var uncommitted = CommandList()
   /// Those of them whose caller is not known.
   private var strayCount = 0
   /// Those that are kept in the outbox, which has limits of its own.
@@ -55,8 +43,8 @@ public struct CommandQueue {
     self.nextNumber = nextNumber
   }
 
-  public var count: Int { entries.count }
-  public var isEmpty: Bool { entries.isEmpty }
+  public var count: Int { order.count }
+  public var isEmpty: Bool { order.isEmpty }
 
   /// What one command counts in `byteCount`.
   public static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
@@ -71,12 +59,12 @@ public struct CommandQueue {
       return nil
     }
     let older = command.coalescing.flatMap { replaceable[$0] }
-    let freed = older.flatMap { entries[$0]?.cost } ?? 0
+    let freed = older.map(Self.cost) ?? 0
     guard count - storedCount < countLimit || older != nil else { throw .count(limit: countLimit) }
     guard Self.cost(of: command) <= byteLimit - (byteCount - storedBytes) + freed else {
       throw .bytes(limit: byteLimit)
     }
-    let replaced = older.flatMap { take($0) }
+    let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced
   }
@@ -87,11 +75,10 @@ public struct CommandQueue {
     return nextNumber
   }
 
-  /// Room for so many more, so that the tables do not grow step by step.
+  /// Room for so many more, so that the list does not grow step by step.
   mutating func reserve(_ more: Int) {
     guard more > 64 else { return }
-    entries.reserveCapacity(entries.count + more)
-    numbers.reserveCapacity(numbers.count + more)
+    order.reserve(more)
   }
 
   /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.
@@ -100,101 +87,97 @@ public struct CommandQueue {
   }
 
   /// The place of the first command that is not on disk yet: nothing behind it may be written.
-  var firstUncommitted: UInt64? { uncommitted.first }
+  var firstUncommitted: UInt64? { uncommitted.firstPlace }
 
   /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing is
   /// queued but what others want on the disk, which is accepted when it is there.
   func lets(pass command: Command) -> Bool {
-    guard let client = command.owner.client, count == uncommittedCount, strayCount == 0 else { return false }
+    guard let client = command.owner.client, count == uncommitted.count, strayCount == 0 else { return false }
     return waiting[client] == nil
   }
 
-  /// Counts a command that is not on disk yet, or does not count it any more.
-  private mutating func countUncommitted(_ command: Command, _ sign: Int) {
-    guard !command.isCommitted else { return }
-    uncommittedCount += sign
-    if command.owner.client == nil { strayCount += sign }
+  /// Counts a command whose caller is not known and that is not on disk yet, or does not count it any more.
+  private mutating func countStray(_ command: Command, _ sign: Int) {
+    if !command.isCommitted, command.owner.client == nil { strayCount += sign }
   }
 
-  /// A command is on disk now, and nobody waits for it any more. Returns it, and the one that it replaces by its
-  /// `coalescing`.
-  mutating func commit(_ id: String) -> (command: Command, replaced: Command?)? {
-    guard let number = numbers[id], let entry = entries[number], !entry.command.isCommitted else { return nil }
-    stopWaiting(entry.command, number)
-    countUncommitted(entry.command, -1)
-    entry.command.isCommitted = true
-    entry.command.owner = .none
-    entry.command.deadline = nil
-    uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
-    guard let coalescing = entry.command.coalescing else { return (entry.command, nil) }
-    let older = replaceable.updateValue(number, forKey: coalescing)
-    return (entry.command, older.flatMap { $0 < number ? take($0) : nil })
+  /// A command is on disk now, and nobody waits for it any more. Returns whether it stands here, and the command that it
+  /// replaces by its `coalescing`.
+  mutating func commit(_ command: Command) -> (isQueued: Bool, replaced: Command?) {
+    guard command.isQueued, !command.isCommitted, let place = command.place else { return (false, nil) }
+    stopWaiting(command)
+    countStray(command, -1)
+    uncommitted.remove(at: place)
+    command.isCommitted = true
+    command.owner = .none
+    command.deadline = nil
+    guard let coalescing = command.coalescing else { return (true, nil) }
+    let older = replaceable.updateValue(command, forKey: coalescing)
+    return (true, older.flatMap { $0.place ?? 0 < place ? remove($0) : nil })
   }
 
-  private mutating func insert(_ command: Command, _ number: UInt64) {
-    let entry = Entry(command)
-    let cost = entry.cost
-    entries[number] = entry
-    numbers[command.id] = number
-    if let client = command.owner.client { waiting[client, default: []].insert(number) }
-    if command.noQueue { hasty.insert(number) }
-    if let expires = command.expires { deadlines.push(expires, number) }
-    if let retry = command.retry { lines[retry.line, default: NumberList()].insert(number) }
+  private mutating func insert(_ command: Command, _ place: UInt64) {
+    let cost = Self.cost(of: command)
+    command.place = place
+    command.isQueued = true
+    order.insert(command, at: place)
+    if let client = command.owner.client { waiting[client, default: 0] += 1 }
+    if command.noQueue { hasty.insert(place) }
+    if let expires = command.expires { deadlines.push(expires, place) }
+    if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
     if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
-      replaceable[coalescing] = number
+      replaceable[coalescing] = command
     }
-    countUncommitted(command, 1)
-    order.insert(number)
+    countStray(command, 1)
     byteCount += cost
     guard command.isStored else { return }
     storedCount += 1
     storedBytes += cost
-    if !command.isCommitted { uncommitted.insert(number) }
+    if !command.isCommitted { uncommitted.insert(command, at: place) }
   }
 
   /// The next command to write; it stays in the queue.
-  public var first: Command? { order.first.flatMap { entries[$0]?.command } }
+  public var first: Command? { order.first }
 
   /// Takes the next command out. Call `expire(now:)` before, so that none is written too late.
-  public mutating func popFirst() -> Command? { order.first.flatMap { take($0) } }
+  public mutating func popFirst() -> Command? { order.first.flatMap { remove($0) } }
 
-  /// The places of all commands from one on, in order; some may be empty.
-  func places(from place: UInt64) -> ContiguousArray<UInt64>.SubSequence { order.all(from: place) }
+  /// The first place from that one on at which a command stands; nil when there is none.
+  func nextPlace(from place: UInt64) -> UInt64? { order.nextPlace(from: place) }
 
   /// What stands at a place; it stays there.
-  func command(at place: UInt64) -> Command? { entries[place]?.command }
+  func command(at place: UInt64) -> Command? { order.command(at: place) }
 
   /// Takes out what stands at a place.
-  mutating func take(at place: UInt64) -> Command? { take(place) }
+  mutating func take(at place: UInt64) -> Command? { order.command(at: place).flatMap { remove($0) } }
 
   /// The place of the first command of a line; nil when none waits.
-  func firstPlace(inLine line: UInt32) -> UInt64? { lines[line]?.first }
-
-  /// Takes one command out, wherever it stands; nil when it is not queued.
-  public mutating func remove(id: String) -> Command? {
-    numbers[id].flatMap { take($0) }
-  }
+  func firstPlace(inLine line: UInt32) -> UInt64? { lines[line]?.firstPlace }
 
   /// Takes out what the calls of a local session that left were waiting for, in order. What was answered as accepted
   /// stays.
   public mutating func removeAll(client: UInt64) -> [Command] {
-    guard let gone = waiting[client] else { return [] }
-    return gone.sorted().compactMap { take($0) }
+    guard waiting[client] != nil else { return [] }
+    return removeAll { $0.owner.client == client }
   }
 
   /// Takes out what may not wait for another attempt, and on demand what calls wait for unless the outbox has it, in
   /// order.
   mutating func removeHasty(andAwaited: Bool) -> [Command] {
-    var gone = hasty
-    if andAwaited {
-      for numbers in waiting.values { gone.formUnion(numbers.filter { entries[$0]?.command.isStored == false }) }
+    if andAwaited, !waiting.isEmpty {
+      return removeAll { $0.noQueue || ($0.owner.client != nil && !$0.isStored) }
     }
-    return gone.sorted().compactMap { take($0) }
+    return hasty.sorted().compactMap { take(at: $0) }
+  }
+
+  private mutating func removeAll(where isMeant: (Command) -> Bool) -> [Command] {
+    order.all.filter(isMeant).compactMap { remove($0) }
   }
 
   /// Takes everything out, in order.
   public mutating func removeAll() -> [Command] {
     let all = commands
+    for command in all { command.isQueued = false }
     self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
     return all
   }
@@ -202,7 +185,7 @@ public struct CommandQueue {
   /// Takes out what must not be written any more, the earliest deadline first.
   public mutating func expire(now: MonotonicInstant) -> [Command] {
     var expired: [Command] = []
-    while let (deadline, number) = deadlines.first, deadline <= now, let command = take(number) {
+    while let (deadline, place) = deadlines.first, deadline <= now, let command = take(at: place) {
       expired.append(command)
     }
     return expired
@@ -215,51 +198,46 @@ public struct CommandQueue {
   public var oldest: Int64? { first?.acceptedAt }
 
   /// All of them, in order.
-  public var commands: [Command] { order.all.compactMap { entries[$0]?.command } }
+  public var commands: [Command] { Array(order.all) }
 
-  private mutating func take(_ number: UInt64) -> Command? {
-    guard let entry = entries.removeValue(forKey: number) else { return nil }
-    var command = entry.command
-    byteCount -= entry.cost
-    if numbers[command.id] == number { numbers[command.id] = nil }
-    if command.noQueue { hasty.remove(number) }
-    stopWaiting(command, number)
-    countUncommitted(command, -1)
+  /// Takes a command out, wherever it stands; nil when it is not queued.
+  public mutating func remove(_ command: Command) -> Command? {
+    guard command.isQueued, let place = command.place else { return nil }
+    command.isQueued = false
+    order.remove(at: place)
+    let cost = Self.cost(of: command)
+    byteCount -= cost
+    if command.noQueue { hasty.remove(place) }
+    stopWaiting(command)
+    countStray(command, -1)
     if command.isStored {
       storedCount -= 1
-      storedBytes -= entry.cost
-      uncommitted.tidy(alive: entries.count) { entries[$0]?.command.isCommitted ?? true }
+      storedBytes -= cost
+      if !command.isCommitted { uncommitted.remove(at: place) }
     }
-    if let coalescing = command.coalescing, replaceable[coalescing] == number { replaceable[coalescing] = nil }
-    if let line = command.retry?.line { dropGone(inLine: line) }
-    // Only these may come back.
-    if command.isStored || command.retry != nil { command.place = number }
-    dropGone()
+    if let coalescing = command.coalescing, replaceable[coalescing] === command { replaceable[coalescing] = nil }
+    if let line = command.retry?.line { leave(line, place) }
+    forgetLeftPlaces()
     return command
   }
 
-  private mutating func stopWaiting(_ command: Command, _ number: UInt64) {
-    guard let client = command.owner.client else { return }
-    waiting[client]?.remove(number)
-    if waiting[client]?.isEmpty == true { waiting[client] = nil }
+  private mutating func stopWaiting(_ command: Command) {
+    guard let client = command.owner.client, let count = waiting[client] else { return }
+    waiting[client] = count > 1 ? count - 1 : nil
   }
 
-  private mutating func dropGone(inLine line: UInt32) {
-    lines[line]?.tidy(alive: entries.count) { entries[$0] == nil }
-    if lines[line]?.first == nil { lines[line] = nil }
+  private mutating func leave(_ line: UInt32, _ place: UInt64) {
+    lines[line]?.remove(at: place)
+    if lines[line]?.isEmpty == true { lines[line] = nil }
   }
 
-  /// Restores what the public properties rely on: the first number of each list is that of a queued command. Short lists
-  /// are not worth more trouble; long ones are copied at most once per as many removals.
-  private mutating func dropGone() {
-    order.tidy(alive: entries.count) { entries[$0] == nil }
-    while let (_, number) = deadlines.first, entries[number] == nil { deadlines.removeFirst() }
-    if entries.isEmpty, entries.capacity > 128 {
-      // A queue that was long once gives its memory back.
-      self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
-    }
-    if deadlines.count > 64, entries.count < deadlines.count / 2 {
-      deadlines.keep { entries[$0] != nil }
+  /// Restores what `nextExpiry` relies on: the first deadline is that of a queued command. A long list is gone through at
+  /// most once per as many removals.
+  private mutating func forgetLeftPlaces() {
+    while let (_, place) = deadlines.first, order.command(at: place) == nil { deadlines.removeFirst() }
+    if deadlines.count > 64, count < deadlines.count / 2 {
+      let order = order
+      deadlines.keep { order.command(at: $1) != nil }
     }
   }
 }

@@ -48,13 +48,13 @@ extension Connection: UpstreamChannelOwner {
   public func channel(
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
-    guard channel === self.channel, commands.isAwaited(id) else { return }
-    finish(id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
+    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    finish(command, id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
   public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
-    guard channel === self.channel else { return }
-    finish(id, .failed(error))
+    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    finish(command, id, .failed(error))
   }
 
   public func channel(
@@ -69,12 +69,12 @@ extension Connection: UpstreamChannelOwner {
     answered(interest, refusal)
   }
 
-  /// The server has answered a command, if anybody still waits for that.
-  private func finish(_ id: UInt64, _ outcome: CommandOutcome) {
-    if let command = commands.retries.id(ofAck: id) { return finishTry(command, outcome) }
-    guard let command = commands.acknowledged(id) else { return }
+  /// The server has answered a command.
+  private func finish(_ command: Command, _ ack: UInt64, _ outcome: CommandOutcome) {
+    guard command.retry == nil else { return finishTry(command, outcome) }
+    guard commands.acknowledged(ack) != nil else { return }
     settle(command, outcome)
-    if !isOccupied { review() }
+    if !isOccupied { noteIdle() }
   }
 
   public func channelHasNewCredentials(_ channel: any UpstreamChannel) {

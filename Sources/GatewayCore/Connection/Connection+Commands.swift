@@ -51,7 +51,8 @@ extension Connection {
     armDeadline(command)
     armExpiry()
     if let replaced { settle(replaced, .replaced) }
-    hurry(command.owner == .none ? .lease : .request)
+    // What is only on its way to the disk leaves a working connection as it is.
+    if state != .connected || command.isCommitted { hurry(command.owner == .none ? .lease : .request) }
     return .queued
   }
 
@@ -59,22 +60,23 @@ extension Connection {
 
   /// Takes a command out of the queue. Returns whether it was there and was never written.
   @discardableResult
-  func takeBack(_ id: String) -> Bool {
-    guard let command = commands.takeBack(id) else { return false }
-    context.timers.cancel(commands.removeDeadline(of: id))
+  func takeBack(_ command: Command) -> Bool {
+    guard commands.takeBack(command) else { return false }
+    commands.deadlines.remove(command)
+    command.dropContent()
     flowOn(without: command)
     review()
     return !command.wasWritten
   }
 
   /// Whether a command of the outbox is written and waits for the kernel to take it.
-  func isHandedOver(_ id: String) -> Bool { commands.handedOver.contains { $0.id == id } }
+  func isHandedOver(_ command: Command) -> Bool { commands.handedOver.contains(command) }
 
   /// The caller left: its acknowledgement is not awaited any more.
-  func forget(_ id: String) {
-    if commands.retries.command(id) != nil { return abandonTry(id) }
-    guard let (_, ack) = commands.forget(id) else { return }
-    context.timers.cancel(commands.removeDeadline(of: id))
+  func forget(_ command: Command) {
+    if commands.retries.contains(command) { return abandonTry(command) }
+    guard let ack = commands.forget(command) else { return }
+    commands.deadlines.remove(command)
     channel?.forget(ack: ack)
     review()
   }
@@ -97,7 +99,7 @@ extension Connection {
   /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded.
   func drainQueue() {
     commands.flow.isPaused = false
-    for place in commands.queue.places(from: commands.flow.next) {
+    while let place = commands.queue.nextPlace(from: commands.flow.next) {
       guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
       let isAdmitted = commands.flow.admits(
         place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count)
@@ -125,16 +127,17 @@ extension Connection {
   // MARK: - Commands of the outbox
 
   /// The disk has a command: it may be written when its turn comes, and nobody waits for it any more.
-  func committed(_ id: String) {
-    guard let (_, replaced) = commands.committed(id) else { return }
-    context.timers.cancel(commands.removeDeadline(of: id))
+  func committed(_ command: Command) {
+    let (isQueued, replaced) = commands.committed(command)
+    guard isQueued else { return }
+    commands.deadlines.remove(command)
     if let replaced { settle(replaced, .replaced) }
     if state == .connected, !commands.flow.isPaused { drainQueue() }
   }
 
   /// The disk does not take a command, which therefore ends here.
-  func reject(_ id: String, _ problem: OutboxProblem) {
-    guard let command = commands.takeBack(id) else { return }
+  func reject(_ command: Command, _ problem: OutboxProblem) {
+    guard commands.takeBack(command) else { return }
     settle(command, .notStored(problem))
     flowOn(without: command)
     review()
@@ -168,18 +171,20 @@ extension Connection {
     noteWrite(of: command)
     armAckTimeout(command)
     channel.write(command.message, ack: commands.written(command))
+    command.dropContent()
   }
 
   /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
   private func handOver(_ command: Command) {
     commands.handOver(command)
-    if commands.handedOver.count == 1 { lookAfterHandedOver() }
+    // What one turn writes leaves at the beginning of the next one, before its timers ring.
+    if commands.handedOver.count == 1 { lookAfterHandedOver(in: .zero) }
   }
 
-  private func lookAfterHandedOver() {
-    context.timers.after(CommandFlow.pause) { [weak self] in
+  private func lookAfterHandedOver(in delay: Duration) {
+    context.timers.after(delay) { [weak self] in
       guard let self, !commands.handedOver.isEmpty else { return }
-      guard channel?.unsentBytes == 0 else { return lookAfterHandedOver() }
+      guard channel?.unsentBytes == 0 else { return lookAfterHandedOver(in: CommandFlow.pause) }
       for command in commands.takeHandedOver() { settle(command, .written) }
       if !isOccupied { review() }
     }
@@ -193,37 +198,55 @@ extension Connection {
 
   /// The one place where a command ends.
   func settle(_ command: Command, _ outcome: CommandOutcome) {
-    context.timers.cancel(commands.removeDeadline(of: command.id))
+    commands.deadlines.remove(command)
     report?(self, .settled(command, command.wasWritten ? outcome.afterWriting : outcome))
+    // Lists that it left may hold it for a while.
+    command.dropContent()
   }
 
   // MARK: - Deadlines
 
   /// A written command waits no longer than its `ackTimeout` from now.
   private func armAckTimeout(_ command: Command) {
-    var command = command
-    if let limit = command.ackTimeout {
-      let due = context.time.now + limit
-      if command.deadline.map({ due < $0 }) ?? true {
-        context.timers.cancel(commands.removeDeadline(of: command.id))
-        command.deadline = due
-      }
+    guard let limit = command.ackTimeout else { return armDeadline(command) }
+    let due = context.time.now + limit
+    if command.deadline.map({ due < $0 }) ?? true {
+      command.deadline = due
+      arm(command, due)
+    } else {
+      armDeadline(command)
     }
-    armDeadline(command)
   }
 
   func armDeadline(_ command: Command) {
-    guard let deadline = command.deadline, !commands.hasDeadline(command.id) else { return }
-    let id = command.id
-    commands.setDeadline(of: id, context.timers.at(deadline) { [weak self] in self?.deadlinePassed(id) })
+    if let deadline = command.deadline, command.due == nil { arm(command, deadline) }
   }
 
-  private func deadlinePassed(_ id: String) {
-    if commands.retries.command(id) != nil { return giveUpTry(id) }
-    if let command = commands.takeBack(id) {
+  private func arm(_ command: Command, _ deadline: MonotonicInstant) {
+    commands.deadlines.set(deadline, for: command)
+    if let armed = commands.deadlines.armed {
+      guard deadline < armed.due else { return }
+      context.timers.cancel(armed.timer)
+    }
+    armTimer(deadline)
+  }
+
+  private func armTimer(_ deadline: MonotonicInstant) {
+    commands.deadlines.armed = (context.timers.at(deadline) { [weak self] in self?.deadlinesPassed() }, deadline)
+  }
+
+  private func deadlinesPassed() {
+    commands.deadlines.armed = nil
+    for command in commands.deadlines.takeDue(at: context.time.now) { deadlinePassed(command) }
+    if commands.deadlines.armed == nil, let next = commands.deadlines.next() { armTimer(next) }
+  }
+
+  private func deadlinePassed(_ command: Command) {
+    if commands.retries.contains(command) { return giveUpTry(command) }
+    if commands.takeBack(command) {
       settle(command, whyNotWritten(command))
       flowOn(without: command)
-    } else if let (command, ack) = commands.forget(id) {
+    } else if let ack = commands.forget(command) {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)
     }

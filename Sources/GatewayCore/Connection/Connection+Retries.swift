@@ -9,24 +9,25 @@ extension Connection {
     noteWrite(of: command)
     armDeadline(command)
     let ack = commands.tried(command)
-    armAckTimer(command.id)
+    armAckTimer(command)
     channel.write(command.message, ack: ack)
   }
 
   /// The outcome of a command that is under way; the next one of its line follows.
-  func finishTry(_ id: String, _ outcome: CommandOutcome) {
-    guard let command = land(id) else { return }
+  func finishTry(_ command: Command, _ outcome: CommandOutcome) {
+    guard land(command) else { return }
     settle(command, outcome)
     advance(behind: command)
   }
 
   /// The time of a command under way is up.
-  func giveUpTry(_ id: String) { finishTry(id, .acknowledgementTimeout) }
+  func giveUpTry(_ command: Command) { finishTry(command, .acknowledgementTimeout) }
 
   /// The caller of a command under way left.
-  func abandonTry(_ id: String) {
-    guard let command = land(id) else { return }
-    context.timers.cancel(commands.removeDeadline(of: id))
+  func abandonTry(_ command: Command) {
+    guard land(command) else { return }
+    commands.deadlines.remove(command)
+    command.dropContent()
     advance(behind: command)
   }
 
@@ -39,11 +40,12 @@ extension Connection {
     armExpiry()
   }
 
-  private func land(_ id: String) -> Command? {
-    guard let flight = commands.land(id) else { return nil }
+  /// False if it is not under way.
+  private func land(_ command: Command) -> Bool {
+    guard let flight = commands.land(command) else { return false }
     context.timers.cancel(flight.timer)
     for ack in flight.acks { channel?.forget(ack: ack) }
-    return flight.command
+    return true
   }
 
   private func advance(behind command: Command) {
@@ -54,20 +56,20 @@ extension Connection {
     if !isOccupied { review() }
   }
 
-  private func armAckTimer(_ id: String) {
-    let limit = commands.retries.command(id)?.ackTimeout ?? Retry.usualAckTimeout
-    commands.setAckTimer(of: id, context.timers.after(limit) { [weak self] in self?.ackTimerFired(id) })
+  private func armAckTimer(_ command: Command) {
+    let limit = command.ackTimeout ?? Retry.usualAckTimeout
+    commands.setAckTimer(of: command, context.timers.after(limit) { [weak self] in self?.ackTimerFired(command) })
   }
 
-  private func ackTimerFired(_ id: String) {
-    guard let channel, let command = commands.retries.command(id) else { return }
+  private func ackTimerFired(_ command: Command) {
+    guard let channel, commands.retries.contains(command) else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
-    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(id) }
+    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
-    guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(id) }
+    guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(command) }
     noteWrite(of: command)
-    let ack = commands.triedAgain(id)
-    armAckTimer(id)
+    let ack = commands.triedAgain(command)
+    armAckTimer(command)
     channel.write(command.message, ack: ack)
   }
 }

@@ -249,6 +249,12 @@ public final class Connection {
     }
   }
 
+  /// The last command has its outcome. While the connection is up that changes nothing but the end of its linger time, and
+  /// it is going to be looked at by then.
+  func noteIdle() {
+    if state != .connected || reviewTimer == nil || isDraining { review() }
+  }
+
   private func noteOccupation() {
     if isOccupied {
       unleasedSince = nil

@@ -21,7 +21,9 @@ public struct RemoteAnswer: Equatable, Sendable {
   /// The members `args` and, where there are some, `kwargs`.
   func write(into out: inout JSONWriter) {
     out.key("args")
-    out.raw([UInt8(ascii: "[")] + args + [UInt8(ascii: "]")])
+    out.beginArray()
+    if !args.isEmpty { out.raw(args) }
+    out.endArray()
     guard let kwargs else { return }
     out.key("kwargs")
     out.raw(kwargs)

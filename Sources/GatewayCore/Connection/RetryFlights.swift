@@ -2,16 +2,16 @@
 /// room for. Earlier tries count too: the acknowledgement of any of them is the command's.
 struct RetryFlights {
   struct Flight {
-    var command: Command
+    let command: Command
     /// Acknowledgement ids of all tries on this link.
     var acks: [UInt64]
     /// When the newest try has waited long enough.
     var timer: Timers.ID?
   }
 
-  private var flights: [String: Flight] = [:]
+  private var flights: [ObjectIdentifier: Flight] = [:]
   private var counts: [UInt32: Int] = [:]
-  private var flightOf: [UInt64: String] = [:]
+  private var flightOf: [UInt64: Command] = [:]
 
   var isEmpty: Bool { flights.isEmpty }
   var count: Int { flights.count }
@@ -19,33 +19,35 @@ struct RetryFlights {
   /// How many of a line are under way.
   func count(inLine line: UInt32) -> Int { counts[line] ?? 0 }
 
-  /// What is under way under an id; nil when nothing is.
-  func command(_ id: String) -> Command? { flights[id]?.command }
+  /// Whether a command is under way.
+  func contains(_ command: Command) -> Bool { flights[ObjectIdentifier(command)] != nil }
 
-  /// The id of the command whose acknowledgement that is.
-  func id(ofAck ack: UInt64) -> String? { flightOf[ack] }
+  /// The command whose acknowledgement that is.
+  func command(ofAck ack: UInt64) -> Command? { flightOf[ack] }
 
   /// The command is written for the first time on this link.
   mutating func begin(_ command: Command, ack: UInt64) {
     guard let line = command.retry?.line else { return }
-    flights[command.id] = Flight(command: command, acks: [])
+    flights[ObjectIdentifier(command)] = Flight(command: command, acks: [])
     counts[line, default: 0] += 1
-    repeated(command.id, ack: ack)
+    repeated(command, ack: ack)
   }
 
   /// It is written once more.
-  mutating func repeated(_ id: String, ack: UInt64) {
-    guard flights[id] != nil else { return }
-    flights[id]?.command.retry?.writes += 1
-    flights[id]?.acks.append(ack)
-    flightOf[ack] = id
+  mutating func repeated(_ command: Command, ack: UInt64) {
+    guard contains(command) else { return }
+    command.retry?.writes += 1
+    flights[ObjectIdentifier(command)]?.acks.append(ack)
+    flightOf[ack] = command
   }
 
-  mutating func setTimer(of id: String, _ timer: Timers.ID) { flights[id]?.timer = timer }
+  mutating func setTimer(of command: Command, _ timer: Timers.ID) { flights[ObjectIdentifier(command)]?.timer = timer }
 
   /// Takes a command out.
-  mutating func end(_ id: String) -> Flight? {
-    guard let flight = flights.removeValue(forKey: id), let line = flight.command.retry?.line else { return nil }
+  mutating func end(_ command: Command) -> Flight? {
+    guard let flight = flights.removeValue(forKey: ObjectIdentifier(command)), let line = command.retry?.line else {
+      return nil
+    }
     let left = count(inLine: line) - 1
     counts[line] = left > 0 ? left : nil
     for ack in flight.acks { flightOf[ack] = nil }

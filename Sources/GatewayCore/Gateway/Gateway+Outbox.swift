@@ -9,8 +9,8 @@ extension Gateway {
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
     let entry = entry(for: command, on: connection, asked: level, key: key)
     let owner = command.owner
-    outbox.add(entry, on: connection) { [weak self] record, problem, isAwaited in
-      if isAwaited { self?.stored(record, owner, on: connection, problem) }
+    outbox.add(entry, carriedBy: (connection, command)) { [weak self] record, problem, isAwaited in
+      if isAwaited { self?.stored(record, command, owner, on: connection, problem) }
     }
   }
 
@@ -32,13 +32,13 @@ extension Gateway {
   }
 
   private func stored(
-    _ record: OutboxRecord, _ owner: CommandOwner, on connection: Connection, _ problem: OutboxProblem?
+    _ record: OutboxRecord, _ command: Command, _ owner: CommandOwner, on connection: Connection,
+    _ problem: OutboxProblem?
   ) {
-    let id = record.entry.id
-    if let problem { return connection.reject(id, problem) }
-    if case .call(let client, let request) = owner { sessions[client]?.stored(request, id) }
-    if record.entry.key != nil { keys.note(id, state: DeliveryLevel.durable.rawValue) }
-    connection.committed(id)
+    if let problem { return connection.reject(command, problem) }
+    if case .call(let client, let request) = owner { sessions[client]?.stored(request, record.entry.id) }
+    if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
+    connection.committed(command)
     while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
@@ -50,21 +50,22 @@ extension Gateway {
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
     var entry = old
-    entry.number = makeCommandID().number
+    entry.number = makeCommandNumber()
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
     (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
-    let connection = carrier(of: entry)
-    if let connection {
-      var command = command(for: entry)
+    let carrier = carrier(of: entry).map { ($0, command(for: entry)) }
+    if let (connection, command) = carrier {
       command.isCommitted = false
       connection.restore([command])
       remember(entry, on: connection)
     }
-    outbox.add(entry, replacing: old.number, on: connection) { [weak self] record, problem, isAwaited in
-      if connection == nil, isAwaited { self?.expireLater(record) }
+    outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
+      if carrier == nil, isAwaited { self?.expireLater(record) }
       self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
-      if let problem { connection?.reject(id, problem) } else { connection?.committed(id) }
+      if let (connection, command) = carrier {
+        if let problem { connection.reject(command, problem) } else { connection.committed(command) }
+      }
       done(problem)
     }
   }
@@ -74,21 +75,24 @@ extension Gateway {
   /// A command of the outbox has its outcome.
   func finishStored(_ command: Command, _ outcome: CommandOutcome) {
     let attempts = command.retry?.writes ?? (outcome.isWritten ? 1 : 0)
-    guard let end = outcome.outboxEnd else { return outbox.retract(command.id) }
+    guard let end = outcome.outboxEnd else { return outbox.retract(command) }
+    guard let record = command.record else { return }
     var result: [UInt8]?
     if case .acknowledged(let answer) = outcome { result = answer.args }
-    outbox.finish(command.id, end.state, reason: end.reason, attempts: attempts, result: result)
+    outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: result)
   }
 
   /// Ends an entry from outside, wherever it is; false if it has its outcome already.
   @discardableResult
   func finish(
-    _ id: String, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
+    _ record: OutboxRecord, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
   ) -> Bool {
-    guard let record = outbox.records[id] else { return false }
-    if let connection = record.connection, !connection.takeBack(id) { connection.forget(id) }
-    keys.note(id, state: nil)
-    return outbox.finish(id, state, reason: reason, done)
+    guard record.line != nil else { return false }
+    if let connection = record.connection, let command = record.command, !connection.takeBack(command) {
+      connection.forget(command)
+    }
+    keys.note(record.entry.id, state: nil)
+    return outbox.finish(record, state, reason: reason, done)
   }
 
   /// The wall clock was set.
@@ -119,7 +123,12 @@ extension Gateway {
     for (connection, records) in queues.values {
       // Each line is in order already.
       let ordered = records.sorted { $0.entry.number < $1.entry.number }
-      connection.restore(ordered.lazy.map { [unowned self] in command(for: $0.entry) })
+      connection.restore(
+        ordered.map { record in
+          let command = command(for: record.entry)
+          record.command = command
+          return command
+        })
     }
   }
 
@@ -131,10 +140,10 @@ extension Gateway {
 
   private func command(for entry: OutboxEntry) -> Command {
     let left = entry.expires.map { Duration.milliseconds($0 &- outbox.wallMilliseconds()) }
-    var command = Command(
-      id: entry.id, message: entry.message, delivery: .durable, expires: left.map { seams.time.now + $0 },
+    let command = Command(
+      id: entry.id, number: entry.number, message: entry.message, delivery: .durable,
+      expires: left.map { seams.time.now + $0 },
       acceptedAt: entry.created, owner: .none)
-    command.number = entry.number
     command.user = entry.owner
     command.isStored = true
     if let retries = entry.retries {
@@ -152,13 +161,13 @@ extension Gateway {
     record.isWatched = true
     seams.timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
       guard let self, let record, record.line != nil, record.connection == nil else { return }
-      outbox.finish(record.entry.id, .expired)
+      outbox.finish(record, .expired)
     }
   }
 
   /// The keys of what is finished count too.
   func rememberKeys() {
-    let keyed = outbox.archive.records.values.map(\.entry).filter { $0.key != nil }
+    let keyed = outbox.archive.records.map(\.entry).filter { $0.key != nil }
     for entry in keyed.sorted(by: { $0.number < $1.number }) {
       guard let connection = try? resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
       remember(entry, as: ConnectionKey(connection))
@@ -187,7 +196,7 @@ extension Gateway {
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry, on: nil) { [weak self] _, problem, _ in
+    outbox.add(entry) { [weak self] _, problem, _ in
       guard let self, let problem else { return }
       note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }

@@ -8,6 +8,8 @@ public final class Gateway {
   /// Random per start: a client that sees another one knows that memory was lost.
   public let instance: String
   let started: MonotonicInstant
+  /// What the ids of this daemon's sends begin with.
+  private let life: String
 
   /// What is in force.
   public private(set) var configuration: Configuration
@@ -50,6 +52,7 @@ public final class Gateway {
     self.seams = seams
     budget = AttemptBudget(configuration.limits)
     instance = seams.random.uuid()
+    life = instance.prefix(13) + "-"
     started = seams.time.now
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
@@ -135,11 +138,14 @@ public final class Gateway {
     return connection
   }
 
-  /// The number of a send, which grows over restarts, and its globally unique id.
-  func makeCommandID() -> (number: UInt64, id: String) {
+  /// The number of a send, which grows over restarts.
+  func makeCommandNumber() -> UInt64 {
     defer { nextCommand += 1 }
-    return (nextCommand, "\(instance.prefix(13))-\(String(nextCommand, radix: 36))")
+    return nextCommand
   }
+
+  /// The globally unique id of the send of a number.
+  func commandID(_ number: UInt64) -> CommandID { CommandID(life: life, number: number) }
 
   /// Orders subscriptions by age.
   func makeSerial() -> UInt64 {
@@ -208,7 +214,7 @@ public final class Gateway {
       if case .call(let client, let request) = command.owner { sessions[client]?.progressed(request, part) }
     case .refusedInterest(let interest, let refusal):
       note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
-    case .tried(let command): outbox.noteAttempts(command.id, command.retry?.writes ?? 0)
+    case .tried(let command): outbox.noteAttempts(command, command.retry?.writes ?? 0)
     case .illegal(let transition): note(.internalError(transition.description))
     }
   }
@@ -219,7 +225,7 @@ public final class Gateway {
     } else if isStopping, storeLeftover(command, outcome, of: connection) {
       return
     }
-    keys.note(command.id, state: outcome.idempotencyState)
+    keys.note(command, state: outcome.idempotencyState)
     if case .call(let client, let request) = command.owner {
       sessions[client]?.settled(request, command, outcome)
     } else if let failure = outcome.logText {
@@ -296,7 +302,7 @@ public final class Gateway {
 
   /// Sends that wait to be written or acknowledged.
   private var leftCount: Int {
-    pool.inNoOrder.reduce(0) { $0 + $1.commands.count } + outbox.records.values.count { $0.connection == nil }
+    pool.inNoOrder.reduce(0) { $0 + $1.commands.count } + outbox.unfinished.count { $0.connection == nil }
   }
 
   /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every link is

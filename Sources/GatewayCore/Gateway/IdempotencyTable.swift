@@ -63,6 +63,11 @@ struct IdempotencyTable {
     if order.count > 2 * entries.count + 1_024 { compact() }
   }
 
+  /// The same for a command, most of which have no key.
+  mutating func note(_ command: Command, state: String?) {
+    if !scopes.isEmpty { note(command.id, state: state) }
+  }
+
   /// The send reached another state; one that certainly never left frees its key.
   mutating func note(_ id: String, state: String?) {
     guard let scope = scopes[id] else { return }

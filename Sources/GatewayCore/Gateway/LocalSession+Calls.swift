@@ -125,8 +125,11 @@ extension LocalSession {
   /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs
   /// name the same target again and again, so the last one is remembered.
   func connection(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Connection {
-    if let lastUsed, lastUsed.target == target, lastUsed.isCurrent(in: gateway) {
-      try demand(verb, on: lastUsed.connection.specification)
+    if let lastUsed, lastUsed.isCurrent(in: gateway), lastUsed.target == target {
+      if lastUsed.right != verb {
+        try demand(verb, on: lastUsed.connection.specification)
+        lastUsed.right = verb
+      }
       return lastUsed.connection
     }
     let specification = try self.target(target, need: verb)
@@ -134,7 +137,7 @@ extension LocalSession {
     guard let connection = gateway.connection(for: specification) else {
       throw LocalError(.internalError, "No kind of upstream takes this URL.")
     }
-    lastUsed = LastUsed(target: target, connection: connection, generation: gateway.generation)
+    lastUsed = LastUsed(target, connection, right: verb, generation: gateway.generation)
     return connection
   }
 

@@ -17,7 +17,7 @@ extension LocalSession {
     answer(id, whenDoneWith: try records(selection).filter { !$0.entry.state.isFinal }) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1
-      gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())
+      gateway.finish(record, .cancelled, reason: nil, work.awaited())
     }
   }
 
@@ -27,7 +27,7 @@ extension LocalSession {
       guard !record.isOnItsWay else { return }
       work.count += 1
       if record.line != nil {
-        gateway.finish(record.entry.id, .cancelled, reason: nil, work.awaited())
+        gateway.finish(record, .cancelled, reason: nil, work.awaited())
       }
       gateway.outbox.purge(record.entry.id)
     }

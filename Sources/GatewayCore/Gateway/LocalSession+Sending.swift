@@ -8,15 +8,15 @@ extension LocalSession {
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
-    var call = call
+    var args = call.args
     if let key = call.key, let member = connection.specification.settings.keyMember {
-      call.args = KeyedArguments.adding(key, as: member, to: call.args)
+      args = KeyedArguments.adding(key, as: member, to: args)
     }
     var message: PreparedMessage
     do {
       message = try connection.connector.prepare(
         MessageDraft(
-          event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
+          event: call.event, args: args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
           isAcknowledged: call.delivery == .acked || call.retries != nil))
       message.compress = call.compress
     } catch {
@@ -34,7 +34,7 @@ extension LocalSession {
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     if let key = call.key { remember(key, command, connection) }
-    if command.owner != .none { open(id, number: number, .command(connection, id: command.id, form: form)) }
+    if command.owner != .none { open(id, number: number, .command(connection, command, form: form)) }
     do throws(SubmissionProblem) {
       let submission = try connection.submit(command, now: call.volatile)
       if command.isStored {
@@ -48,13 +48,13 @@ extension LocalSession {
       }
     } catch {
       _ = close(number)
-      gateway.keys.note(command.id, state: nil)
+      gateway.keys.note(command, state: nil)
       throw LocalError(error)
     }
   }
 
   private func command(
-    _ call: SendCall, _ message: PreparedMessage, _ connection: Connection, number: UInt64, answered: Bool
+    _ call: SendCall, _ message: PreparedMessage, _ connection: Connection, number request: UInt64, answered: Bool
   ) -> Command {
     let now = gateway.seams.time.now
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
@@ -63,13 +63,12 @@ extension LocalSession {
     let isStored = call.delivery == .durable
     let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
     let ttl = timeToLive(call, connection)
-    let (serial, commandID) = gateway.makeCommandID()
-    var command = Command(
-      id: commandID, message: message, delivery: delivery, expires: ttl.map { now + $0 },
+    let number = gateway.makeCommandNumber()
+    let command = Command(
+      gateway.commandID(number), number: number, message: message, delivery: delivery, expires: ttl.map { now + $0 },
       acceptedAt: gateway.seams.time.wallMilliseconds,
-      owner: waits && answered ? .call(client: self.number, request: number) : .none)
+      owner: waits && answered ? .call(client: self.number, request: request) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
-    command.number = serial
     command.user = peer.uid
     command.isStored = isStored
     command.isCommitted = !isStored
@@ -94,7 +93,7 @@ extension LocalSession {
   /// A volatile send that could not be written at once.
   private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?) {
     _ = close(number)
-    gateway.keys.note(command.id, state: nil)
+    gateway.keys.note(command, state: nil)
     replyDropped(id, command, reason: "volatile")
   }
 

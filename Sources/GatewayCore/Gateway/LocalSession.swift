@@ -6,7 +6,8 @@ public final class LocalSession {
   public let peer: PeerCredentials
   /// What is still to be written to its socket.
   public let output: ClientOutputs.Pointer
-  unowned let gateway: Gateway
+  /// Outlives its sessions. Used for every line, so that a check of it each time would be felt.
+  unowned(unsafe) let gateway: Gateway
   let since: Int64
   var name: String?
 
@@ -32,7 +33,7 @@ public final class LocalSession {
     let work: Work
 
     enum Work {
-      case command(Connection, id: String, form: ReplyForm)
+      case command(Connection, Command, form: ReplyForm)
       /// The server has to agree first.
       case subscribe(PendingSubscription)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
@@ -42,11 +43,21 @@ public final class LocalSession {
     }
   }
 
-  /// A target that was resolved before.
-  struct LastUsed {
+  /// A target that was resolved before, and what the client may do with it.
+  final class LastUsed {
     let target: CallTarget
-    unowned let connection: Connection
-    let generation: UInt64
+    /// Not looked at unless `isCurrent`: a connection that leaves the pool begins a new generation.
+    unowned(unsafe) let connection: Connection
+    private let generation: UInt64
+    /// The right that was found to be there the last time.
+    var right: AccessVerb?
+
+    init(_ target: CallTarget, _ connection: Connection, right: AccessVerb, generation: UInt64) {
+      self.target = target
+      self.connection = connection
+      self.right = right
+      self.generation = generation
+    }
 
     /// Neither the configuration nor the pool has changed since.
     func isCurrent(in gateway: Gateway) -> Bool { generation == gateway.generation }
@@ -90,7 +101,8 @@ public final class LocalSession {
     guard !isClosing else { return }
     let limit = gateway.configuration.limits.line
     let error = LocalError(
-      .payloadTooLarge, "A line may have \(limit) bytes; this one is longer, so the connection is closed.",
+      .payloadTooLarge,
+      "A line may have \(limit) bytes (`limits.line`); this one is longer: none of it was done, and the connection is closed.",
       [.init("limit", .integer(limit))])
     say(LocalReply.error(nil, error))
     closeWhenFlushed()
@@ -285,13 +297,13 @@ public final class LocalSession {
   /// Takes back what a call has not done yet.
   func abandon(_ work: OpenCall.Work) {
     switch work {
-    case .command(let connection, let id, _):
-      gateway.outbox.retract(id)
-      if connection.takeBack(id) {
-        gateway.keys.note(id, state: nil)
+    case .command(let connection, let command, _):
+      gateway.outbox.retract(command)
+      if connection.takeBack(command) {
+        gateway.keys.note(command, state: nil)
       } else {
-        connection.forget(id)
-        gateway.keys.note(id, state: "lost")
+        connection.forget(command)
+        gateway.keys.note(command, state: "lost")
       }
     case .subscribe(let pending): pending.giveUp()
     case .background: break

@@ -8,6 +8,9 @@ public struct JSONWriter {
 
   public init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
+  /// Hands over what was written, which is all that there will be.
+  consuming func takeBytes() -> [UInt8] { bytes }
+
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
   public mutating func endObject() { close(UInt8(ascii: "}")) }
   public mutating func beginArray() { open(UInt8(ascii: "[")) }

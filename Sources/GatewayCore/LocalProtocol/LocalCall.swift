@@ -184,13 +184,19 @@ public struct RequestID: Hashable, Sendable {
   }
   /// What makes two ids the same.
   public let value: Value
-  /// The JSON text to echo.
-  public let text: [UInt8]
+  /// The JSON text to echo; empty for an integer in its usual form.
+  let text: [UInt8]
 
   public init(value: Value, text: [UInt8]) {
     self.value = value
     self.text = text
   }
+
+  /// Echoes the id as it was written.
+  public func write(into out: inout JSONWriter) {
+    if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
+  }
+
   public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
   public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

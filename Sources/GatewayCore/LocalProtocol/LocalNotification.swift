@@ -168,7 +168,7 @@ public enum LocalNotification {
   static func progress(_ id: RequestID, _ finding: DoctorFinding) -> [UInt8] {
     line("progress") { writer in
       writer.key("id")
-      writer.raw(id.text)
+      id.write(into: &writer)
       writer.key("args")
       writer.beginArray()
       writer.object { finding.write(into: &$0) }
@@ -180,7 +180,7 @@ public enum LocalNotification {
   static func progress(_ id: RequestID, _ answer: RemoteAnswer) -> [UInt8] {
     line("progress") { writer in
       writer.key("id")
-      writer.raw(id.text)
+      id.write(into: &writer)
       answer.write(into: &writer)
     }
   }

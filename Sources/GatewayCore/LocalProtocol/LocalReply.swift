@@ -4,7 +4,7 @@ public enum LocalReply {
   public static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
-    writer.raw(id.text)
+    id.write(into: &writer)
     writer.key("result")
     writer.beginObject()
     body(&writer)
@@ -16,7 +16,7 @@ public enum LocalReply {
   public static func error(_ id: RequestID?, _ error: LocalError) -> [UInt8] {
     var writer = JSONWriter()
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
-    if let id { writer.raw(id.text) } else { writer.null() }
+    if let id { id.write(into: &writer) } else { writer.null() }
     writer.key("error")
     error.write(into: &writer)
     return writer.endLine()

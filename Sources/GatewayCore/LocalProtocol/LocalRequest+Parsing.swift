@@ -9,8 +9,10 @@ extension LocalRequest {
       id = try envelope.requestID(line)
       name = try envelope.methodName(line)
     } catch { throw LocalRequestFailure(id: nil, error: error, answered: true) }
+    let call: LocalCall
     do {
-      return LocalRequest(id: id, call: try envelope.call(line, method: name))
+      call = try envelope.call(line, method: name)
     } catch { throw LocalRequestFailure(id: id, error: error, answered: id != nil) }
+    return LocalRequest(id: id, call: consume call)
   }
 }

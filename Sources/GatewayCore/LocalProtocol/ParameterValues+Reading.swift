@@ -136,11 +136,13 @@ extension ParameterValues {
 extension RequestID {
   /// An id as it stands in a line: a plain integer that every JSON reader keeps exactly, or a short string.
   init?(_ line: RawSpan, _ range: Range<Int>) {
-    let text = line.extracting(range).withUnsafeBytes { [UInt8]($0) }
     if let integer = JSONScanner.integer(line, range) {
       guard integer.magnitude <= ParameterKind.exactIntegerLimit else { return nil }
+      // There are two ways to write a zero.
+      let text = integer == 0 && range.count > 1 ? Array("-0".utf8) : []
       self.init(value: .integer(integer), text: text)
     } else {
+      let text = line.extracting(range).withUnsafeBytes { [UInt8]($0) }
       guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else { return nil }
       let decoded = JSONScanner.decodeBytes(line, range)
       guard decoded.wellFormed, decoded.bytes.count <= ParameterKind.identifierLimit else { return nil }

@@ -3,7 +3,8 @@
 enum Fingerprint {
   static func of(_ message: PreparedMessage) -> UInt64 {
     var state: UInt64 = 0xcbf2_9ce4_8422_2325
-    mix(Array(message.event.utf8), into: &state)
+    var event = message.event
+    event.withUTF8 { mix(UnsafeRawBufferPointer($0), into: &state) }
     mix(message.body, into: &state)
     for part in message.attachments { mix(part, into: &state) }
     return state
@@ -16,20 +17,22 @@ enum Fingerprint {
     return state
   }
 
-  /// FNV-1a over eight bytes at a time, the length first.
   private static func mix(_ bytes: [UInt8], into state: inout UInt64) {
+    bytes.withUnsafeBytes { mix($0, into: &state) }
+  }
+
+  /// FNV-1a over eight bytes at a time, the length first.
+  private static func mix(_ buffer: UnsafeRawBufferPointer, into state: inout UInt64) {
     func mix(_ word: UInt64) {
       state = (state ^ word) &* 0x0000_0100_0000_01b3
       state ^= state >> 29
     }
-    mix(UInt64(bytes.count))
-    bytes.withUnsafeBytes { buffer in
-      var place = 0
-      while place &+ 8 <= buffer.count {
-        mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self).littleEndian)
-        place &+= 8
-      }
-      for byte in buffer[place...] { mix(UInt64(byte)) }
+    mix(UInt64(buffer.count))
+    var place = 0
+    while place &+ 8 <= buffer.count {
+      mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self).littleEndian)
+      place &+= 8
     }
+    for byte in buffer[place...] { mix(UInt64(byte)) }
   }
 }

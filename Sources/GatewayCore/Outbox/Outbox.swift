@@ -22,12 +22,17 @@ final class Outbox {
   private var wallClock: WallClockWatch
   private(set) var settings: OutboxSettings
   private(set) var condition: Condition
-  /// What is not finished.
-  private(set) var records: [String: OutboxRecord] = [:]
+  /// Every entry by its id, finished or not.
+  private var known: [String: OutboxRecord] = [:]
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
   /// Finished entries that are not shown any more, but whose keys still count, without their messages.
   private var keyed: [OutboxEntry] = []
+
+  /// Rows of finished entries that are not shown any more, until there are enough of them to go together: they lie next to
+  /// each other on the disk.
+  private var leaving: [UInt64] = []
+  private static let leavingLimit = 64
 
   /// How long a key is remembered, in milliseconds.
   static let keyLifetime: Int64 = 86_400_000
@@ -43,7 +48,7 @@ final class Outbox {
     case .open(let store, let entries):
       self.store = store
       condition = .working
-      records.reserveCapacity(entries.count)
+      known.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
     case .unavailable(let problem):
       store = nil
@@ -55,28 +60,29 @@ final class Outbox {
     // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
     let early = min(0, time.wallMilliseconds &- (entry.ended ?? entry.created))
     let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
-    if entry.state.isFinal { return archive.add(record) }
-    records[entry.id] = record
-    usage.add(record)
+    known[entry.id] = record
+    if entry.state.isFinal { archive.add(record) } else { usage.add(record) }
   }
 
   /// The highest number that was ever given, as far as the disk knows.
   var lastNumber: UInt64 {
-    let unfinished = records.values.reduce(UInt64(0)) { max($0, $1.entry.number) }
-    return archive.records.values.reduce(unfinished) { max($0, $1.entry.number) }
+    known.values.reduce(0) { max($0, $1.entry.number) }
   }
+
+  /// What is not finished.
+  var unfinished: some Collection<OutboxRecord> { known.values.lazy.filter { $0.line != nil } }
 
   /// An entry that is on disk, finished or not.
   func record(_ id: String) -> OutboxRecord? {
-    guard let record = records[id] else { return archive.records[id] }
-    return record.isCommitted ? record : nil
+    guard let record = known[id], record.isCommitted || record.line == nil else { return nil }
+    return record
   }
 
   /// The first so many entries on disk of which that is true, the oldest first.
   func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
     var found: [OutboxRecord] = []
     for line in usage.allLines { found += line.records(limit: limit) { $0.isCommitted && isWanted($0) } }
-    found += archive.records.values.filter(isWanted)
+    found += archive.records.filter(isWanted)
     // Each line is in order already.
     found.sort { $0.entry.number < $1.entry.number }
     if found.count > limit { found.removeLast(found.count - limit) }
@@ -114,17 +120,20 @@ final class Outbox {
     throw .full(limit: overrun.limit, unit: overrun.unit)
   }
 
-  /// Takes an entry and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
+  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
   /// Until then it is not committed.
   func add(
-    _ entry: OutboxEntry, replacing old: UInt64? = nil, on connection: Connection?,
+    _ entry: OutboxEntry, replacing old: UInt64? = nil,
+    carriedBy carrier: (connection: Connection, command: Command)? = nil,
     _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
   ) {
     guard let store else { return }
-    let record = OutboxRecord(entry, on: connection, isCommitted: false)
-    records[entry.id] = record
+    let record = OutboxRecord(entry, isCommitted: false)
+    if let carrier { record.carry(carrier.command, on: carrier.connection) }
+    known[entry.id] = record
     usage.add(record)
-    store.commit(old.map { .replace($0, entry) } ?? .add(entry)) { [weak self] problem in
+    let sheet = OutboxChange.Sheet(entry)
+    store.commit(old.map { .replace($0, sheet) } ?? .add(sheet)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
@@ -135,12 +144,12 @@ final class Outbox {
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
-  func surplus(after record: OutboxRecord) -> String? {
+  func surplus(after record: OutboxRecord) -> OutboxRecord? {
     guard settings.whenFull == .dropOldest else { return nil }
     let entry = record.entry
     guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
     let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
-    return victim == entry.id ? nil : victim
+    return victim === record ? nil : victim
   }
 
   private struct Overrun {
@@ -151,9 +160,7 @@ final class Outbox {
   }
 
   private func overrun(adding cost: Int, to target: OutboxTarget, of owner: UInt32, count: Int = 1) -> Overrun? {
-    let here = usage.amount(to: target)
-    let own = usage.amount(of: owner)
-    let total = usage.total
+    let (here, own, total) = usage.amounts(to: target, of: owner)
     if here.count + count > settings.entries {
       return Overrun(limit: settings.entries, unit: "sends", isTotal: false)
     }
@@ -167,28 +174,31 @@ final class Outbox {
     return nil
   }
 
-  private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> String? {
+  private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {
     overrun.isTotal ? usage.oldest(of: owner) : usage.oldest(to: target, of: owner)
   }
 
   // MARK: - Changing
 
   /// The entry was written once more and is not finished.
-  func noteAttempts(_ id: String, _ attempts: Int) {
-    guard let record = records[id], record.isCommitted, record.entry.attempts != attempts else { return }
+  func noteAttempts(_ command: Command, _ attempts: Int) {
+    guard let record = command.record, record.line != nil, record.isCommitted, record.entry.attempts != attempts else {
+      return
+    }
     record.entry.attempts = attempts
-    store?.note(.update(record.entry))
+    store?.note(.update(.init(record.entry)))
   }
 
   /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows.
   @discardableResult
   func finish(
-    _ id: String, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
+    _ record: OutboxRecord, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
     _ done: ((OutboxProblem?) -> Void)? = nil
   ) -> Bool {
-    guard let record = records[id] else { return false }
+    guard record.line != nil else { return false }
     let now = wallMilliseconds()
-    forget(record)
+    usage.remove(record)
+    record.layDown()
     record.entry.state = state
     record.entry.reason = reason
     record.entry.ended = now
@@ -196,42 +206,54 @@ final class Outbox {
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
     if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
     archive.add(record)
-    commit(.update(record.entry), done)
-    trimArchive()
+    commit(.update(.init(record.entry)), done)
+    trimArchive(at: now)
     return true
   }
 
   /// An uncommitted entry is taken back by its sender, as if it had never been.
-  func retract(_ id: String) {
-    guard let record = records[id] else { return }
+  func retract(_ command: Command) {
+    guard let record = command.record, record.line != nil else { return }
     forget(record)
     store?.note(.remove(record.entry.number))
   }
 
   /// Takes a failed entry out that shall be sent again. Its row stays until the new one is there.
   func revive(_ id: String) -> OutboxRecord? {
-    guard let record = archive.records[id], record.entry.state.isRepeatable else { return nil }
-    return archive.remove(id)
+    guard let record = known[id], record.entry.state.isRepeatable, archive.remove(record) else { return nil }
+    known[id] = nil
+    return record
   }
 
   /// The new row of a revived entry is there, and with it the old one is gone; or it is not. What was taken back meanwhile
   /// has neither.
   func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
-    if problem == nil { store?.note(.remove(old.entry.number)) } else { archive.add(old) }
+    guard problem != nil else {
+      store?.note(.remove(old.entry.number))
+      return
+    }
+    known[old.entry.id] = old
+    archive.add(old)
   }
 
   /// Forgets a finished entry. Its key is forgotten with it.
   func purge(_ id: String) {
-    guard let record = archive.remove(id) else { return }
+    guard let record = known[id], archive.remove(record) else { return }
+    known[id] = nil
     store?.note(.remove(record.entry.number))
   }
 
   /// Forgets finished entries that were shown long enough, or are too many.
   func trimArchive() {
-    let now = wallMilliseconds()
+    trimArchive(at: wallMilliseconds())
+    removeLeaving()
+  }
+
+  private func trimArchive(at now: Int64) {
     let horizon = now - settings.keep.milliseconds
     while let record = archive.takeSurplus(count: settings.keepEntries, bytes: settings.bytes, endedBefore: horizon) {
-      forgetRow(of: record)
+      known[record.entry.id] = nil
+      forgetRow(of: record, at: now)
     }
     guard !keyed.isEmpty else { return }
     let over = keyed.prefix { $0.created + Self.keyLifetime <= now }
@@ -240,16 +262,22 @@ final class Outbox {
   }
 
   /// What has a key stays on disk without its message for as long as the key counts.
-  private func forgetRow(of record: OutboxRecord) {
-    guard record.entry.key != nil, record.entry.created + Self.keyLifetime > wallMilliseconds() else {
-      store?.note(.remove(record.entry.number))
+  private func forgetRow(of record: OutboxRecord, at now: Int64) {
+    guard record.entry.key != nil, record.entry.created + Self.keyLifetime > now else {
+      leaving.append(record.entry.number)
+      if leaving.count >= Self.leavingLimit { removeLeaving() }
       return
     }
     var bare = record.entry
     bare.message = PreparedMessage(event: bare.message.event, body: [])
     bare.result = nil
     keyed.append(bare)
-    if !record.entry.message.body.isEmpty { store?.note(.update(bare)) }
+    if !record.entry.message.body.isEmpty { store?.note(.update(.init(bare))) }
+  }
+
+  private func removeLeaving() {
+    for number in leaving { store?.note(.remove(number)) }
+    leaving.removeAll(keepingCapacity: true)
   }
 
   // MARK: - The clock
@@ -257,15 +285,15 @@ final class Outbox {
   /// The wall clock, to be asked here for whatever becomes an instant of an entry: so none is moved that was made after
   /// the clock was set, and each that was made before.
   func wallMilliseconds() -> Int64 {
-    if let step = wallClock.step(wall: time.wallMilliseconds, now: time.now) { move(by: step) }
-    return time.wallMilliseconds
+    let wall = time.wallMilliseconds
+    if let step = wallClock.step(wall: wall, now: time.now) { move(by: step) }
+    return wall
   }
 
   /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
   /// the next daemon.
   private func move(by step: Int64) {
-    for record in records.values { record.entry.move(by: step) }
-    for record in archive.records.values { record.entry.move(by: step) }
+    for record in known.values { record.entry.move(by: step) }
     for index in keyed.indices { keyed[index].move(by: step) }
     // The disk keeps how far all of them have moved: one row, however many entries there are.
     store?.note(.shift(step))
@@ -274,13 +302,14 @@ final class Outbox {
   /// Writes what is left and lets go of the files.
   func close(_ done: @escaping () -> Void) {
     guard let store else { return done() }
+    removeLeaving()
     store.close(done)
   }
 
   private func forget(_ record: OutboxRecord) {
-    records[record.entry.id] = nil
+    known[record.entry.id] = nil
     usage.remove(record)
-    record.connection = nil
+    record.layDown()
   }
 
   private func commit(_ change: OutboxChange, _ done: ((OutboxProblem?) -> Void)?) {
@@ -299,9 +328,9 @@ final class Outbox {
   /// Whether the change is still of an entry that exists: one that was removed since must not come back.
   private func isKnown(_ change: OutboxChange) -> Bool {
     switch change {
-    case .add(let entry), .replace(_, let entry), .update(let entry):
-      (records[entry.id] ?? archive.records[entry.id])?.entry.number == entry.number
-        || keyed.contains { $0.number == entry.number }
+    case .add(let sheet), .replace(_, let sheet), .update(let sheet):
+      known[sheet.entry.id]?.entry.number == sheet.entry.number
+        || keyed.contains { $0.number == sheet.entry.number }
     case .remove, .shift: true
     }
   }

@@ -1,54 +1,55 @@
 /// Finished entries, which are shown for a while. Those that failed keep their message, so that they can be sent again.
 struct OutboxArchive {
-  private(set) var records: [String: OutboxRecord] = [:]
-  /// In the order of their end. One that was taken out is passed over.
-  private var order: ContiguousArray<OutboxRecord> = []
+  private struct Slot {
+    var place: UInt64
+    var record: OutboxRecord
+    /// It was not taken out since.
+    var isListed: Bool { record.archivePlace == place }
+  }
+
+  /// In the order of their end. One that was taken out stays until it surfaces or until those are the majority.
+  private var order: ContiguousArray<Slot> = []
   private var head = 0
+  private var nextPlace: UInt64 = 0
+  private(set) var count = 0
   private(set) var bytes = 0
 
-  var count: Int { records.count }
+  /// All of them, in the order of their end.
+  var records: some Sequence<OutboxRecord> { order[head...].lazy.filter(\.isListed).map(\.record) }
 
-  /// Adds a finished entry.
+  /// Adds a finished entry, which is not listed yet.
   mutating func add(_ record: OutboxRecord) {
-    remove(record.entry.id)
-    records[record.entry.id] = record
-    order.append(record)
+    record.archivePlace = nextPlace
+    order.append(Slot(place: nextPlace, record: record))
+    nextPlace += 1
+    count += 1
     bytes += record.entry.cost
   }
 
+  /// Takes one out; false if it is not here.
   @discardableResult
-  mutating func remove(_ id: String) -> OutboxRecord? {
-    guard let record = records.removeValue(forKey: id) else { return nil }
+  mutating func remove(_ record: OutboxRecord) -> Bool {
+    guard record.archivePlace != nil else { return false }
+    record.archivePlace = nil
+    count -= 1
     bytes -= record.entry.cost
     tidy()
-    return record
+    return true
   }
 
   private mutating func tidy() {
-    guard order.count > 64, records.count < order.count / 2 else { return }
-    let kept = order[head...].filter { isListed($0) }
-    order = ContiguousArray(kept)
+    while head < order.count, !order[head].isListed { head += 1 }
+    guard order.count > 64, count < order.count / 2 else { return }
+    order = ContiguousArray(order[head...].filter(\.isListed))
     head = 0
   }
 
-  private func isListed(_ record: OutboxRecord) -> Bool { records[record.entry.id] === record }
-
-  /// The entry that ended first.
-  private mutating func oldest() -> OutboxRecord? {
-    while head < order.count {
-      if isListed(order[head]) { return order[head] }
-      head += 1
-    }
-    order.removeAll()
-    head = 0
-    return nil
-  }
-
-  /// Takes the oldest one out if there are too many, if they are too large, or if it ended before an instant.
+  /// Takes the one that ended first out if there are too many, if they are too large, or if it ended before an instant.
   mutating func takeSurplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
-    guard let oldest = oldest() else { return nil }
+    guard head < order.count else { return nil }
+    let oldest = order[head].record
     guard count > limit || bytes > byteLimit || (oldest.entry.ended ?? 0) <= horizon else { return nil }
-    head += 1
-    return remove(oldest.entry.id)
+    remove(oldest)
+    return oldest
   }
 }

@@ -2,16 +2,28 @@
 final class OutboxLine {
   let target: OutboxTarget
   let owner: UInt32
-  private let sums: [OutboxSum]
+  private let all: OutboxSum
+  let ofTarget: OutboxSum
+  let ofOwner: OutboxSum
   private(set) var count = 0
   /// A record that left stays until it surfaces or until those that left are the majority.
   private var records: ContiguousArray<OutboxRecord> = []
   private var head = 0
 
-  init(target: OutboxTarget, owner: UInt32, sums: [OutboxSum]) {
+  init(target: OutboxTarget, owner: UInt32, all: OutboxSum, ofTarget: OutboxSum, ofOwner: OutboxSum) {
     self.target = target
     self.owner = owner
-    self.sums = sums
+    self.all = all
+    self.ofTarget = ofTarget
+    self.ofOwner = ofOwner
+  }
+
+  private func count(_ entry: OutboxEntry, _ sign: Int) {
+    let cost = entry.cost
+    count += sign
+    all.add(cost, sign)
+    ofTarget.add(cost, sign)
+    ofOwner.add(cost, sign)
   }
 
   var oldest: OutboxRecord? { head < records.count ? records[head] : nil }
@@ -28,8 +40,7 @@ final class OutboxLine {
 
   func add(_ record: OutboxRecord) {
     record.line = self
-    count += 1
-    for sum in sums { sum.add(record.entry, 1) }
+    count(record.entry, 1)
     guard let last = records.last, last.entry.number > record.entry.number else { return records.append(record) }
     // Only what was on its way while another one was moved here comes late.
     let place = records.firstIndex { $0.entry.number > record.entry.number } ?? records.count
@@ -39,11 +50,10 @@ final class OutboxLine {
   func remove(_ record: OutboxRecord) {
     guard record.line === self else { return }
     record.line = nil
-    count -= 1
-    for sum in sums { sum.add(record.entry, -1) }
+    count(record.entry, -1)
     while head < records.count, records[head].line !== self { head += 1 }
     guard records.count > 64, count < records.count / 2 else { return }
-    records.removeAll { $0.line !== self }
+    records = ContiguousArray(records[head...].filter { $0.line === self })
     head = 0
   }
 }
@@ -53,8 +63,9 @@ final class OutboxSum {
   private(set) var count = 0
   private(set) var bytes = 0
 
-  func add(_ entry: OutboxEntry, _ sign: Int) {
+  /// One entry more, or less with a negative sign.
+  func add(_ cost: Int, _ sign: Int) {
     count += sign
-    bytes += sign * entry.cost
+    bytes += sign * cost
   }
 }

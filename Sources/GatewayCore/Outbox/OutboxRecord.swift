@@ -4,20 +4,40 @@ final class OutboxRecord {
   var entry: OutboxEntry
   /// Who carries it; nil while its upstream cannot be used, and when it is finished.
   var connection: Connection?
+  /// What is carried; nil as above. It knows its record in turn, until the end.
+  var command: Command? {
+    didSet {
+      if oldValue !== command { oldValue?.record = nil }
+      command?.record = self
+    }
+  }
   /// The disk has it.
   var isCommitted: Bool
   /// The unfinished sends among which it counts; nil when it is finished.
   var line: OutboxLine?
+  /// Its place among the finished ones; nil while it is none of them.
+  var archivePlace: UInt64?
 
   /// A timer ends it at the end of its time-to-live, unless somebody carries it then.
   var isWatched = false
 
-  init(_ entry: OutboxEntry, on connection: Connection? = nil, isCommitted: Bool) {
+  init(_ entry: OutboxEntry, isCommitted: Bool) {
     self.entry = entry
-    self.connection = connection
     self.isCommitted = isCommitted
   }
 
   /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
-  var isOnItsWay: Bool { connection?.isHandedOver(entry.id) ?? false }
+  var isOnItsWay: Bool { command.map { connection?.isHandedOver($0) ?? false } ?? false }
+
+  /// Somebody carries it from now on.
+  func carry(_ command: Command, on connection: Connection) {
+    self.connection = connection
+    self.command = command
+  }
+
+  /// Nobody carries it any more.
+  func layDown() {
+    connection = nil
+    command = nil
+  }
 }

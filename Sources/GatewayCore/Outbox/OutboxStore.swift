@@ -12,16 +12,23 @@ public protocol OutboxStore: AnyObject {
   func close(_ done: @escaping () -> Void)
 }
 
-/// One step in the life of an entry on disk. Indirect: it is handed on often, and an entry is large.
-public indirect enum OutboxChange: Equatable, Sendable {
-  case add(OutboxEntry)
+/// One step in the life of an entry on disk.
+public enum OutboxChange: Sendable {
+  case add(Sheet)
   /// The same, and in one step with it the entry of another number goes, whose place it takes.
-  case replace(UInt64, OutboxEntry)
+  case replace(UInt64, Sheet)
   /// The entry of that number is this one now.
-  case update(OutboxEntry)
+  case update(Sheet)
   case remove(UInt64)
   /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
   case shift(Int64)
+
+  /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is large.
+  public final class Sheet: Sendable {
+    public let entry: OutboxEntry
+
+    public init(_ entry: OutboxEntry) { self.entry = entry }
+  }
 }
 
 /// Why nothing can be kept on disk.

@@ -21,14 +21,30 @@ struct OutboxUsage {
   private var targets: [OutboxTarget: OutboxSum] = [:]
   private var owners: [UInt32: OutboxSum] = [:]
   private var lines: [Place: OutboxLine] = [:]
+  /// The line of the last entry, which is nearly always that of the next one too. It stays when it is empty.
+  private var recent: OutboxLine?
 
   var allLines: some Collection<OutboxLine> { lines.values }
   var total: Amount { Amount(all) }
-  func amount(to target: OutboxTarget) -> Amount { Amount(targets[target]) }
+  /// All that counts for one more entry of a user to a target.
+  func amounts(to target: OutboxTarget, of owner: UInt32) -> (here: Amount, own: Amount, total: Amount) {
+    if let recent, recent.owner == owner, recent.target == target {
+      return (Amount(recent.ofTarget), Amount(recent.ofOwner), total)
+    }
+    return (Amount(targets[target]), amount(of: owner), total)
+  }
+
   func amount(of owner: UInt32) -> Amount { Amount(owners[owner]) }
 
   mutating func add(_ record: OutboxRecord) {
-    line(Place(target: record.entry.target, owner: record.entry.owner)).add(record)
+    if let recent, recent.owner == record.entry.owner, recent.target == record.entry.target {
+      return recent.add(record)
+    }
+    let other = line(Place(target: record.entry.target, owner: record.entry.owner))
+    other.add(record)
+    let before = recent
+    recent = other
+    if let before { forgetIfEmpty(before) }
   }
 
   private mutating func line(_ place: Place) -> OutboxLine {
@@ -37,7 +53,7 @@ struct OutboxUsage {
     let ofOwner = owners[place.owner] ?? OutboxSum()
     targets[place.target] = ofTarget
     owners[place.owner] = ofOwner
-    let made = OutboxLine(target: place.target, owner: place.owner, sums: [all, ofTarget, ofOwner])
+    let made = OutboxLine(target: place.target, owner: place.owner, all: all, ofTarget: ofTarget, ofOwner: ofOwner)
     lines[place] = made
     return made
   }
@@ -45,19 +61,23 @@ struct OutboxUsage {
   mutating func remove(_ record: OutboxRecord) {
     guard let line = record.line else { return }
     line.remove(record)
+    if line !== recent { forgetIfEmpty(line) }
+  }
+
+  private mutating func forgetIfEmpty(_ line: OutboxLine) {
     guard line.count == 0 else { return }
     lines[Place(target: line.target, owner: line.owner)] = nil
     if targets[line.target]?.count == 0 { targets[line.target] = nil }
     if owners[line.owner]?.count == 0 { owners[line.owner] = nil }
   }
 
-  /// The id of the oldest entry of a user to a target.
-  func oldest(to target: OutboxTarget, of owner: UInt32) -> String? {
-    lines[Place(target: target, owner: owner)]?.oldest?.entry.id
+  /// The oldest entry of a user to a target.
+  func oldest(to target: OutboxTarget, of owner: UInt32) -> OutboxRecord? {
+    lines[Place(target: target, owner: owner)]?.oldest
   }
 
-  /// The id of the oldest entry of a user.
-  func oldest(of owner: UInt32) -> String? {
-    lines.values.filter { $0.owner == owner }.compactMap(\.oldest).min { $0.entry.number < $1.entry.number }?.entry.id
+  /// The oldest entry of a user.
+  func oldest(of owner: UInt32) -> OutboxRecord? {
+    lines.values.filter { $0.owner == owner }.compactMap(\.oldest).min { $0.entry.number < $1.entry.number }
   }
 }

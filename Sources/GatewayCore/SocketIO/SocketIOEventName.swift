@@ -21,6 +21,10 @@ enum SocketIOEventName {
   /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
   /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
-    reserved.contains { $0.description == name } || (revision == .three && name == "error")
+    switch name {
+    case "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener": true
+    case "error": revision == .three
+    default: false
+    }
   }
 }

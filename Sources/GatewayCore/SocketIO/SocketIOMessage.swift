@@ -4,23 +4,21 @@ enum SocketIOMessage {
   static let noKeywords = MessageProblem.invalid(
     "Socket.IO has no keyword arguments: leave `kwargs` out, and put what it says into `args`")
   static let noErrors = MessageProblem.invalid(
-    "an acknowledgement of Socket.IO cannot be an error: leave `error` out, and say it in `args`")
+    "an acknowledgement of Socket.IO cannot be an error: leave `error` (`--error`) out, and say it in `args`")
 
   /// An event: its name joins the arguments in one array.
   static func event(
     _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?, parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
     if let problem = problem(withName: name, revision: revision) { throw problem }
-    var writer = JSONWriter(reserving: name.utf8.count + args.byteCount + 4)
-    writer.string(name)
-    return try message(name, head: writer.bytes, args: args, attachmentLimit: attachmentLimit, parser: parser)
+    return try message(name, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// The arguments of an acknowledgement.
   static func answer(
     args: RawSpan, attachmentLimit: Int, parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
-    try message("", head: [], args: args, attachmentLimit: attachmentLimit, parser: parser)
+    try message(nil, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
@@ -62,22 +60,24 @@ enum SocketIOMessage {
   }
 
   private static func message(
-    _ name: String, head: [UInt8], args: RawSpan, attachmentLimit: Int, parser: ParserName
+    _ name: String?, args: RawSpan, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
-    var body = [UInt8(ascii: "[")]
-    body.reserveCapacity(head.count + elements.count + 3)
-    body += head
-    if !head.isEmpty, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    var writer = JSONWriter(reserving: (name?.utf8.count ?? 0) + elements.count + 8)
+    writer.beginArray()
+    if let name { writer.string(name) }
+    var body = writer.takeBytes()
+    if name != nil, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
     if parser == .msgpack {
       body.append(args.extracting(elements))
       body.append(UInt8(ascii: "]"))
-      return PreparedMessage(event: name, body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
+      return PreparedMessage(
+        event: name ?? "", body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
     }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
     body.append(UInt8(ascii: "]"))
-    return PreparedMessage(event: name, body: body, attachments: attachments)
+    return PreparedMessage(event: name ?? "", body: body, attachments: attachments)
   }
 
   /// What stands between the brackets of an array, without the white space at its ends.

@@ -42,6 +42,11 @@ final class EventLoop {
     deinit { sd_event_source_disable_unref(source) }
   }
 
+  /// Work for the next turn. In a structure because an array of closures would wrap each of them once more.
+  private struct Deferred {
+    let body: () -> Void
+  }
+
   /// Calls back for one signal for as long as this object lives.
   private final class SignalSource {
     private var source: OpaquePointer?
@@ -80,8 +85,8 @@ final class EventLoop {
   /// costs one idle turn instead of a system call for every cancelled timer.
   private var armed: MonotonicInstant?
   private var signals: [SignalSource] = []
-  private var deferred: [() -> Void] = []
-  private var running: [() -> Void] = []
+  private var deferred: [Deferred] = []
+  private var running: [Deferred] = []
   private var exitCode: Int32?
 
   /// Timers ring at full multiples of this, in nanoseconds, so that neighbours share one wake-up.
@@ -141,17 +146,19 @@ final class EventLoop {
     return try ChildSource(event, process, handler)
   }
 
-  /// Reads a mailbox until the returned object goes.
+  /// Reads a mailbox until the returned object goes. Whoever waited for the other thread is answered before anything that
+  /// was put off is done.
   func receive<Letter>(from mailbox: Mailbox<Letter>, _ handler: @escaping (Letter) -> Void) throws(SystemError)
     -> IOSource
   {
-    try addIO(mailbox.descriptor, .readable) { _ in
+    try addIO(mailbox.descriptor, .readable) { [unowned self] _ in
       for letter in mailbox.collect() { handler(letter) }
+      beforeSleep?()
     }
   }
 
   /// Runs `body` in the next turn, before the loop sleeps; the loop's way to be called back without recursion.
-  func onNextTurn(_ body: @escaping () -> Void) { deferred.append(body) }
+  func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
   /// Keeps the service manager's watchdog content for as long as the loop turns. False when none is asked for.
   func startWatchdog() throws(SystemError) -> Bool {
@@ -218,7 +225,7 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    for body in running { body() }
+    for work in running { work.body() }
     running.removeAll(keepingCapacity: true)
   }
 

@@ -8,10 +8,13 @@ final class DiskOutbox: OutboxStore {
   private var source: EventLoop.IOSource?
   private var gathered: [OutboxWriter.Item] = []
   private var isPosting = false
+  private lazy var posting: () -> Void = { [weak self] in self?.post() }
   /// Whoever waits for the disk, in order; the first `decided` of them have heard.
   private var waiting: [((OutboxProblem?) -> Void)] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
+  /// Places for those who wait that are kept while nobody does.
+  private static let keptCapacity = 1_024
 
   init(loop: EventLoop, database: OutboxDatabase) throws(SystemError) {
     self.loop = loop
@@ -38,7 +41,7 @@ final class DiskOutbox: OutboxStore {
     gathered.append(item)
     guard !isPosting else { return }
     isPosting = true
-    loop.onNextTurn { [weak self] in self?.post() }
+    loop.onNextTurn(posting)
   }
 
   private func post() {
@@ -50,16 +53,20 @@ final class DiskOutbox: OutboxStore {
 
   private func heard(_ letter: OutboxWriter.Letter) {
     switch letter {
-    case .decided(let count, let problem):
+    case .decided(let count, let problem, _):
       for _ in 0..<count where decided < waiting.count {
         let done = waiting[decided]
         decided += 1
         done(problem)
       }
-      if decided * 2 > waiting.count {
+      if decided == waiting.count {
+        waiting.removeAll(keepingCapacity: decided <= Self.keptCapacity)
+      } else if decided * 2 > waiting.count {
         waiting.removeFirst(decided)
-        decided = 0
+      } else {
+        return
       }
+      decided = 0
     case .closed:
       source = nil
       whenClosed?()

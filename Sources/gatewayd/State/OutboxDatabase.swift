@@ -141,7 +141,7 @@ final class OutboxDatabase {
 
   /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all rows
   /// do from then on.
-  func apply(_ changes: [OutboxChange], offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
+  func apply(_ changes: some Sequence<OutboxChange>, offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
@@ -160,18 +160,18 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let entry), .update(let entry): try write(entry)
-    case .replace(let number, let entry):
+    case .add(let sheet), .update(let sheet): try write(sheet)
+    case .replace(let number, let sheet):
       try remove(number)
-      try write(entry)
+      try write(sheet)
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
     }
   }
 
-  private func write(_ entry: OutboxEntry) throws(SQLiteDatabase.Failure) {
-    OutboxRow.bind(entry, to: insert)
+  private func write(_ sheet: OutboxChange.Sheet) throws(SQLiteDatabase.Failure) {
+    OutboxRow.bind(sheet, to: insert)
     _ = try insert.step()
   }
 

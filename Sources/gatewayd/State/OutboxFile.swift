@@ -70,7 +70,7 @@ struct OutboxFile {
       case .unusable(let problem): throw problem
       }
     }
-    do throws(SQLiteDatabase.Failure) { try made.apply(entries.map { .add($0) }) } catch {
+    do throws(SQLiteDatabase.Failure) { try made.apply(entries.map { .add(.init($0)) }) } catch {
       throw OutboxProblem(error, fresh)
     }
   }

@@ -19,7 +19,7 @@ enum OutboxRow {
     """
 
   /// Binds all columns, from the first place on.
-  static func bind(_ entry: OutboxEntry, to statement: SQLiteDatabase.Statement) {
+  static func bind(_ sheet: OutboxChange.Sheet, to statement: SQLiteDatabase.Statement) {
     var checksum = Checksum()
     func integer(_ place: Int32, _ value: Int64?) {
       checksum.add(value)
@@ -34,33 +34,33 @@ enum OutboxRow {
       statement.bind(place, value)
     }
     let (upstream, url): (String?, String?) =
-      switch entry.target.name {
+      switch sheet.entry.target.name {
       case .upstream(let name): (name, nil)
       case .url(let url): (nil, url)
       }
-    integer(1, Int64(bitPattern: entry.number))
-    text(2, entry.id)
-    integer(3, Int64(entry.owner))
+    integer(1, Int64(bitPattern: sheet.entry.number))
+    text(2, sheet.entry.id)
+    integer(3, Int64(sheet.entry.owner))
     text(4, upstream)
     text(5, url)
-    text(6, entry.target.namespace)
-    text(7, entry.message.event)
-    blob(8, entry.message.body.isEmpty ? nil : entry.message.body)
-    blob(9, entry.message.attachments.isEmpty ? nil : joined(entry.message.attachments))
-    text(10, entry.delivery.rawValue)
-    integer(11, entry.retries.map(Int64.init))
-    integer(12, entry.ackTimeout)
-    text(13, entry.coalesce)
-    text(14, entry.key)
-    integer(15, Int64(bitPattern: entry.fingerprint))
-    integer(16, entry.created)
-    integer(17, entry.expires)
-    integer(18, Int64(entry.attempts))
-    text(19, entry.state.rawValue)
-    text(20, entry.reason)
-    integer(21, entry.ended)
-    blob(22, entry.result)
-    integer(23, entry.message.compress ? 1 : 0)
+    text(6, sheet.entry.target.namespace)
+    text(7, sheet.entry.message.event)
+    blob(8, sheet.entry.message.body.isEmpty ? nil : sheet.entry.message.body)
+    blob(9, sheet.entry.message.attachments.isEmpty ? nil : joined(sheet.entry.message.attachments))
+    text(10, sheet.entry.delivery.rawValue)
+    integer(11, sheet.entry.retries.map(Int64.init))
+    integer(12, sheet.entry.ackTimeout)
+    text(13, sheet.entry.coalesce)
+    text(14, sheet.entry.key)
+    integer(15, Int64(bitPattern: sheet.entry.fingerprint))
+    integer(16, sheet.entry.created)
+    integer(17, sheet.entry.expires)
+    integer(18, Int64(sheet.entry.attempts))
+    text(19, sheet.entry.state.rawValue)
+    text(20, sheet.entry.reason)
+    integer(21, sheet.entry.ended)
+    blob(22, sheet.entry.result)
+    integer(23, sheet.entry.message.compress ? 1 : 0)
     statement.bind(24, checksum.value)
   }
 

@@ -16,8 +16,9 @@ final class OutboxWriter: @unchecked Sendable {
 
   /// What the thread tells the loop.
   enum Letter: Sendable {
-    /// The oldest so many awaited changes are decided.
-    case decided(Int, OutboxProblem?)
+    /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that one
+    /// thread allocates and another frees costs both of them a lock.
+    case decided(Int, OutboxProblem?, [Item])
     /// Everything is written, as far as it could be, and the files are closed.
     case closed
   }
@@ -157,10 +158,10 @@ final class OutboxWriter: @unchecked Sendable {
   private var owes: Bool { !unsaved.isEmpty || database.map { $0.offset != offset } == true }
 
   private func write(_ batch: [Item]) {
-    let batch = batch.map { Item(change: steadied($0.change), isAwaited: $0.isAwaited) }
+    let batch = steadied(batch)
     let awaited = batch.count { $0.isAwaited }
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
-    let problem = apply(late + batch.map(\.change))
+    let problem = late.isEmpty ? apply(batch.lazy.map(\.change)) : apply(late + batch.map(\.change))
     if problem == nil {
       unsaved.removeAll()
     } else {
@@ -169,22 +170,32 @@ final class OutboxWriter: @unchecked Sendable {
       for change in owed { if let number = change.number { unsaved[number] = change } }
       if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
     }
-    if awaited > 0 { mailbox.post(.decided(awaited, problem)) }
+    if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
   }
 
-  /// The same change by a clock that was never set.
+  /// The same changes by a clock that was never set.
+  private func steadied(_ batch: [Item]) -> [Item] {
+    let isSet = offset != 0 || batch.contains { if case .shift = $0.change { true } else { false } }
+    return isSet ? batch.map { Item(change: steadied($0.change), isAwaited: $0.isAwaited) } : batch
+  }
+
   private func steadied(_ change: OutboxChange) -> OutboxChange {
-    if case .shift(let step) = change { offset &+= step }
-    guard offset != 0 else { return change }
     switch change {
-    case .add(let entry): return .add(entry.moved(by: 0 &- offset))
-    case .replace(let number, let entry): return .replace(number, entry.moved(by: 0 &- offset))
-    case .update(let entry): return .update(entry.moved(by: 0 &- offset))
-    case .remove, .shift: return change
+    case .add(let sheet): return .add(steadied(sheet))
+    case .replace(let number, let sheet): return .replace(number, steadied(sheet))
+    case .update(let sheet): return .update(steadied(sheet))
+    case .shift(let step):
+      offset &+= step
+      return change
+    case .remove: return change
     }
   }
 
-  private func apply(_ changes: [OutboxChange]) -> OutboxProblem? {
+  private func steadied(_ sheet: OutboxChange.Sheet) -> OutboxChange.Sheet {
+    OutboxChange.Sheet(sheet.entry.moved(by: 0 &- offset))
+  }
+
+  private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
     guard let database else { return OutboxProblem(.failed, "the outbox is closed") }
     do { try database.apply(changes, offset: offset) } catch { return OutboxProblem(error, database.path) }
     return nil
@@ -203,7 +214,7 @@ extension OutboxChange {
   /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
   fileprivate var number: UInt64? {
     switch self {
-    case .add(let entry), .replace(_, let entry), .update(let entry): entry.number
+    case .add(let sheet), .replace(_, let sheet), .update(let sheet): sheet.entry.number
     case .remove(let number): number
     case .shift: nil
     }

@@ -3,11 +3,14 @@ import GatewayCore
 /// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object.
 final class CurlConnection {
   private let easy: CurlEasy
+  /// What is read comes straight from the kernel: no TLS holds some of it back, neither the server's nor a proxy's.
+  let isBare: Bool
 
   /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
   init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
     easy = try CurlEasy(multi)
     try easy.configure(request)
+    isBare = !request.secure && easy.proxy == nil
     try easy.set(.connectOnly, 1)
     try easy.set(.freshConnection, 1)
     easy.onDone = { [unowned easy] problem in

@@ -29,6 +29,8 @@ final class TransportSocket {
   private var source: EventLoop.IOSource?
   private var timer: Timers.ID?
   private var flushIsDue = false
+  /// Made once, because it is handed over in nearly every turn.
+  private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   /// Why writing failed; only what the peer said before is still read.
   private var broken: CurlProblem?
 
@@ -127,6 +129,8 @@ final class TransportSocket {
       case .bytes(let count):
         budget -= count
         owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
+        if count < ground.readBuffer.count, connection.isBare, broken == nil { return }
       case .wait:
         if broken != nil { endBroken() }
         return
@@ -144,7 +148,7 @@ final class TransportSocket {
   func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
-    ground.loop.onNextTurn { [weak self] in self?.flush() }
+    ground.loop.onNextTurn(flushing)
   }
 
   /// Writes until nothing is left, or the kernel takes no more, or others are due.

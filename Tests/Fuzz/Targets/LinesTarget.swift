@@ -111,7 +111,9 @@ enum LinesTarget {
       return "a reply is not one line"
     }
     guard let reply = try? JSONValue.parse(line.span.bytes) else { return "a reply is no JSON" }
-    let echoed = id.flatMap { try? JSONValue.parse($0.text.span.bytes) } ?? .null
+    var echo = JSONWriter()
+    id?.write(into: &echo)
+    let echoed = (try? JSONValue.parse(echo.bytes.span.bytes)) ?? .null
     return reply["id"] == echoed ? nil : "a reply has another id"
   }
 }

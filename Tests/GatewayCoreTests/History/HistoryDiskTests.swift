@@ -16,11 +16,6 @@ import Testing
   }
 
   @Test func whoSubscribedBeforeTheDiskWasSwitchedOnIsToldOfTheEpochThatWasFoundThere() {
-    let scene = HistoryScene()
-    scene.channel.accept()
-    scene.emit("a", "b")
-    scene.flush()
-    let found = scene.position.epoch
     func configuration(disk: Bool) -> Configuration {
       var configuration = Configuration()
       var settings = UpstreamSettings()
@@ -29,17 +24,22 @@ import Testing
         url: UpstreamURL(scheme: "http", host: "chat.example"), settings: settings)
       return configuration
     }
-    let harness = GatewayHarness(histories: .success(scene.store), time: FakeTime(), seed: 9) {
-      $0 = configuration(disk: false)
-    }
+    let store = FakeHistoryStore()
+    let harness = GatewayHarness(histories: .success(store), seed: 9) { $0 = configuration(disk: false) }
     let client = harness.client()
     let reply = HarnessClient.values(client.call("subscribe", #"{"upstream":"chat"}"#))[0]["result"]
+    let scene = HistoryScene(store)
+    scene.channel.accept()
+    scene.emit("a", "b")
+    scene.flush()
+    let found = scene.position.epoch
     #expect(reply?["epoch"]?.stringValue != found && reply?["seq"]?.integerValue == 0)
     harness.loader.next = .success(configuration(disk: true))
     harness.client(uid: 0).call("reload")
     let told = client.readValues().map { $0["params"] }
     #expect(told.map { $0?["reason"]?.stringValue } == ["upstream"])
-    #expect(told.first??["epoch"]?.stringValue == found && told.first??["seq"]?.integerValue == 2)
+    #expect(told.map { $0?["epoch"]?.stringValue } == [found])
+    #expect(told.map { $0?["seq"]?.integerValue } == [2])
   }
 
   @Test func withoutRecoveryTheOldEpochEndsOnceAndNumbersGoOn() {

@@ -9,13 +9,19 @@ private struct Refusal: Equatable {
   var answered: Bool
 }
 
+private func echo(_ id: RequestID) -> String {
+  var writer = JSONWriter()
+  id.write(into: &writer)
+  return String(decoding: writer.bytes, as: UTF8.self)
+}
+
 private func refusal(_ line: [UInt8]) -> Refusal? {
   do {
     _ = try LocalRequest.parse(line.span.bytes)
     return nil
   } catch {
     return Refusal(
-      kind: error.error.kind, id: error.id.map { String(decoding: $0.text, as: UTF8.self) }, answered: error.answered)
+      kind: error.error.kind, id: error.id.map(echo), answered: error.answered)
   }
 }
 

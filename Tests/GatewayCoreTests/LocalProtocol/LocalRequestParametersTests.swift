@@ -9,7 +9,7 @@ private func failure(_ method: String, _ params: String) -> LocalError? {
     _ = try LocalRequest.parse(line.span.bytes)
     return nil
   } catch {
-    #expect(error.answered && error.id?.text == Array("1".utf8))
+    #expect(error.answered && error.id?.value == .integer(1))
     return error.error
   }
 }

@@ -254,13 +254,47 @@ import Testing
     tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#)
     tests.store.settle()
     #expect(tests.client.read().isEmpty)
-    #expect(tests.harness.gateway.outbox.records.count == 10)
+    #expect(tests.harness.gateway.outbox.unfinished.count == 10)
     tests.send("late", id: 2)
     tests.harness.pass(.milliseconds(1))
     tests.store.settle()
     let answers = HarnessClient.values(tests.client.read()).compactMap { $0["result"]?["count"]?.integerValue }
     #expect(answers == [count])
-    #expect(tests.harness.gateway.outbox.records.values.map(\.entry.message.event) == ["late"])
+    #expect(tests.harness.gateway.outbox.unfinished.map(\.entry.message.event) == ["late"])
+  }
+
+  @Test func rowsThatAreNotShownAnyMoreLeaveTheDiskTogether() {
+    let tests = DurableSendTests { $0.outbox.keepEntries = 2 }
+    tests.connect()
+    func sendMany(_ count: Int) {
+      for number in 1...count {
+        tests.send("e\(number)", id: number)
+        tests.store.settle()
+        tests.harness.pass(.milliseconds(20))
+        tests.store.settle()
+        tests.client.read()
+      }
+    }
+    sendMany(5)
+    #expect(tests.states() == ["e4 sent", "e5 sent"])
+    #expect(tests.store.stored.count == 5)
+    sendMany(61)
+    #expect(tests.store.stored.count == 2)
+    tests.send("last", id: 1)
+    tests.store.settle()
+    tests.harness.pass(.milliseconds(20))
+    tests.harness.gateway.stop(reason: "test") {}
+    tests.harness.pass(.seconds(1))
+    #expect(tests.store.stored.map(\.message.event) == ["e61", "last"])
+  }
+
+  @Test func whatTheKernelHasIsSentInTheSameTurn() {
+    connect()
+    send("a")
+    store.settle()
+    harness.pass(.zero)
+    store.settle()
+    #expect(states() == ["a sent"])
   }
 
   @Test func whatHasItsOutcomeBeforeItsTurnIsNotCounted() {
@@ -275,7 +309,7 @@ import Testing
     let answers = HarnessClient.values(tests.client.read())
     #expect(answers.compactMap { $0["id"]?.integerValue }.sorted() == [1, 2])
     #expect(answers.compactMap { $0["result"]?["count"]?.integerValue }.sorted() == [10, OutboxWork.portion])
-    #expect(tests.harness.gateway.outbox.records.isEmpty)
+    #expect(tests.harness.gateway.outbox.unfinished.isEmpty)
   }
 
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {

@@ -41,10 +41,10 @@ final class FakeOutboxStore: OutboxStore {
   private func apply(_ change: OutboxChange) {
     written += 1
     switch change {
-    case .add(let entry), .update(let entry): entries[entry.number] = entry
-    case .replace(let number, let entry):
+    case .add(let sheet), .update(let sheet): entries[sheet.entry.number] = sheet.entry
+    case .replace(let number, let sheet):
       entries[number] = nil
-      entries[entry.number] = entry
+      entries[sheet.entry.number] = sheet.entry
     case .remove(let number): entries[number] = nil
     case .shift(let step): entries = entries.mapValues { $0.moved(by: step) }
     }

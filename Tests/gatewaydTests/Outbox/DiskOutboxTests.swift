@@ -25,7 +25,7 @@ import Testing
   @Test func answersComeInTheOrderOfTheCalls() throws {
     var answered: [UInt64] = []
     for number in 1...500 as ClosedRange<UInt64> {
-      outbox.commit(.add(OutboxSamples.plain(number))) { problem in
+      outbox.commit(.adding(OutboxSamples.plain(number))) { problem in
         #expect(problem == nil)
         answered.append(number)
         if number == 500 { loop.exit(7) }
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func whatNobodyWaitsForIsWrittenAfterAMoment() throws {
-    outbox.note(.add(OutboxSamples.plain(1)))
+    outbox.note(.adding(OutboxSamples.plain(1)))
     loop.timers.after(OutboxWriter.patience + .seconds(1)) { [loop] in loop.exit(0) }
     let log = folder / OutboxFile.name + "-wal"
     let before = OutboxSamples.read(log)
@@ -50,11 +50,11 @@ import Testing
   }
 
   @Test func theInstantsOfAllRowsMoveWithoutBeingWritten() throws {
-    outbox.note(.add(OutboxSamples.full(1)))
+    outbox.note(.add(.init(OutboxSamples.full(1))))
     outbox.note(.shift(5_000))
-    outbox.note(.add(OutboxSamples.full(2)))
+    outbox.note(.add(.init(OutboxSamples.full(2))))
     outbox.note(.shift(-7_000))
-    outbox.note(.update(OutboxSamples.full(3)))
+    outbox.note(.update(.init(OutboxSamples.full(3))))
     try runUntilClosed()
     let contents = try OutboxFile(in: folder.path, now: 2).open()
     #expect(contents.database.offset == -2_000)
@@ -65,15 +65,15 @@ import Testing
   }
 
   @Test func oneEntryTakesAnothersPlaceInOneStep() throws {
-    outbox.note(.add(OutboxSamples.plain(1)))
-    outbox.note(.replace(1, OutboxSamples.plain(2)))
+    outbox.note(.adding(OutboxSamples.plain(1)))
+    outbox.note(.replace(1, .init(OutboxSamples.plain(2))))
     try runUntilClosed()
     #expect(try stored() == [2])
   }
 
   @Test func closingWritesWhatIsLeft() throws {
-    outbox.note(.add(OutboxSamples.plain(1)))
-    outbox.note(.add(OutboxSamples.plain(2)))
+    outbox.note(.adding(OutboxSamples.plain(1)))
+    outbox.note(.adding(OutboxSamples.plain(2)))
     outbox.note(.remove(1))
     try runUntilClosed()
     #expect(try stored() == [2])
@@ -89,8 +89,8 @@ import Testing
     }
     let outbox = try DiskOutbox(loop: loop, database: OutboxFile(in: folder.path, now: 1).open().database)
     var problems: [OutboxProblem?] = []
-    outbox.note(.add(OutboxSamples.plain(5)))
-    outbox.commit(.add(OutboxSamples.plain(6))) { problems.append($0) }
+    outbox.note(.adding(OutboxSamples.plain(5)))
+    outbox.commit(.adding(OutboxSamples.plain(6))) { problems.append($0) }
     outbox.close { [loop] in loop.exit(0) }
     _ = try loop.run()
     #expect(problems == [OutboxProblem(.failed, "\(folder / OutboxFile.name): disk full")])

@@ -16,7 +16,7 @@ import Testing
 
   @Test func everythingOfAnEntrySurvives() throws {
     let entries = [OutboxSamples.full(1), OutboxSamples.plain(2), OutboxSamples.full(9)]
-    try open().database.apply(entries.map { .add($0) })
+    try open().database.apply(entries.map { .adding($0) })
     let contents = try open()
     #expect(contents.entries == entries)
     #expect(contents.repair == nil)
@@ -24,24 +24,24 @@ import Testing
 
   @Test func finishedEntryKeepsItsEndAndForgetsItsMessage() throws {
     var entry = OutboxSamples.full(1)
-    try open().database.apply([.add(entry)])
+    try open().database.apply([.adding(entry)])
     entry.state = .acked
     entry.ended = 5
     entry.result = Array("1,2".utf8)
     entry.message = PreparedMessage(event: entry.message.event, body: [])
-    try open().database.apply([.update(entry)])
+    try open().database.apply([.updating(entry)])
     #expect(try open().entries == [entry])
   }
 
   @Test func removedEntryIsGone() throws {
-    try open().database.apply([.add(OutboxSamples.plain(1)), .add(OutboxSamples.plain(2)), .remove(1)])
+    try open().database.apply([.adding(OutboxSamples.plain(1)), .adding(OutboxSamples.plain(2)), .remove(1)])
     #expect(try open().entries.map(\.number) == [2])
   }
 
   @Test func filesAreForTheirOwnerAlone() throws {
     umask(0o077)
     let contents = try open()
-    try contents.database.apply([.add(OutboxSamples.plain(1))])
+    try contents.database.apply([.adding(OutboxSamples.plain(1))])
     for name in folder.names {
       var facts = stat()
       #expect(stat(folder / name, &facts) == 0)
@@ -56,7 +56,7 @@ import Testing
     #expect(contents.entries == [])
     #expect(contents.repair?.path == file + ".damaged-77")
     #expect(OutboxSamples.read(file + ".damaged-77") == Array(garbage.utf8))
-    try contents.database.apply([.add(OutboxSamples.plain(1))])
+    try contents.database.apply([.adding(OutboxSamples.plain(1))])
   }
 
   @Test func anotherProgramsDatabaseIsSetAside() throws {
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func laterVersionIsRefusedAndLeftAlone() throws {
-    try open().database.apply([.add(OutboxSamples.plain(1))])
+    try open().database.apply([.adding(OutboxSamples.plain(1))])
     do {
       let later = try SQLiteDatabase(path: file)
       try later.run("PRAGMA user_version=2; ALTER TABLE outbox ADD COLUMN surprise")
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func rowThatIsNotWhatWasWrittenIsLeftOut() throws {
-    try open().database.apply((1...3).map { .add(OutboxSamples.plain($0)) })
+    try open().database.apply((1...3).map { .adding(OutboxSamples.plain($0)) })
     do {
       let database = try SQLiteDatabase(path: file)
       try database.run("UPDATE outbox SET body = zeroblob(200) WHERE number = 2")
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func crashBetweenSettingAsideAndReplacingIsFinishedAtTheNextStart() throws {
-    try open().database.apply([.add(OutboxSamples.plain(4))])
+    try open().database.apply([.adding(OutboxSamples.plain(4))])
     rename(file, file + ".new")
     OutboxSamples.write([1, 2, 3], to: file + "-wal")
     #expect(try open().entries.map(\.number) == [4])
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func brokenPageInTheMiddleCostsOnlyWhatWasOnIt() throws {
-    try open().database.apply((1...200).map { .add(OutboxSamples.plain($0)) })
+    try open().database.apply((1...200).map { .adding(OutboxSamples.plain($0)) })
     var bytes = OutboxSamples.read(file)
     let page = bytes.count / 4_096 / 2
     for place in page * 4_096..<page * 4_096 + 100 { bytes[place] = 0xff }

@@ -53,3 +53,8 @@ enum OutboxSamples {
     _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }
 }
+
+extension OutboxChange {
+  static func adding(_ entry: OutboxEntry) -> Self { .add(Sheet(entry)) }
+  static func updating(_ entry: OutboxEntry) -> Self { .update(Sheet(entry)) }
+}

@@ -15,7 +15,7 @@ import Testing
     var ends: [Int] = []
     let database = try OutboxDatabase(path: original)
     for number in 1...count {
-      try database.apply([.add(OutboxSamples.plain(number))])
+      try database.apply([.adding(OutboxSamples.plain(number))])
       ends.append(OutboxSamples.read(original + "-wal").count)
     }
     return (OutboxSamples.read(original), OutboxSamples.read(original + "-wal"), ends)
@@ -40,7 +40,7 @@ import Testing
   @Test func fileThatWasCutIsSetAsideAndKeepsWhatItsPagesHold() throws {
     do {
       let database = try OutboxDatabase(path: folder / "original")
-      try database.apply((1...60).map { .add(OutboxSamples.plain($0)) })
+      try database.apply((1...60).map { .adding(OutboxSamples.plain($0)) })
     }
     let file = OutboxSamples.read(folder / "original")
     let path = folder / OutboxFile.name
