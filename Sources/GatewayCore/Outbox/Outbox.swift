@@ -120,8 +120,9 @@ final class Outbox {
     throw .full(limit: overrun.limit, unit: overrun.unit)
   }
 
-  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
-  /// Until then it is not committed.
+  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and
+  /// whether it still had no outcome then. Until then it is not committed. In one step with it the entry of the number `old`
+  /// goes.
   func add(
     _ entry: OutboxEntry, replacing old: UInt64? = nil,
     carriedBy carrier: (connection: Connection, command: Command)? = nil,
@@ -319,19 +320,20 @@ final class Outbox {
     }
     store?.commit(change) { [weak self] problem in
       self?.note(problem)
-      // What happened has happened: the disk has to learn of it one day.
-      if problem != nil, self?.isKnown(change) == true { self?.store?.note(change) }
+      // What happened has happened: the disk has to learn of it one day, as it is by then.
+      if problem != nil, let self, let again = owed(change) { store?.note(again) }
       done(problem)
     }
   }
 
-  /// Whether the change is still of an entry that exists: one that was removed since must not come back.
-  private func isKnown(_ change: OutboxChange) -> Bool {
+  /// A change that was not kept, as it is to be made now; nil where its entry was removed since and must not come back.
+  private func owed(_ change: OutboxChange) -> OutboxChange? {
     switch change {
     case .add(let sheet), .replace(_, let sheet), .update(let sheet):
-      known[sheet.entry.id]?.entry.number == sheet.entry.number
-        || keyed.contains { $0.number == sheet.entry.number }
-    case .remove, .shift: true
+      let entry = known[sheet.entry.id]?.entry
+      let present = entry?.number == sheet.entry.number ? entry : keyed.first { $0.number == sheet.entry.number }
+      return present.map { .update(.init($0)) }
+    case .remove, .shift: return change
     }
   }
 
