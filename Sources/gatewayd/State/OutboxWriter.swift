@@ -164,6 +164,7 @@ final class OutboxWriter: @unchecked Sendable {
       if awaited > 0, !unsaved.isEmpty, apply(late + owed) == nil { unsaved.removeAll() }
     }
     if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
+    database?.tidyLog()
   }
 
   private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
