@@ -50,10 +50,10 @@ check: packages lint costs test ## what has to pass before a commit
 lint: ## formatting
 	swift format lint -s -r Package.swift Sources Tests
 
-demo: release environments ## a short tour with a real server; checks what it shows
+demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
 
-bench: release ## measures against the peers, and installs those that are missing; ONLY="P1 P3" selects
+bench: release $(EIO4) ## measures against the peers, and installs those that are missing; ONLY="P1 P3" selects
 	Benchmarks/run --install --no-build $(ONLY)
 
 costs: release ## counts instructions, allocations and system calls; fails where they have grown

@@ -39,6 +39,9 @@ def until(holds, what):
 
 class Demo:
     def __init__(self, programs):
+        # What the user's own shell says about a gateway is not about this one.
+        for name in [one for one in os.environ if one.startswith("GATEWAYD_")]:
+            del os.environ[name]
         self.programs = pathlib.Path(programs).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gatewayd-demo-"))
         self.socket = self.folder / "socket"

@@ -12,6 +12,11 @@ import time
 TICK = os.sysconf("SC_CLK_TCK")
 
 
+def environment():
+    """This program's own, without what would make a daemon under test listen elsewhere."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GATEWAYD_")}
+
+
 class Program:
     """A child process whose output is read line by line. Its stderr is the harness's own, or a file."""
 
@@ -22,7 +27,7 @@ class Program:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log or sys.stderr,
-            env={**os.environ, **(env or {})},
+            env={**environment(), **(env or {})},
         )
 
     @property

@@ -40,10 +40,10 @@ class Table:
 
 
 HISTORY = "## History – the main figure of each run, the latest first"
-COLUMNS = "| benchmark | date, commit | found |\n| --- | --- | --- |\n"
+COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
 
-def keep(tables, machine):
+def keep(tables, machine, because):
     """Replaces the sections of these tables in RESULTS.md, in the order of their names, and adds to its history."""
     sections = {}
     if os.path.exists(places.RESULTS):
@@ -54,19 +54,24 @@ def keep(tables, machine):
     for table in tables:
         sections[table.name] = table.markdown(machine)
     with open(places.RESULTS, "w") as file:
-        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place)), continued(past, tables, machine)]))
+        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place)), continued(past, tables, machine, because)]))
 
 
-def continued(history, tables, machine):
+def continued(history, tables, machine, because):
     """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
     lines = [line for line in history.splitlines() if line.startswith("| P")]
     when = ", ".join(machine.split(", ")[:2])
-    fresh = [f"| {table.name} | {when} | {table.headline} |" for table in tables if table.headline]
-    heads = {line.rsplit("|", 2)[0] for line in fresh}
-    kept = [line for line in lines if line.rsplit("|", 2)[0] not in heads]
+    fresh = [f"| {table.name} | {when} | {table.headline} | {because} |" for table in tables if table.headline]
+    heads = [head(line) for line in fresh]
+    kept = [line for line in lines if head(line) not in heads]
     return f"{HISTORY}\n\n{COLUMNS}" + "".join(
         f"{line}\n" for line in sorted([*fresh, *kept], key=lambda line: place(line.split()[1]))
     )
+
+
+def head(line):
+    """Which run a line of the history is about: the benchmark and the commit."""
+    return line.split("|")[1:3]
 
 
 def place(name):

@@ -50,7 +50,7 @@ final class AnsweringConsumer: EventConsumer {
       guard let errorName else {
         return context.notices.error("the command for event \(number) \(ending); the server gets no answer")
       }
-      context.notices.error("the command for event \(number) \(ending); the server is told \(errorName)")
+      context.notices.error("the command for event \(number) \(ending); answering with the error \(errorName)")
       let arguments = try? arguments(in: command.printed)
       return answer(command.event, with: arguments ?? Array("[]".utf8), error: errorName)
     }

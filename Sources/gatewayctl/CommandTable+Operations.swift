@@ -82,7 +82,7 @@ extension CommandTable {
       namespace,
       .init(.payloads, "also show payloads, with the secrets that the daemon knows replaced"),
       .init(.count, short: "n", value: "COUNT", "end after so many packets"),
-      .init(.for, value: "DUR", "end after so long: exit 124 if COUNT was not reached, else 0"),
+      .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),
     ],
     examples: [
       .init("Watch", "gatewayctl trace chat"),

@@ -88,7 +88,7 @@ extension CommandTable {
     options: [
       namespace,
       .init(.count, short: "n", value: "COUNT", "end after so many events"),
-      .init(.for, value: "DUR", "end after so long: exit 124 if COUNT was not reached, else 0"),
+      .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),
       .init(.since, value: "EPOCH:SEQ", "begin after this event, as far as the daemon remembers"),
       .init(.last, value: "N", "begin with the last N events that the daemon remembers"),
       .init(.state, #"also print the connection's states, as {"state":…}"#),

@@ -36,7 +36,8 @@ extension DaemonError {
     switch kind {
     case .upstreamDown: "'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
     case .upstreamUnknown: "write a URL with ://, or the name of an upstream in the daemon's configuration"
-    case .upstreamRefused: "'gatewayctl status' shows the server's words; check the credentials"
+    case .upstreamRefused:
+      "check the credentials, and the URL, whose path is the namespace; 'gatewayctl doctor' finds out more"
     case .queueFull, .quotaExceeded, .draining: "try again later"
     case .ackTimeout: "whether the server has acted is unknown; give it more time with --timeout"
     case .ackLost: "whether the server has acted is unknown; ask it before sending again"

@@ -248,7 +248,7 @@ final class LiveSubscription {
           epoch: members.string("first_epoch") ?? epoch, sequence: replayed > 0 ? 0 : sequence)
       }
     }
-    if again { notices.notice(recovered ? "connected again; nothing was missed" : "connected again") }
+    if again { notices.notice(recovered ? "connected again where it was" : "connected again") }
     if again, asked == nil { return .gap(ReceivedGap(reason: "restart")) }
     return .state(snapshot(members))
   }

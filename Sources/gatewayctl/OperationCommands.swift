@@ -61,7 +61,7 @@ enum OperationCommands {
     let advice = "write an object like '{\"url\":\"https://chat.example\"}'"
     let file = word == "-" ? "-" : word.hasPrefix("@") ? String(word.dropFirst()) : nil
     let text = if let file { try InputFile.read(file) } else { Array(word.utf8) }
-    return try PayloadArguments.json(text, named: file ?? "the parameters", advice: advice)
+    return try PayloadArguments.json(text, named: file ?? "what stands behind METHOD", advice: advice)
   }
 
   /// `reload`: every mistake in the configuration on a line of its own.

@@ -34,7 +34,9 @@ struct SendCommand {
 
   /// `request`: prints the arguments of the acknowledgement, one per line; before them those of its parts, as they come.
   func request() throws(Failure) -> ExitCode {
-    try show(try call("request", try arrayFromWords(), until: context.deadline))
+    let answer = try call("request", try arrayFromWords(), until: context.deadline)
+    if let earlier = EarlierSend(answer) { throw earlier.failureOfRequest }
+    try show(answer)
     return .done
   }
 
@@ -116,6 +118,7 @@ struct SendCommand {
   }
 
   private func report(_ result: [UInt8]) throws(Failure) {
+    if let failure = EarlierSend(result)?.failure { throw failure }
     let members = RawMembers(result)
     let sentence = "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")"
     try context.confirm(result, sentence)

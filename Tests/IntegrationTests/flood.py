@@ -6,6 +6,7 @@ As a program: `flood.py [COUNT [CONFIGURATION …]]` prints a table and ends wit
 import asyncio
 import collections
 import json
+import os
 import pathlib
 import re
 import sys
@@ -168,7 +169,8 @@ class Round:
             yield f"{sum(self.answers.values())} answers to {count} sends"
         if self.cancelled != self.queued:
             yield f"{self.queued} were queued, {self.cancelled} were there after a crash"
-        if self.resident > memory:
+        # A sanitizer keeps books of its own beside every byte.
+        if self.resident > memory and not os.environ.get("GATEWAY_SANITIZE"):
             yield f"{self.resident >> 20} MiB of memory for {kept} entries, more than {memory >> 20}"
         if self.disk > disk:
             yield f"{self.disk >> 20} MiB on the disk for {kept} entries, more than {disk >> 20}"

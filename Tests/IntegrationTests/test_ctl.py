@@ -157,6 +157,39 @@ async def test_a_request_that_is_not_answered_in_time_is_124(daemons, chat, ctl)
     check_failure(await ctl(await daemons(), "request", "--timeout", "300ms", chat.url, "hold", "x"), 124)
 
 
+async def test_a_key_whose_send_was_lost_is_no_success(daemons, chat, ctl):
+    daemon = await daemons()
+    send = ("send", "--key", "k", "--delivery", "acked", "--timeout", "300ms", chat.url, "hold", "x")
+    assert (await ctl(daemon, *send)).code == 124
+    again = await ctl(daemon, *send)
+    check_failure(again, 74)
+    assert "was not acknowledged" in again.err
+
+
+async def test_a_request_repeated_with_its_key_says_that_answers_are_not_kept(daemons, chat, ctl):
+    daemon = await daemons()
+    request = ("request", "--key", "k", chat.url, "echo", "1")
+    assert (await ctl(daemon, *request)).out == "1\n"
+    again = await ctl(daemon, *request)
+    check_failure(again, 1)
+    assert "answers are not kept" in again.err
+
+
+@pytest.mark.parametrize("closed, code", [("<&-", 0), (">&-", 74), ("2>&-", 0), ("<&- >&- 2>&-", 74)])
+async def test_a_closed_stream_never_becomes_the_connection(daemons, chat, ctl, closed, code):
+    daemon = await daemons()
+    injected = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "send", "params": {
+        "url": chat.url, "event": "line", "args": ["injected"]}})
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", f'exec "$0" "$@" {closed}', GATEWAYCTL, "--socket", daemon.socket,
+        "request", "--raw", chat.url, "echo", injected,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+    _, errors = await within(process.communicate(), "the end of gatewayctl")
+    assert process.returncode == code, errors
+    assert (await ctl(daemon, "send", chat.url, "line", "last")).code == 0
+    assert [one["args"] for one in await chat.received(1, "line")] == [["last"]]
+
+
 async def test_a_refused_request_is_73_with_the_servers_words(daemons, chat, ctl):
     outcome = await ctl(await daemons(), "request", chat.url + "/refused", "echo")
     check_failure(outcome, 73)

@@ -55,7 +55,7 @@ import Testing
       client.event(11, "load", args: "[1]", ack: "a1")
       try respond(client, #"{"ack":"a1","args":[7],"error":"no.load"}"#)
     }
-    #expect(outcome.errors.contains("ended with exit code 3; the server is told no.load"))
+    #expect(outcome.errors.contains("ended with exit code 3; answering with the error no.load"))
   }
 
   @Test func allArgumentsCanBePrinted() throws {
@@ -119,7 +119,7 @@ import Testing
       after.reply(answer, "{}")
     }
     let program = try ControlProgram(["serve", "chat", "load", "--", "echo", "5"], socket: daemon.path)
-    try program.awaitError(containing: "connected again; nothing was missed")
+    try program.awaitError(containing: "connected again where it was")
     try daemon.finish()
     program.interrupt()
     #expect(try program.finish().status == 130)

@@ -82,7 +82,7 @@ import Testing
     #expect(
       outcome.errors == """
         gatewayctl: the daemon closed the connection (restart); connecting again
-        gatewayctl: connected again; nothing was missed
+        gatewayctl: connected again where it was
 
         """)
     try daemon.finish()

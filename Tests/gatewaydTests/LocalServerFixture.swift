@@ -41,7 +41,7 @@ final class LocalServerFixture {
   func connect() throws -> LocalClientFixture { try LocalClientFixture(file.path) }
 
   /// Turns the loop until `condition` holds; false when it does not within `limit`.
-  func turn(_ limit: Duration = .seconds(20), until condition: () -> Bool) throws -> Bool {
+  func turn(_ limit: Duration = .seconds(120), until condition: () -> Bool) throws -> Bool {
     let deadline = loop.time.now + limit
     while !condition() {
       guard loop.time.now < deadline else { return false }

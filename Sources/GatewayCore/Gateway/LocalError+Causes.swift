@@ -1,7 +1,7 @@
 /// The local error for each cause inside the gateway: the one place that decides which cause is which error.
 extension LocalError {
   static var draining: LocalError {
-    LocalError(.draining, "The gateway is stopping and takes nothing new; connect again in a moment.")
+    LocalError(.draining, "The gateway is draining and takes nothing new until it is restarted.")
   }
 
   static func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {

@@ -101,7 +101,8 @@ public final class LocalSession {
     guard !isClosing else { return }
     let limit = gateway.configuration.limits.line
     let error = LocalError(
-      .payloadTooLarge, "A line may have \(limit) bytes; this one is longer, so the connection is closed.",
+      .payloadTooLarge,
+      "A line may have \(limit) bytes (`limits.line`); this one is longer: none of it was done, and the connection is closed.",
       [.init("limit", .integer(limit))])
     say(LocalReply.error(nil, error))
     closeWhenFlushed()

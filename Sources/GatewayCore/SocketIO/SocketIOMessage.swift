@@ -4,7 +4,7 @@ enum SocketIOMessage {
   static let noKeywords = MessageProblem.invalid(
     "Socket.IO has no keyword arguments: leave `kwargs` out, and put what it says into `args`")
   static let noErrors = MessageProblem.invalid(
-    "an acknowledgement of Socket.IO cannot be an error: leave `error` out, and say it in `args`")
+    "an acknowledgement of Socket.IO cannot be an error: leave `error` (`--error`) out, and say it in `args`")
 
   /// An event: its name joins the arguments in one array.
   static func event(
