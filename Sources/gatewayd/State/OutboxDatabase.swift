@@ -60,8 +60,8 @@ final class OutboxDatabase {
       guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
       try database.run(Self.clockTable)
       offset = try database.number("SELECT coalesce(sum(offset), 0) FROM clock")
-      try database.run(
-        "PRAGMA wal_autocheckpoint=\(Self.logPages); PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY")
+      try database.run("PRAGMA journal_size_limit=33554432; PRAGMA temp_store=MEMORY")
+      database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
       let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
@@ -182,7 +182,13 @@ final class OutboxDatabase {
 
   /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB and
   /// a header of 24 bytes.
-  private static let logPages = 2_000
+  private static let logPages = 4_000
+
+  /// Moves the write-ahead log to the file when it is long, which takes some milliseconds: to be called when nobody waits
+  /// for what was just written.
+  func tidyLog() {
+    if database.logPages >= Self.logPages { database.moveLog() }
+  }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
   /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.

@@ -171,6 +171,7 @@ final class OutboxWriter: @unchecked Sendable {
       if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
     }
     if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
+    database?.tidyLog()
   }
 
   /// The same changes by a clock that was never set.
