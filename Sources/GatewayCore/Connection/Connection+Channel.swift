@@ -12,16 +12,26 @@ extension Connection: UpstreamChannelOwner {
   ) {
     guard channel === self.channel else { return }
     var token: String?
-    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: ack != nil) {
+    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: ack != nil) { match in
       guard let ack else { return nil }
       let fresh = context.tokens.next()
-      answers.add(ack, as: fresh)
+      for old in answers.add(ack, as: fresh, for: match.answerers) { channel.decline(old, .abandoned) }
       token = fresh
       return fresh
     }
     if let ack, token == nil {
       answers.noteUnanswered()
-      channel.decline(ack)
+      channel.decline(ack, .unheard)
+    }
+  }
+
+  /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here that
+  /// it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may still
+  /// answer.
+  func answererLeft(_ client: ClientOutputs.Pointer) {
+    guard let channel else { return }
+    for orphan in answers.left(by: client) where channel.decline(orphan.id, .abandoned) {
+      answers.abandon(orphan.token)
     }
   }
 
