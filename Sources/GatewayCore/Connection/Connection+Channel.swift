@@ -11,15 +11,17 @@ extension Connection: UpstreamChannelOwner {
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
     guard channel === self.channel else { return }
-    var token: String?
-    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: ack != nil) {
-      guard let ack else { return nil }
-      let fresh = context.tokens.next()
-      answers.add(ack, as: fresh)
-      token = fresh
-      return fresh
+    guard let ack else {
+      return stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: false) { nil }
     }
-    if let ack, token == nil {
+    var isHandedOn = false
+    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) {
+      let token = context.tokens.next()
+      answers.add(ack, as: token)
+      isHandedOn = true
+      return token
+    }
+    if !isHandedOn {
       answers.noteUnanswered()
       channel.decline(ack)
     }
