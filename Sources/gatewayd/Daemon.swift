@@ -8,6 +8,7 @@ final class Daemon {
   private let notifier = ServiceNotifier()
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
+  private let farewells: Farewells
   private let ground: TransportGround
   private let requester: CurlRequester
   private let credentials: SystemCredentialReader
@@ -47,6 +48,7 @@ final class Daemon {
     loop = parts.loop
     log = parts.log
     gateway = parts.gateway
+    farewells = parts.farewells
     ground = parts.ground
     requester = parts.requester
     credentials = parts.credentials
@@ -87,6 +89,7 @@ extension Daemon {
     let loop: EventLoop
     let log: Log
     let gateway: Gateway
+    let farewells: Farewells
     let ground: TransportGround
     let requester: CurlRequester
     let credentials: SystemCredentialReader
@@ -114,6 +117,7 @@ extension Daemon {
         webSockets: dialer, lines: LinesDialer(on: ground), requester: requester, credentials: credentials,
         timers: loop.timers,
         time: loop.time, random: random, cryptography: SystemCryptography(loop: loop))
+      farewells = seams.farewells
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
       suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }
@@ -228,9 +232,12 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the transports' own limits for a goodbye, which began when the gateway closed its links.
-      return ground.whenQuiet { [unowned self] in
-        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+      // Bounded by the limits for a goodbye, of conversations and of their transports, which began when the gateway closed
+      // its links.
+      return farewells.whenQuiet { [unowned self] in
+        ground.whenQuiet { [unowned self] in
+          requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
+        }
       }
     }
     loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }

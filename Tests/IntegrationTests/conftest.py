@@ -158,9 +158,11 @@ async def router():
 def shared_crossbar(tmp_path_factory, authority):
     """A Crossbar.io for all tests of a process; it takes seconds to start."""
     router = Router(tmp_path_factory.mktemp("crossbar"), authority)
-    router.start()
-    yield router
-    router.stop()
+    try:
+        router.start()
+        yield router
+    finally:
+        router.close()
 
 
 @pytest.fixture

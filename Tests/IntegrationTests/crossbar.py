@@ -1,6 +1,8 @@
 """Runs Crossbar.io, a WAMP router, and Autobahn clients on its other side."""
 
 import asyncio
+import contextlib
+import fcntl
 import hashlib
 import hmac
 import itertools
@@ -9,6 +11,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 
 import processes
@@ -62,10 +65,25 @@ ALL = {"call": True, "register": True, "publish": True, "subscribe": True}
 NONE = {name: False for name in ALL}
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+class HeldPort:
+    """A port that nobody else is given while this lives. Whoever also says SO_REUSEADDR, as Twisted does, may listen on it."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", 0))
+        self.number = self.socket.getsockname()[1]
+
+    def release(self):
+        self.socket.close()
+
+
+@contextlib.contextmanager
+def turn():
+    """One start at a time on a machine, however many test processes there are: each keeps several processors busy."""
+    with open(os.path.join(tempfile.gettempdir(), f"gatewayd-crossbar-{os.getuid()}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Router:
@@ -75,8 +93,9 @@ class Router:
     def __init__(self, folder, authority=None):
         self.folder = folder
         self.authority = authority
-        self.port = free_port()
-        self.secure_port = free_port() if authority else None
+        self.ports = [HeldPort() for _ in range(2 if authority else 1)]
+        self.port = self.ports[0].number
+        self.secure_port = self.ports[1].number if authority else None
         self.process = None
 
     @property
@@ -104,7 +123,15 @@ class Router:
         return {"version": 2, "controller": {}, "workers": [router]}
 
     def start(self):
-        """Waits until it serves, which takes some seconds; an asyncio test does that in a thread."""
+        """Waits until it serves, which takes some seconds; an asyncio test does that in a thread. What does not come up is
+        tried once more: a machine may be busy with what another run left behind."""
+        with turn():
+            for _ in range(2):
+                if self._start():
+                    return self
+        raise AssertionError("Crossbar.io did not start:\n" + "".join(self.log[-40:]))
+
+    def _start(self):
         self.folder.mkdir(exist_ok=True)
         (self.folder / "config.json").write_text(json.dumps(self.config()))
         (self.folder / "node.pid").unlink(missing_ok=True)
@@ -112,17 +139,19 @@ class Router:
             [VENV / "crossbar", "start", "--cbdir", self.folder, "--color", "false"], start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=processes.begin)
         self.log = []
-        overdue = threading.Timer(6 * SOON, self.process.kill)
+        # The whole group: a worker that lives on holds the pipe that is read here.
+        overdue = threading.Timer(6 * SOON, self._kill)
         overdue.start()
-        for line in self.process.stdout:
-            self.log.append(line.decode(errors="replace"))
-            if b"NODE_BOOT_COMPLETE" in line:
-                break
-        else:
-            raise AssertionError("Crossbar.io did not start:\n" + "".join(self.log[-40:]))
-        overdue.cancel()
-        threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
-        return self
+        try:
+            for line in self.process.stdout:
+                self.log.append(line.decode(errors="replace"))
+                if b"NODE_BOOT_COMPLETE" in line:
+                    threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
+                    return True
+        finally:
+            overdue.cancel()
+        self.stop()
+        return False
 
     def _read(self, stream):
         for line in stream:
@@ -134,9 +163,19 @@ class Router:
 
     def stop(self):
         """Takes it away, as a crash would."""
-        if self.process and self.process.poll() is None:
+        if self.process:
+            self._kill()
+            self.process.wait()
+
+    def _kill(self):
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+
+    def close(self):
+        """Takes it away for good."""
+        self.stop()
+        for port in self.ports:
+            port.release()
 
 
 class RouterView:

@@ -321,6 +321,22 @@ async def test_an_invocation_that_was_taken_back_cannot_be_answered(daemons, cro
     await until(refusal, lambda kind: kind == "AckGone", "the token to be gone")
 
 
+@pytest.mark.parametrize("leaves", [
+    lambda client, subscription: client.close(),
+    lambda client, subscription: client.call("unsubscribe", subscription=subscription)], ids=["dies", "unsubscribes"])
+async def test_a_callee_that_leaves_lets_its_caller_go(daemons, crossbar, leaves):
+    procedure, peer = crossbar.name("left"), await crossbar.peer()
+    daemon = await daemons()
+    await daemon.connected(url=crossbar.url)
+    callee = await daemon.client()
+    reply = await callee.call("subscribe", url=crossbar.url, events=[procedure], answer=True)
+    asked = asyncio.ensure_future(peer.call(procedure))
+    await callee.event()
+    await leaves(callee, reply["subscription"])
+    assert (await within(asked, "the caller to be told"))["error"] == "wamp.error.canceled"
+    assert (await daemon.connection())["unanswered"] == 1
+
+
 # The life of the connection
 
 

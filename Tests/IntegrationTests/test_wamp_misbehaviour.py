@@ -5,9 +5,11 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 
 import pytest
 
+from patience import QUIET, SOON
 from wamp_router import (ABORT, AUTHENTICATE, CALL, CANCEL, CHALLENGE, ERROR, EVENT, GOODBYE, HELLO, INTERRUPT,
                          INVOCATION, PUBLISH, PUBLISHED, RESULT, SUBSCRIBE, SUBSCRIBED, UNSUBSCRIBE, UNSUBSCRIBED,
                          WELCOME, YIELD)
@@ -183,6 +185,30 @@ async def test_a_goodbye_that_nobody_answers_does_not_last(daemons, router):
     await client.close()
     messages = await session.until_closed()
     assert messages[-1] == [GOODBYE, {}, "wamp.close.close_realm"]
+
+
+async def test_a_stopping_daemon_waits_for_the_answer_to_its_goodbye(daemons, router):
+    daemon = await daemons()
+    await subscriber(daemon, router)
+    session = await router.serve()
+    stopping = asyncio.ensure_future(daemon.stop())
+    while (await session.receive())[0] != GOODBYE:
+        pass
+    # It would be gone by now, were the answer not awaited.
+    await asyncio.sleep(QUIET)
+    assert not stopping.done()
+    await session.send(GOODBYE, {}, "wamp.close.goodbye_and_out")
+    assert await session.until_closed() == []
+    await stopping
+
+
+async def test_a_stop_does_not_wait_for_a_goodbye_for_long(daemons, router):
+    daemon = await daemons()
+    await subscriber(daemon, router)
+    await router.serve()
+    began = time.monotonic()
+    await daemon.stop()
+    assert time.monotonic() - began < SOON / 2
 
 
 async def test_traffic_after_our_goodbye_is_ignored(daemons, router):

@@ -77,9 +77,6 @@ extension SettingType<QueryTable> {
         var table = QueryTable()
         try node.members(expected: "a table of query parameters") { (name, value) throws(SettingFindings) in
           guard !name.isEmpty else { throw SettingFindings("must not have a parameter without a name", at: value) }
-          guard !QueryItem.reservedNames.contains(name) else {
-            throw SettingFindings("is a parameter that the connection itself sets", at: value, member: name)
-          }
           if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
           table.items.append(
             QueryItem(name: name, value: try value.text(expected: "a string or a table", member: name)))

@@ -97,7 +97,12 @@ struct UpstreamsReader {
     checkKind(of: urls, upstream)
     var settings = upstream.draft.settings
     settings.alternatives = Array(urls.dropFirst())
-    return ConfiguredUpstream(url: first, settings: settings)
+    let complete = ConfiguredUpstream(url: first, settings: settings)
+    // Each of them was judged alone.
+    if urls.count > 1, case .invalid(let sentence) = judge(complete.specification(upstream.name)) {
+      notes.note("\(title) cannot be used: \(sentence)", at: place)
+    }
+    return complete
   }
 
   /// Nil, with the reason noted, when it cannot be used.

@@ -1,7 +1,14 @@
 /// Acknowledgements that the server asked for and nobody has given yet, by the token that local programs see. The first
 /// answer wins; all of them end with the link they came from.
 struct AnswerTable {
-  private var pending: [String: UInt64] = [:]
+  private struct Entry {
+    /// The server's own id.
+    var id: UInt64
+    /// The clients that were asked and are still there.
+    var clients: [ClientOutputs.Pointer]
+  }
+
+  private var pending: [String: Entry] = [:]
   /// Tokens in the order of their making, some of them answered already.
   private var order: [String] = []
   /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
@@ -9,26 +16,46 @@ struct AnswerTable {
   /// Events that wanted an answer while nobody could give one, or whose answer never came.
   private(set) var unanswered: UInt64 = 0
 
-  /// Remembers which of the server's acknowledgement ids a fresh token stands for.
-  mutating func add(_ id: UInt64, as token: String) {
-    pending[token] = id
+  /// Remembers which of the server's acknowledgement ids a fresh token stands for, and which clients were asked. Returns
+  /// the ids that were pushed out.
+  mutating func add(_ id: UInt64, as token: String, for clients: [ClientOutputs.Pointer]) -> [UInt64] {
+    pending[token] = Entry(id: id, clients: clients)
     order.append(token)
     if order.count > 2 * Self.limit { order.removeAll { pending[$0] == nil } }
+    var pushedOut: [UInt64] = []
     while pending.count > Self.limit, !order.isEmpty {
-      if pending.removeValue(forKey: order.removeFirst()) != nil { unanswered += 1 }
+      guard let oldest = pending.removeValue(forKey: order.removeFirst()) else { continue }
+      unanswered += 1
+      pushedOut.append(oldest.id)
     }
+    return pushedOut
   }
 
   func isPending(_ token: String) -> Bool { pending[token] != nil }
 
   /// The server's id behind a token, once.
-  mutating func take(_ token: String) -> UInt64? { pending.removeValue(forKey: token) }
+  mutating func take(_ token: String) -> UInt64? { pending.removeValue(forKey: token)?.id }
 
   /// The server gave up waiting for an answer.
   mutating func withdraw(_ id: UInt64) {
-    guard let token = pending.first(where: { $0.value == id })?.key else { return }
-    pending[token] = nil
-    unanswered += 1
+    guard let token = pending.first(where: { $0.value.id == id })?.key else { return }
+    abandon(token)
+  }
+
+  /// A client can answer nothing any more. Returns what nobody else was asked, in no order.
+  mutating func left(by client: ClientOutputs.Pointer) -> [(token: String, id: UInt64)] {
+    var orphans: [(token: String, id: UInt64)] = []
+    for (token, entry) in pending where entry.clients.contains(client) {
+      let others = entry.clients.filter { $0 != client }
+      pending[token]?.clients = others
+      if others.isEmpty { orphans.append((token, entry.id)) }
+    }
+    return orphans
+  }
+
+  /// Nobody will answer, and the server knows.
+  mutating func abandon(_ token: String) {
+    if pending.removeValue(forKey: token) != nil { unanswered += 1 }
   }
 
   /// Nobody subscribes who could answer.

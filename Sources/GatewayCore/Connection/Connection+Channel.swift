@@ -12,18 +12,28 @@ extension Connection: UpstreamChannelOwner {
   ) {
     guard channel === self.channel else { return }
     guard let ack else {
-      return stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: false) { nil }
+      return stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: false) { _ in nil }
     }
     var isHandedOn = false
-    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) {
+    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) { match in
       let token = context.tokens.next()
-      answers.add(ack, as: token)
+      for old in answers.add(ack, as: token, for: match.answerers) { channel.decline(old, .abandoned) }
       isHandedOn = true
       return token
     }
     if !isHandedOn {
       answers.noteUnanswered()
-      channel.decline(ack)
+      channel.decline(ack, .unheard)
+    }
+  }
+
+  /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here that
+  /// it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may still
+  /// answer.
+  func answererLeft(_ client: ClientOutputs.Pointer) {
+    guard let channel else { return }
+    for orphan in answers.left(by: client) where channel.decline(orphan.id, .abandoned) {
+      answers.abandon(orphan.token)
     }
   }
 

@@ -18,6 +18,12 @@ extension Connection {
     }
   }
 
+  /// A volatile command came while nothing could be written: it is dropped, but the next ones shall find a connection.
+  private func askForConnection() {
+    let lease = lease(.call)
+    context.timers.after(.seconds(1)) { [weak self] in self?.giveBack(lease) }
+  }
+
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
     if now, channel.isCongested { return .dropped }

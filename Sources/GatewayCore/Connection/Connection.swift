@@ -117,12 +117,6 @@ public final class Connection {
     review()
   }
 
-  /// A volatile command came while nothing could be written: it is dropped, but the next ones shall find a connection.
-  func askForConnection() {
-    let lease = lease(.call)
-    context.timers.after(.seconds(1)) { [weak self] in self?.giveBack(lease) }
-  }
-
   // MARK: - Orders by an administrator
 
   /// Lifts a hold and starts an attempt at once.

@@ -39,6 +39,8 @@ public struct UpstreamSeams {
   public var time: any TimeSource
   public var random: any RandomSource
   public var cryptography: any Cryptography
+  /// Who is still saying goodbye.
+  public let farewells = Farewells()
 
   public init(
     webSockets: any TransportDialer, lines: any TransportDialer, requester: (any HTTPRequester)?,

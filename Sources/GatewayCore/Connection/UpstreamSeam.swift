@@ -1,5 +1,5 @@
-/// What one kind of upstream (Socket.IO today) offers to the generic connection. A further kind is one more
-/// implementation of these protocols and one registration in `ConnectionFactory`; nothing else changes.
+/// What one kind of upstream offers to the generic connection. A further kind is one more implementation of these protocols,
+/// registered in `UpstreamKinds`; nothing else changes.
 
 /// Everything that a kind must know to reach one upstream connection. Never mutated: a changed configuration makes a
 /// new value.
@@ -128,8 +128,9 @@ public protocol UpstreamChannel: AnyObject {
   func want(_ interest: Interest)
   /// Nobody wants it any more.
   func drop(_ interest: Interest)
-  /// Nobody is there who would answer: the server is told, where the kind has words for that.
-  func decline(_ id: UInt64)
+  /// Nobody will answer: the server is told, where the kind has words for that. False: it has none.
+  @discardableResult
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
   /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
@@ -160,7 +161,15 @@ extension UpstreamChannel {
   public var isRecovered: Bool { false }
   public func want(_ interest: Interest) {}
   public func drop(_ interest: Interest) {}
-  public func decline(_ id: UInt64) {}
+  public func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
+}
+
+/// Why a server that asked for an answer gets none.
+public enum AnswerAbsence: Equatable, Sendable {
+  /// Nobody was there to be asked.
+  case unheard
+  /// Whoever was asked has left, and may have done a part of it.
+  case abandoned
 }
 
 /// Who is told what happens on a channel. Spans are valid only during the call.

@@ -36,6 +36,11 @@ public struct UpstreamURL: Hashable, Sendable {
   /// TLS by scheme.
   public var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
 
+  /// Whether nobody can listen on the way: TLS, or no way that leaves the machine.
+  var isPrivate: Bool {
+    secure || host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 < 0x3a }
+  }
+
   /// A URL of HTTP or of WebSocket alone, which has no use for a fragment (RFC 6455 section 3).
   var isWeb: Bool { ["http", "https", "ws", "wss"].contains(scheme) }
 

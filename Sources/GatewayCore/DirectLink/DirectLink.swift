@@ -19,6 +19,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var wanted: Set<Interest> = []
   private(set) var trace: DirectTrace?
   private var dialled: MonotonicInstant?
+  /// The server's goodbye is awaited.
+  private var farewell: Farewells.Farewell?
 
   // Signs of life.
   var heartbeat: LinkHeartbeat?
@@ -127,7 +129,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   func write(_ message: PreparedMessage, ack: UInt64?) { if isJoined { session?.write(message, ack: ack) } }
   func answer(_ id: UInt64, _ message: PreparedMessage) { if isJoined { session?.answer(id, message) } }
-  func decline(_ id: UInt64) { if isJoined { session?.decline(id) } }
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { isJoined && session?.decline(id, why) == true }
   func forget(ack: UInt64) { session?.forget(ack: ack) }
 
   func want(_ interest: Interest) {
@@ -253,6 +255,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private func sayGoodbye() {
     stopHeartbeat()
     guard session?.leave() == true else { return farewellEnded() }
+    farewell = way.seams.farewells.begin()
     timer = timers.after(DirectWay.farewellLimit) { [self] in farewellEnded() }
   }
 
@@ -266,6 +269,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     session?.end()
     if transport != nil { trace?.hungUp() }
     transport?.close()
+    // Last: from here on the transport's own goodbye is waited for.
+    farewell = nil
   }
 
   private func stopTimer() {

@@ -9,8 +9,8 @@ protocol DirectSession: AnyObject {
   /// Only between `link.ready()` and the end.
   func write(_ message: PreparedMessage, ack: UInt64?)
   func answer(_ id: UInt64, _ message: PreparedMessage)
-  /// Nobody is there who would answer.
-  func decline(_ id: UInt64)
+  /// As in `UpstreamChannel`.
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool
   /// An acknowledgement is not awaited any more.
   func forget(ack: UInt64)
   /// As in `UpstreamChannel`; also before the session is ready.
@@ -35,7 +35,7 @@ protocol DirectSession: AnyObject {
 
 extension DirectSession {
   func answer(_ id: UInt64, _ message: PreparedMessage) {}
-  func decline(_ id: UInt64) {}
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
   func forget(ack: UInt64) {}
   func want(_ interest: Interest) {}
   func drop(_ interest: Interest) {}

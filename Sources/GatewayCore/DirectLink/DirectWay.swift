@@ -82,6 +82,7 @@ struct DirectSeams {
   let timers: Timers
   let time: any TimeSource
   let random: any RandomSource
+  let farewells: Farewells
 
   /// - Parameter dialer: makes the transports of the kind.
   init(_ seams: UpstreamSeams, dialer: any TransportDialer) {
@@ -90,5 +91,6 @@ struct DirectSeams {
     timers = seams.timers
     time = seams.time
     random = seams.random
+    farewells = seams.farewells
   }
 }

@@ -19,20 +19,12 @@ extension Doctor {
   }
 
   private func handshakeFailed(_ failure: UpstreamFailure) {
-    let seen = failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
+    let seen = Self.sentence(failure)
     switch failure.reason {
-    case .auth:
-      begin(.auth)
-      find(
-        .failed, "auth.missing", seen, "Repair the source of the credentials: the file or command that `auth` names.")
+    case .auth: credentialsMissing(failure)
     case .refused:
       find(.ok, "handshake.ok", "The server answers.")
-      begin(.auth)
-      find(
-        .failed, "auth.refused", seen,
-        specification.settings.auth == .none
-          ? "If the server wants credentials, give them with `auth`."
-          : "The server does not accept us: renew the credentials, and look what it expects in `auth`.")
+      credentialsRefused(failure)
     case .timeout:
       find(.failed, "handshake.silent", seen, "The server opens the connection but does not answer: look into its log.")
     case .http:
@@ -45,15 +37,6 @@ extension Doctor {
       find(
         .failed, "handshake.failed", seen,
         "The connection broke before the server had accepted it: check the port, and look into the server's log.")
-    }
-  }
-
-  /// After a handshake that went well.
-  func credentialsAccepted() {
-    if specification.settings.auth == .none {
-      find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
-    } else {
-      find(.ok, "auth.ok", "The server accepts the credentials.")
     }
   }
 }

@@ -22,12 +22,9 @@ extension Doctor {
   }
 
   private func refused(_ failure: UpstreamFailure) {
-    let seen = failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
+    let seen = Self.sentence(failure)
     switch failure.reason {
-    case .auth:
-      begin(.auth)
-      find(
-        .failed, "auth.missing", seen, "Repair the source of the credentials: the file or command that `auth` names.")
+    case .auth: credentialsMissing(failure)
     case .refused where Self.isUnknown(failure):
       find(
         .failed, "namespace.unknown", seen,
@@ -35,13 +32,7 @@ extension Doctor {
           + "ask which namespaces there are.")
     case .refused:
       find(.ok, "namespace.ok", "The server knows the namespace \(namespace).")
-      begin(.auth)
-      let hasNone = specification.settings.auth == .none
-      find(
-        .failed, "auth.refused", seen,
-        hasNone
-          ? "The server wants credentials: give them with `auth`."
-          : "The server does not accept our credentials: renew them, and look what it expects in `auth`.")
+      credentialsRefused(failure)
     case .timeout:
       find(
         .failed, "namespace.silent", seen,

@@ -60,7 +60,7 @@ extension Gateway {
       connection.restore([command])
       remember(entry, on: connection)
     }
-    outbox.add(entry, carriedBy: carrier) { [weak self] record, problem, isAwaited in
+    outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
       if carrier == nil, isAwaited { self?.expireLater(record) }
       self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
       if let (connection, command) = carrier {

@@ -41,7 +41,7 @@ private struct HistoryPage {
     if items.count < replay.items.count { isComplete = false }
     var count = 0
     var last: UInt64?
-    for case .event(let number, let tail) in items {
+    for case .event(let number, let tail, _) in items {
       // It was taken under a larger limit.
       guard tail.count <= byteLimit else {
         isComplete = false

@@ -53,12 +53,13 @@ extension LocalSession {
     let replay = connection.stream.replay(call.resume, pending.filter)
     if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
-    if let replaced = call.subscription { removeSubscription(replaced) }
+    let replaced = call.subscription.flatMap { detachSubscription($0) }
     let subscription = Subscription(
       id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
       filter: pending.filter, connection: connection, lease: pending.lease, interests: pending.interests,
       output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     add(subscription)
+    replaced.map(answersMayHaveEnded)
     reply(id) { out in
       out.member("subscription", subscription.id)
       out.member("connection", connection.id)

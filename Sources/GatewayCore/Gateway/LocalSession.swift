@@ -248,13 +248,27 @@ public final class LocalSession {
   /// Ends a subscription; false if there is none of that id.
   @discardableResult
   func removeSubscription(_ id: String) -> Bool {
-    guard let subscription = subscriptions.removeValue(forKey: id) else { return false }
+    guard let subscription = detachSubscription(id) else { return false }
+    answersMayHaveEnded(of: subscription)
+    return true
+  }
+
+  /// The same, while another one takes its place.
+  func detachSubscription(_ id: String) -> Subscription? {
+    guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
     subscription.connection.stream.remove(subscription)
     queuedBytes -= subscription.queued.bytes
     droppedBefore += subscription.dropped
     subscription.connection.giveBack(subscription.interests)
     subscription.connection.giveBack(subscription.lease)
-    return true
+    return subscription
+  }
+
+  /// Without a subscription that answers, a client can answer nothing of that connection.
+  func answersMayHaveEnded(of gone: Subscription) {
+    guard gone.feed.pointee.answers else { return }
+    let canAnswer = subscriptions.values.contains { $0.feed.pointee.answers && $0.connection === gone.connection }
+    if !canAnswer { gone.connection.answererLeft(output) }
   }
 
   var dropped: UInt64 { subscriptions.values.reduce(droppedBefore) { $0 + $1.dropped } }

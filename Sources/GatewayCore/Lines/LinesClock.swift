@@ -23,6 +23,9 @@ struct LinesClock {
     if asked.count < Self.limit { asked[id] = now }
   }
 
+  /// Nobody waits for that answer any more.
+  mutating func forget(_ id: UInt64) { asked[id] = nil }
+
   mutating func askedHeartbeat(at now: MonotonicInstant) { beat = now }
 
   /// The answer to a request.

@@ -30,8 +30,13 @@ enum LinesError {
     }
   }
 
+  /// At the last scalar that ends within the limit, so that the costs are bounded too: a character may be of any length.
   private static func cut(_ words: String) -> String? {
     guard !words.isEmpty else { return nil }
-    return words.utf8.count > nameLimit ? words.prefix(nameLimit / 4) + "…" : words
+    guard words.utf8.count > nameLimit else { return words }
+    let mark = "…"
+    var end = words.utf8.index(words.utf8.startIndex, offsetBy: nameLimit - mark.utf8.count)
+    while end.samePosition(in: words.unicodeScalars) == nil { end = words.utf8.index(before: end) }
+    return words[..<end] + mark
   }
 }

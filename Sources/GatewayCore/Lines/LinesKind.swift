@@ -22,6 +22,7 @@ public final class LinesKind: UpstreamKind {
     let sentence =
       LinkCheck.problem(with: specification) ?? problem(with: specification.url)
       ?? LinesProfile(specification.settings.lines).problem ?? problem(with: specification.settings)
+      ?? readableLogin(specification)
     return sentence.map { .invalid($0) }
   }
 
@@ -43,5 +44,13 @@ public final class LinesKind: UpstreamKind {
       return "auth needs lines.login.type, the message that carries the credentials"
     }
     return nil
+  }
+
+  /// The login is written as it is.
+  private static func readableLogin(_ specification: UpstreamSpecification) -> String? {
+    let settings = specification.settings
+    let isSafe = ([specification.url] + settings.alternatives).allSatisfy(\.isPrivate)
+    guard settings.auth != .none, !isSafe, !settings.lines.readableLogin else { return nil }
+    return "auth would travel readably over tcp://; use tls://, or set lines.readable_login if the way is safe"
   }
 }

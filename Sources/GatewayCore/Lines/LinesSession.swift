@@ -44,7 +44,9 @@ final class LinesSession: DirectSession {
 
   private func send(_ line: [UInt8]) { link.send(text: line.span.bytes) }
 
-  func forget(ack: UInt64) { acks.forget(ack) }
+  func forget(ack: UInt64) {
+    if let id = acks.forget(ack) { clock?.forget(id) }
+  }
 
   func probe() -> Bool {
     guard let type = names.heartbeat.type else { return false }

@@ -13,6 +13,8 @@ public struct LinesSettings: Hashable, Sendable {
   public var time: String?
   /// What a number in it counts.
   public var timeUnit = TimeUnit.milliseconds
+  /// Whether credentials may travel without TLS to other hosts.
+  public var readableLogin = false
   public var heartbeat = LinesHeartbeat()
   public var login = LinesLogin()
   public init() {}

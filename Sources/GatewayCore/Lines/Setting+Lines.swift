@@ -15,6 +15,9 @@ extension Setting<LinesSettings> {
       Setting(
         "time_unit", \.timeUnit, .choice,
         "What that time counts since 1970: milliseconds, seconds or microseconds. A text in ISO 8601 needs no unit."),
+      Setting(
+        "readable_login", \.readableLogin, .flag,
+        "Send `auth` over `tcp://` to other hosts than this one, where everybody on the way can read it?"),
     ] + Setting<LinesHeartbeat>.declared.map { $0.within(\.heartbeat, prefix: "heartbeat.") }
       + Setting<LinesLogin>.declared.map { $0.within(\.login, prefix: "login.") }
   }

@@ -32,9 +32,11 @@ struct PendingAcks: Equatable, Sendable {
   /// Whether an acknowledgement is waited for, by its id on the wire.
   func isPending(_ wireID: UInt64) -> Bool { ownerIDs[wireID] != nil }
 
-  /// Stops waiting for one.
-  mutating func forget(_ ownerID: UInt64) {
-    guard let wireID = wireIDs.removeValue(forKey: ownerID) else { return }
+  /// Stops waiting for one; its id on the wire, if it was waited for.
+  @discardableResult
+  mutating func forget(_ ownerID: UInt64) -> UInt64? {
+    guard let wireID = wireIDs.removeValue(forKey: ownerID) else { return nil }
     ownerIDs[wireID] = nil
+    return wireID
   }
 }

@@ -120,10 +120,12 @@ final class Outbox {
     throw .full(limit: overrun.limit, unit: overrun.unit)
   }
 
-  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and whether it still had no outcome then.
-  /// Until then it is not committed.
+  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and
+  /// whether it still had no outcome then. Until then it is not committed. In one step with it the entry of the number `old`
+  /// goes.
   func add(
-    _ entry: OutboxEntry, carriedBy carrier: (connection: Connection, command: Command)? = nil,
+    _ entry: OutboxEntry, replacing old: UInt64? = nil,
+    carriedBy carrier: (connection: Connection, command: Command)? = nil,
     _ done: @escaping (OutboxRecord, OutboxProblem?, Bool) -> Void
   ) {
     guard let store else { return }
@@ -131,21 +133,15 @@ final class Outbox {
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
     known[entry.id] = record
     usage.add(record)
-    let created = entry.created
-    store.commit(.add(.init(entry))) { [weak self] problem in
+    let sheet = OutboxChange.Sheet(entry)
+    store.commit(old.map { .replace($0, sheet) } ?? .add(sheet)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
       guard record.line != nil else { return done(record, problem, false) }
-      if problem == nil { committed(record, createdThen: created) } else { forget(record) }
+      if problem == nil { record.isCommitted = true } else { forget(record) }
       done(record, problem, true)
     }
-  }
-
-  /// The clock may have been set while the entry was on its way to the disk.
-  private func committed(_ record: OutboxRecord, createdThen created: Int64) {
-    record.isCommitted = true
-    if record.entry.created != created { store?.note(.update(.init(record.entry))) }
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
@@ -230,7 +226,8 @@ final class Outbox {
     return record
   }
 
-  /// The new row of a revived entry is there, or it is not.
+  /// The new row of a revived entry is there, and with it the old one is gone; or it is not. What was taken back meanwhile
+  /// has neither.
   func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
     guard problem != nil else {
       store?.note(.remove(old.entry.number))
@@ -297,11 +294,10 @@ final class Outbox {
   /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
   /// the next daemon.
   private func move(by step: Int64) {
-    for record in known.values { record.entry = record.entry.moved(by: step) }
-    keyed = keyed.map { $0.moved(by: step) }
-    // What is not on disk yet is written as it is then.
-    for record in known.values where record.isCommitted { store?.note(.update(.init(record.entry))) }
-    for entry in keyed { store?.note(.update(.init(entry))) }
+    for record in known.values { record.entry.move(by: step) }
+    for index in keyed.indices { keyed[index].move(by: step) }
+    // The disk keeps how far all of them have moved: one row, however many entries there are.
+    store?.note(.shift(step))
   }
 
   /// Writes what is left and lets go of the files.
@@ -324,18 +320,20 @@ final class Outbox {
     }
     store?.commit(change) { [weak self] problem in
       self?.note(problem)
-      // What happened has happened: the disk has to learn of it one day.
-      if problem != nil, self?.isKnown(change) == true { self?.store?.note(change) }
+      // What happened has happened: the disk has to learn of it one day, as it is by then.
+      if problem != nil, let self, let again = owed(change) { store?.note(again) }
       done(problem)
     }
   }
 
-  /// Whether the change is still of an entry that exists: one that was removed since must not come back.
-  private func isKnown(_ change: OutboxChange) -> Bool {
+  /// A change that was not kept, as it is to be made now; nil where its entry was removed since and must not come back.
+  private func owed(_ change: OutboxChange) -> OutboxChange? {
     switch change {
-    case .add(let sheet), .update(let sheet):
-      known[sheet.entry.id]?.entry.number == change.number || keyed.contains { $0.number == change.number }
-    case .remove: true
+    case .add(let sheet), .replace(_, let sheet), .update(let sheet):
+      let entry = known[sheet.entry.id]?.entry
+      let present = entry?.number == sheet.entry.number ? entry : keyed.first { $0.number == sheet.entry.number }
+      return present.map { .update(.init($0)) }
+    case .remove, .shift: return change
     }
   }
 

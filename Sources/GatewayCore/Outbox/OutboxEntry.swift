@@ -53,13 +53,17 @@ public struct OutboxEntry: Equatable, Sendable {
   }
 
   /// The same with all its instants so many milliseconds later.
-  func moved(by step: Int64) -> OutboxEntry {
-    guard step != 0 else { return self }
+  public func moved(by step: Int64) -> OutboxEntry {
     var entry = self
-    entry.created &+= step
-    entry.expires = expires.map { $0 &+ step }
-    entry.ended = ended.map { $0 &+ step }
+    entry.move(by: step)
     return entry
+  }
+
+  /// Makes all instants so many milliseconds later.
+  public mutating func move(by step: Int64) {
+    created &+= step
+    expires = expires.map { $0 &+ step }
+    ended = ended.map { $0 &+ step }
   }
 
   /// What it counts in the limits of the outbox: its message and what is stored beside it.

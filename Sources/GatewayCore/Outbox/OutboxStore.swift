@@ -15,23 +15,19 @@ public protocol OutboxStore: AnyObject {
 /// One step in the life of an entry on disk.
 public enum OutboxChange: Sendable {
   case add(Sheet)
+  /// The same, and in one step with it the entry of another number goes, whose place it takes.
+  case replace(UInt64, Sheet)
   /// The entry of that number is this one now.
   case update(Sheet)
   case remove(UInt64)
+  /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
+  case shift(Int64)
 
   /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is large.
   public final class Sheet: Sendable {
     public let entry: OutboxEntry
 
     public init(_ entry: OutboxEntry) { self.entry = entry }
-  }
-
-  /// The entry's number.
-  public var number: UInt64 {
-    switch self {
-    case .add(let sheet), .update(let sheet): sheet.entry.number
-    case .remove(let number): number
-    }
   }
 }
 

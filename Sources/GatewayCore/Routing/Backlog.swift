@@ -3,8 +3,9 @@
 struct Backlog {
   /// One thing to deliver.
   enum Item: Equatable {
-    /// The shared tail of an event's notification; the subscription's own head goes before it.
-    case event(sequence: UInt64, tail: [UInt8])
+    /// The shared tail of an event's notification; the subscription's own head goes before it. The epoch is that of its
+    /// number.
+    case event(sequence: UInt64, tail: [UInt8], epoch: String)
     /// A whole line that is neither dropped nor counted as an event.
     case notice([UInt8])
     /// Lost events; becomes a `gap` notification when it is delivered.
@@ -79,17 +80,17 @@ struct Backlog {
 
   /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.
   /// Returns whether there was an event to drop.
-  mutating func dropOldestEvent(epoch: String) -> Bool {
+  mutating func dropOldestEvent() -> Bool {
     var index = max(firstEvent, head)
     var gapBefore: Int?
     while index < slots.count {
       switch slots[index] {
-      case .event(let sequence, _):
+      case .event(let sequence, _, let epoch):
         byteCount -= slots[index].map(\.byteCount) ?? 0
         eventCount -= 1
         dropEvent(at: index, sequence: sequence, epoch: epoch, gapBefore: gapBefore)
         return true
-      case .gap(let gap) where gap.reason == .slowConsumer && gap.epoch == epoch: gapBefore = index
+      case .gap(let gap) where gap.reason == .slowConsumer: gapBefore = index
       case .gap, .notice: gapBefore = nil
       case nil: break
       }
@@ -100,7 +101,7 @@ struct Backlog {
 
   private mutating func dropEvent(at index: Int, sequence: UInt64, epoch: String, gapBefore: Int?) {
     var gap = Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .slowConsumer)
-    if let gapBefore, case .gap(let earlier) = slots[gapBefore] {
+    if let gapBefore, case .gap(let earlier) = slots[gapBefore], earlier.epoch == epoch {
       // The gap moves to the dropped event's slot, so that the next search starts right behind it.
       gap = earlier
       gap.extend(to: sequence)
@@ -154,7 +155,7 @@ extension Backlog.Item {
   /// What the item counts in a queue's bytes.
   var byteCount: Int {
     switch self {
-    case .event(_, let tail): tail.count
+    case .event(_, let tail, _): tail.count
     case .notice(let line): line.count
     case .gap: Self.gapCost
     }

@@ -13,7 +13,7 @@ struct EventReplay {
   fileprivate mutating func append(_ sequence: UInt64, _ content: EventHistory.Content, epoch: String) {
     switch content {
     case .event(let tail):
-      items.append(.event(sequence: sequence, tail: tail))
+      items.append(.event(sequence: sequence, tail: tail, epoch: epoch))
       eventCount += 1
     case .hole(let reason, _):
       isComplete = false
@@ -106,8 +106,9 @@ extension EventStream {
         epoch: span.epoch)
       place = kept
     }
+    var wanted = RememberingFilter(filter)
     while place < end, let content = history.content(at: place) {
-      if content.matches(filter) { replay.append(number(place, span), content, epoch: span.epoch) }
+      if wanted.passes(content) { replay.append(number(place, span), content, epoch: span.epoch) }
       place += 1
     }
   }
@@ -119,9 +120,10 @@ extension EventStream {
   private func replay(last count: Int, _ filter: EventFilter) -> EventReplay {
     var found: [UInt64] = []
     var place = history.nextPlace
+    var wanted = RememberingFilter(filter)
     while found.count < count, place > 0, let content = history.content(at: place - 1) {
       place -= 1
-      if content.matches(filter) { found.append(place) }
+      if wanted.passes(content) { found.append(place) }
     }
     let spans = history.spans
     let gone = spans[0].place..<max(spans[0].place, history.oldestPlace)

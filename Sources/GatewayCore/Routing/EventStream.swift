@@ -47,13 +47,16 @@ final class EventStream {
   /// Events since the daemon's start.
   var eventCount: UInt64 { sequence - inherited }
 
-  /// Goes on with what an earlier daemon left; to be called before the first event.
+  /// Goes on with what an earlier daemon left; to be called before the first event. Whoever subscribed already was told
+  /// of another epoch.
   func restore(_ history: EventHistory, isContinuous: Bool) {
     self.history = history
     sequence = history.sequence
     inherited = sequence
     isContinued = isContinuous
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
+    let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
+    for subscription in router.all { subscription.tell(gap) }
   }
 
   /// All subscriptions, the oldest first.
@@ -64,9 +67,9 @@ final class EventStream {
   func remove(_ subscription: Subscription) { router.remove(subscription) }
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
-  /// those who answer; it is called only if there is one.
+  /// those who answer; it is called only if there is one, with all who get the event.
   func deliver(
-    rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: () -> String?
+    rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: (Router.Match) -> String?
   ) {
     sequence += 1
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
@@ -84,7 +87,7 @@ final class EventStream {
       return tell(.tooLarge, to: match)
     }
     remember(.event(tail), name: name, arrival)
-    if wantsAnswer, match.hasAnswerer, let answer = token() {
+    if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
         stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)

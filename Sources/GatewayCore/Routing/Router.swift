@@ -6,6 +6,8 @@ struct Router {
     var feeds: ContiguousArray<SubscriptionFeed.Pointer> = []
     /// Whether one of them answers acknowledgements.
     var hasAnswerer = false
+    /// The clients of those that do.
+    var answerers: [ClientOutputs.Pointer] { feeds.filter(\.pointee.answers).map(\.pointee.output) }
     /// The head that most of them share; nil where hardly any do.
     var commonHead: UnsafeRawBufferPointer?
   }

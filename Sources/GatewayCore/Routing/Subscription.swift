@@ -140,18 +140,15 @@ final class Subscription {
       if replayed.events > 0, policy == .dropOldest { return miss(sequence, epoch: epoch) }
       guard makeRoom(for: sequence, epoch: epoch) else { return }
     }
-    enqueue(.event(sequence: sequence, tail: tail))
+    enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
   }
 
   /// What the subscriber missed, before anything new.
   func replay(_ replay: EventReplay) {
-    var epoch = replay.epoch
     for item in replay.items {
       switch item {
-      case .event(let sequence, let tail): self.replay(sequence, tail, epoch: epoch)
-      case .gap(let gap):
-        epoch = gap.epoch
-        tell(gap)
+      case .event(let sequence, let tail, let epoch): self.replay(sequence, tail, epoch: epoch)
+      case .gap(let gap): tell(gap)
       case .notice(let line): notify(line)
       }
     }
@@ -164,7 +161,7 @@ final class Subscription {
       return write(tail: tail)
     }
     guard clientHasRoom?(tail.count) ?? true else { return miss(sequence, epoch: epoch) }
-    enqueue(.event(sequence: sequence, tail: tail))
+    enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
     replayed.events += 1
     replayed.bytes += tail.count
   }
@@ -201,7 +198,7 @@ final class Subscription {
         }
       }
       switch backlog.popFirst() {
-      case .event(_, let tail):
+      case .event(_, let tail, _):
         noteDequeued(tail.count)
         write(tail: tail)
       case .notice(let line): write(line)
@@ -225,7 +222,7 @@ final class Subscription {
     switch policy {
     case .dropOldest:
       let before = backlog.byteCount
-      guard backlog.dropOldestEvent(epoch: epoch) else {
+      guard backlog.dropOldestEvent() else {
         miss(sequence, epoch: epoch)
         return false
       }

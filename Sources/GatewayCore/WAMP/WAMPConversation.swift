@@ -37,7 +37,8 @@ final class WAMPConversation {
     self.settings = settings
     self.cryptography = cryptography
     self.bearer = bearer
-    authentication = WAMPAuthentication(credentials, cryptography: cryptography, random: random)
+    authentication = WAMPAuthentication(
+      credentials, isPrivate: settings.isPrivate, cryptography: cryptography, random: random)
   }
 
   var isJoined: Bool { session.state == .joined }
@@ -45,7 +46,7 @@ final class WAMPConversation {
   // MARK: - From the transport
 
   func opened() {
-    if let problem = authentication.problem(isPrivate: settings.isPrivate) {
+    if let problem = authentication.problem {
       bearer?.ended(problem)
       return end()
     }
@@ -94,10 +95,14 @@ final class WAMPConversation {
     }
   }
 
-  /// Nobody is there who would answer: the caller must not wait for ever, as WAMP has no time limit of its own.
-  func decline(_ id: UInt64) {
+  /// Nobody will answer: the caller must not wait for ever, as WAMP has no time limit of its own. It can tell a call that
+  /// nobody began, which it may repeat, from one whose callee left, as routers say it of a callee of their own.
+  func decline(_ id: UInt64, _ why: AnswerAbsence) {
     guard isJoined, invocations.ended(id) else { return }
-    refuse(id, .unavailable)
+    switch why {
+    case .unheard: refuse(id, .unavailable)
+    case .abandoned: refuse(id, .canceled)
+    }
   }
 
   /// Nobody waits for this answer any more; the router is told, where that helps.

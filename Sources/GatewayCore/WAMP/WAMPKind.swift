@@ -32,20 +32,24 @@ public final class WAMPKind: UpstreamKind {
     if let named = specification.settings.wamp.realm, named != realm {
       return .invalid("the realm of `wamp.realm` differs from the URL's part behind #; leave one of them out")
     }
+    let settings = specification.settings
+    guard settings.alternatives.allSatisfy({ Self.realm(of: $0, settings) == realm }) else {
+      return .invalid("its URLs name different realms, which are connections of their own: make an upstream for each")
+    }
     return nil
   }
 
   /// The realm of the URL, or the configured one.
   static func realm(of specification: UpstreamSpecification) -> String? {
-    specification.url.fragment.map(PercentEncoding.decode) ?? specification.settings.wamp.realm
+    realm(of: specification.url, specification.settings)
+  }
+
+  private static func realm(of url: UpstreamURL, _ settings: UpstreamSettings) -> String? {
+    url.fragment.map(PercentEncoding.decode) ?? settings.wamp.realm
   }
 
   /// Whether nobody can listen on the way to any of the upstream's places.
   static func isPrivate(_ specification: UpstreamSpecification) -> Bool {
-    ([specification.url] + specification.settings.alternatives).allSatisfy { $0.secure || isLoopback($0.host) }
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 < 0x3a }
+    ([specification.url] + specification.settings.alternatives).allSatisfy(\.isPrivate)
   }
 }

@@ -45,7 +45,10 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
   func received(binary: RawSpan) { conversation?.received(binary: binary) }
   func write(_ message: PreparedMessage, ack: UInt64?) { conversation?.write(message, ack: ack) }
   func answer(_ id: UInt64, _ message: PreparedMessage) { conversation?.answer(id, message) }
-  func decline(_ id: UInt64) { conversation?.decline(id) }
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool {
+    conversation?.decline(id, why)
+    return true
+  }
   func forget(ack: UInt64) { conversation?.forget(ack: ack) }
   func want(_ interest: Interest) { conversation?.want(interest) }
   func drop(_ interest: Interest) { conversation?.drop(interest) }

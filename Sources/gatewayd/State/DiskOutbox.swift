@@ -13,6 +13,9 @@ final class DiskOutbox: OutboxStore {
   private var waiting: [((OutboxProblem?) -> Void)] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
+  /// Rings when what nobody waits for has waited long enough here; the writer has a patience of its own.
+  private var timer: Timers.ID?
+  private static let patience: Duration = .milliseconds(10)
   /// Places for those who wait that are kept while nobody does.
   private static let keptCapacity = 1_024
 
@@ -22,26 +25,33 @@ final class DiskOutbox: OutboxStore {
     source = try loop.receive(from: writer.mailbox) { [unowned self] in heard($0) }
   }
 
-  deinit { writer.close() }
+  deinit {
+    loop.timers.cancel(timer)
+    writer.close()
+  }
 
   func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) {
     waiting.append(done)
-    gather(OutboxWriter.Item(change: change, isAwaited: true))
+    gathered.append(OutboxWriter.Item(change: change, isAwaited: true))
+    guard !isPosting else { return }
+    isPosting = true
+    loop.onNextTurn(posting)
   }
 
-  func note(_ change: OutboxChange) { gather(OutboxWriter.Item(change: change, isAwaited: false)) }
+  /// The writer is not woken for it: a change that somebody waits for may follow.
+  func note(_ change: OutboxChange) {
+    gathered.append(OutboxWriter.Item(change: change, isAwaited: false))
+    guard !isPosting, timer == nil else { return }
+    timer = loop.timers.after(Self.patience) { [weak self] in
+      self?.timer = nil
+      self?.post()
+    }
+  }
 
   func close(_ done: @escaping () -> Void) {
     whenClosed = done
     post()
     writer.close()
-  }
-
-  private func gather(_ item: OutboxWriter.Item) {
-    gathered.append(item)
-    guard !isPosting else { return }
-    isPosting = true
-    loop.onNextTurn(posting)
   }
 
   private func post() {

@@ -16,6 +16,10 @@ final class OutboxDatabase {
   private let commit: SQLiteDatabase.Statement
   private let insert: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
+  private let shift: SQLiteDatabase.Statement
+  /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row has to
+  /// be written for it.
+  private(set) var offset: Int64
 
   /// Why a file is not used.
   enum Refusal: Error, Equatable {
@@ -54,13 +58,16 @@ final class OutboxDatabase {
         try Self.make(database)
       }
       guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
-      try database.run(
-        "PRAGMA wal_autocheckpoint=\(Self.logPages); PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY")
+      try database.run(Self.clockTable)
+      offset = try database.number("SELECT coalesce(sum(offset), 0) FROM clock")
+      try database.run("PRAGMA journal_size_limit=33554432; PRAGMA temp_store=MEMORY")
+      database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
       let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
       insert = try database.prepare("INSERT OR REPLACE INTO outbox VALUES (\(places))")
       delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
+      shift = try database.prepare("INSERT OR REPLACE INTO clock VALUES (0, ?)")
     } catch {
       throw Refusal(error, path)
     }
@@ -75,9 +82,13 @@ final class OutboxDatabase {
       """)
   }
 
+  /// At most one row.
+  private static let clockTable =
+    "CREATE TABLE IF NOT EXISTS clock (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL)"
+
   /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if nothing
   /// did.
-  func load() -> (entries: [OutboxEntry], damage: String?) { Self.load(database) }
+  func load() -> (entries: [OutboxEntry], damage: String?) { Self.load(database, offset) }
 
   /// What can be read of a file that cannot be used.
   static func salvage(_ path: String) -> [OutboxEntry] {
@@ -86,18 +97,21 @@ final class OutboxDatabase {
     // SQLite reads a file that is shorter than it says only for those who repair it.
     try? database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA writable_schema=ON")
     guard (try? database.number("PRAGMA application_id")) == application else { return [] }
-    return load(database).entries
+    return load(database, (try? database.number("SELECT coalesce(sum(offset), 0) FROM clock")) ?? 0).entries
   }
 
   /// Behind a page that is broken the table is read from its other end.
-  private static func load(_ database: SQLiteDatabase) -> (entries: [OutboxEntry], damage: String?) {
+  private static func load(_ database: SQLiteDatabase, _ offset: Int64) -> (entries: [OutboxEntry], damage: String?) {
     var entries: [OutboxEntry] = []
     var isWhole = true
     let damage = read(database, "ORDER BY number", into: &entries, isWhole: &isWhole)
-    guard !isWhole else { return (entries, damage) }
-    var rest: [OutboxEntry] = []
-    _ = read(database, "ORDER BY number DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
-    return (entries + rest.reversed(), damage)
+    if !isWhole {
+      var rest: [OutboxEntry] = []
+      _ = read(database, "ORDER BY number DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
+      entries += rest.reversed()
+    }
+    for index in entries.indices { entries[index].move(by: offset) }
+    return (entries, damage)
   }
 
   /// Appends the rows up to the first one that cannot be read, and says why not; rows whose checksum is wrong are left
@@ -125,12 +139,18 @@ final class OutboxDatabase {
     return damage
   }
 
-  /// Makes all changes last, or none of them.
-  func apply(_ changes: some Sequence<OutboxChange>) throws(SQLiteDatabase.Failure) {
+  /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all rows
+  /// do from then on.
+  func apply(_ changes: some Sequence<OutboxChange>, offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
+      if let offset, offset != self.offset {
+        shift.bind(1, offset)
+        _ = try shift.step()
+      }
       _ = try commit.step()
+      self.offset = offset ?? self.offset
     } catch {
       // Some failures have rolled back already.
       if database.isInTransaction { try? database.run("ROLLBACK") }
@@ -140,18 +160,35 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let sheet), .update(let sheet):
-      OutboxRow.bind(sheet, to: insert)
-      _ = try insert.step()
-    case .remove(let number):
-      delete.bind(1, Int64(bitPattern: number))
-      _ = try delete.step()
+    case .add(let sheet), .update(let sheet): try write(sheet)
+    case .replace(let number, let sheet):
+      try remove(number)
+      try write(sheet)
+    case .remove(let number): try remove(number)
+    // `OutboxWriter` has added it up.
+    case .shift: break
     }
+  }
+
+  private func write(_ sheet: OutboxChange.Sheet) throws(SQLiteDatabase.Failure) {
+    OutboxRow.bind(sheet, to: insert)
+    _ = try insert.step()
+  }
+
+  private func remove(_ number: UInt64) throws(SQLiteDatabase.Failure) {
+    delete.bind(1, Int64(bitPattern: number))
+    _ = try delete.step()
   }
 
   /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB and
   /// a header of 24 bytes.
-  private static let logPages = 2_000
+  private static let logPages = 4_000
+
+  /// Moves the write-ahead log to the file when it is long, which takes some milliseconds: to be called when nobody waits
+  /// for what was just written.
+  func tidyLog() {
+    if database.logPages >= Self.logPages { database.moveLog() }
+  }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
   /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.

@@ -4,8 +4,8 @@ import Glibc
 /// The thread that writes the outbox. Whatever waits when it comes round goes into one transaction, so that many sends
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
-/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved` and `hasTriedLast` only
-/// by the thread.
+/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset` and
+/// `hasTriedLast` only by the thread.
 final class OutboxWriter: @unchecked Sendable {
   /// One change on its way to the disk.
   struct Item: Sendable {
@@ -51,12 +51,15 @@ final class OutboxWriter: @unchecked Sendable {
   private var hasTriedLast = false
   /// What nobody waits for and could not be written yet, by number.
   private var unsaved: [UInt64: OutboxChange] = [:]
+  /// By how much the clock was set, all in all; what was posted is brought back by it before it is written.
+  private var offset: Int64
 
   /// Starts the thread, which ends after `close()`.
   init(_ database: OutboxDatabase) throws(SystemError) {
     mailbox = try Mailbox()
     database.reserveLog()
     self.database = database
+    offset = database.offset
     pthread_mutex_init(lock, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
@@ -118,7 +121,7 @@ final class OutboxWriter: @unchecked Sendable {
     defer { pthread_mutex_unlock(lock) }
     awaitWork()
     guard isClosing else { return takeBatch() }
-    if inbox.isEmpty, unsaved.isEmpty || hasTriedLast { return nil }
+    if inbox.isEmpty, !owes || hasTriedLast { return nil }
     // What could not be written before gets one more chance.
     hasTriedLast = inbox.isEmpty
     return takeBatch()
@@ -128,13 +131,13 @@ final class OutboxWriter: @unchecked Sendable {
     var due: timespec?
     defer { rest = .none }
     while !isClosing, awaited == 0 {
-      if inbox.isEmpty, unsaved.isEmpty {
+      if inbox.isEmpty, !owes {
         rest = .forAnything
         pthread_cond_wait(wake, lock)
         continue
       }
       rest = .forAwaited
-      var deadline = due ?? Self.monotonic(in: unsaved.isEmpty ? Self.patience : Self.retryPause)
+      var deadline = due ?? Self.monotonic(in: owes ? Self.retryPause : Self.patience)
       due = deadline
       if pthread_cond_timedwait(wake, lock, &deadline) == ETIMEDOUT { return }
     }
@@ -151,7 +154,11 @@ final class OutboxWriter: @unchecked Sendable {
     return batch
   }
 
+  /// Something could not be written yet that nobody waits for.
+  private var owes: Bool { !unsaved.isEmpty || database.map { $0.offset != offset } == true }
+
   private func write(_ batch: [Item]) {
+    let batch = steadied(batch)
     let awaited = batch.count { $0.isAwaited }
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
     let problem = late.isEmpty ? apply(batch.lazy.map(\.change)) : apply(late + batch.map(\.change))
@@ -160,15 +167,38 @@ final class OutboxWriter: @unchecked Sendable {
     } else {
       // What nobody waits for is owed all the same, and may fit where the whole batch does not.
       let owed = batch.filter { !$0.isAwaited }.map(\.change)
-      for change in owed { unsaved[change.number] = change }
-      if awaited > 0, !unsaved.isEmpty, apply(late + owed) == nil { unsaved.removeAll() }
+      for change in owed { if let number = change.number { unsaved[number] = change } }
+      if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
     }
     if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
+    database?.tidyLog()
+  }
+
+  /// The same changes by a clock that was never set.
+  private func steadied(_ batch: [Item]) -> [Item] {
+    let isSet = offset != 0 || batch.contains { if case .shift = $0.change { true } else { false } }
+    return isSet ? batch.map { Item(change: steadied($0.change), isAwaited: $0.isAwaited) } : batch
+  }
+
+  private func steadied(_ change: OutboxChange) -> OutboxChange {
+    switch change {
+    case .add(let sheet): return .add(steadied(sheet))
+    case .replace(let number, let sheet): return .replace(number, steadied(sheet))
+    case .update(let sheet): return .update(steadied(sheet))
+    case .shift(let step):
+      offset &+= step
+      return change
+    case .remove: return change
+    }
+  }
+
+  private func steadied(_ sheet: OutboxChange.Sheet) -> OutboxChange.Sheet {
+    OutboxChange.Sheet(sheet.entry.moved(by: 0 &- offset))
   }
 
   private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
     guard let database else { return OutboxProblem(.failed, "the outbox is closed") }
-    do { try database.apply(changes) } catch { return OutboxProblem(error, database.path) }
+    do { try database.apply(changes, offset: offset) } catch { return OutboxProblem(error, database.path) }
     return nil
   }
 
@@ -178,5 +208,16 @@ final class OutboxWriter: @unchecked Sendable {
     let nanoseconds = Int64(now.tv_nsec) + delay.nanoseconds
     return timespec(
       tv_sec: now.tv_sec + Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+}
+
+extension OutboxChange {
+  /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
+  fileprivate var number: UInt64? {
+    switch self {
+    case .add(let sheet), .replace(_, let sheet), .update(let sheet): sheet.entry.number
+    case .remove(let number): number
+    case .shift: nil
+    }
   }
 }

@@ -61,6 +61,24 @@ final class SQLiteDatabase {
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+  /// Pages in the write-ahead log, as of the last commit.
+  private(set) var logPages = 0
+
+  /// From now on the log's pages move to the file when `moveLog` says so, and not within a commit.
+  func takeOverLog() {
+    _ = sqlite3_wal_hook(
+      handle,
+      { me, _, _, pages in
+        me.map { Unmanaged<SQLiteDatabase>.fromOpaque($0).takeUnretainedValue().logPages = Int(pages) }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Moves the log's pages to the file; the next transaction begins the log anew. Where that fails they stay in the log.
+  func moveLog() {
+    if sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) == SQLITE_OK { logPages = 0 }
+  }
+
   /// Whether the write-ahead log stays as it is when the database is closed.
   func keepLogOnClose(_ keep: Bool) { _ = gw_keep_log_on_close(handle, keep ? 1 : 0) }
 

@@ -106,4 +106,61 @@ import Testing
     client.call("respond", #"{"ack":"\#(token)"}"#)
     #expect(harness.upstream.channel.answers.isEmpty)
   }
+
+  // MARK: - Who was asked and leaves
+
+  private static let callee = #"{"upstream":"chat","answer":true,"events":["ask"],"subscription":"s"}"#
+
+  /// The token of a question that every callee was asked.
+  private func ask(_ id: UInt64, _ clients: HarnessClient...) -> String {
+    harness.upstream.channel.emit("ask", ack: id)
+    let tokens = clients.map { client in
+      client.readValues().compactMap { $0["params"]?["ack"]?.stringValue }.last ?? ""
+    }
+    #expect(Set(tokens).count == 1)
+    return tokens[0]
+  }
+
+  @Test func aCalleeThatDiesOrUnsubscribesLeavesNoCallerWaiting() {
+    let (first, second) = (client(Self.callee), client(Self.callee))
+    _ = ask(4, first, second)
+    first.call("unsubscribe", #"{"subscription":"s"}"#)
+    #expect(harness.upstream.channel.declined.isEmpty)
+    _ = ask(5, second)
+    second.disconnect()
+    #expect(Set(harness.upstream.channel.declined) == ["4 abandoned", "5 abandoned"])
+    harness.upstream.channel.emit("ask", ack: 6)
+    #expect(harness.upstream.channel.declined.last == "6 unheard")
+  }
+
+  @Test func whatWasAnsweredIsNotDeclined() {
+    let client = client(Self.callee)
+    let token = ask(4, client)
+    client.call("respond", #"{"ack":"\#(token)"}"#)
+    client.disconnect()
+    #expect(harness.upstream.channel.declined.isEmpty)
+  }
+
+  @Test func aCalleeThatSubscribesAnewGoesOnAnswering() {
+    let client = client(Self.callee)
+    let token = ask(4, client)
+    client.call("subscribe", Self.callee)
+    #expect(harness.upstream.channel.declined.isEmpty)
+    client.call("respond", #"{"ack":"\#(token)","args":[1]}"#)
+    #expect(harness.upstream.channel.answers == ["4 [1]"])
+    _ = ask(5, client)
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    #expect(harness.upstream.channel.declined == ["5 abandoned"])
+  }
+
+  @Test func whereTheServerCannotBeToldAProgramMayComeBackAndAnswer() {
+    let first = client(Self.callee)
+    harness.upstream.channel.hasWordsForAbsence = false
+    let token = ask(4, first)
+    first.disconnect()
+    let second = harness.client()
+    second.call("subscribe", Self.callee)
+    second.call("respond", #"{"ack":"\#(token)","args":[1]}"#)
+    #expect(harness.upstream.channel.answers == ["4 [1]"])
+  }
 }

@@ -15,6 +15,33 @@ import Testing
     #expect(scene.subscribe(since: before.epoch, 1) == ["recovered true", "event 2", "event 3"])
   }
 
+  @Test func whoSubscribedBeforeTheDiskWasSwitchedOnIsToldOfTheEpochThatWasFoundThere() {
+    func configuration(disk: Bool) -> Configuration {
+      var configuration = Configuration()
+      var settings = UpstreamSettings()
+      settings.history.disk = disk
+      configuration.upstreams["chat"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "chat.example"), settings: settings)
+      return configuration
+    }
+    let store = FakeHistoryStore()
+    let harness = GatewayHarness(histories: .success(store), seed: 9) { $0 = configuration(disk: false) }
+    let client = harness.client()
+    let reply = HarnessClient.values(client.call("subscribe", #"{"upstream":"chat"}"#))[0]["result"]
+    let scene = HistoryScene(store)
+    scene.channel.accept()
+    scene.emit("a", "b")
+    scene.flush()
+    let found = scene.position.epoch
+    #expect(reply?["epoch"]?.stringValue != found && reply?["seq"]?.integerValue == 0)
+    harness.loader.next = .success(configuration(disk: true))
+    harness.client(uid: 0).call("reload")
+    let told = client.readValues().map { $0["params"] }
+    #expect(told.map { $0?["reason"]?.stringValue } == ["upstream"])
+    #expect(told.map { $0?["epoch"]?.stringValue } == [found])
+    #expect(told.map { $0?["seq"]?.integerValue } == [2])
+  }
+
   @Test func withoutRecoveryTheOldEpochEndsOnceAndNumbersGoOn() {
     let scene = HistoryScene()
     scene.channel.accept()

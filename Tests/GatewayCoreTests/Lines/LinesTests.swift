@@ -142,6 +142,40 @@ import Testing
     #expect(rig.problem(UpstreamURL(scheme: "tcp", host: "h", port: 1, path: "/x")) != nil)
   }
 
+  @Test(arguments: [
+    (DirectRig.lines, false), (UpstreamURL(scheme: "tls", host: "h", port: 1), true),
+    (UpstreamURL(scheme: "tcp", host: "127.0.0.1", port: 1), true),
+    (UpstreamURL(scheme: "tcp", host: "::1", port: 1), true),
+    (UpstreamURL(scheme: "tcp", host: "127.example", port: 1), false),
+  ])
+  func credentialsTravelReadablyOnlyWhereThatIsSaid(_ url: UpstreamURL, isAllowed: Bool) {
+    let problem = rig.problem(url) {
+      $0.auth = .inline(Array("{}".utf8))
+      $0.lines.login.type = "login"
+    }
+    #expect(
+      problem
+        == (isAllowed
+          ? nil
+          : "auth would travel readably over tcp://; use tls://, or set lines.readable_login if the way is safe"))
+    let said = rig.problem(url) {
+      $0.auth = .inline(Array("{}".utf8))
+      $0.lines.login.type = "login"
+      $0.lines.readableLogin = true
+    }
+    #expect(said == nil)
+    #expect(rig.problem(url) { $0.lines.login.type = "login" } == nil)
+  }
+
+  @Test(arguments: ["e" + String(repeating: "\u{301}", count: 1_000), String(repeating: "ä", count: 200)])
+  func theNameOfAnErrorIsCutInBytes(_ name: String) throws {
+    let error = Array("\"\(name)\"".utf8)
+    let found = LinesError.words(error.span.bytes, 0..<error.count)
+    let words = try #require(found)
+    #expect((250...LinesError.nameLimit).contains(words.utf8.count))
+    #expect(name.unicodeScalars.starts(with: words.unicodeScalars.dropLast()))
+  }
+
   // MARK: - The heartbeat
 
   @Test func theHeartbeatIsAskedForAndAnswered() throws {
@@ -198,6 +232,18 @@ import Testing
     #expect(samples.first.map { $0.looked.upperBound - $0.looked.lowerBound } == .seconds(2))
   }
 
+  @Test func requestsThatWereGivenUpTakeNoRoomInTheClock() throws {
+    let connection = try rig.open(DirectRig.lines) { $0.lines.time = "now" }
+    for ack in UInt64(0)..<300 {
+      try connection.send("sum", "[1]", ack: ack)
+      connection.channel?.forget(ack: ack)
+    }
+    try connection.send("sum", "[1]", ack: 300)
+    rig.time.advance(by: .seconds(2))
+    rig.transport.receive(#"{"id":302,"now":1700000000000}"#)
+    #expect(connection.log.samples.map(\.source) == [.request])
+  }
+
   // MARK: - The login
 
   private func loggingIn(_ change: @escaping (inout UpstreamSettings) -> Void = { _ in }) throws
@@ -206,6 +252,7 @@ import Testing
     let connection = try rig.connection(DirectRig.lines) {
       $0.auth = .inline(Array(#"{"user":"ann","password":"hunter2"}"#.utf8))
       $0.lines.login.type = "login"
+      $0.lines.readableLogin = true
       change(&$0)
     }
     rig.transport.open()

@@ -50,6 +50,27 @@ import Testing
     #expect(entries().first?["state"]?.stringValue == "expired")
   }
 
+  @Test func aSetClockIsOneChangeHoweverManyEntriesThereAre() {
+    for id in 1...5 { send("a", id: id) }
+    let before = store.written
+    setClock(3_600_000)
+    #expect(store.written == before + 1)
+    #expect(store.stored.map { $0.expires.map { $0 - wall } } == Array(repeating: 60_000, count: 5))
+  }
+
+  @Test func aFailedEntryThatIsSentAgainNeverHasTwoRows() {
+    send("a")
+    harness.pass(.seconds(60))
+    let old = store.stored.map(\.number)
+    let id = entries().first?["id"]?.stringValue ?? ""
+    client.call("outbox.retry", #"{"ids":["\#(id)"]}"#, id: 5)
+    #expect(store.stored.map(\.number) == old)
+    store.settle(1)
+    #expect(store.stored.map(\.state) == [.queued] && store.stored.map(\.number) != old)
+    store.settle()
+    #expect(store.stored.map(\.state) == [.queued])
+  }
+
   @Test(arguments: steps)
   func theNextDaemonGoesOnWithTheSameTimeToLive(_ step: Int64) {
     send("a")

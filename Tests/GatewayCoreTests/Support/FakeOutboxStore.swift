@@ -5,6 +5,8 @@ final class FakeOutboxStore: OutboxStore {
   private(set) var entries: [UInt64: OutboxEntry] = [:]
   private var waiting: [(change: OutboxChange, done: (OutboxProblem?) -> Void)] = []
   private(set) var isClosed = false
+  /// How many changes reached the disk.
+  private(set) var written = 0
   /// Answers at the next `settle`; nil writes.
   var problem: OutboxProblem?
 
@@ -37,9 +39,14 @@ final class FakeOutboxStore: OutboxStore {
   }
 
   private func apply(_ change: OutboxChange) {
+    written += 1
     switch change {
     case .add(let sheet), .update(let sheet): entries[sheet.entry.number] = sheet.entry
+    case .replace(let number, let sheet):
+      entries[number] = nil
+      entries[sheet.entry.number] = sheet.entry
     case .remove(let number): entries[number] = nil
+    case .shift(let step): entries = entries.mapValues { $0.moved(by: step) }
     }
   }
 }

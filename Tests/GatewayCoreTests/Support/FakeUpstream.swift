@@ -117,6 +117,14 @@ final class FakeChannel: UpstreamChannel {
     answers.append("\(id) \(String(decoding: message.body, as: UTF8.self))")
   }
 
+  /// Whether the server can be told that nobody will answer.
+  var hasWordsForAbsence = true
+  private(set) var declined: [String] = []
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool {
+    if hasWordsForAbsence { declined.append("\(id) \(why)") }
+    return hasWordsForAbsence
+  }
+
   private(set) var forgotten: [UInt64] = []
   func forget(ack: UInt64) { forgotten.append(ack) }
   /// `+name` for what was wanted and `-name` for what was dropped, in order; `!` in front of those who answer.

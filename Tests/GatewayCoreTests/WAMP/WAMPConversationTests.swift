@@ -280,8 +280,8 @@ private func answer(_ args: String, kwargs: String? = nil, error: String? = nil)
   @Test func anInvocationThatNobodyTakesFails() throws {
     let scene = callee()
     scene.receive("[68,5,90,{}]")
-    scene.conversation.decline(5)
-    scene.conversation.decline(5)
+    scene.conversation.decline(5, .unheard)
+    scene.conversation.decline(5, .unheard)
     #expect(scene.takeSent() == [#"[8,68,5,{},"wamp.error.unavailable"]"#])
   }
 

@@ -46,6 +46,19 @@ import Testing
         == "the realm 'a b' must not hold white space, control characters or #")
   }
 
+  @Test func severalURLsNameOneRealm() {
+    let others = [Self.url("wamp+wss", "h2"), Self.url("wamp+wss", "h3", realm: "realm2")]
+    #expect(rig.problem(Self.url()) { $0.alternatives = [others[0]] } == nil)
+    #expect(
+      rig.problem(Self.url()) { $0.alternatives = others }
+        == "its URLs name different realms, which are connections of their own: make an upstream for each")
+    #expect(
+      rig.problem(Self.url()) {
+        $0.wamp.realm = "realm1"
+        $0.alternatives = [Self.url("wamp+wss", "h2", realm: nil)]
+      } == nil)
+  }
+
   @Test func theRealmOfTheURLIsDecoded() throws {
     _ = try rig.connection(Self.url(realm: "r%C3%A4.x"))
     open()

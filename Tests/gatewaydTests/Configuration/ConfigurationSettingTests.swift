@@ -155,6 +155,7 @@ struct ConfigurationSettingTests {
     Change("lines.login.accepted", #""yes", lines.login.type = "login""#) {
       ($0.lines.login.type, $0.lines.login.accepted) = ("login", "yes")
     },
+    Change("lines.readable_login", "true") { $0.lines.readableLogin = true },
     Change("lines.login.refused", #""no", lines.login.type = "login""#) {
       ($0.lines.login.type, $0.lines.login.refused) = ("login", "no")
     },

@@ -46,6 +46,13 @@ struct ConfigurationUpstreamTests {
       "[upstream.a]\nurl = [\"raw+ws://h\", \"http://h\"]",
       "g.toml:2: upstream.a.url must have URLs of one kind: raw+ws, raw+wss"),
     BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nquery = { sid = \"1\" }",
+      #"g.toml:2: upstream.a cannot be used: the query parameter sid is used by the connection itself"#),
+    BrokenConfiguration(
+      "[upstream.a]\nurl = [\"wamp+wss://h/ws#a\", \"wamp+wss://i/ws#b\"]",
+      "g.toml:2: upstream.a cannot be used: its URLs name different realms, which are connections of their own: make an upstream for each"
+    ),
+    BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h/?v=1&EIO=3\"",
       #"g.toml:2: upstream.a cannot be used: the query parameter EIO is used by the connection itself"#),
     BrokenConfiguration(
@@ -76,7 +83,6 @@ struct ConfigurationUpstreamTests {
     broken(
       "headers = { X = \"a\", x = \"b\" }", "headers.x is a header that stands here already in other letters"),
     broken("headers = [\"X: y\"]", "headers must be a table of headers, not an array"),
-    broken("query = { sid = \"1\" }", "query.sid is a parameter that the connection itself sets"),
     broken("query = { v = 2 }", "query.v must be a string or a table, not an integer"),
     broken("query = { \"\" = \"2\" }", "query must not have a parameter without a name"),
     broken("upgrade = 1", "upgrade must be true or false, not an integer"),
@@ -204,6 +210,13 @@ struct ConfigurationUpstreamTests {
     #expect(problems(broken.text) == broken.problems)
   }
 
+  @Test(arguments: ["raw+ws://h", "wamp+ws://h/ws#r"])
+  func whatSocketIOKeepsForItselfIsFreeElsewhere(_ url: String) throws {
+    let text = "[upstream.a]\nurl = \"\(url)\"\nquery = { sid = \"1\", t = \"2\" }"
+    let upstream = try #require(try configure(text).get().upstreams["a"])
+    #expect(upstream.settings.query.map(\.name) == ["sid", "t"])
+  }
+
   @Test func furtherURLsAreAlternativesInTheirOrder() throws {
     let text = "[upstream.a]\nurl = [\"http://h/x\", \"https://i:8443/x\", \"http://[::1]/x\"]"
     let upstream = try #require(try configure(text).get().upstreams["a"])
@@ -217,7 +230,7 @@ struct ConfigurationUpstreamTests {
       auth = { token = "hunter2", until = 1979-05-27 }
       auth_file = 5
       headers = { Authorization = "hunter2\\n", "X Y" = "hunter2" }
-      query = { token = 5, sid = "hunter2" }
+      query = { token = 5, "" = "hunter2" }
       proxy = "http://user:hunter2@proxy:99999"
       """
     #expect(
@@ -229,7 +242,7 @@ struct ConfigurationUpstreamTests {
         g.toml:5: upstream.a.headers.Authorization must not hold a line break or another control character
         g.toml:5: upstream.a.headers.X Y is not the name of a header
         g.toml:6: upstream.a.query.token must be a string or a table, not an integer
-        g.toml:6: upstream.a.query.sid is a parameter that the connection itself sets
+        g.toml:6: upstream.a.query must not have a parameter without a name
         g.toml:7: upstream.a.proxy cannot be used: the port of the proxy's URL is not a number from 1 to 65535
         """)
   }

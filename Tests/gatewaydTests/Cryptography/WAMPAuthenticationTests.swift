@@ -32,9 +32,11 @@ private let cryptography = ImmediateCryptography()
 /// What `CountingRandom` makes of our nonce.
 private let ourNonce = "AAECAwQFBgcAAQIDBAUGBw=="
 
-private func authentication(_ payload: String?, authID: String? = nil) throws -> WAMPAuthentication {
+private func authentication(_ payload: String?, authID: String? = nil, isPrivate: Bool = true) throws
+  -> WAMPAuthentication
+{
   let credentials = try WAMPCredentials(payload.map { Array($0.utf8) }, authID: authID)
-  return WAMPAuthentication(credentials, cryptography: cryptography, random: CountingRandom())
+  return WAMPAuthentication(credentials, isPrivate: isPrivate, cryptography: cryptography, random: CountingRandom())
 }
 
 /// Answers a challenge, with the key worked out if one has to be.
@@ -68,12 +70,12 @@ private func hello(_ authentication: WAMPAuthentication) -> String {
     var ticket = try authentication(#"{"authid":"joe","ticket":"s3cret"}"#)
     #expect(hello(ticket) == #"{"authmethods":["ticket"],"authid":"joe"}"#)
     #expect(answer(&ticket, "ticket", "{}") == plain("s3cret"))
-    #expect(ticket.problem(isPrivate: true) == nil)
-    #expect(ticket.problem(isPrivate: false)?.reason == .auth)
+    #expect(ticket.problem == nil)
+    #expect(try authentication(#"{"authid":"joe","ticket":"s3cret"}"#, isPrivate: false).problem?.reason == .auth)
   }
 
   @Test func aSecretAloneMayTravelReadably() throws {
-    #expect(try authentication(#"{"authid":"joe","secret":"x"}"#).problem(isPrivate: false) == nil)
+    #expect(try authentication(#"{"authid":"joe","secret":"x"}"#, isPrivate: false).problem == nil)
   }
 
   @Test func wampcraSignsTheChallengeAsItCame() throws {
@@ -90,6 +92,21 @@ private func hello(_ authentication: WAMPAuthentication) -> String {
     var usual = try authentication(#"{"authid":"joe","secret":"secret2"}"#)
     let short = #"{"challenge":"{\"nonce\":\"n1\",\"session\":123}","salt":"salt123"}"#
     #expect(answer(&usual, "wampcra", short) == plain("W07AWBrwYoPk0BIZNR1TXmQ9OMfBxfF4SsHGIW2k0x8="))
+  }
+
+  @Test func wampcraWithoutSaltIsNotAnsweredReadablyUnlessItWasAskedFor() throws {
+    let extra = #"{"challenge":"x"}"#
+    var secret = try authentication(#"{"authid":"joe","secret":"secret2"}"#, isPrivate: false)
+    guard case .decline(let failure) = answer(&secret, "wampcra", extra) else { return #expect(Bool(false)) }
+    #expect(failure.reason == .auth && failure.detail.contains(#"method = "wampcra""#))
+    var salted = try authentication(#"{"authid":"joe","secret":"secret2"}"#, isPrivate: false)
+    guard case .answer = answer(&salted, "wampcra", #"{"challenge":"x","salt":"s"}"#) else {
+      return #expect(Bool(false))
+    }
+    for (payload, isPrivate) in [(#""method":"wampcra","#, false), ("", true)] {
+      var cra = try authentication(#"{\#(payload)"authid":"joe","secret":"secret2"}"#, isPrivate: isPrivate)
+      guard case .answer = answer(&cra, "wampcra", extra) else { return #expect(Bool(false)) }
+    }
   }
 
   @Test(arguments: [

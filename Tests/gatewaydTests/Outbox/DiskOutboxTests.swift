@@ -49,6 +49,28 @@ import Testing
     #expect(try stored() == [1])
   }
 
+  @Test func theInstantsOfAllRowsMoveWithoutBeingWritten() throws {
+    outbox.note(.add(.init(OutboxSamples.full(1))))
+    outbox.note(.shift(5_000))
+    outbox.note(.add(.init(OutboxSamples.full(2))))
+    outbox.note(.shift(-7_000))
+    outbox.note(.update(.init(OutboxSamples.full(3))))
+    try runUntilClosed()
+    let contents = try OutboxFile(in: folder.path, now: 2).open()
+    #expect(contents.database.offset == -2_000)
+    #expect(
+      contents.entries == [
+        OutboxSamples.full(1).moved(by: -2_000), OutboxSamples.full(2).moved(by: -7_000), OutboxSamples.full(3),
+      ])
+  }
+
+  @Test func oneEntryTakesAnothersPlaceInOneStep() throws {
+    outbox.note(.adding(OutboxSamples.plain(1)))
+    outbox.note(.replace(1, .init(OutboxSamples.plain(2))))
+    try runUntilClosed()
+    #expect(try stored() == [2])
+  }
+
   @Test func closingWritesWhatIsLeft() throws {
     outbox.note(.adding(OutboxSamples.plain(1)))
     outbox.note(.adding(OutboxSamples.plain(2)))

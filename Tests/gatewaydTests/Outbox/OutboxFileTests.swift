@@ -14,6 +14,20 @@ import Testing
     try OutboxFile(in: folder.path, now: 77).open()
   }
 
+  @Test func aLongLogMovesToTheFileWhenNobodyWaits() throws {
+    let database = try open().database
+    var entry = OutboxSamples.plain(1)
+    entry.message.body = [UInt8](repeating: 0x20, count: 1 << 20)
+    for number in 1...20 as ClosedRange<UInt64> {
+      entry.number = number
+      try database.apply([.adding(entry)])
+    }
+    let file = folder / OutboxFile.name
+    let before = OutboxSamples.read(file).count
+    database.tidyLog()
+    #expect(OutboxSamples.read(file).count >= before + 16 << 20)
+  }
+
   @Test func everythingOfAnEntrySurvives() throws {
     let entries = [OutboxSamples.full(1), OutboxSamples.plain(2), OutboxSamples.full(9)]
     try open().database.apply(entries.map { .adding($0) })

@@ -12,6 +12,8 @@ struct WAMPAuthentication {
 
   private let credentials: WAMPCredentials
   private let cryptography: any Cryptography
+  /// Nobody can listen on the way to the router.
+  private let isPrivate: Bool
   /// Our part of SCRAM's nonce: base64 of 16 random bytes.
   private let nonce: String
   /// What waits for its key.
@@ -23,8 +25,11 @@ struct WAMPAuthentication {
   /// What the router has to show at the end; nil when the method lets it prove nothing.
   private var expectedProof: [UInt8]?
 
-  init(_ credentials: WAMPCredentials, cryptography: any Cryptography, random: any RandomSource) {
+  init(
+    _ credentials: WAMPCredentials, isPrivate: Bool, cryptography: any Cryptography, random: any RandomSource
+  ) {
     self.credentials = credentials
+    self.isPrivate = isPrivate
     self.cryptography = cryptography
     var bytes: [UInt8] = []
     for number in [random.bits(), random.bits()] {
@@ -34,7 +39,7 @@ struct WAMPAuthentication {
   }
 
   /// Why these credentials must not be offered here; nil if they may. A ticket travels as it is.
-  func problem(isPrivate: Bool) -> UpstreamFailure? {
+  var problem: UpstreamFailure? {
     guard !isPrivate, credentials.offered.contains(.ticket) else { return nil }
     return UpstreamFailure(
       .auth,
@@ -115,6 +120,13 @@ struct WAMPAuthentication {
       return Self.decline("the router sent a challenge of wampcra without its text")
     }
     guard let salt = WAMPDetails.string("salt", in: text, range), !salt.isEmpty else {
+      // Its answer lets a password be guessed at the speed of one hash, and anybody on the way could ask for it instead of
+      // the slow method that the router has.
+      guard isPrivate || credentials.methods == [.wampcra] else {
+        return Self.decline(
+          "the router asked for wampcra without a salt over wamp+ws, whose answer gives away a weak password; use wamp+wss,"
+            + " or the credentials' method = \"wampcra\" if that is meant")
+      }
       return craAnswer(Array(challenge.utf8), key: Array(secret.utf8))
     }
     let iterations = WAMPDetails.integer("iterations", in: text, range) ?? 1_000
