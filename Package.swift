@@ -29,7 +29,6 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdDaemon", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-  .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
@@ -52,7 +51,7 @@ let package = Package(
       name: "gatewayd",
       dependencies: [
         "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
-        "CWslay", "CCrypto", "CArgon2", "CStringprep", "CZlib", "CSQLite",
+        "CCrypto", "CArgon2", "CStringprep", "CZlib", "CSQLite",
       ],
       swiftSettings: strict, linkerSettings: compact),
     .executableTarget(

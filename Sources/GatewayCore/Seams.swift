@@ -38,6 +38,26 @@ public protocol TimeSource: AnyObject {
   var now: MonotonicInstant { get }
   /// Milliseconds since 1970, for what people and programs read.
   var wallMilliseconds: Int64 { get }
+  /// When what is being dealt with came in. May be as old as the present turn of the loop gets with one source, so that
+  /// what came in one read does not ask the clocks for each of its parts.
+  var arrival: Arrival { get }
+}
+
+/// One look at both clocks.
+public struct Arrival: Equatable, Sendable {
+  public var instant: MonotonicInstant
+  /// Milliseconds since 1970.
+  public var wallMilliseconds: Int64
+
+  public init(instant: MonotonicInstant, wallMilliseconds: Int64) {
+    self.instant = instant
+    self.wallMilliseconds = wallMilliseconds
+  }
+}
+
+extension TimeSource {
+  /// For clocks that cost nothing.
+  public var arrival: Arrival { Arrival(instant: now, wallMilliseconds: wallMilliseconds) }
 }
 
 /// Random numbers for back-off jitter and identifiers.
@@ -155,6 +175,9 @@ public protocol TransportReceiver: AnyObject {
   func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
+  /// What one look at the server brought, for a receiver that would otherwise ask for each message what is the same for
+  /// all of them.
+  func transportReceived(_ messages: any IncomingMessages)
   /// The peer answered the last `probe()`.
   func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
@@ -164,8 +187,24 @@ public protocol TransportReceiver: AnyObject {
 extension TransportReceiver {
   /// A WebSocket stays one.
   public func transportNoticed(_ notice: TransportNotice) {}
+  /// One after the other.
+  public func transportReceived(_ messages: any IncomingMessages) {
+    messages.forEach { kind, body in
+      switch kind {
+      case .text: transportReceived(text: body)
+      case .binary: transportReceived(binary: body)
+      }
+    }
+  }
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
+}
+
+/// The messages of one look at a server, as long as they lie in the transport's memory.
+public protocol IncomingMessages {
+  /// Hands them out in order. To be called once; until then even pings are not answered. The transport may be closed
+  /// meanwhile: then those that are left are dropped.
+  func forEach(_ body: (MessageKind, RawSpan) -> Void)
 }
 
 /// Makes single HTTP exchanges. The daemon uses libcurl, which keeps connections open between them.

@@ -100,6 +100,19 @@ import Testing
     Array(head.utf8).withUnsafeBytes { outputs.append($0, text: text, to: output) }
   }
 
+  @Test func longTextsTakeNoFurtherBufferOnceThereIsOne() {
+    let output = add()
+    let text = [UInt8](repeating: 5, count: ClientOutput.sharedFrom)
+    var spare: [Int] = []
+    for _ in 0..<3 {
+      share("head", text, to: output)
+      while output.pointee.count > 0 { outputs.consume(output.pointee.pending.count, of: output) }
+      spare.append(outputs.spareBytes)
+    }
+    #expect(spare[0] > 0)
+    #expect(spare == [spare[0], spare[0], spare[0]])
+  }
+
   @Test func aLongTextStaysInItsPlaceWithoutBeingCopied() {
     let output = add()
     let text = [UInt8](repeating: 5, count: ClientOutput.sharedFrom)

@@ -19,15 +19,17 @@ import Testing
     ) {
       let compression = agreed.map { MessageCompression($0, threshold: threshold, contexts: contexts) }
       framer = WebSocketFramer(
-        messageLimit: messageLimit, random: SystemRandom(), output: queue, compression: compression
-      ) { [unowned self] in
-        onMessage()
-        let bytes = $1.withUnsafeBytes { [UInt8]($0) }
-        messages.append("\($0) \(String(decoding: bytes, as: UTF8.self))")
-      }
+        messageLimit: messageLimit, random: SystemRandom(), output: queue, compression: compression)
     }
 
-    func receive(_ bytes: [UInt8]) -> WebSocketFramer.Ending? { bytes.withUnsafeBytes { framer?.receive($0) } }
+    func receive(_ bytes: [UInt8]) -> WebSocketFramer.Ending? {
+      bytes.withUnsafeBytes { bytes in
+        framer?.receive(bytes) { kind, body in
+          onMessage()
+          messages.append("\(kind) \(body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })")
+        }
+      }
+    }
 
     func send(_ text: String, compress: Bool = true) {
       framer?.send(.text, Array(text.utf8).span.bytes, compress: compress)

@@ -12,14 +12,15 @@ import Testing
     private(set) var framer: WebSocketFramer?
 
     init(messageLimit: Int = 1 << 20) {
-      framer = WebSocketFramer(messageLimit: messageLimit, random: SystemRandom(), output: queue) { [unowned self] in
-        let bytes = $1.withUnsafeBytes { [UInt8]($0) }
-        messages.append("\($0) \(String(decoding: bytes, as: UTF8.self))")
-      }
+      framer = WebSocketFramer(messageLimit: messageLimit, random: SystemRandom(), output: queue)
     }
 
     func receive(_ bytes: some Collection<UInt8>) -> WebSocketFramer.Ending? {
-      [UInt8](bytes).withUnsafeBytes { framer?.receive($0) }
+      [UInt8](bytes).withUnsafeBytes { bytes in
+        framer?.receive(bytes) { kind, body in
+          messages.append("\(kind) \(body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })")
+        }
+      }
     }
 
     /// Takes what was written, unmasked, one element for each frame.

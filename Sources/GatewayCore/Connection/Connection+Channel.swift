@@ -11,15 +11,17 @@ extension Connection: UpstreamChannelOwner {
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
     guard channel === self.channel else { return }
-    var token: String?
-    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: ack != nil) { match in
-      guard let ack else { return nil }
-      let fresh = context.tokens.next()
-      for old in answers.add(ack, as: fresh, for: match.answerers) { channel.decline(old, .abandoned) }
-      token = fresh
-      return fresh
+    guard let ack else {
+      return stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: false) { _ in nil }
     }
-    if let ack, token == nil {
+    var isHandedOn = false
+    stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) { match in
+      let token = context.tokens.next()
+      for old in answers.add(ack, as: token, for: match.answerers) { channel.decline(old, .abandoned) }
+      isHandedOn = true
+      return token
+    }
+    if !isHandedOn {
       answers.noteUnanswered()
       channel.decline(ack, .unheard)
     }

@@ -19,6 +19,9 @@ enum EngineIOPacket: Equatable, Sendable {
   /// The packet type in front of binary data, revision 3 only.
   static let binaryMessageByte: UInt8 = 4
 
+  /// Whether a text is a message, whose content then begins at 1.
+  static func isMessage(_ text: RawSpan) -> Bool { JSONScanner.byte(text, 0) == messageDigit }
+
   /// Decodes one text message.
   init(text: RawSpan, revision: EngineIORevision) throws(EngineIOProblem) {
     let count = text.byteCount

@@ -5,7 +5,9 @@ protocol EngineIOReceiver: AnyObject {
   /// The session, which began with long-polling, goes on over a WebSocket.
   func engineSwitched()
   func engineOpened(_ handshake: EngineIOHandshake)
-  /// A text message; its content begins at `start`.
+  /// What one look at the server brought.
+  func engineReceived(_ messages: EngineIOMessages)
+  /// A text message by itself; its content begins at `start`.
   func engineReceived(text: RawSpan, from start: Int)
   func engineReceived(binary: RawSpan)
   /// The end, by the server or by a failure. Nothing follows.

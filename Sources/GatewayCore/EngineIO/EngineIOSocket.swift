@@ -103,6 +103,17 @@ final class EngineIOSocket: TransportReceiver {
     }
   }
 
+  func transportReceived(_ messages: any IncomingMessages) {
+    let parsed = EngineIOMessages(socket: self, messages: messages)
+    // Also what nobody wants has to be read.
+    if let receiver { receiver.engineReceived(parsed) } else { parsed.forEach { _, _ in } }
+  }
+
+  /// Whether a message is for the receiver and nobody else looks at it: what nearly all are.
+  func isPlain(_ text: RawSpan) -> Bool {
+    passesMessages && !probe.isUrgent && observer == nil && EngineIOPacket.isMessage(text)
+  }
+
   func transportReceived(text: RawSpan) {
     if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket

@@ -191,6 +191,8 @@ public final class ClientOutputs {
     guard text.count >= ClientOutput.sharedFrom, !pointer.pointee.holdsShared else {
       return text.withUnsafeBytes { append(head, $0, to: pointer) }
     }
+    // Otherwise each of them would add a buffer to the spare ones.
+    if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
     pointer.pointee.share(head, text)
     if !pointer.pointee.isDirty { markDirty(pointer) }
   }
@@ -213,6 +215,9 @@ public final class ClientOutputs {
     dirty.append(pointer)
     if dirty.count == 1 { onDirty?() }
   }
+
+  /// Bytes of the spare buffers.
+  var spareBytes: Int { spares.byteCount }
 
   public var hasDirty: Bool { !dirty.isEmpty }
 

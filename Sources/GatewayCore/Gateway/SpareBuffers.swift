@@ -2,7 +2,7 @@
 /// still in the processor's caches; a client that has nothing holds none.
 struct SpareBuffers: ~Copyable {
   private var buffers: ContiguousArray<UnsafeMutableRawBufferPointer> = []
-  private var byteCount = 0
+  private(set) var byteCount = 0
   private var wasUsed = false
   /// More bytes than this are freed at once.
   private static let byteLimit = 16 << 20

@@ -64,18 +64,17 @@ final class HistoryLog {
 
   // MARK: - From the stream
 
-  @inline(__always)
-  func append(_ content: EventHistory.Content) {
+  /// Something came in, so many milliseconds after 1970.
+  func append(_ content: EventHistory.Content, arrival: Int64) {
     guard file != nil else { return }
     if frame.count >= HistoryFormat.frameTarget { commit() }
-    let now = logs.time.wallMilliseconds
     switch content {
-    case .event(let tail): frame.event(tail, arrival: now)
-    case .hole(let reason, let name): frame.write(.hole(arrival: now, reason, name: name))
+    case .event(let tail): frame.event(tail, arrival: arrival)
+    case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
     }
     written.events += 1
     written.bytes += content.byteCount
-    written.first = min(written.first, now)
+    written.first = min(written.first, arrival)
     list()
   }
 

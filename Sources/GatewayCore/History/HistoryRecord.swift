@@ -65,6 +65,8 @@ enum HistoryFormat {
   /// The mark and the version.
   static let prefixLength = 8
   static let frameHeadLength = 8
+  /// What stands before the tail of an event: its code, the arrival, the number of bytes.
+  static let eventHeadLength = 13
   /// Beyond this many bytes a frame takes no further record.
   static let frameTarget = 1 << 20
   /// The largest number of an event: what JSON can carry.

@@ -48,10 +48,18 @@ struct HistoryWriter {
 
   /// The path of nearly every record.
   mutating func event(_ tail: [UInt8], arrival: Int64) {
-    bytes.append(HistoryFormat.Code.event)
-    integer(UInt64(bitPattern: arrival))
-    integer(UInt32(truncatingIfNeeded: tail.count))
-    bytes.append(contentsOf: tail)
+    let size = HistoryFormat.eventHeadLength + tail.count
+    bytes.append(addingCapacity: size) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        let record = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+        record[0] = HistoryFormat.Code.event
+        record.storeBytes(of: UInt64(bitPattern: arrival).littleEndian, toByteOffset: 1, as: UInt64.self)
+        record.storeBytes(of: UInt32(truncatingIfNeeded: tail.count).littleEndian, toByteOffset: 9, as: UInt32.self)
+        let place = UnsafeMutableRawBufferPointer(rebasing: record[HistoryFormat.eventHeadLength...])
+        tail.withUnsafeBytes { place.copyMemory(from: $0) }
+        count += size
+      }
+    }
   }
 
   /// Completes the frame.

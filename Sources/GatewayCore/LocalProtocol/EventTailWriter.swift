@@ -1,7 +1,7 @@
 /// Writes the members of an event notification into memory that was made large enough: the one text that is written for
 /// every event, so that a growing array's questions are asked once for all of it.
 struct EventTailWriter {
-  /// Bytes for everything but the name and the arguments: two numbers of up to 20 digits, the keys between them, quotes.
+  /// Bytes for everything but the name and the arguments: two numbers (`DecimalText.room`), the keys between them, quotes.
   static let room = 96
 
   private let memory: UnsafeMutableRawBufferPointer
@@ -24,49 +24,12 @@ struct EventTailWriter {
     span.withUnsafeBytes { put($0) }
   }
 
-  /// Decimal digits, written in place from the last to the first, two at a time.
-  mutating func put(decimal value: UInt64) {
-    let count = Self.digitCount(value)
-    precondition(count <= memory.count &- end)
-    var at = end &+ count
-    var rest = value
-    while rest >= 100 {
-      let (hundredth, pair) = rest.quotientAndRemainder(dividingBy: 100)
-      at &-= 2
-      putPair(pair, at: at)
-      rest = hundredth
-    }
-    if rest >= 10 {
-      putPair(rest, at: end)
-    } else {
-      memory[end] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest)
-    }
-    end &+= count
-  }
-
-  /// `pair` is below 100.
+  /// Copies more than the digits, in a few instructions; what is too much is written over.
   @inline(__always)
-  private func putPair(_ pair: UInt64, at place: Int) {
-    let digits = Self.pairs.utf8Start + Int(truncatingIfNeeded: pair &* 2)
-    memory[place] = digits[0]
-    memory[place &+ 1] = digits[1]
-  }
-
-  private static let pairs: StaticString = """
-    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
-    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
-    """
-
-  private static func digitCount(_ value: UInt64) -> Int {
-    var count = 1
-    var rest = value
-    while rest >= 10_000 {
-      rest /= 10_000
-      count &+= 4
-    }
-    if rest >= 1_000 { return count &+ 3 }
-    if rest >= 100 { return count &+ 2 }
-    return rest >= 10 ? count &+ 1 : count
+  mutating func put(_ number: DecimalText) {
+    let start = end
+    number.withBytes { put($0) }
+    end = start &+ number.count
   }
 
   @inline(__always)

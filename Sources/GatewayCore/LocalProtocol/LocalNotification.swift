@@ -19,6 +19,16 @@ public enum LocalNotification {
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
     into line: inout [UInt8]
   ) -> Range<Int> {
+    eventTail(
+      EventStamp(sequence: seq, time: time), name: name, arguments: arguments, kwargs: kwargs, ack: ack, into: &line)
+  }
+
+  /// The same with a number and a time that are written out already.
+  @discardableResult
+  static func eventTail(
+    _ stamp: EventStamp, name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: String?,
+    into line: inout [UInt8]
+  ) -> Range<Int> {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
     let room = EventTailWriter.room + name.byteCount + arguments.byteCount
     let before = line.count
@@ -28,9 +38,9 @@ public enum LocalNotification {
         var writer = EventTailWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
         let origin = count
         writer.put(#""seq":"#)
-        writer.put(decimal: seq)
+        writer.put(stamp.sequence)
         writer.put(#","time":"#)
-        writer.put(decimal: UInt64(clamping: time))
+        writer.put(stamp.time)
         writer.put(#","event":"#)
         let start = writer.end
         if !isString { writer.put("\"") }

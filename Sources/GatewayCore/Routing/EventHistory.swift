@@ -25,8 +25,9 @@ struct EventHistory {
   static let epochLimit = 256
 
   private var settings: HistorySettings
-  private var slots: ContiguousArray<Slot> = []
-  private var head = 0
+  /// `settings.age` in nanoseconds.
+  private var ageLimit: Int64
+  private var slots = Ring<Slot>()
   private(set) var byteCount = 0
   private var spare: [UInt8] = []
   /// Larger memory, in bytes, goes back.
@@ -40,11 +41,12 @@ struct EventHistory {
 
   init(_ settings: HistorySettings, epoch: String, after sequence: UInt64 = 0) {
     self.settings = settings
+    ageLimit = settings.age.nanoseconds
     current = EpochSpan(epoch: epoch, start: sequence, place: 0)
   }
 
   var isEnabled: Bool { settings.events > 0 }
-  var count: Int { slots.count - head }
+  var count: Int { slots.count }
   /// The place of the next event.
   var nextPlace: UInt64 { oldestPlace &+ UInt64(count) }
   /// The number of the last event.
@@ -67,19 +69,19 @@ struct EventHistory {
   /// New bounds; what is beyond them goes.
   mutating func adopt(_ settings: HistorySettings, now: MonotonicInstant) {
     self.settings = settings
+    ageLimit = settings.age.nanoseconds
     trim(now)
   }
 
   /// Appends what stands for the next number. `name` is where the name stands in an event's tail.
-  @inline(__always)
-  mutating func append(_ content: Content, name: Range<Int> = 0..<0, at now: MonotonicInstant) {
+  mutating func append(_ content: consuming Content, name: Range<Int> = 0..<0, at now: MonotonicInstant) {
+    byteCount &+= content.byteCount
     var slot = Slot(arrival: now, content: content)
     if name.upperBound <= Int(UInt16.max) {
       slot.nameStart = UInt16(truncatingIfNeeded: name.lowerBound)
       slot.nameEnd = UInt16(truncatingIfNeeded: name.upperBound)
     }
     slots.append(slot)
-    byteCount &+= content.byteCount
     trim(now)
   }
 
@@ -89,20 +91,12 @@ struct EventHistory {
   /// Lets go of what is older than it may be.
   mutating func trim(_ now: MonotonicInstant) {
     let before = oldestPlace
-    while head < slots.count,
-      count > settings.events || byteCount > settings.bytes || now - slots[head].arrival > settings.age
+    while let oldest = slots.first?.arrival,
+      count > settings.events || byteCount > settings.bytes || now.nanoseconds &- oldest.nanoseconds > ageLimit
     {
       dropOldest()
     }
     if before != oldestPlace, !past.isEmpty { forgetEpochs() }
-    // Each move of what is left is paid for by as many numbers that went before.
-    guard head >= 64, head &* 2 >= slots.count else { return }
-    if head == slots.count {
-      slots = []
-    } else {
-      slots.removeFirst(head)
-    }
-    head = 0
   }
 
   /// Memory of an event that has gone, for the next one: a history that is full takes none. Empty where there is none, or
@@ -117,20 +111,16 @@ struct EventHistory {
   }
 
   private mutating func dropOldest() {
-    let slot = slots[head]
+    guard let slot = slots.popFirst() else { return }
     switch slot.content {
     case .event(let tail):
+      let (start, end) = (Int(slot.nameStart), Int(slot.nameEnd))
+      let isKnown = start < end && end <= tail.count
+      expired.note(isKnown ? tail.span.bytes.extracting(start..<end) : nil, at: oldestPlace)
+      byteCount &-= tail.count
       if tail.capacity <= Self.spareLimit { spare = tail }
-      tail.withUnsafeBytes { tail in
-        let range = Int(slot.nameStart)..<max(Int(slot.nameStart), Int(slot.nameEnd))
-        let isKnown = !range.isEmpty && range.upperBound <= tail.count
-        expired.note(isKnown ? UnsafeRawBufferPointer(rebasing: tail[range]) : nil, at: oldestPlace)
-      }
     case .hole: expired.note(nil, at: oldestPlace)
     }
-    byteCount &-= slot.content.byteCount
-    slots[head].content = .hole(.expired, name: nil)
-    head &+= 1
     oldestPlace &+= 1
   }
 
@@ -144,9 +134,7 @@ struct EventHistory {
   /// Everything up to a number is not kept. What was kept goes, because it would not be contiguous.
   mutating func skip(to sequence: UInt64) {
     guard sequence > self.sequence else { return }
-    while head < slots.count { dropOldest() }
-    slots = []
-    head = 0
+    while count > 0 { dropOldest() }
     oldestPlace &+= sequence &- self.sequence
     forgetEpochs()
   }
@@ -174,7 +162,7 @@ struct EventHistory {
   /// The same with its instant.
   func slot(at place: UInt64) -> Slot? {
     guard place >= oldestPlace, place - oldestPlace < UInt64(count) else { return nil }
-    return slots[head + Int(place - oldestPlace)]
+    return slots[Int(place - oldestPlace)]
   }
 }
 

@@ -24,6 +24,7 @@ final class EventStream {
   /// Reused for every event, unless the history keeps it.
   private var tail: [UInt8] = []
   private var answerTail: [UInt8] = []
+  private var stamp = EventStamp()
 
   init(
     outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings,
@@ -75,11 +76,12 @@ final class EventStream {
     byteCount += UInt64(size)
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
-    let arrival = time.now
-    let now = clock.stamp(wall: time.wallMilliseconds, now: arrival)
+    let arrival = time.arrival
+    let now = clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
+    stamp.set(sequence: sequence, time: now)
     emptyTail(for: size)
     let name = LocalNotification.eventTail(
-      seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
+      stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
       remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
       return tell(.tooLarge, to: match)
@@ -88,11 +90,13 @@ final class EventStream {
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
-        seq: sequence, time: now, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)
+        stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)
       for feed in match.feeds { hand(feed.pointee.answers ? answerTail : tail, to: feed) }
     } else {
       fanOut(match)
     }
+    // A long text goes as soon as the last who refers to it has written it.
+    if tail.count >= ClientOutput.sharedFrom { tail = [] }
   }
 
   private func match(_ rawName: RawSpan) -> Router.Match {
@@ -107,11 +111,11 @@ final class EventStream {
     tail.reserveCapacity(payload + Self.tailAllowance)
   }
 
-  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: MonotonicInstant) {
+  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: Arrival) {
     guard history.isEnabled else { return history.skip() }
     // First: what it writes ends before this event.
-    log?.append(content)
-    history.append(content, name: name, at: arrival)
+    log?.append(content, arrival: arrival.wallMilliseconds)
+    history.append(content, name: name, at: arrival.instant)
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
@@ -123,7 +127,7 @@ final class EventStream {
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
-    remember(.hole(reason, name: nil), time.now)
+    remember(.hole(reason, name: nil), time.arrival)
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
     for subscription in router.all { subscription.tell(gap) }
   }

@@ -19,7 +19,7 @@ struct ExpiredNames {
 
   /// The event at a place is gone. Places follow each other.
   @inline(__always)
-  mutating func note(_ name: UnsafeRawBufferPointer?, at place: UInt64) {
+  mutating func note(_ name: RawSpan?, at place: UInt64) {
     if let last = runs.indices.last, runs[last].places.upperBound == place, Self.isSame(runs[last].name, name) {
       runs[last].places = runs[last].places.lowerBound..<place &+ 1
     } else {
@@ -27,17 +27,25 @@ struct ExpiredNames {
     }
   }
 
-  private mutating func begin(_ name: UnsafeRawBufferPointer?, at place: UInt64) {
+  private mutating func begin(_ name: RawSpan?, at place: UInt64) {
     if let last = runs.last, last.places.upperBound != place { runs = [] }
     if runs.count >= Self.runLimit { runs.removeFirst(Self.runLimit / 2) }
-    let known = name.flatMap { $0.count <= Self.nameLimit ? $0 : nil }
-    let shared = runs.suffix(Self.reach).last { Self.isSame($0.name, known) }
-    runs.append(Run(name: shared.map(\.name) ?? known.map { [UInt8]($0) }, places: place..<place &+ 1))
+    var known: RawSpan?
+    if let name, name.byteCount <= Self.nameLimit { known = name }
+    runs.append(Run(name: remembered(known), places: place..<place &+ 1))
   }
 
-  private static func isSame(_ a: [UInt8]?, _ b: UnsafeRawBufferPointer?) -> Bool {
+  /// The name as an array, shared with an entry not far back that has the same.
+  private func remembered(_ name: RawSpan?) -> [UInt8]? {
+    guard let name else { return nil }
+    for run in runs.suffix(Self.reach).reversed() where Self.isSame(run.name, name) { return run.name }
+    return name.withUnsafeBytes { [UInt8]($0) }
+  }
+
+  @inline(__always)
+  private static func isSame(_ a: [UInt8]?, _ b: RawSpan?) -> Bool {
     guard let a, let b else { return a == nil && b == nil }
-    return a.count == b.count && a.withUnsafeBytes { $0.elementsEqual(b) }
+    return a.span.bytes.isEqual(to: b)
   }
 
   /// How many of the events at these places a filter lets pass. Those whose names are not known any more count.

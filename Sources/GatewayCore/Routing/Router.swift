@@ -19,8 +19,9 @@ struct Router {
   private var byPattern = GlobIndex()
   /// By the raw JSON text of the name.
   private var matches: [[UInt8]: Match] = [:]
-  /// What was asked for last: mostly the next event has the same name.
-  private var recent: (rawName: [UInt8], match: Match)?
+  /// What was asked for last: mostly the next event has the same name. Empty: nothing, as no name's JSON text is empty.
+  private var recentName: [UInt8] = []
+  private var recentMatch = Match()
 
   /// More different names than this make the memory start afresh.
   private static let rememberedNames = 1_024
@@ -49,10 +50,10 @@ struct Router {
 
   /// `rawName`: the name's JSON text; `name`: the name itself, read only when needed.
   mutating func match(rawName: RawSpan, name: () -> String) -> Match {
-    if let recent, Self.areEqual(rawName, recent.rawName) { return recent.match }
+    if recentName.span.bytes.isEqual(to: rawName), !recentName.isEmpty { return recentMatch }
     let bytes = rawName.withUnsafeBytes { [UInt8]($0) }
     let found = match(rawName: bytes, name: name)
-    if bytes.count <= Self.rememberedLength { recent = (bytes, found) }
+    if bytes.count <= Self.rememberedLength { (recentName, recentMatch) = (bytes, found) }
     return found
   }
 
@@ -86,14 +87,8 @@ struct Router {
   /// For fewer subscriptions it costs more to put a line together than to copy two pieces.
   private static let worthSharing = 4
 
-  private static func areEqual(_ name: RawSpan, _ other: [UInt8]) -> Bool {
-    guard name.byteCount == other.count else { return false }
-    for index in other.indices where JSONScanner.byte(name, index) != other[index] { return false }
-    return true
-  }
-
   private mutating func forgetMatches() {
-    recent = nil
+    (recentName, recentMatch) = ([], Match())
     matches.removeAll(keepingCapacity: matches.count < 64)
   }
 }

@@ -5,7 +5,10 @@ struct NamespaceIndex {
   private var places: [UInt64: [SocketIOChannel]] = [:]
   private var count = 0
   /// The channel, where there is but one, as on most links.
-  private var only: SocketIOChannel?
+  private(set) var only: SocketIOChannel? {
+    didSet { onlyID = only.map(ObjectIdentifier.init) }
+  }
+  private var onlyID: ObjectIdentifier?
 
   mutating func add(_ channel: SocketIOChannel) {
     let name = channel.namespace
@@ -26,20 +29,16 @@ struct NamespaceIndex {
     return true
   }
 
+  func isOnly(_ channel: SocketIOChannel) -> Bool { onlyID == ObjectIdentifier(channel) }
+
   mutating func removeAll() { self = NamespaceIndex() }
 
   /// The first channel of a namespace that `isWanted`.
   func first(_ namespace: RawSpan, where isWanted: (SocketIOChannel) -> Bool) -> SocketIOChannel? {
-    if let only { return Self.areEqual(only.namespace, namespace) && isWanted(only) ? only : nil }
+    if let only { return only.isNamed(namespace) && isWanted(only) ? only : nil }
     guard let candidates = places[Self.hash(namespace)] else { return nil }
-    for channel in candidates where Self.areEqual(channel.namespace, namespace) && isWanted(channel) { return channel }
+    for channel in candidates where channel.isNamed(namespace) && isWanted(channel) { return channel }
     return nil
-  }
-
-  private static func areEqual(_ name: [UInt8], _ other: RawSpan) -> Bool {
-    guard name.count == other.byteCount else { return false }
-    for index in name.indices where name[index] != JSONScanner.byte(other, index) { return false }
-    return true
   }
 
   /// FNV-1a.

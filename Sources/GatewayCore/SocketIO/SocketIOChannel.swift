@@ -1,8 +1,34 @@
 /// One namespace on one link: performs what the namespace's session asks for and speaks to the connection.
 final class SocketIOChannel: UpstreamChannel {
   private let connector: SocketIOConnector
-  private weak var owner: (any UpstreamChannelOwner)?
-  private var session = SocketIOSession()
+  /// Who is told; nil as soon as it wants to hear nothing more.
+  private(set) weak var owner: (any UpstreamChannelOwner)? {
+    didSet { isOwned = owner != nil }
+  }
+  /// Cheaper to ask than `owner`, by whoever holds the owner anyway.
+  private var isOwned = true
+  private var session = SocketIOSession() {
+    didSet { stage = Stage(session.state) }
+  }
+  /// The session's, kept at hand: asking it for every event means copying what the server said at the joining.
+  private var stage = Stage.apart
+
+  private enum Stage {
+    /// Nothing is to be heard.
+    case apart
+    /// Messages may come early.
+    case joining
+    case joined
+
+    init(_ state: SocketIOSession.State) {
+      switch state {
+      case .waiting, .behindMain, .left: self = .apart
+      case .joining: self = .joining
+      case .joined: self = .joined
+      }
+    }
+  }
+
   private var link: SocketIOLink?
   /// What was read for this attempt.
   private var secrets: ConnectSecrets?
@@ -26,6 +52,13 @@ final class SocketIOChannel: UpstreamChannel {
     self.owner = owner
     namespace = connector.wireNamespace(nil)
     held = HeldEvents(byteLimit: connector.key.messageLimit)
+  }
+
+  /// Whether a packet means this namespace.
+  func isNamed(_ name: RawSpan) -> Bool {
+    guard name.byteCount == namespace.count, name.byteCount > 0 else { return name.byteCount == namespace.count }
+    let namespace = namespace
+    return namespace.span.bytes.isEqual(to: name)
   }
 
   /// Who traces the connection; nil while nobody does.
@@ -132,26 +165,21 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   /// Whether messages flow, or may come early: otherwise the link drops what the server sends.
-  var isJoiningOrJoined: Bool {
-    switch session.state {
-    case .joining, .joined: true
-    case .waiting, .behindMain, .left: false
-    }
-  }
+  var isJoiningOrJoined: Bool { stage != .apart }
 
-  var isJoined: Bool {
-    guard case .joined = session.state else { return false }
-    return true
-  }
+  var isJoined: Bool { stage == .joined }
 
-  /// Delivers an event in the local form, or holds it until the namespace is accepted. False when there is no room.
-  func receive(event name: RawSpan, arguments: RawSpan, ack: UInt64?) -> Bool {
+  /// Delivers an event in the local form to the owner, or holds it until the namespace is accepted. False when there is no
+  /// room.
+  func receive(
+    event name: RawSpan, arguments: RawSpan, ack: UInt64?, for owner: (any UpstreamChannelOwner)?
+  ) -> Bool {
     guard isJoined else {
       let item = HeldEvents.Item.event(
         name: name.withUnsafeBytes { [UInt8]($0) }, arguments: arguments.withUnsafeBytes { [UInt8]($0) }, ack: ack)
       return hold(item)
     }
-    deliver(name, arguments, ack)
+    deliver(name, arguments, ack, to: owner)
     return true
   }
 
@@ -164,10 +192,12 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Hands an event to the owner without the offset that the server may have added to it. Only what was handed over
   /// counts as received.
-  private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?) {
-    guard let owner else { return close() }
-    if let sample = clock?.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
-    guard ack == nil, let found = connector.recovery.offset(in: arguments) else {
+  private func deliver(
+    _ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: (any UpstreamChannelOwner)?
+  ) {
+    guard let owner, isOwned else { return close() }
+    if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
+    guard ack == nil, connector.recovery.isOffered, let found = connector.recovery.offset(in: arguments) else {
       return owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
     }
     owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<found.end), kwargs: nil, ack: nil)
@@ -269,7 +299,7 @@ final class SocketIOChannel: UpstreamChannel {
     for item in held.takeAll() where isJoined {
       switch item {
       case .event(let name, let arguments, let ack):
-        deliver(name.span.bytes, arguments.span.bytes, ack)
+        deliver(name.span.bytes, arguments.span.bytes, ack, to: owner)
       case .dropped(let reason): owner.channel(self, droppedEvent: reason)
       }
     }

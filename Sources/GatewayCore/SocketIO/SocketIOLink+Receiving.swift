@@ -19,24 +19,35 @@ extension SocketIOLink: EngineIOReceiver {
     for channel in channels { channel.transportSwitched() }
   }
 
+  func engineReceived(_ messages: EngineIOMessages) {
+    let listener = EventListener(namespaces)
+    messages.forEach { text, start in receive(text, from: start, listener) }
+  }
+
   func engineReceived(text: RawSpan, from start: Int) {
+    let listener = EventListener(namespaces)
+    receive(text, from: start, listener)
+  }
+
+  private func receive(_ text: RawSpan, from start: Int, _ listener: EventListener) {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
       guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
-      try dispatch(packet, text, attachments: [])
+      try dispatch(packet, text, attachments: [], listener)
     } catch { end(error.failure) }
   }
 
   func engineReceived(binary: RawSpan) {
+    let listener = EventListener(namespaces)
     do throws(SocketIOProblem) {
       if key.parser == .msgpack {
         let (packet, text) = try MsgpackPacket.read(
           binary, binaryLimit: key.attachmentLimit, byteLimit: key.messageLimit)
-        return try dispatch(packet, text.span.bytes, attachments: [])
+        return try dispatch(packet, text.span.bytes, attachments: [], listener)
       }
       guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
       timers.cancel(attachmentTimer)
-      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
+      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments, listener)
     } catch { end(error.failure) }
   }
 
@@ -67,22 +78,25 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   private func dispatch(
-    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
+    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]], _ listener: EventListener
   ) throws(SocketIOProblem) {
     trace?.received(packet, text, attachments: attachments.count)
     switch packet.content {
     case .event(let name, let arguments):
-      guard let channel = listener(packet, text) else { return }
-      var hasRoom = true
-      try withLocalForm(text, arguments, attachments) { arguments in
-        hasRoom = channel.receive(event: text.extracting(name), arguments: arguments, ack: packet.ack)
+      let (name, namespace) = (text.extracting(name), text.extracting(packet.namespace))
+      // Without a closure, which would hold the listener anew for each event.
+      guard isLocalForm(text, arguments, attachments) else {
+        let rewritten = try rewrite(text, arguments, attachments)
+        return deliver(name, rewritten.span.bytes, packet.ack, to: namespace, listener)
       }
-      if !hasRoom { end(Self.tooManyEarlyEvents) }
+      deliver(name, text.extracting(arguments), packet.ack, to: namespace, listener)
     case .acknowledgement(let arguments):
-      guard let id = packet.ack, let channel = listener(packet, text), channel.awaits(id) else { return }
+      guard let id = packet.ack, let channel = channel(of: packet, text), channel.awaits(id) else { return }
       try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
     case .unreadable(let reason):
-      guard packet.kind == .event || packet.kind == .binaryEvent, let channel = listener(packet, text) else { return }
+      guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {
+        return
+      }
       if !channel.receive(dropped: reason) { end(Self.tooManyEarlyEvents) }
     case .connect(let json):
       receiveConnect(bytes(text, packet.namespace), json.map { Self.identity(text, $0) } ?? (nil, nil))
@@ -93,27 +107,57 @@ extension SocketIOLink: EngineIOReceiver {
     }
   }
 
+  /// Nobody may have joined the namespace, which is no mistake: in revision 3 the main namespace is joined whether wanted or
+  /// not, and others may just have been left.
+  private func deliver(
+    _ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to namespace: RawSpan, _ listener: EventListener
+  ) {
+    let hasRoom: Bool
+    if let channel = listener.channel, listener.isMeant(by: namespace, in: namespaces) {
+      hasRoom = channel.receive(event: name, arguments: arguments, ack: ack, for: listener.owner)
+    } else if let channel = channel(of: namespace) {
+      hasRoom = channel.receive(event: name, arguments: arguments, ack: ack, for: channel.owner)
+    } else {
+      return
+    }
+    if !hasRoom { end(Self.tooManyEarlyEvents) }
+  }
+
   private static let tooManyEarlyEvents = UpstreamFailure(
     .tooLarge, "the server sent too many events before it accepted the namespace")
 
-  /// The channel that events of a packet's namespace go to; nil when nobody has joined it, which is no mistake: in
-  /// revision 3 the main namespace is joined whether wanted or not, and others may just have been left.
-  private func listener(_ packet: SocketIOPacket, _ text: RawSpan) -> SocketIOChannel? {
-    namespaces.first(text.extracting(packet.namespace)) { $0.isJoiningOrJoined }
+  private func channel(of packet: SocketIOPacket, _ text: RawSpan) -> SocketIOChannel? {
+    channel(of: text.extracting(packet.namespace))
+  }
+
+  /// The channel that has joined a namespace, or is about to.
+  private func channel(of namespace: RawSpan) -> SocketIOChannel? {
+    namespaces.first(namespace) { $0.isJoiningOrJoined }
   }
 
   /// Hands on the text itself when it is its own local form, as most is.
   private func withLocalForm(
     _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]], _ body: (RawSpan) -> Void
   ) throws(SocketIOProblem) {
-    // What came as MessagePack was written in the local form already.
-    guard key.parser == .json, !attachments.isEmpty || LocalForm.needsRewriting(text, range) else {
-      return body(text.extracting(range))
+    guard isLocalForm(text, range, attachments) else {
+      let rewritten = try rewrite(text, range, attachments)
+      return body(rewritten.span.bytes)
     }
+    body(text.extracting(range))
+  }
+
+  /// What came as MessagePack was written in the local form already.
+  private func isLocalForm(_ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]]) -> Bool {
+    key.parser != .json || attachments.isEmpty && !LocalForm.needsRewriting(text, range)
+  }
+
+  private func rewrite(
+    _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]]
+  ) throws(SocketIOProblem) -> [UInt8] {
     var rewritten: [UInt8] = []
     rewritten.reserveCapacity(attachments.reduce(range.count + 64) { $0 + $1.count / 3 * 4 + 16 })
     try LocalForm.write(fromServer: text, range, attachments: attachments, into: &rewritten)
-    body(rewritten.span.bytes)
+    return rewritten
   }
 
   // MARK: - Namespaces

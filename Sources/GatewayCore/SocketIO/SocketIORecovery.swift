@@ -71,6 +71,9 @@ struct SocketIORecovery: Equatable, Sendable {
     return writer.bytes + [UInt8(ascii: ",")] + rest
   }
 
+  /// Whether events may have an offset.
+  var isOffered: Bool { pid != nil }
+
   /// The offset at the end of the arguments of an event without an acknowledgement, if the server adds any. Volatile
   /// events have none; their last argument may be a string all the same, and must not be taken for one.
   func offset(in arguments: RawSpan) -> Found? {

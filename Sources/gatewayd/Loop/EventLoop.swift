@@ -196,12 +196,15 @@ final class EventLoop {
   /// One turn, which sleeps at most `limit`, or without limit when it is nil.
   func turn(sleepingAtMost limit: Duration? = nil) throws(SystemError) {
     runDeferred()
+    time.turn()
     if timerIsDue { timers.fire() }
     if systemIsDue { try turnSystem() }
     beforeSleep?()
     armTimer()
     let mayOversleep = !hasDeferred && exitCode == nil && !timerIsDue
-    try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) {
+    try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
+      time.turn()
+      guard !isFirst else { return true }
       beforeSleep?()
       return exitCode == nil
     }
@@ -240,7 +243,10 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    for work in running { work.body() }
+    for work in running {
+      time.turn()
+      work.body()
+    }
     running.removeAll(keepingCapacity: true)
   }
 

@@ -70,11 +70,11 @@ extension EventLoop {
     }
 
     /// Sleeps until a source is ready, at most so many milliseconds (-1: without limit), and calls the handlers of those
-    /// that are. `between` is called before each but the first: when it says no, the others are reported the next time.
-    func dispatch(milliseconds: Int32, between: () -> Bool) throws(SystemError) {
+    /// that are. `before` is called before each: when it says no, this one and the others are reported the next time.
+    func dispatch(milliseconds: Int32, before: (_ isFirst: Bool) -> Bool) throws(SystemError) {
       var isFirst = true
       try epoll.sleep(milliseconds: milliseconds) { tag, readiness in
-        guard isFirst || between() else { return false }
+        guard before(isFirst) else { return false }
         isFirst = false
         // A source that was let go by another's handler has left its slot, maybe to a new one.
         guard let source = slots[Self.slot(tag)].source, slots[Self.slot(tag)].generation == Self.generation(tag) else {

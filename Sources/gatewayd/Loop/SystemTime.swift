@@ -6,6 +6,19 @@ final class SystemTime: TimeSource {
   var now: MonotonicInstant { MonotonicInstant(nanoseconds: Self.read(CLOCK_BOOTTIME)) }
   var wallMilliseconds: Int64 { Self.read(CLOCK_REALTIME) / 1_000_000 }
 
+  /// The look at the clocks that serves until `turn()`.
+  private var look: Arrival?
+
+  var arrival: Arrival {
+    if let look { return look }
+    let fresh = Arrival(instant: now, wallMilliseconds: wallMilliseconds)
+    look = fresh
+    return fresh
+  }
+
+  /// The loop turns to something else, which came in at another time.
+  func turn() { look = nil }
+
   private static func read(_ clock: clockid_t) -> Int64 {
     var value = timespec()
     clock_gettime(clock, &value)

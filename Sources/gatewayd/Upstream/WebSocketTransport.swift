@@ -32,6 +32,14 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   /// Most bytes read before others have their turn.
   private static let turnLimit = 32 << 10
 
+  /// What one read brought.
+  private struct FramedMessages: IncomingMessages {
+    let framer: WebSocketFramer
+    let bytes: UnsafeRawBufferPointer
+
+    func forEach(_ body: (MessageKind, RawSpan) -> Void) { _ = framer.receive(bytes, body) }
+  }
+
   private let dialer: WebSocketDialer
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
@@ -72,7 +80,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   /// Messages of one turn leave together at the beginning of the next one.
-  private func send(_ kind: WebSocketFramer.Kind, _ body: RawSpan, compress: Bool) {
+  private func send(_ kind: MessageKind, _ body: RawSpan, compress: Bool) {
     guard case .open = phase else { return }
     framer?.send(kind, body, compress: compress)
     socket.flushSoon()
@@ -130,8 +138,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
     }
     framer = WebSocketFramer(
-      messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression
-    ) { [unowned self] kind, body in deliver(kind, body) }
+      messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression)
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     var facts = socket.facts("websocket")
     facts.compression = compression != nil
@@ -192,16 +199,10 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   private func feed(_ bytes: UnsafeRawBufferPointer) {
     guard let framer else { return }
     let unsent = unsentBytes
-    let ending = framer.receive(bytes)
-    if let ending { return end(ending) }
+    let messages = FramedMessages(framer: framer, bytes: bytes)
+    if let receiver { receiver.transportReceived(messages) } else { messages.forEach { _, _ in } }
+    if let ending = framer.ending { return end(ending) }
     if unsentBytes > unsent { socket.flush() }
-  }
-
-  private func deliver(_ kind: WebSocketFramer.Kind, _ body: RawSpan) {
-    switch kind {
-    case .text: receiver?.transportReceived(text: body)
-    case .binary: receiver?.transportReceived(binary: body)
-    }
   }
 
   func socketDrained() {

@@ -5,6 +5,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case engineio
   case socketio
   case upgrade
+  case frames
   case payload
   case msgpack
   case wamp
@@ -21,6 +22,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .engineio: EngineIOTarget.problem(with: input)
     case .socketio: SocketIOTarget.problem(with: input)
     case .upgrade: UpgradeTarget.problem(with: input)
+    case .frames: FramesTarget.problem(with: input)
     case .payload: PayloadTarget.problem(with: input)
     case .msgpack: MsgpackTarget.problem(with: input)
     case .wamp: WAMPTarget.problem(with: input)

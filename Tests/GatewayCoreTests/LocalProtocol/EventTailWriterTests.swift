@@ -19,7 +19,23 @@ import Testing
       numbers += [power - 1, power, power + 1, power &* 5 / 3]
       power &*= 10
     }
-    for number in numbers { #expect(written { $0.put(decimal: number) } == ">\(number)") }
+    for number in numbers { #expect(written { $0.put(DecimalText(number)) } == ">\(number)") }
+  }
+
+  @Test func aNumberThatGoesOnIsWrittenAsSwiftWritesIt() {
+    var number = DecimalText(.max)
+    let starts: [UInt64] = [0, 7, 98, 989, 9_998, 99_989, 1_999_999, .max - 3, 5]
+    for start in starts {
+      for value in [start, start + 1, start + 2, start + 3] {
+        number.set(value)
+        #expect(written { $0.put(number) } == ">\(value)")
+        number.set(value)
+        #expect(written { $0.put(number) } == ">\(value)")
+      }
+    }
+    number = DecimalText(.max)
+    number.set(0)
+    #expect(written { $0.put(number) } == ">0")
   }
 
   @Test func textsFollowEachOther() {
@@ -28,7 +44,7 @@ import Testing
       written {
         $0.put("a")
         $0.put(name.span.bytes)
-        $0.put(decimal: 7)
+        $0.put(DecimalText(7))
         $0.put("")
       } == #">a"chat"7"#)
   }

@@ -1,0 +1,165 @@
+/// What a WebSocket message is made of.
+public enum MessageKind: Sendable { case text, binary }
+
+/// Takes apart the frames that a server sends and puts its messages together (RFC 6455 sections 5.2 to 5.5): bytes in,
+/// messages and control frames out. What lies whole within the bytes at hand is handed over where it lies; anything else
+/// is gathered in memory of just its size, which goes as soon as it was handed over.
+public final class FrameReader {
+  /// What comes out, each with its payload.
+  public enum Item: Equatable, Sendable {
+    /// A whole message. A compressed one still has to be inflated.
+    case message(MessageKind, isCompressed: Bool)
+    case ping
+    case pong
+    case close
+  }
+
+  /// Why no further byte can be read.
+  public enum Problem: Error, Equatable, Sendable {
+    /// A frame against the rules.
+    case violation
+    /// A message beyond the limit.
+    case tooLarge
+  }
+
+  /// The message that its first frame began.
+  private struct Message {
+    let kind: MessageKind
+    let isCompressed: Bool
+    /// Sum of the announced lengths of its frames.
+    var length = 0
+  }
+
+  private let messageLimit: Int
+  private let allowsCompression: Bool
+  /// Nobody wants to have messages any more: they are read over.
+  public var ignoresMessages = false
+
+  /// The beginning of a head whose rest has not come yet.
+  private var cutHead: [UInt8] = []
+  /// The frame whose payload is under way, and how much of it is still to come.
+  private var frame: IncomingFrameHead?
+  private var left = 0
+  private var message: Message?
+  /// Pieces of a message, and of a control frame, which may come between them.
+  private var gathered = GatheredBytes()
+  private var gatheredControl = GatheredBytes()
+
+  /// - Parameters:
+  ///   - messageLimit: most bytes of a message, inflated or not.
+  ///   - allowsCompression: compressed messages were agreed on (RFC 7692).
+  public init(messageLimit: Int, allowsCompression: Bool) {
+    self.messageLimit = messageLimit
+    self.allowsCompression = allowsCompression
+  }
+
+  /// Takes bytes from the server. `body` is given each item with its payload, which is valid during the call, and says
+  /// whether it wants the next one. After a problem, or after `body` said no, this must not be called any more.
+  public func receive(
+    _ bytes: UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
+  ) throws(Problem) {
+    var rest = bytes
+    while !rest.isEmpty {
+      if frame == nil {
+        guard let head = try nextHead(&rest) else { return }
+        try begin(head)
+      }
+      guard let frame else { return }
+      let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(left))
+      rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
+      left &-= piece.count
+      if left == 0 { self.frame = nil }
+      let goesOn = frame.opcode.isControl ? takeControl(frame, piece, body) : takeData(frame, piece, body)
+      guard goesOn else { return }
+    }
+  }
+
+  // MARK: - Heads
+
+  /// Takes a head off the bytes; nil where its rest has still to come.
+  @inline(__always)
+  private func nextHead(_ rest: inout UnsafeRawBufferPointer) throws(Problem) -> IncomingFrameHead? {
+    guard cutHead.isEmpty, let head = try IncomingFrameHead(parsing: rest) else { return try completeHead(&rest) }
+    rest = UnsafeRawBufferPointer(rebasing: rest[head.byteCount...])
+    return head
+  }
+
+  private func completeHead(_ rest: inout UnsafeRawBufferPointer) throws(Problem) -> IncomingFrameHead? {
+    let kept = cutHead.count
+    cutHead += rest.prefix(IncomingFrameHead.longest - kept)
+    // Closures do not carry the type of an error.
+    let parsed = cutHead.withUnsafeBytes { bytes in
+      Result { () throws(Problem) in try IncomingFrameHead(parsing: bytes) }
+    }
+    guard let head = try parsed.get() else {
+      rest = UnsafeRawBufferPointer(rebasing: rest.suffix(0))
+      return nil
+    }
+    cutHead.removeAll(keepingCapacity: true)
+    rest = UnsafeRawBufferPointer(rebasing: rest[(head.byteCount - kept)...])
+    return head
+  }
+
+  /// Checks what a frame may be at this place.
+  @inline(__always)
+  private func begin(_ head: IncomingFrameHead) throws(Problem) {
+    switch head.opcode {
+    case .close, .ping, .pong: guard !head.isMarked else { throw .violation }
+    case .continuation:
+      guard !head.isMarked, message != nil else { throw .violation }
+      try extendMessage(head.length)
+    case .text, .binary:
+      guard message == nil, !head.isMarked || allowsCompression else { throw .violation }
+      // RFC 7692 section 6: the bit marks the first frame of a compressed message and nothing else.
+      message = Message(kind: head.opcode == .text ? .text : .binary, isCompressed: head.isMarked)
+      try extendMessage(head.length)
+    }
+    frame = head
+    left = head.length
+  }
+
+  @inline(__always)
+  private func extendMessage(_ length: Int) throws(Problem) {
+    guard var message else { return }
+    // What cannot be compressed becomes a little larger by trying.
+    let limit = message.isCompressed ? messageLimit &+ messageLimit &>> 10 &+ 64 : messageLimit
+    guard length <= limit &- message.length else { throw .tooLarge }
+    message.length &+= length
+    self.message = message
+  }
+
+  // MARK: - Payloads
+
+  @inline(__always)
+  private func takeData(
+    _ frame: IncomingFrameHead, _ piece: UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    guard let message else { return true }
+    let isComplete = frame.isFinal && left == 0
+    if isComplete { self.message = nil }
+    guard !ignoresMessages else { return true }
+    let item = Item.message(message.kind, isCompressed: message.isCompressed)
+    if isComplete, piece.count == message.length { return body(item, piece) }
+    gathered.append(piece, expecting: message.length)
+    guard isComplete else { return true }
+    defer { gathered.free() }
+    return body(item, gathered.bytes)
+  }
+
+  private func takeControl(
+    _ frame: IncomingFrameHead, _ piece: UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    let item: Item
+    switch frame.opcode {
+    case .ping: item = .ping
+    case .pong: item = .pong
+    case .close: item = .close
+    case .continuation, .text, .binary: return true
+    }
+    if left == 0, piece.count == frame.length { return body(item, piece) }
+    gatheredControl.append(piece, expecting: frame.length)
+    guard left == 0 else { return true }
+    defer { gatheredControl.free() }
+    return body(item, gatheredControl.bytes)
+  }
+}
