@@ -257,7 +257,10 @@ final class EventLoop {
     beforeSleep?()
     let bodies = aside
     aside = []
-    for work in bodies { work.body() }
+    for work in bodies {
+      time.turn()
+      work.body()
+    }
   }
 
   private func armTimer() {
