@@ -17,7 +17,7 @@ final class LocalPeers {
   var onUnfinished: (() -> Void)?
   /// Whether there is something to be done for others than the client of this tag.
   var isAnyoneWaiting: (Int?) -> Bool = { _ in false }
-  /// What may still be written to clients with more than `writeLimit` by this flush.
+  /// What may still be written by this flush to clients that have much to be written.
   private var bulk = 0
   private let memory: WarmMemory
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
@@ -28,10 +28,13 @@ final class LocalPeers {
   static let turnLimit: Duration = .microseconds(100)
   /// The same when somebody else is waiting. What is shorter than this is not worth asking.
   static let sharedTurnLimit: Duration = .microseconds(20)
-  /// Bytes written to one client per turn.
+  /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so that
+  /// a batch of ordinary events is one write.
+  static let muchToWrite = 262_144
+  /// Bytes written per turn to a client that has much to be written.
   static let writeLimit = 65_536
-  /// Bytes written by one flush to clients that have more than `writeLimit` to be written; the others of them wait until
-  /// epoll reports them, in turns with everybody else.
+  /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports them,
+  /// in turns with everybody else.
   static let bulkLimit = 4 * writeLimit
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
@@ -252,7 +255,7 @@ extension LocalPeers {
       if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
       return
     }
-    if output.pointee.count > Self.writeLimit {
+    if output.pointee.count > Self.muchToWrite {
       memory.noteUse()
       guard bulk > 0 else { return watch(slot, interest.union(.writable)) }
       bulk -= Self.writeLimit
@@ -260,12 +263,12 @@ extension LocalPeers {
     write(slot, output)
   }
 
-  /// One write for each piece that is there, which are more than one only around a shared text, up to `writeLimit`.
-  /// Whatever the kernel does not take, and what is more, waits for epoll to say that there is room.
+  /// One write for each piece that is there, which are more than one only around a shared text; where there is much, up to
+  /// `writeLimit`. Whatever the kernel does not take, and what is more, waits for epoll to say that there is room.
   private func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
     var interest = slots[slot].interest.subtracting(.writable)
     var isDrained = false
-    var allowance = Self.writeLimit
+    var allowance = output.pointee.count > Self.muchToWrite ? Self.writeLimit : Self.muchToWrite
     // Also what was received since the flush began.
     gateway.commitHistories()
     while output.pointee.count > 0, !interest.contains(.writable) {

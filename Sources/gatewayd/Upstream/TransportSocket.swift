@@ -24,6 +24,9 @@ final class TransportSocket {
   private let request: DialRequest
   /// Most bytes read before others have their turn.
   private let turnLimit: Int
+  /// A read of less than this many bytes is taken as the last one: the system call that would say so costs more than an event.
+  /// Where more comes, more has come meanwhile, and what is read together leaves together.
+  private static let trickle = 4_096
   private weak var owner: (any Owner)?
   private var connection: CurlConnection?
   private var source: EventLoop.IOSource?
@@ -130,7 +133,7 @@ final class TransportSocket {
         budget -= count
         owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
-        if count < ground.readBuffer.count, connection.isBare, broken == nil { return }
+        if count < Self.trickle, connection.isBare, broken == nil { return }
       case .wait:
         if broken != nil { endBroken() }
         return
