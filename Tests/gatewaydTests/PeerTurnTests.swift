@@ -164,7 +164,9 @@ struct PeerTurnTests {
     desk.peers.flush()
     #expect(desk.received(client).isEmpty)
     desk.serve()
-    #expect(desk.received(client).count <= LocalPeers.writeLimit)
+    // What is left is not much any more, and leaves as one.
+    let second = desk.received(client).count
+    #expect(0 < second && second <= LocalPeers.muchToWrite)
   }
 
   @Test func manyLongAnswersAreNotWrittenByOneFlush() throws {
