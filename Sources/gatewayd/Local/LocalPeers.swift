@@ -32,10 +32,10 @@ final class LocalPeers {
   /// a batch of ordinary events is one write.
   static let muchToWrite = 262_144
   /// Bytes written per turn to a client that has much to be written.
-  static let writeLimit = 65_536
+  static let writeLimit = 131_072
   /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports them,
   /// in turns with everybody else.
-  static let bulkLimit = 4 * writeLimit
+  static let bulkLimit = 8 * writeLimit
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
   /// Sockets that may linger at a time; further ones close at once.
