@@ -183,7 +183,7 @@ def scale(rounds):
     rounds = min(rounds, 3)
     table = Table(
         "SCALE", f"what one more costs (medians of {rounds} runs)",
-        ["of what", "how many", "CPU µs to make one", "KiB for each", "CPU µs per", "of what", "times that of the fewest"],
+        ["of what", "how many", "CPU µs to make one", "KiB for each", "CPU µs", "for each", "times that of the fewest"],
     )  # fmt: skip
     for kind in KINDS:
         first = None
