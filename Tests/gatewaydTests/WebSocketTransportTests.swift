@@ -103,7 +103,8 @@ import Testing
     try dialing.loop.turn(sleepingAtMost: .zero)
     // Others have their turn in between.
     #expect(dialing.transport?.unsentBytes ?? 0 > size - (256 << 10))
-    #expect(dialing.transport?.isCongested == true)
+    #expect(dialing.transport?.isCongested == false, "the turn is over, but the kernel took all that it was offered")
+    #expect(try dialing.run { dialing.transport?.isCongested == true || !dialing.binaries.isEmpty })
     #expect(try dialing.run { !dialing.binaries.isEmpty })
     #expect(dialing.binaries.first == message)
     #expect(dialing.transport?.unsentBytes == 0)

@@ -61,6 +61,8 @@ final class Outbox {
     let early = min(0, time.wallMilliseconds &- (entry.ended ?? entry.created))
     let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
     known[entry.id] = record
+    // On the disk as well, before the clock's next step moves everything there.
+    if early != 0 { store?.note(.update(.init(record.entry))) }
     if entry.state.isFinal { archive.add(record) } else { usage.add(record) }
   }
 

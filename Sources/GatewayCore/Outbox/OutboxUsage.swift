@@ -67,8 +67,9 @@ struct OutboxUsage {
   private mutating func forgetIfEmpty(_ line: OutboxLine) {
     guard line.count == 0 else { return }
     lines[Place(target: line.target, owner: line.owner)] = nil
-    if targets[line.target]?.count == 0 { targets[line.target] = nil }
-    if owners[line.owner]?.count == 0 { owners[line.owner] = nil }
+    // The line that was used last stays, and goes on counting in its sums.
+    if let sum = targets[line.target], sum.count == 0, sum !== recent?.ofTarget { targets[line.target] = nil }
+    if let sum = owners[line.owner], sum.count == 0, sum !== recent?.ofOwner { owners[line.owner] = nil }
   }
 
   /// The oldest entry of a user to a target.

@@ -32,6 +32,7 @@ final class TransportSocket {
   private var source: EventLoop.IOSource?
   private var timer: Timers.ID?
   private var flushIsDue = false
+  private var readIsDue = false
   /// Made once, because it is handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   /// Why writing failed; only what the peer said before is still read.
@@ -121,7 +122,14 @@ final class TransportSocket {
   }
 
   /// Reads what came with the last bytes of the handshake, which wakes nobody.
-  func readSoon() { ground.loop.onNextTurn { [weak self] in self?.read() } }
+  func readSoon() {
+    guard !readIsDue else { return }
+    readIsDue = true
+    ground.loop.onNextTurn { [weak self] in
+      self?.readIsDue = false
+      self?.read()
+    }
+  }
 
   /// Reads until nothing is left, or until others are due.
   func read() {
@@ -160,8 +168,8 @@ final class TransportSocket {
     guard isWritable else { return }
     var budget = Self.writeTurnLimit
     var isBlocked = false
-    while !isBlocked, let connection, let front = output.front {
-      switch budget > 0 ? connection.send(front) : .wait {
+    while !isBlocked, budget > 0, let connection, let front = output.front {
+      switch connection.send(front) {
       case .bytes(let count):
         output.consume(count)
         budget -= count
@@ -170,7 +178,7 @@ final class TransportSocket {
       }
     }
     isCongested = isBlocked
-    source?.interest = isBlocked ? [.readable, .writable] : .readable
+    source?.interest = output.isEmpty ? .readable : [.readable, .writable]
     if output.isEmpty { owner?.socketDrained() }
   }
 

@@ -312,6 +312,25 @@ import Testing
     #expect(tests.harness.gateway.outbox.unfinished.isEmpty)
   }
 
+  @Test func aUsersShareIsCountedOverAllTargetsAlsoAfterThatOfOneWasEmpty() {
+    let tests = DurableSendTests { $0.outbox.totalEntries = 4 }
+    func send(to url: String, _ id: Int) {
+      tests.client.call("send", #"{"url":"\#(url)","event":"e","delivery":"durable"}"#, id: id)
+      tests.store.settle()
+    }
+    send(to: "http://one.example", 1)
+    send(to: "http://two.example", 2)
+    for entry in tests.store.stored.reversed() {
+      tests.client.call("outbox.cancel", #"{"ids":["\#(entry.id)"]}"#, id: 3)
+      tests.store.settle()
+    }
+    send(to: "http://two.example", 4)
+    send(to: "http://two.example", 5)
+    tests.client.read()
+    let refused = tests.client.call("send", #"{"url":"http://one.example","event":"e","delivery":"durable"}"#, id: 6)
+    #expect(Self.error(refused) == "QuotaExceeded" || Self.error(refused) == "QueueFull", "\(refused)")
+  }
+
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {
     let rejecting = DurableSendTests { $0.outbox.entries = 1 }
     rejecting.send("a", id: 1)

@@ -154,6 +154,15 @@ import Testing
     #expect(store.stored.map(\.state) == [.expired])
   }
 
+  @Test func aClockThatIsPutRightLeavesNoEntryInTheFutureOnTheDisk() {
+    send("a")
+    let next = restarted(at: wall - 3_600_000)
+    next.time.wallMilliseconds += 3_600_000
+    next.gateway.clockWasSet()
+    store.settle()
+    #expect(store.stored.map { $0.created - next.time.wallMilliseconds } == [0])
+  }
+
   @Test func timeWithoutADaemonCountsAsTheClockSays() {
     send("a")
     let next = restarted(at: wall + 60_000)
