@@ -53,11 +53,10 @@ def p6(rounds):
         "P6", f"durable messages, 200 B, answered when synced (medians of {rounds} interleaved runs)",
         ["peer", "clients", "messages/s", "p50 µs", "p99 µs"],
     )  # fmt: skip
-    for (clients, name), reports in runs.items():
-        rate = median(report["messages_per_second"] for report in reports)
-        times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
-        table.add(name, str(clients), f"{rate:,.0f}", *(f"{one:,.0f}" for one in times))
     rates = {key: median(report["messages_per_second"] for report in reports) for key, reports in runs.items()}
+    for (clients, name), reports in runs.items():
+        times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
+        table.add(name, str(clients), f"{rates[clients, name]:,.0f}", *(f"{one:,.0f}" for one in times))
     if len(kinds) == 2:
         table.headline = ", ".join(
             f"{rates[clients, Gatewayd.name]:,.0f}/s with {clients} ({rates[clients, Gatewayd.name] / rates[clients, DurableRedis.name]:.2f} of redis)"

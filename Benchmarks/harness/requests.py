@@ -113,7 +113,7 @@ def p3(rounds):
     result = table("P3", rounds, 1, list(PLACEMENTS))
     if result:
         result.note("To reach: added p50 ≤ 40 µs, p99 ≤ 150 µs. The C courier is the least that any process between can add.")
-        result.note("And faster than the server's own clients going direct: Python's is the last row of each placement; Node's comes from npm, which the suite does not ask for.")
+        result.note("And faster than the server's own client going direct, which is python-socketio's; Node's comes from npm, which the suite does not ask for.")
     return result
 
 
