@@ -1,5 +1,6 @@
 """P1 and P2: one upstream event to many local subscribers, saturated."""
 
+import contextlib
 from statistics import median
 
 from . import places
@@ -17,8 +18,9 @@ def usual_window(subscribers):
     return 1024 if subscribers <= 1000 else 128
 
 
-def read(peer, subscribers, events, rate=0, window=None, chunk=256 << 10):
-    """One run of the reader; returns its report with the daemon's CPU added. A chunk has to hold the largest line."""
+@contextlib.contextmanager
+def reading(peer, subscribers, events, rate=0, window=None, chunk=256 << 10):
+    """A reader with all its clients subscribed, as a function: one run and its report. A chunk has to hold the largest line."""
     reader = Program(
         [places.program("reader"), "--protocol", peer.protocol, "--socket", peer.socket, "--url", peer.url,
          "--clients", subscribers, "--control", peer.control, "--events", events,
@@ -27,12 +29,23 @@ def read(peer, subscribers, events, rate=0, window=None, chunk=256 << 10):
     try:
         if reader.line() != "ready":
             raise RuntimeError("the reader is not ready")
-        before = peer.daemon.cpu()
-        reader.tell("go")
-        report = reader.report()
-        after = peer.daemon.cpu()
+        yield lambda: run(reader, peer)
     finally:
         reader.end()
+
+
+def read(*arguments, **more):
+    """One run of a reader of its own."""
+    with reading(*arguments, **more) as once:
+        return once()
+
+
+def run(reader, peer):
+    """One run of the reader; returns its report with the daemon's CPU added."""
+    before = peer.daemon.cpu()
+    reader.tell("go")
+    report = reader.report()
+    after = peer.daemon.cpu()
     if not report["complete"] or report["lost"] or report["others"]:
         print(f"  {peer.name}: incomplete run, not a fair one: {report}")
     deliveries = max(report["deliveries"], 1)
