@@ -204,6 +204,7 @@ def fair(rounds):
             mid(nobody, "p99"), *spread(ratios(this, nobody))[1:], mid(other, "p99"), *spread(ratios(this, other))[1:],
             f"{fmean(report['busy'] for report in this):.2f}",
         )  # fmt: skip
+    table.headline = "p99 ÷ that beside another daemon's: " + ", ".join(f"{row[0]} {row[8]}" for row in table.rows[1:])
     table.note("To reach: the p99 of the others changes by less than a tenth.")
     table.note("The daemon has a CPU for itself. Neighbours and their server run where server and subscribers run, with what these leave.")
     table.note("Ratios are of windows that follow each other within one daemon's life: the median ± the range of its 95 %, and the "

@@ -59,7 +59,7 @@ def keep(tables, machine, because):
 
 def continued(history, tables, machine, because):
     """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
-    lines = [line for line in history.splitlines() if line.startswith("| P")]
+    lines = [line for line in history.splitlines() if line.startswith("| ") and f"{line}\n" not in COLUMNS.splitlines(True)]
     when = ", ".join(machine.split(", ")[:2])
     fresh = [f"| {table.name} | {when} | {table.headline} | {because} |" for table in tables if table.headline]
     heads = [head(line) for line in fresh]
