@@ -44,12 +44,13 @@ def found(command):
     return shutil.which(command, path=os.environ.get("PATH", "") + ":/usr/sbin")
 
 
-def install_peers():
-    """Installs the peers' Debian packages that are missing."""
-    packages = {
-        "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients",
-        "nats-server": "nats-server",
-    }  # fmt: skip
+PEERS = {
+    "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients", "nats-server": "nats-server",
+}  # fmt: skip
+
+
+def install(packages):
+    """Installs the Debian packages of commands that are missing."""
     missing = [package for command, package in packages.items() if not found(command)]
     if missing:
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], check=True)

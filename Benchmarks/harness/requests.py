@@ -36,8 +36,8 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 TIMES = ("min", "p50", "p90", "p99")
 
 
-def ping(*arguments):
-    pinger = Program([places.program("pinger"), "--count", COUNT, "--warm-up", WARM_UP, *arguments])
+def ping(*arguments, count=COUNT):
+    pinger = Program([places.program("pinger"), "--count", count, "--warm-up", WARM_UP, *arguments])
     try:
         return pinger.report()
     finally:
