@@ -169,7 +169,14 @@ def spread(shares):
     """The median of paired ratios with the range of its 95 %, and their quartiles."""
     low, middle, high = quantiles(shares, n=4)
     sure = 1.57 * (high - low) / len(shares) ** 0.5
-    return middle, f"{middle:.2f} ± {sure:.2f}", f"{low:.2f} … {high:.2f}"
+    return middle, sure, f"{middle:.2f} ± {sure:.2f}", f"{low:.2f} … {high:.2f}"
+
+
+def within(middle, sure, limit=1.1):
+    """Whether a ratio is no more than a tenth beyond 1; None where its range has the limit in it."""
+    if middle + sure <= limit:
+        return True
+    return False if middle - sure > limit else None
 
 
 def mid(reports, key):
@@ -185,7 +192,7 @@ def fair(rounds):
             for kind, found in runs.items():
                 for who, reports in one_life(kind).items():
                     found[who] += reports
-                shares = [spread(ratios(found["this"], found[who]))[1] for who in ("nobody", "other")]
+                shares = [spread(ratios(found["this"], found[who]))[2] for who in ("nobody", "other")]
                 print(f"  round {number + 1}: {kind}: p99 {shares[0]} of nobody's, {shares[1]} of the other daemon's", flush=True)
     table = Table(
         "FAIR", f"latency of {RATE:,} events/s to {SUBSCRIBERS} subscribers beside a bad neighbour, µs "
@@ -194,18 +201,19 @@ def fair(rounds):
          "p99 ÷ that", "quartiles of that", "daemon's cores busy"],
     )  # fmt: skip
     alone = [report for found in runs.values() for report in found["nobody"]]
-    _, share, range_ = spread(ratios(alone[1:], alone))
+    _, _, share, range_ = spread(ratios(alone[1:], alone))
     table.add("nobody", *(mid(alone, key) for key in ("p50", "p90", "p99")), mid(alone, "p99"), share, range_, "–", "–", "–",
               f"{fmean(report['busy'] for report in alone):.2f}")  # fmt: skip
     for kind, found in runs.items():
         this, nobody, other = found["this"], found["nobody"], found["other"]
+        against_nobody, against_other = (spread(ratios(this, those)) for those in (nobody, other))
         table.add(
-            NEIGHBOURS[kind], *(mid(this, key) for key in ("p50", "p90", "p99")),
-            mid(nobody, "p99"), *spread(ratios(this, nobody))[1:], mid(other, "p99"), *spread(ratios(this, other))[1:],
-            f"{fmean(report['busy'] for report in this):.2f}",
+            NEIGHBOURS[kind], *(mid(this, key) for key in ("p50", "p90", "p99")), mid(nobody, "p99"), *against_nobody[2:],
+            mid(other, "p99"), *against_other[2:], f"{fmean(report['busy'] for report in this):.2f}",
         )  # fmt: skip
+        table.target(f"beside {NEIGHBOURS[kind]} p99 ≤ 1.1 × that beside one at another daemon", against_other[2],
+                     within(*against_other[:2]))  # fmt: skip
     table.headline = "p99 ÷ that beside another daemon's: " + ", ".join(f"{row[0]} {row[8]}" for row in table.rows[1:])
-    table.note("To reach: the p99 of the others changes by less than a tenth.")
     table.note("The daemon has a CPU for itself. Neighbours and their server run where server and subscribers run, with what these leave.")
     table.note("Ratios are of windows that follow each other within one daemon's life: the median ± the range of its 95 %, and the "
                "quartiles. Nobody's is that of two windows without a neighbour: what the measurement sees where nothing is.")  # fmt: skip

@@ -22,6 +22,8 @@ class Peer:
     protocol = ""
     feed = ""
     url = ""
+    # It says more to a subscriber than events.
+    chats = False
     # A program that runs the daemon, with its options.
     wrapper = ()
 
@@ -167,6 +169,8 @@ class Nats(Peer):
     name = "nats (TCP)"
     protocol = "nats"
     feed = "nats"
+    # It pings.
+    chats = True
 
     def start(self):
         port = free_port()

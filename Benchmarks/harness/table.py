@@ -16,7 +16,7 @@ class Table:
         """Columns of text, the first one among them, begin at the left; figures end at the right."""
         self.name, self.title, self.columns = name, title, columns
         self.text = {columns[0], *text}
-        self.rows, self.notes = [], []
+        self.rows, self.notes, self.targets = [], [], []
         # What this run found, in a line for the history; without it the run leaves none.
         self.headline = ""
 
@@ -25,6 +25,14 @@ class Table:
 
     def note(self, text):
         self.notes.append(text)
+
+    def target(self, text, found, reached):
+        """What is to be reached, what was found, and whether that is it; None when that cannot be told."""
+        verdict = {True: "reached", False: "MISSED", None: "cannot be told"}[reached]
+        self.targets.append(f"{text} – {found}: {verdict}")
+
+    def all_notes(self):
+        return ([f"To reach: {'; '.join(self.targets)}."] if self.targets else []) + self.notes
 
     def plain(self):
         """For a terminal."""
@@ -36,12 +44,12 @@ class Table:
                 for cell, width, column in zip(cells, widths, self.columns)
             )
             return "  ".join(aligned).rstrip()
-        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.notes])
+        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.all_notes()])
 
     def markdown(self, machine):
         lines = [self.columns, ["---" if column in self.text else "--:" for column in self.columns], *self.rows]
         body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        notes = "\n".join(f"* {note}" for note in [*self.notes, machine])
+        notes = "\n".join(f"* {note}" for note in [*self.all_notes(), machine])
         return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
 
 
