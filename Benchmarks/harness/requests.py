@@ -10,8 +10,8 @@ from .table import Table
 
 COUNT = 20_000
 WARM_UP = 2_000
-DIRECT = "straight to the server: a minimal client in C"
-PYTHON = "straight to the server: its own client, python-socketio"
+DIRECT = "minimal C client, direct to the server"
+PYTHON = "python-socketio, the server's own client, direct"
 # What a user writes without the gateway. Fewer requests: it takes some ten times as long for each.
 CLIENT = """
 import asyncio, json, socketio, sys, time
