@@ -12,9 +12,11 @@ Written by `Benchmarks/run`; each section is replaced when its benchmark runs ag
 
 
 class Table:
-    def __init__(self, name, title, columns):
+    def __init__(self, name, title, columns, text=()):
+        """Columns of text, the first one among them, begin at the left; figures end at the right."""
         self.name, self.title, self.columns = name, title, columns
-        self.rows, self.notes = [], []
+        self.text = {columns[0], *text}
+        self.rows, self.notes, self.targets = [], [], []
         # What this run found, in a line for the history; without it the run leaves none.
         self.headline = ""
 
@@ -24,18 +26,30 @@ class Table:
     def note(self, text):
         self.notes.append(text)
 
+    def target(self, text, found, reached):
+        """What is to be reached, what was found, and whether that is it; None when that cannot be told."""
+        verdict = {True: "reached", False: "MISSED", None: "cannot be told"}[reached]
+        self.targets.append(f"{text} – {found}: {verdict}")
+
+    def all_notes(self):
+        return ([f"To reach: {'; '.join(self.targets)}."] if self.targets else []) + self.notes
+
     def plain(self):
         """For a terminal."""
         lines = [self.columns, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
         def row(cells):
-            return "  ".join([cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:]))])
-        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.notes])
+            aligned = (
+                cell.ljust(width) if column in self.text else cell.rjust(width)
+                for cell, width, column in zip(cells, widths, self.columns)
+            )
+            return "  ".join(aligned).rstrip()
+        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.all_notes()])
 
     def markdown(self, machine):
-        lines = [self.columns, ["---"] + ["--:"] * (len(self.columns) - 1), *self.rows]
+        lines = [self.columns, ["---" if column in self.text else "--:" for column in self.columns], *self.rows]
         body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        notes = "\n".join(f"* {note}" for note in [*self.notes, machine])
+        notes = "\n".join(f"* {note}" for note in [*self.all_notes(), machine])
         return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
 
 
@@ -59,7 +73,7 @@ def keep(tables, machine, because):
 
 def continued(history, tables, machine, because):
     """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
-    lines = [line for line in history.splitlines() if line.startswith("| P")]
+    lines = [line for line in history.splitlines() if line.startswith("| ") and line not in COLUMNS]
     when = ", ".join(machine.split(", ")[:2])
     fresh = [f"| {table.name} | {when} | {table.headline} | {because} |" for table in tables if table.headline]
     heads = [head(line) for line in fresh]
