@@ -15,7 +15,7 @@ from local import Local
 # Calls at a time: fewer than a client may have open.
 BATCH = 200
 # Events that wait for one that does not read; older ones are dropped.
-QUEUE = 100
+QUEUE = 10
 
 
 def line(method, **params):

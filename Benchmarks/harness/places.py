@@ -8,6 +8,7 @@ BENCHMARKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROJECT = os.path.dirname(BENCHMARKS)
 PROGRAMS = os.path.join(PROJECT, ".build", "benchmarks")
 RESULTS = os.path.join(BENCHMARKS, "RESULTS.md")
+PROFILES = os.path.join(BENCHMARKS, "PROFILES.md")
 
 
 def program(name):

@@ -175,7 +175,7 @@ def profiled(name):
         shares[share] += count
         threads["the loop" if thread == main else "other threads"] += count
         functions.setdefault(share, Counter())[symbol] += count
-    table = Table(f"{name}-profile", f"where the daemon's time goes: {what}", ["where", "share", "most of it"], ["most of it"])
+    table = Table(name, f"where the daemon's time goes: {what}", ["where", "share", "most of it"], ["most of it"])
     for share, count in shares.most_common():
         if count / total < 0.005:
             continue

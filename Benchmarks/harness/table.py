@@ -1,4 +1,4 @@
-"""One result: printed as a table, and kept as a section of RESULTS.md."""
+"""One result: printed as a table, and kept as a section of RESULTS.md or PROFILES.md."""
 
 import os
 import re
@@ -32,7 +32,8 @@ class Table:
         self.targets.append(f"{text} – {found}: {verdict}")
 
     def all_notes(self):
-        return ([f"To reach: {'; '.join(self.targets)}."] if self.targets else []) + self.notes
+        """What stands below the rows: each target, then what was noted."""
+        return [f"To reach: {target}." for target in self.targets] + self.notes
 
     def plain(self):
         """For a terminal."""
@@ -53,22 +54,40 @@ class Table:
         return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
 
 
+PROFILES = """# Where the daemon's time goes
+
+Written by `Benchmarks/profile --keep`; each section is replaced when its load runs again. Samples of perf, by whose time they are, with
+the functions that have the most. What the loads are: README.md.
+"""
 HISTORY = "## History – the main figure of each run, the latest first"
 COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
 
 def keep(tables, machine, because):
-    """Replaces the sections of these tables in RESULTS.md, in the order of their names, and adds to its history."""
-    sections = {}
-    if os.path.exists(places.RESULTS):
-        with open(places.RESULTS) as file:
-            for text in re.split(r"(?m)^(?=## )", file.read())[1:]:
-                sections[text[3:].split()[0]] = text.rstrip() + "\n"
-    past = sections.pop("History", f"{HISTORY}\n\n{COLUMNS}")
-    for table in tables:
-        sections[table.name] = table.markdown(machine)
-    with open(places.RESULTS, "w") as file:
-        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place)), continued(past, tables, machine, because)]))
+    """Replaces the sections of these tables in RESULTS.md and adds to its history."""
+    found = sections(places.RESULTS)
+    past = found.pop("History", f"{HISTORY}\n\n{COLUMNS}")
+    replace(places.RESULTS, PREAMBLE, found, tables, machine, continued(past, tables, machine, because))
+
+
+def keep_profiles(tables, machine):
+    """Replaces the sections of these tables in PROFILES.md."""
+    replace(places.PROFILES, PROFILES, sections(places.PROFILES), tables, machine)
+
+
+def sections(path):
+    """The text of each section by its name; none where there is no file yet."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return {text[3:].split()[0]: text.rstrip() + "\n" for text in re.split(r"(?m)^(?=## )", file.read())[1:]}
+
+
+def replace(path, preamble, found, tables, machine, *more):
+    """Writes the sections that were found, with those of the tables instead or added, in the order of their names."""
+    found = {**found, **{table.name: table.markdown(machine) for table in tables}}
+    with open(path, "w") as file:
+        file.write("\n".join([preamble, *(found[name] for name in sorted(found, key=place)), *more]))
 
 
 def continued(history, tables, machine, because):
