@@ -19,7 +19,9 @@ struct NumberTable<Value> {
 
   /// All keys and values, in no order.
   var pairs: some Sequence<(key: UInt64, value: Value)> {
-    zip(keys, slots).lazy.compactMap { key, value in value.map { (key, $0) } }
+    zip(keys, slots).lazy.compactMap { pair -> (key: UInt64, value: Value)? in
+      pair.1.map { (key: pair.0, value: $0) }
+    }
   }
 
   /// All values, in no order.
