@@ -54,11 +54,6 @@ def one_life(kinds):
     return runs
 
 
-def ratio(own, its):
-    """gatewayd's rate by another peer's, in runs that follow each other."""
-    return Ratio([one["messages_per_second"] / other["messages_per_second"] for one, other in zip(own, its)]) if own else "–"
-
-
 def rate(reports):
     return median(report["messages_per_second"] for report in reports)
 
@@ -75,10 +70,13 @@ def p6(rounds):
         "P6", f"durable messages, 200 B, answered when synced (medians of {rounds * TURNS} runs of each, in turns)",
         ["peer", "clients", "messages/s", "p50 µs", "p99 µs", "gatewayd's rate ÷ its"],
     )  # fmt: skip
-    ratios = {case: ratio(runs.get((case[0], Gatewayd), []), reports) for case, reports in runs.items() if case[1] is not Gatewayd}
+    ratios = {}
+    for (clients, kind), reports in runs.items():
+        if kind is not Gatewayd and Gatewayd in kinds:
+            ratios[clients, kind] = Ratio.of(runs[clients, Gatewayd], reports, "messages_per_second")
     for (clients, kind), reports in runs.items():
         times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
-        share = ratios.get((clients, kind), "1.00")
+        share = ratios.get((clients, kind), "1.00" if kind is Gatewayd else "–")
         table.add(kind.name, str(clients), f"{rate(reports):,.0f}", *(f"{one:,.0f}" for one in times), share)
     if len(kinds) == 2:
         table.headline = ", ".join(

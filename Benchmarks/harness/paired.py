@@ -11,6 +11,11 @@ class Ratio:
         # The notch of a box plot.
         self.sure = 1.57 * (self.high - self.low) / len(shares) ** 0.5
 
+    @classmethod
+    def of(cls, reports, others, key):
+        """Of a figure in the reports of two that took turns."""
+        return cls([one[key] / other[key] for one, other in zip(reports, others)])
+
     def __str__(self):
         return f"{self.middle:.2f} ± {self.sure:.2f}"
 
