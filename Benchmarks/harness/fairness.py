@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from . import places
 from .fanout import PAYLOAD, reading
-from .paired import Ratio
+from .paired import Paired
 from .peers import Gatewayd, Peer, available
 from .process import Program
 from .table import Table
@@ -164,7 +164,7 @@ def one_life(kind):
 
 def ratio(above, below):
     """Of the p99 in windows that follow each other."""
-    return Ratio([one["latency"]["p99"] / other["latency"]["p99"] for one, other in zip(above, below)])
+    return Paired.ratio(*([report["latency"] for report in reports] for reports in (above, below)), "p99")
 
 
 def mid(reports, key):
