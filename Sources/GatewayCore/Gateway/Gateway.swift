@@ -33,6 +33,9 @@ public final class Gateway {
   var doctors = 0
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
+  /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.
+  var replyRoom: [UInt8] = []
+  static let keptReplyRoom = 4 << 10
   private let factory: ConnectionFactory
   private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
   /// Nothing new is taken.

@@ -214,7 +214,14 @@ public final class LocalSession {
 
   /// Answers with a result; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
-    if let id { say(LocalReply.result(id, body)) }
+    if let id {
+      var room: [UInt8] = []
+      swap(&room, &gateway.replyRoom)
+      var writer = JSONWriter(reusing: room)
+      LocalReply.write(id, body, into: &writer)
+      say(writer.bytes)
+      if writer.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyRoom = writer.bytes }
+    }
     closeIfDone()
   }
 

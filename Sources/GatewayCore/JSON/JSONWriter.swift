@@ -8,6 +8,13 @@ public struct JSONWriter {
 
   public init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
+  /// Writes into the memory of an earlier text, of which nothing stays.
+  init(reusing bytes: consuming [UInt8]) {
+    self.bytes = bytes
+    self.bytes.removeAll(keepingCapacity: true)
+    self.bytes.reserveCapacity(256)
+  }
+
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
   public mutating func endObject() { close(UInt8(ascii: "}")) }
   public mutating func beginArray() { open(UInt8(ascii: "[")) }

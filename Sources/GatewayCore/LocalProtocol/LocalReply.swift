@@ -3,12 +3,18 @@ public enum LocalReply {
   /// A success. `body` writes the members of the result, whose object is open already.
   public static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
+    write(id, body, into: &writer)
+    return writer.bytes
+  }
+
+  /// The same, by a writer that has written nothing yet.
+  static func write(_ id: RequestID, _ body: (inout JSONWriter) -> Void, into writer: inout JSONWriter) {
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     id.write(into: &writer)
     writer.begin(#","result":{"#)
     body(&writer)
     writer.endObject()
-    return writer.endLine()
+    _ = writer.endLine()
   }
 
   /// A failure. The id is nil when the line that it answers was not understood.
