@@ -21,10 +21,7 @@ enum SocketIOEventName {
   /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
   /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
-    switch name {
-    case "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener": true
-    case "error": revision == .three
-    default: false
-    }
+    reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
+      || name == "error" && revision == .three
   }
 }
