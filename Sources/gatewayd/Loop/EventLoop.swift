@@ -243,10 +243,7 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    for work in running {
-      time.turn()
-      work.body()
-    }
+    run(running)
     running.removeAll(keepingCapacity: true)
   }
 
@@ -257,7 +254,12 @@ final class EventLoop {
     beforeSleep?()
     let bodies = aside
     aside = []
-    for work in bodies {
+    run(bodies)
+  }
+
+  /// Each has the time when its turn came.
+  private func run(_ works: [Deferred]) {
+    for work in works {
       time.turn()
       work.body()
     }
