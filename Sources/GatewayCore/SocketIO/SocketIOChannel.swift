@@ -56,7 +56,7 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Whether a packet means this namespace.
   func isNamed(_ name: RawSpan) -> Bool {
-    guard name.byteCount == namespace.count, name.byteCount > 0 else { return name.byteCount == namespace.count }
+    guard name.byteCount > 0 else { return namespace.isEmpty }
     let namespace = namespace
     return namespace.span.bytes.isEqual(to: name)
   }
