@@ -33,8 +33,9 @@ final class TransportSocket {
   private var timer: Timers.ID?
   private var flushIsDue = false
   private var readIsDue = false
-  /// Made once, because it is handed over in nearly every turn.
+  /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
+  private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
   /// Why writing failed; only what the peer said before is still read.
   private var broken: CurlProblem?
 
@@ -125,10 +126,12 @@ final class TransportSocket {
   func readSoon() {
     guard !readIsDue else { return }
     readIsDue = true
-    ground.loop.onNextTurn { [weak self] in
-      self?.readIsDue = false
-      self?.read()
-    }
+    ground.loop.onNextTurn(reading)
+  }
+
+  private func readNow() {
+    readIsDue = false
+    read()
   }
 
   /// Reads until nothing is left, or until others are due.
