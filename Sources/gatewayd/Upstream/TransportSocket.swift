@@ -116,10 +116,21 @@ final class TransportSocket {
     if readiness != .writable { read() }
   }
 
-  /// What is there already: libcurl knows the version of TLS only once something was read or written.
+  /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
+  /// instead is told in the next turn; why it came would not be said a second time.
   func firstBytes() -> [UInt8] {
-    guard let connection, case .bytes(let count) = connection.receive(into: ground.readBuffer) else { return [] }
-    return [UInt8](ground.readBuffer[..<count])
+    guard let connection else { return [] }
+    switch connection.receive(into: ground.readBuffer) {
+    case .bytes(let count): return [UInt8](ground.readBuffer[..<count])
+    case .wait: return []
+    case .ended: endSoon(nil)
+    case .failed(let problem): endSoon(problem.failure(dialing: request))
+    }
+    return []
+  }
+
+  private func endSoon(_ failure: UpstreamFailure?) {
+    ground.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
   }
 
   /// Reads what came with the last bytes of the handshake, which wakes nobody.
