@@ -200,8 +200,9 @@ final class EventLoop {
     if timerIsDue { timers.fire() }
     if systemIsDue { try turnSystem() }
     beforeSleep?()
-    armTimer()
-    let mayOversleep = !hasDeferred && exitCode == nil && !timerIsDue
+    let isDue = timerIsDue
+    if !isDue { armTimer() }
+    let mayOversleep = !hasDeferred && exitCode == nil && !isDue
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
       time.turn()
       guard !isFirst else { return true }
@@ -214,8 +215,12 @@ final class EventLoop {
     runAside()
   }
 
-  /// The kernel's timer only ends a sleep.
-  private var timerIsDue: Bool { timers.nextDeadline.map { $0 <= time.now } ?? false }
+  /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do; the
+  /// clock is only asked for what was set since.
+  private var timerIsDue: Bool {
+    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return false }
+    return next <= time.now
+  }
 
   /// Something was put off to the next turn, or stepped aside.
   var hasDeferred: Bool { !deferred.isEmpty || !aside.isEmpty }
