@@ -9,6 +9,9 @@ final class TransportSocket {
     func socketOpened()
     /// The connection could not be made.
     func socketRefused(_ failure: TransportFailure)
+    /// The open connection can be read or written, to be passed on to `ready`: so that the owner, who holds the socket, is
+    /// all that has to be held.
+    func socketReady(_ readiness: EventLoop.Readiness)
     /// Bytes arrived; they are valid during the call.
     func socketReceived(_ bytes: UnsafeRawBufferPointer)
     /// All output was taken by the kernel.
@@ -76,7 +79,7 @@ final class TransportSocket {
     }
     guard let connection else { return }
     do {
-      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }
+      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak owner] in owner?.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
     }
@@ -111,9 +114,10 @@ final class TransportSocket {
 
   // MARK: - Reading
 
-  private func ready(_ readiness: EventLoop.Readiness) {
+  /// Writes or reads, by what the descriptor is ready for.
+  func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
-    if readiness != .writable { read() }
+    if readiness != .writable { read(for: owner) }
   }
 
   /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
@@ -147,7 +151,10 @@ final class TransportSocket {
 
   /// Reads until nothing is left, or until others are due.
   func read() {
-    guard let owner else { return }
+    if let owner { read(for: owner) }
+  }
+
+  private func read(for owner: any Owner) {
     var budget = turnLimit
     while budget > 0, let connection {
       switch connection.receive(into: ground.readBuffer) {
