@@ -192,8 +192,8 @@ final class SocketIOChannel: UpstreamChannel {
     return false
   }
 
-  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server may have added to it. Only what was handed over
-  /// counts as received.
+  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server may have
+  /// added to it. Only what was handed over counts as received.
   func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: any UpstreamChannelOwner) {
     guard isOwned else { return close() }
     if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
