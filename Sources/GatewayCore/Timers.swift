@@ -18,14 +18,13 @@ public final class Timers {
   private var nextNumber: UInt64 = 1
   /// How many calls are scheduled.
   public private(set) var count = 0
+  /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the loop
+  /// asks for it several times.
+  public private(set) var nextDeadline: MonotonicInstant?
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
   public var onEarlierDeadline: (() -> Void)?
 
   public init(time: any TimeSource) { self.time = time }
-
-  /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the loop
-  /// asks for it several times.
-  public private(set) var nextDeadline: MonotonicInstant?
 
   /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from here.
   @discardableResult

@@ -216,7 +216,8 @@ final class EventLoop {
   }
 
   /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do; the
-  /// clock is only asked for what was set since.
+  /// clock is only asked for what was set since. What is set while that one is about to ring may thus ring with it, up to a
+  /// millisecond late.
   private var timerIsDue: Bool {
     guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return false }
     return next <= time.now

@@ -11,6 +11,9 @@ final class CurlConnection {
   let isBare: Bool
   /// The connected socket, for what needs no word from libcurl.
   private lazy var socket = easy.descriptor
+  /// libcurl holds a connection that it has made to be idle, and closes it some seconds later when another one is made,
+  /// until something was read or written through it.
+  private var isClaimed = false
 
   /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
   init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
@@ -37,14 +40,20 @@ final class CurlConnection {
 
   /// Writes some of `bytes`. After `wait` the same memory must be offered again, with at least as many bytes.
   func send(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress {
-    guard isBare else { return easy.send(bytes) }
+    guard isBare, isClaimed else {
+      isClaimed = true
+      return easy.send(bytes)
+    }
     let count = gw_send(socket, bytes.baseAddress, bytes.count)
     return count >= 0 ? .bytes(count) : Self.failure()
   }
 
   /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress {
-    guard isBare else { return easy.receive(into: buffer) }
+    guard isBare, isClaimed else {
+      isClaimed = true
+      return easy.receive(into: buffer)
+    }
     let count = recv(socket, buffer.baseAddress, buffer.count, 0)
     return count > 0 ? .bytes(count) : count == 0 ? .ended : Self.failure()
   }
