@@ -15,6 +15,8 @@ from .process import Program
 # Names of glibc's allocator, and the calls that end in one allocation each.
 ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
 SUBSCRIBERS = 100
+# As many as a history keeps and some more, so that what is counted is what comes when it is full.
+EVENTS = 1024
 # So many that the disk has something new to write whenever it is done.
 SAVERS = 50
 
@@ -158,9 +160,9 @@ def measured(tools):
     """All the costs, by name."""
     without_debug_information()
     found = {}
-    for how, window, events in (("one at a time", 1, 200), ("64 at a time", 64, 1024)):
+    for how, window in (("one at a time", 1), ("64 at a time", 64)):
         for tool in tools:
-            event, delivery = events_and_deliveries(tool, window, events)
+            event, delivery = events_and_deliveries(tool, window, EVENTS)
             for what in event:
                 found[f"{what} per event, {how}"] = event[what]
                 found[f"{what} per delivery, {how}"] = delivery[what]

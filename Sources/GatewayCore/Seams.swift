@@ -148,8 +148,7 @@ public protocol Transport: AnyObject {
   func send(text head: RawSpan, body: [UInt8], compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
-  /// Whether bytes were left the last time they were offered to the kernel: what is written now waits behind them.
-  /// Bytes that have not been offered yet do not count.
+  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
   var isCongested: Bool { get }
   /// Asks the peer for a sign of life; the receiver hears `transportAnsweredProbe` when it comes. A probe replaces one
   /// that is unanswered: only the last one's answer is told. False: this transport cannot ask now.

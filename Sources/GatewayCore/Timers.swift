@@ -18,19 +18,13 @@ public final class Timers {
   private var nextNumber: UInt64 = 1
   /// How many calls are scheduled.
   public private(set) var count = 0
+  /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the loop
+  /// asks for it several times.
+  public private(set) var nextDeadline: MonotonicInstant?
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
   public var onEarlierDeadline: (() -> Void)?
 
   public init(time: any TimeSource) { self.time = time }
-
-  /// When `fire()` has something to do next; nil when nothing is scheduled.
-  public var nextDeadline: MonotonicInstant? {
-    while let top = heap.first {
-      guard top.item.body == nil else { return top.deadline }
-      heap.removeFirst()
-    }
-    return nil
-  }
 
   /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from here.
   @discardableResult
@@ -45,13 +39,16 @@ public final class Timers {
     nextNumber += 1
     count += 1
     heap.push(deadline, id)
-    if heap.first?.item === id { onEarlierDeadline?() }
+    guard nextDeadline.map({ deadline < $0 }) ?? true else { return id }
+    nextDeadline = deadline
+    onEarlierDeadline?()
     return id
   }
 
   /// Forgets a call; one that fired or was cancelled before is ignored.
   public func cancel(_ id: ID?) {
     guard let id, take(id) != nil else { return }
+    if heap.first?.item === id { forgetCancelled() }
     if heap.count > 64, count < heap.count / 2 { heap.keep { $1.body != nil } }
   }
 
@@ -62,8 +59,15 @@ public final class Timers {
     let horizon = nextNumber
     while let (deadline, id) = heap.first, deadline <= now, id.number < horizon {
       heap.removeFirst()
+      forgetCancelled()
       take(id)?()
     }
+  }
+
+  /// Takes cancelled calls off the top, so that what is there is the next one.
+  private func forgetCancelled() {
+    while let top = heap.first, top.item.body == nil { heap.removeFirst() }
+    nextDeadline = heap.first?.deadline
   }
 
   private func take(_ id: ID) -> (() -> Void)? {

@@ -53,9 +53,12 @@ final class WebSocketPeerTLS: @unchecked Sendable {
   }()
 
   private let context: OpaquePointer
+  private let breaksOff: Bool
 
-  /// With `wantsClient`, clients must show a certificate of our authority.
-  init(wantsClient: Bool = false, newestVersion: Int32 = TLS1_3_VERSION) throws {
+  /// With `wantsClient`, clients must show a certificate of our authority. With `breaksOff`, a record that cannot be decrypted
+  /// follows the end of the handshake in the same packet, where the server has the last word of it: before TLS 1.3.
+  init(wantsClient: Bool = false, newestVersion: Int32 = TLS1_3_VERSION, breaksOff: Bool = false) throws {
+    self.breaksOff = breaksOff
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw WebSocketPeer.Gone() }
     self.context = context
     let files = Self.files
@@ -78,8 +81,21 @@ final class WebSocketPeerTLS: @unchecked Sendable {
   func accept(_ descriptor: Int32) -> OpaquePointer? {
     let ssl = SSL_new(context)
     SSL_set_fd(ssl, descriptor)
-    if SSL_accept(ssl) == 1 { return ssl }
+    if breaksOff { hold(descriptor, 1) }
+    if SSL_accept(ssl) == 1 {
+      guard breaksOff else { return ssl }
+      let record: [UInt8] = [0x17, 3, 3, 0, 32] + [UInt8](repeating: 0, count: 32)
+      _ = record.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      hold(descriptor, 0)
+      return ssl
+    }
     SSL_free(ssl)
     return nil
+  }
+
+  /// Whether packets that are not full wait for more, for a moment at least.
+  private func hold(_ descriptor: Int32, _ isHeld: Int32) {
+    var isHeld = isHeld
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &isHeld, socklen_t(MemoryLayout<Int32>.size))
   }
 }

@@ -5,8 +5,8 @@ protocol EngineIOReceiver: AnyObject {
   /// The session, which began with long-polling, goes on over a WebSocket.
   func engineSwitched()
   func engineOpened(_ handshake: EngineIOHandshake)
-  /// What one look at the server brought.
-  func engineReceived(_ messages: EngineIOMessages)
+  /// What one look at the server brought, to be handed out by the socket's `forEach`.
+  func engineReceived(_ messages: any IncomingMessages, from socket: EngineIOSocket)
   /// A text message by itself; its content begins at `start`.
   func engineReceived(text: RawSpan, from start: Int)
   func engineReceived(binary: RawSpan)

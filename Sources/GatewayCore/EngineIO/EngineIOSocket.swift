@@ -104,13 +104,23 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   func transportReceived(_ messages: any IncomingMessages) {
-    let parsed = EngineIOMessages(socket: self, messages: messages)
     // Also what nobody wants has to be read.
-    if let receiver { receiver.engineReceived(parsed) } else { parsed.forEach { _, _ in } }
+    if let receiver { receiver.engineReceived(messages, from: self) } else { forEach(messages) { _, _ in } }
+  }
+
+  /// Hands out the text messages of one look at the server in order; the content of each begins at `start`. What only
+  /// concerns the session is kept, and what else there is reaches the receiver in its turn, by its other ways.
+  func forEach(_ messages: any IncomingMessages, _ body: (_ text: RawSpan, _ start: Int) -> Void) {
+    messages.forEach { kind, message in
+      switch kind {
+      case .text: if isPlain(message) { body(message, 1) } else { transportReceived(text: message) }
+      case .binary: transportReceived(binary: message)
+      }
+    }
   }
 
   /// Whether a message is for the receiver and nobody else looks at it: what nearly all are.
-  func isPlain(_ text: RawSpan) -> Bool {
+  private func isPlain(_ text: RawSpan) -> Bool {
     passesMessages && !probe.isUrgent && observer == nil && EngineIOPacket.isMessage(text)
   }
 

@@ -42,7 +42,6 @@ public final class Gateway {
   private(set) var isDraining = false
   /// The daemon ends: no client is taken either.
   private(set) var isStopping = false
-  private var looksAfterSpares = false
 
   /// Told what happened, for the log.
   public var onFact: ((GatewayFact) -> Void)?
@@ -62,17 +61,8 @@ public final class Gateway {
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
     histories = HistoryLogs(seams.histories, time: seams.time, random: seams.random)
     nextCommand = outbox.lastNumber + 1
-    outputs.onSpare = { [unowned self] in releaseSparesLater() }
-  }
-
-  private func releaseSparesLater() {
-    guard !looksAfterSpares else { return }
-    looksAfterSpares = true
-    seams.timers.after(.seconds(5)) { [weak self] in
-      guard let self else { return }
-      looksAfterSpares = false
-      if outputs.releaseIdle() { releaseSparesLater() }
-    }
+    let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
+    outputs.onSpare = { spares.beginLooking() }
   }
 
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about

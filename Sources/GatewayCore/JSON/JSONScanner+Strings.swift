@@ -26,43 +26,85 @@ extension JSONScanner {
     }
   }
 
-  /// Steps over bytes that need no attention, 32 and then eight at a time; may stop early, but never behind one that
-  /// does.
+  /// Steps to the next byte that needs attention: a quote, a backslash, one below 0x20 or outside ASCII. Looks at eight,
+  /// because most strings are short, then at 64, 32 and eight at a time; `at` may be left at the end of the text.
   @inline(__always)
   private static func skipPlainBytes(_ text: RawSpan, _ at: inout Int) {
-    skipPlainBlocks(text, &at)
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    while at &+ 8 <= text.byteCount {
-      let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian
-      let quotes = word ^ (ones &* 0x22)
-      let backslashes = word ^ (ones &* 0x5c)
-      // The high bit of a byte is set here if the byte is a quote, a backslash, below 0x20 or not ASCII. A borrow can
-      // set it wrongly too, but only above a byte that is rightly marked.
-      let marked =
-        ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes | (word &- (ones &* 0x20)) & ~word | word)
-        & (ones &* 0x80)
-      guard marked == 0 else {
-        at &+= marked.trailingZeroBitCount &>> 3
+    let count = text.byteCount
+    if at &+ 8 <= count, skipPlainWord(text, &at) { return }
+    while at &+ 64 <= count {
+      let (first, second) = (attention(text, at), attention(text, at &+ 32))
+      guard isUnmarked(first | second) else {
+        at &+= isUnmarked(first) ? 32 &+ firstMark(second) : firstMark(first)
         return
       }
-      at &+= 8
+      at &+= 64
     }
+    if at &+ 32 <= count {
+      let bits = attention(text, at)
+      at &+= firstMark(bits)
+      if !isUnmarked(bits) { return }
+    }
+    while at &+ 8 <= count { if skipPlainWord(text, &at) { return } }
+    skipLastPlainBytes(text, &at)
   }
 
-  /// The same test as for eight bytes, on vectors: what is left out of it only matters for bytes that are not ASCII, and
-  /// those are marked anyway.
+  /// The same for eight bytes; whether one of them needs attention.
   @inline(__always)
-  private static func skipPlainBlocks(_ text: RawSpan, _ at: inout Int) {
-    typealias Block = SIMD4<UInt64>
-    let ones = Block(repeating: 0x0101_0101_0101_0101)
-    let (quote, backslash) = (Block(repeating: 0x2222_2222_2222_2222), Block(repeating: 0x5c5c_5c5c_5c5c_5c5c))
-    let space = Block(repeating: 0x2020_2020_2020_2020)
-    while at &+ 32 <= text.byteCount {
-      let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
-      let marked = ((block ^ quote) &- ones) | ((block ^ backslash) &- ones) | (block &- space) | block
-      guard (marked[0] | marked[1] | marked[2] | marked[3]) & 0x8080_8080_8080_8080 == 0 else { return }
-      at &+= 32
+  private static func skipPlainWord(_ text: RawSpan, _ at: inout Int) -> Bool {
+    let marked = attention(text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian)
+    at &+= marked == 0 ? 8 : marked.trailingZeroBitCount &>> 3
+    return marked != 0
+  }
+
+  /// The same for less than eight bytes at the end of a text: they are looked at together with those before them.
+  @inline(__always)
+  private static func skipLastPlainBytes(_ text: RawSpan, _ at: inout Int) {
+    let count = text.byteCount
+    guard count >= 8, at < count else {
+      while at < count, attention(UInt64(byte(text, at)) | 0x6161_6161_6161_6100) == 0 { at &+= 1 }
+      return
     }
+    let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self).littleEndian
+    // What has been looked at is shifted out, and the zeros behind the end are marked.
+    let marked = attention(word &>> UInt64(truncatingIfNeeded: 8 &* (8 &- (count &- at))))
+    at &+= marked.trailingZeroBitCount &>> 3
+  }
+
+  /// The highest bit of each byte that needs attention. Others may have it too, but only above one that rightly has it.
+  /// With its second bit turned over, a quote stands right behind the control characters.
+  @inline(__always)
+  private static func attention(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
+    let backslash = (word ^ (ones &* 0x5c)) &- ones
+    return (low | backslash | word) & (ones &* 0x80)
+  }
+
+  /// The same for 32 bytes, of which only the highest bits mean anything.
+  @inline(__always)
+  private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
+    typealias Block = SIMD4<UInt64>
+    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
+    let low = (block ^ Block(repeating: 0x0202_0202_0202_0202)) &- Block(repeating: 0x2121_2121_2121_2121)
+    let backslash = (block ^ Block(repeating: 0x5c5c_5c5c_5c5c_5c5c)) &- Block(repeating: 0x0101_0101_0101_0101)
+    return low | backslash | block
+  }
+
+  /// The place of the first byte that has its highest bit; 32 where none has.
+  @inline(__always)
+  private static func firstMark(_ bits: SIMD4<UInt64>) -> Int {
+    let marks: UInt64 = 0x8080_8080_8080_8080
+    for lane in 0..<4 where bits[lane] & marks != 0 {
+      return lane &* 8 &+ (bits[lane] & marks).littleEndian.trailingZeroBitCount &>> 3
+    }
+    return 32
+  }
+
+  /// Whether no byte has its highest bit.
+  @inline(__always)
+  static func isUnmarked(_ bits: SIMD4<UInt64>) -> Bool {
+    (bits[0] | bits[1] | bits[2] | bits[3]) & 0x8080_8080_8080_8080 == 0
   }
 
   private static func stepOverEscape(_ text: RawSpan, _ at: inout Int) throws(JSONError) {

@@ -24,6 +24,10 @@ struct DecimalText: Equatable, Sendable {
   /// False where the number needs another digit.
   private mutating func increment() -> Bool {
     var at = count &- 1
+    if digits[at] < UInt8(ascii: "9") {
+      digits[at] &+= 1
+      return true
+    }
     while at >= 0, digits[at] == UInt8(ascii: "9") { at &-= 1 }
     guard at >= 0 else { return false }
     digits[at] &+= 1

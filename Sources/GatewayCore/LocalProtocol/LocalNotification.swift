@@ -32,6 +32,7 @@ public enum LocalNotification {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
     let room = EventTailWriter.room + name.byteCount + arguments.byteCount
     let before = line.count
+    let isWhole = kwargs == nil && ack == nil
     var range = 0..<0
     line.append(addingCapacity: room) { output in
       output.withUnsafeMutableBufferPointer { buffer, count in
@@ -49,10 +50,11 @@ public enum LocalNotification {
         range = before + start - origin..<before + writer.end - origin
         writer.put(#","args":["#)
         writer.put(arguments)
-        writer.put("]")
+        if isWhole { writer.put("]}}\n") } else { writer.put("]") }
         count = writer.end
       }
     }
+    if isWhole { return range }
     if let kwargs {
       line.append(#","kwargs":"#)
       line.append(kwargs)

@@ -84,19 +84,31 @@ enum LocalForm {
     return false
   }
 
-  /// Steps to the next `$`, backslash or byte below 16, 32 and then eight at a time; false at the end.
+  /// Steps to the next `$`, backslash or control character, 64, 32 and then eight bytes at a time; false at the end.
   @inline(__always)
   private static func skipPlain(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {
-    skipPlainBlocks(text, &at, end)
-    let ones: UInt64 = 0x0101_0101_0101_0101
+    let start = at
+    while at &+ 64 <= end {
+      let (first, second) = (attention(text, at), attention(text, at &+ 32))
+      guard JSONScanner.isUnmarked(first | second) else { break }
+      at &+= 64
+    }
+    while at &+ 32 <= end {
+      guard JSONScanner.isUnmarked(attention(text, at)) else { break }
+      at &+= 32
+    }
+    // The rest may be looked at together with what was plain before it.
+    if at &+ 32 > end, end &- start >= 32, JSONScanner.isUnmarked(attention(text, end &- 32)) {
+      at = end
+      return false
+    }
+    return skipPlainWords(text, &at, end)
+  }
+
+  @inline(__always)
+  private static func skipPlainWords(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {
     while at &+ 8 <= end {
-      let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian
-      let dollars = word ^ (ones &* 0x24)
-      let backslashes = word ^ (ones &* 0x5c)
-      // A borrow can mark a byte wrongly, but only above one that is rightly marked.
-      let marked =
-        ((dollars &- ones) & ~dollars | (backslashes &- ones) & ~backslashes | (word &- (ones &* 0x10)) & ~word)
-        & (ones &* 0x80)
+      let marked = attention(text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self).littleEndian)
       guard marked == 0 else {
         at &+= marked.trailingZeroBitCount &>> 3
         return true
@@ -105,27 +117,31 @@ enum LocalForm {
     }
     while at < end {
       switch JSONScanner.byte(text, at) {
-      case UInt8(ascii: "$"), UInt8(ascii: "\\"), ..<16: return true
+      case UInt8(ascii: "$"), UInt8(ascii: "\\"), ..<0x20: return true
       default: at &+= 1
       }
     }
     return false
   }
 
-  /// The same test as for eight bytes, on vectors.
+  /// The highest bit of each byte that is looked for. Others may have it too, but only above one that rightly has it. With
+  /// its third bit turned over, a `$` stands right behind the control characters.
   @inline(__always)
-  private static func skipPlainBlocks(_ text: RawSpan, _ at: inout Int, _ end: Int) {
+  private static func attention(_ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let (low, backslash) = (word ^ (ones &* 0x04), word ^ (ones &* 0x5c))
+    return ((low &- (ones &* 0x21)) | (backslash &- ones)) & ~word & (ones &* 0x80)
+  }
+
+  /// The same for 32 bytes, of which only the highest bits mean anything. Bytes outside ASCII are plain here: nothing that is
+  /// looked for has the highest bit.
+  @inline(__always)
+  private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
     typealias Block = SIMD4<UInt64>
-    let ones = Block(repeating: 0x0101_0101_0101_0101)
-    let (dollar, backslash) = (Block(repeating: 0x2424_2424_2424_2424), Block(repeating: 0x5c5c_5c5c_5c5c_5c5c))
-    let sixteen = Block(repeating: 0x1010_1010_1010_1010)
-    while at &+ 32 <= end {
-      let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
-      // Bytes outside ASCII are plain here: nothing that is looked for has the highest bit.
-      let marked = (((block ^ dollar) &- ones) | ((block ^ backslash) &- ones) | (block &- sixteen)) & ~block
-      guard (marked[0] | marked[1] | marked[2] | marked[3]) & 0x8080_8080_8080_8080 == 0 else { return }
-      at &+= 32
-    }
+    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
+    let low = (block ^ Block(repeating: 0x0404_0404_0404_0404)) &- Block(repeating: 0x2121_2121_2121_2121)
+    let backslash = (block ^ Block(repeating: 0x5c5c_5c5c_5c5c_5c5c)) &- Block(repeating: 0x0101_0101_0101_0101)
+    return (low | backslash) & ~block
   }
 
   /// Whether a string that begins right before `at` may be a `$…bin` key.

@@ -99,9 +99,14 @@ struct EventHistory {
     if before != oldestPlace, !past.isEmpty { forgetEpochs() }
   }
 
-  /// Memory of an event that has gone, for the next one: a history that is full takes none. Empty where there is none, or
-  /// where it is not of the size that is wanted.
+  /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty where
+  /// there is none, or where it is not of the size that is wanted.
   mutating func takeSpare(for size: Int) -> [UInt8] {
+    // The event that the next one drives out goes now, when its memory can be used.
+    if count >= settings.events {
+      dropOldest()
+      if !past.isEmpty { forgetEpochs() }
+    }
     var taken: [UInt8] = []
     swap(&taken, &spare)
     guard taken.capacity >= size, taken.capacity <= 4 * size else { return [] }

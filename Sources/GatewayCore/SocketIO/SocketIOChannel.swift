@@ -56,7 +56,7 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Whether a packet means this namespace.
   func isNamed(_ name: RawSpan) -> Bool {
-    guard name.byteCount == namespace.count, name.byteCount > 0 else { return name.byteCount == namespace.count }
+    guard name.byteCount > 0 else { return namespace.isEmpty }
     let namespace = namespace
     return namespace.span.bytes.isEqual(to: name)
   }
@@ -171,13 +171,15 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Delivers an event in the local form to the owner, or holds it until the namespace is accepted. False when there is no
   /// room.
-  func receive(
-    event name: RawSpan, arguments: RawSpan, ack: UInt64?, for owner: (any UpstreamChannelOwner)?
-  ) -> Bool {
+  func receive(event name: RawSpan, arguments: RawSpan, ack: UInt64?) -> Bool {
     guard isJoined else {
       let item = HeldEvents.Item.event(
         name: name.withUnsafeBytes { [UInt8]($0) }, arguments: arguments.withUnsafeBytes { [UInt8]($0) }, ack: ack)
       return hold(item)
+    }
+    guard let owner else {
+      close()
+      return true
     }
     deliver(name, arguments, ack, to: owner)
     return true
@@ -190,12 +192,10 @@ final class SocketIOChannel: UpstreamChannel {
     return false
   }
 
-  /// Hands an event to the owner without the offset that the server may have added to it. Only what was handed over
-  /// counts as received.
-  private func deliver(
-    _ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: (any UpstreamChannelOwner)?
-  ) {
-    guard let owner, isOwned else { return close() }
+  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server may have
+  /// added to it. Only what was handed over counts as received.
+  func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: any UpstreamChannelOwner) {
+    guard isOwned else { return close() }
     if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
     guard ack == nil, connector.recovery.isOffered, let found = connector.recovery.offset(in: arguments) else {
       return owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)

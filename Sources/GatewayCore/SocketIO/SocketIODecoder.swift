@@ -13,7 +13,11 @@ struct SocketIODecoder: Sendable {
   let attachmentLimit: Int
   /// Most bytes of one packet with its attachments.
   let byteLimit: Int
-  private var pending: Message?
+  private var pending: Message? {
+    didSet { isPending = pending != nil }
+  }
+  /// Cheaper to ask than `pending`, which is copied for the question.
+  private(set) var isPending = false
   private var pendingBytes = 0
 
   init(attachmentLimit: Int, byteLimit: Int) {
@@ -23,7 +27,7 @@ struct SocketIODecoder: Sendable {
 
   /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first.
   mutating func receive(text: RawSpan, from start: Int) throws(SocketIOProblem) -> SocketIOPacket? {
-    guard pending == nil else { throw .missingAttachment }
+    guard !isPending else { throw .missingAttachment }
     let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit)
     guard packet.attachments > 0 else { return packet }
     pending = Message(packet: packet, text: text.withUnsafeBytes { [UInt8]($0) }, attachments: [])
@@ -33,7 +37,7 @@ struct SocketIODecoder: Sendable {
 
   /// Takes a binary message. Nil when more have to follow.
   mutating func receive(binary: RawSpan) throws(SocketIOProblem) -> Message? {
-    guard pending != nil else { throw .strayAttachment }
+    guard isPending else { throw .strayAttachment }
     pendingBytes += binary.byteCount
     guard pendingBytes <= byteLimit else { throw .tooLarge(limit: byteLimit) }
     pending?.attachments.append(binary.withUnsafeBytes { [UInt8]($0) })

@@ -6,12 +6,17 @@ enum SocketIOEventName {
   ]
 
   /// Whether a scanned name may not come from a server; a number never is reserved.
+  @inline(__always)
   static func isReserved(_ text: RawSpan, _ name: Range<Int>) -> Bool {
     guard JSONScanner.byte(text, name.lowerBound) == UInt8(ascii: "\"") else { return false }
     switch JSONScanner.byte(text, name.lowerBound + 1) {
     case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "\\"): break
     default: return false
     }
+    return isListed(text, name)
+  }
+
+  private static func isListed(_ text: RawSpan, _ name: Range<Int>) -> Bool {
     let isEscaped = JSONScanner.hasEscape(text, name)
     return reserved.contains { candidate in
       (isEscaped || candidate.utf8CodeUnitCount == name.count - 2) && JSONScanner.stringEquals(text, name, candidate)
@@ -21,10 +26,7 @@ enum SocketIOEventName {
   /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
   /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
-    switch name {
-    case "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener": true
-    case "error": revision == .three
-    default: false
-    }
+    reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
+      || name == "error" && revision == .three
   }
 }

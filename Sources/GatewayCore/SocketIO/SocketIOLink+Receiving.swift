@@ -19,35 +19,49 @@ extension SocketIOLink: EngineIOReceiver {
     for channel in channels { channel.transportSwitched() }
   }
 
-  func engineReceived(_ messages: EngineIOMessages) {
-    let listener = EventListener(namespaces)
-    messages.forEach { text, start in receive(text, from: start, listener) }
+  /// Nearly all are events for the only channel of the link: it and its owner are looked up and held once. Neither changes
+  /// its place meanwhile, but may go out of use.
+  func engineReceived(_ messages: any IncomingMessages, from socket: EngineIOSocket) {
+    guard let channel = namespaces.only, let owner = channel.owner else {
+      return socket.forEach(messages) { text, start in engineReceived(text: text, from: start) }
+    }
+    socket.forEach(messages) { text, start in
+      if !pass(text, from: start, to: channel, owner) { engineReceived(text: text, from: start) }
+    }
+  }
+
+  /// Delivers what is an event for this channel and needs nothing else; false where it is anything else, or has a mistake
+  /// in it.
+  @inline(__always)
+  private func pass(
+    _ text: RawSpan, from start: Int, to channel: SocketIOChannel, _ owner: any UpstreamChannelOwner
+  ) -> Bool {
+    guard channel.isJoined, trace == nil, !decoder.isPending, key.parser == .json,
+      let event = SocketIOPacket.plainEvent(in: text, from: start), namespaces.isOnly(channel),
+      channel.isNamed(text.extracting(event.namespace)), !LocalForm.needsRewriting(text, event.arguments)
+    else { return false }
+    channel.deliver(text.extracting(event.name), text.extracting(event.arguments), event.ack, to: owner)
+    return true
   }
 
   func engineReceived(text: RawSpan, from start: Int) {
-    let listener = EventListener(namespaces)
-    receive(text, from: start, listener)
-  }
-
-  private func receive(_ text: RawSpan, from start: Int, _ listener: EventListener) {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
       guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
-      try dispatch(packet, text, attachments: [], listener)
+      try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
 
   func engineReceived(binary: RawSpan) {
-    let listener = EventListener(namespaces)
     do throws(SocketIOProblem) {
       if key.parser == .msgpack {
         let (packet, text) = try MsgpackPacket.read(
           binary, binaryLimit: key.attachmentLimit, byteLimit: key.messageLimit)
-        return try dispatch(packet, text.span.bytes, attachments: [], listener)
+        return try dispatch(packet, text.span.bytes, attachments: [])
       }
       guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
       timers.cancel(attachmentTimer)
-      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments, listener)
+      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
 
@@ -78,18 +92,13 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   private func dispatch(
-    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]], _ listener: EventListener
+    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
   ) throws(SocketIOProblem) {
     trace?.received(packet, text, attachments: attachments.count)
     switch packet.content {
     case .event(let name, let arguments):
       let (name, namespace) = (text.extracting(name), text.extracting(packet.namespace))
-      // Without a closure, which would hold the listener anew for each event.
-      guard isLocalForm(text, arguments, attachments) else {
-        let rewritten = try rewrite(text, arguments, attachments)
-        return deliver(name, rewritten.span.bytes, packet.ack, to: namespace, listener)
-      }
-      deliver(name, text.extracting(arguments), packet.ack, to: namespace, listener)
+      try withLocalForm(text, arguments, attachments) { deliver(name, $0, packet.ack, to: namespace) }
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = channel(of: packet, text), channel.awaits(id) else { return }
       try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
@@ -109,18 +118,9 @@ extension SocketIOLink: EngineIOReceiver {
 
   /// Nobody may have joined the namespace, which is no mistake: in revision 3 the main namespace is joined whether wanted or
   /// not, and others may just have been left.
-  private func deliver(
-    _ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to namespace: RawSpan, _ listener: EventListener
-  ) {
-    let hasRoom: Bool
-    if let channel = listener.channel, listener.isMeant(by: namespace, in: namespaces) {
-      hasRoom = channel.receive(event: name, arguments: arguments, ack: ack, for: listener.owner)
-    } else if let channel = channel(of: namespace) {
-      hasRoom = channel.receive(event: name, arguments: arguments, ack: ack, for: channel.owner)
-    } else {
-      return
-    }
-    if !hasRoom { end(Self.tooManyEarlyEvents) }
+  private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to namespace: RawSpan) {
+    guard let channel = channel(of: namespace) else { return }
+    if !channel.receive(event: name, arguments: arguments, ack: ack) { end(Self.tooManyEarlyEvents) }
   }
 
   private static let tooManyEarlyEvents = UpstreamFailure(

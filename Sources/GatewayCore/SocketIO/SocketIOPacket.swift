@@ -63,6 +63,30 @@ struct SocketIOPacket: Equatable, Sendable {
       }
   }
 
+  /// The parts of an event without attachments.
+  struct PlainEvent {
+    var name: Range<Int>
+    var arguments: Range<Int>
+    /// Empty for the main namespace.
+    var namespace: Range<Int>
+    var ack: UInt64?
+  }
+
+  /// The event that a text is from `start` on. Nil for any other packet, and for one that `init(parsing:)` has something to
+  /// say about. Nearly all texts are such an event, and this says it without putting a packet together.
+  @inline(__always)
+  static func plainEvent(in text: RawSpan, from start: Int) -> PlainEvent? {
+    guard JSONScanner.byte(text, start) == UInt8(ascii: "0") &+ Kind.event.rawValue else { return nil }
+    var at = start &+ 1
+    let namespace = Self.namespace(text, &at)
+    do {
+      let ack = try Self.ack(text, &at)
+      let (name, arguments) = try scanEvent(text, at)
+      guard !SocketIOEventName.isReserved(text, name) else { return nil }
+      return PlainEvent(name: name, arguments: arguments, namespace: namespace, ack: ack)
+    } catch { return nil }
+  }
+
   // MARK: - The head
 
   private static func attachmentCount(
@@ -159,6 +183,7 @@ struct SocketIOPacket: Equatable, Sendable {
     return .unreadable(.undecodable)
   }
 
+  @inline(__always)
   private static func scanEvent(
     _ text: RawSpan, _ start: Int
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
@@ -172,6 +197,7 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// A string or a number.
+  @inline(__always)
   private static func eventName(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     switch JSONScanner.byte(text, at) {
     case UInt8(ascii: "\""): return try JSONScanner.scanString(text, &at)
@@ -181,6 +207,7 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// Steps to the first element and returns true, or behind an empty array and returns false.
+  @inline(__always)
   private static func openArray(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Bool {
     guard JSONScanner.byte(text, at) == UInt8(ascii: "[") else { throw .syntax(at: at) }
     return JSONScanner.openContainer(text, &at, end: UInt8(ascii: "]"))
@@ -201,6 +228,7 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// Nothing but white space may follow.
+  @inline(__always)
   private static func end(_ text: RawSpan, _ at: Int) throws(JSONError) {
     var at = at
     JSONScanner.skipWhitespace(text, &at)

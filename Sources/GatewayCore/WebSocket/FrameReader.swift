@@ -62,6 +62,12 @@ public final class FrameReader {
     while !rest.isEmpty {
       if frame == nil {
         guard let head = try nextHead(&rest) else { return }
+        if isWholeMessage(head, rest) {
+          let payload = UnsafeRawBufferPointer(rebasing: rest[..<head.length])
+          rest = UnsafeRawBufferPointer(rebasing: rest[head.length...])
+          guard body(.message(head.opcode == .text ? .text : .binary, isCompressed: false), payload) else { return }
+          continue
+        }
         try begin(head)
       }
       guard let frame else { return }
@@ -98,6 +104,13 @@ public final class FrameReader {
     cutHead.removeAll(keepingCapacity: true)
     rest = UnsafeRawBufferPointer(rebasing: rest[(head.byteCount - kept)...])
     return head
+  }
+
+  /// Whether a frame is a message by itself, and all of it there: what nearly all are. Nothing has to be remembered of it.
+  @inline(__always)
+  private func isWholeMessage(_ head: IncomingFrameHead, _ rest: UnsafeRawBufferPointer) -> Bool {
+    head.isFinal && !head.isMarked && (head.opcode == .text || head.opcode == .binary)
+      && head.length <= min(rest.count, messageLimit) && message == nil && !ignoresMessages
   }
 
   /// Checks what a frame may be at this place.

@@ -13,6 +13,7 @@ struct IncomingFrameHead: Equatable, Sendable {
   let byteCount: Int
 
   /// Reads the head that bytes begin with; nil where more of them are needed.
+  @inline(__always)
   init?(parsing bytes: UnsafeRawBufferPointer) throws(FrameReader.Problem) {
     guard bytes.count >= 2 else { return nil }
     let (first, second) = (bytes[0], bytes[1])

@@ -8,6 +8,7 @@ extension RawSpan {
   }
 
   /// What is left behind the last whole block is looked at together with bytes before it.
+  @inline(__always)
   private var isASCII: Bool {
     let count = byteCount
     guard count >= 64 else { return isShortASCII }

@@ -200,8 +200,9 @@ final class EventLoop {
     if timerIsDue { timers.fire() }
     if systemIsDue { try turnSystem() }
     beforeSleep?()
-    armTimer()
-    let mayOversleep = !hasDeferred && exitCode == nil && !timerIsDue
+    let isDue = timerIsDue
+    if !isDue { armTimer() }
+    let mayOversleep = !hasDeferred && exitCode == nil && !isDue
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
       time.turn()
       guard !isFirst else { return true }
@@ -214,8 +215,13 @@ final class EventLoop {
     runAside()
   }
 
-  /// The kernel's timer only ends a sleep.
-  private var timerIsDue: Bool { timers.nextDeadline.map { $0 <= time.now } ?? false }
+  /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do; the
+  /// clock is only asked for what was set since. What is set while that one is about to ring may thus ring with it, up to a
+  /// millisecond late.
+  private var timerIsDue: Bool {
+    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return false }
+    return next <= time.now
+  }
 
   /// Something was put off to the next turn, or stepped aside.
   var hasDeferred: Bool { !deferred.isEmpty || !aside.isEmpty }
@@ -243,10 +249,7 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    for work in running {
-      time.turn()
-      work.body()
-    }
+    run(running)
     running.removeAll(keepingCapacity: true)
   }
 
@@ -257,7 +260,12 @@ final class EventLoop {
     beforeSleep?()
     let bodies = aside
     aside = []
-    for work in bodies {
+    run(bodies)
+  }
+
+  /// Each has the time when its turn came.
+  private func run(_ works: [Deferred]) {
+    for work in works {
       time.turn()
       work.body()
     }

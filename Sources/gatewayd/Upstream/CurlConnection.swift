@@ -1,10 +1,19 @@
+import CLinux
 import GatewayCore
+import Glibc
 
-/// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object.
+/// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object. Where nothing
+/// stands between us and the kernel, bytes are read and written past libcurl, whose way there costs as much as all else that
+/// is done for a small message.
 final class CurlConnection {
   private let easy: CurlEasy
   /// What is read comes straight from the kernel: no TLS holds some of it back, neither the server's nor a proxy's.
   let isBare: Bool
+  /// The connected socket, for what needs no word from libcurl.
+  private lazy var socket = easy.descriptor
+  /// libcurl holds a connection that it has made to be idle, and closes it some seconds later when another one is made,
+  /// until something was read or written through it.
+  private var isClaimed = false
 
   /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
   init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
@@ -30,8 +39,30 @@ final class CurlConnection {
   var tlsVersion: String? { easy.tlsVersion }
 
   /// Writes some of `bytes`. After `wait` the same memory must be offered again, with at least as many bytes.
-  func send(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress { easy.send(bytes) }
+  func send(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress {
+    guard isBare, isClaimed else {
+      isClaimed = true
+      return easy.send(bytes)
+    }
+    let count = gw_send(socket, bytes.baseAddress, bytes.count)
+    return count >= 0 ? .bytes(count) : Self.failure()
+  }
 
   /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more.
-  func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress { easy.receive(into: buffer) }
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress {
+    guard isBare, isClaimed else {
+      isClaimed = true
+      return easy.receive(into: buffer)
+    }
+    let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+    return count > 0 ? .bytes(count) : count == 0 ? .ended : Self.failure()
+  }
+
+  /// What `errno` means for a socket that does not block.
+  private static func failure() -> CurlEasy.Progress {
+    switch errno {
+    case EAGAIN, EINTR: .wait
+    case let code: .failed(CurlProblem(kind: .lost, text: SystemError.text(of: code)))
+    }
+  }
 }

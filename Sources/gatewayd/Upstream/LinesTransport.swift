@@ -66,6 +66,8 @@ final class LinesTransport: Transport, TransportSocket.Owner {
 
   func socketRefused(_ failure: TransportFailure) { fail(failure) }
 
+  func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
+
   func socketReceived(_ bytes: UnsafeRawBufferPointer) {
     guard case .open = phase else { return }
     do throws(LineTooLong) {

@@ -9,6 +9,9 @@ final class TransportSocket {
     func socketOpened()
     /// The connection could not be made.
     func socketRefused(_ failure: TransportFailure)
+    /// The open connection can be read or written, to be passed on to `ready`: so that the owner, who holds the socket, is
+    /// all that has to be held.
+    func socketReady(_ readiness: EventLoop.Readiness)
     /// Bytes arrived; they are valid during the call.
     func socketReceived(_ bytes: UnsafeRawBufferPointer)
     /// All output was taken by the kernel.
@@ -33,8 +36,9 @@ final class TransportSocket {
   private var timer: Timers.ID?
   private var flushIsDue = false
   private var readIsDue = false
-  /// Made once, because it is handed over in nearly every turn.
+  /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
+  private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
   /// Why writing failed; only what the peer said before is still read.
   private var broken: CurlProblem?
 
@@ -75,7 +79,7 @@ final class TransportSocket {
     }
     guard let connection else { return }
     do {
-      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak self] in self?.ready($0) }
+      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak owner] in owner?.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
     }
@@ -110,30 +114,47 @@ final class TransportSocket {
 
   // MARK: - Reading
 
-  private func ready(_ readiness: EventLoop.Readiness) {
+  /// Writes or reads, by what the descriptor is ready for.
+  func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
-    if readiness != .writable { read() }
+    if readiness != .writable { read(for: owner) }
   }
 
-  /// What is there already: libcurl knows the version of TLS only once something was read or written.
+  /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
+  /// instead is told in the next turn; why it came would not be said a second time.
   func firstBytes() -> [UInt8] {
-    guard let connection, case .bytes(let count) = connection.receive(into: ground.readBuffer) else { return [] }
-    return [UInt8](ground.readBuffer[..<count])
+    guard let connection else { return [] }
+    switch connection.receive(into: ground.readBuffer) {
+    case .bytes(let count): return [UInt8](ground.readBuffer[..<count])
+    case .wait: return []
+    case .ended: endSoon(nil)
+    case .failed(let problem): endSoon(problem.failure(dialing: request))
+    }
+    return []
+  }
+
+  private func endSoon(_ failure: UpstreamFailure?) {
+    ground.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
   }
 
   /// Reads what came with the last bytes of the handshake, which wakes nobody.
   func readSoon() {
     guard !readIsDue else { return }
     readIsDue = true
-    ground.loop.onNextTurn { [weak self] in
-      self?.readIsDue = false
-      self?.read()
-    }
+    ground.loop.onNextTurn(reading)
+  }
+
+  private func readNow() {
+    readIsDue = false
+    read()
   }
 
   /// Reads until nothing is left, or until others are due.
   func read() {
-    guard let owner else { return }
+    if let owner { read(for: owner) }
+  }
+
+  private func read(for owner: any Owner) {
     var budget = turnLimit
     while budget > 0, let connection {
       switch connection.receive(into: ground.readBuffer) {

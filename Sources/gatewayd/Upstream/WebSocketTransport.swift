@@ -43,7 +43,11 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   private let dialer: WebSocketDialer
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
-  private var phase = Phase.connecting
+  private var phase = Phase.connecting {
+    didSet { if case .open(first: nil) = phase { isFlowing = true } else { isFlowing = false } }
+  }
+  /// The phase is `open`, and `first` nil: for every read, because asking `phase` copies what belongs to it.
+  private var isFlowing = false
   private var framer: WebSocketFramer?
   private let socket: TransportSocket
   /// Runs while HTTP is spoken.
@@ -175,7 +179,10 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   // MARK: - Messages
 
+  func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
+
   func socketReceived(_ bytes: UnsafeRawBufferPointer) {
+    if isFlowing { return feed(bytes) }
     switch phase {
     case .upgrading(let upgrade): continueUpgrade(upgrade, bytes)
     case .open(first: nil), .leaving: feed(bytes)

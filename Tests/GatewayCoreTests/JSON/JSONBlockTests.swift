@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayCore
 
-/// Strings are looked at 32 and eight bytes at a time: whatever needs attention must be seen at every place of a block.
+/// Strings are looked at 64, 32 and eight bytes at a time: whatever needs attention must be seen at every place of a block.
 @Suite struct JSONBlockTests {
-  private static let lengths = [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 100]
+  private static let lengths = [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 150]
 
   private func scanned(_ text: [UInt8]) -> Result<Int, JSONError> {
     do throws(JSONError) { return .success(try JSONScanner.validate(text.span.bytes).upperBound) } catch {
