@@ -141,7 +141,7 @@ enum OutboxRow {
 }
 
 /// FNV-1a over the values of a row, eight bytes at a time. It finds accidents, not intent.
-private struct Checksum {
+struct Checksum {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
   var value: Int64 { Int64(bitPattern: state) }
