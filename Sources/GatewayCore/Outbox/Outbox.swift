@@ -323,18 +323,19 @@ final class Outbox {
     store?.commit(change) { [weak self] problem in
       self?.note(problem)
       // What happened has happened: the disk has to learn of it one day, as it is by then.
-      if problem != nil, let self, let again = owed(change) { store?.note(again) }
+      if problem != nil, let self { store?.note(owed(change)) }
       done(problem)
     }
   }
 
-  /// A change that was not kept, as it is to be made now; nil where its entry was removed since and must not come back.
-  private func owed(_ change: OutboxChange) -> OutboxChange? {
+  /// A change that was not kept, as it is to be made now. An entry that was forgotten since must not come back, nor stay
+  /// on the disk as it was before the change until other rows take it along.
+  private func owed(_ change: OutboxChange) -> OutboxChange {
     switch change {
     case .add(let sheet), .replace(_, let sheet), .update(let sheet):
       let entry = known[sheet.entry.id]?.entry
       let present = entry?.number == sheet.entry.number ? entry : keyed.first { $0.number == sheet.entry.number }
-      return present.map { .update(.init($0)) }
+      return present.map { .update(.init($0)) } ?? .remove(sheet.entry.number)
     case .remove, .shift: return change
     }
   }
