@@ -60,6 +60,13 @@ final class Outbox {
     // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
     let early = min(0, time.wallMilliseconds &- (entry.ended ?? entry.created))
     let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
+    if let other = known[entry.id] {
+      // Sent again by a version that removed the old row later than it added the new one.
+      let isNewer = entry.number > other.entry.number
+      store?.note(.remove(isNewer ? other.entry.number : entry.number))
+      guard isNewer else { return }
+      if !archive.remove(other) { usage.remove(other) }
+    }
     known[entry.id] = record
     // On the disk as well, before the clock's next step moves everything there.
     if early != 0 { store?.note(.update(.init(record.entry))) }

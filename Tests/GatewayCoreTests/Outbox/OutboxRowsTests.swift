@@ -31,4 +31,25 @@ import Testing
     tests.store.settle()
     #expect(tests.store.stored.isEmpty)
   }
+
+  @Test(arguments: [[0, 1], [1, 0]])
+  func ofTwoRowsOfOneSendTheNewerCounts(_ order: [Int]) {
+    var old = OutboxEntry(
+      number: 3, id: "twice", owner: 1_000, target: OutboxTarget(name: .upstream("chat"), namespace: "/"),
+      message: PreparedMessage(event: "e", body: Array("[]".utf8)), delivery: .durable, fingerprint: 0,
+      created: 1_795_000_000_000, expires: nil)
+    var new = old
+    new.number = 8
+    (old.state, old.ended) = (.expired, 1_795_000_000_000)
+    let rows = [old, new]
+    store.commit(.add(.init(old))) { _ in }
+    store.commit(.add(.init(new))) { _ in }
+    store.settle()
+    let next = GatewayHarness(outbox: .open(store, order.map { rows[$0] }))
+    #expect(store.stored.map(\.number) == [8])
+    let listed = HarnessClient.values(next.client().call("outbox.list", "{}")).last?["result"]?["entries"]?.elements
+    #expect(listed?.map { $0["state"]?.stringValue } == ["queued"])
+    next.upstream.channel.accept()
+    #expect(next.upstream.channel.written == ["e []"])
+  }
 }
