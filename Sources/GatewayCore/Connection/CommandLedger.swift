@@ -35,10 +35,14 @@ struct CommandLedger {
   /// taken everything, and queue again if the link breaks before.
   private(set) var handedOver: [Command] = []
 
-  mutating func handOver(_ command: Command) { handedOver.append(command) }
+  mutating func handOver(_ command: Command) {
+    command.isHandedOver = true
+    handedOver.append(command)
+  }
 
   /// The kernel has taken everything.
   mutating func takeHandedOver() -> [Command] {
+    for command in handedOver { command.isHandedOver = false }
     defer { handedOver = [] }
     return handedOver
   }

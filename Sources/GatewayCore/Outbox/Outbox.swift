@@ -158,8 +158,10 @@ final class Outbox {
     guard settings.whenFull == .dropOldest else { return nil }
     let entry = record.entry
     guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
-    let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
-    return victim === record ? nil : victim
+    guard let victim = victim(for: overrun, target: entry.target, owner: entry.owner), victim.isCommitted,
+      victim.entry.number < entry.number
+    else { return nil }
+    return victim
   }
 
   private struct Overrun {
@@ -184,8 +186,10 @@ final class Outbox {
     return nil
   }
 
+  /// The oldest one that nothing was written of on the present link.
   private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {
-    overrun.isTotal ? usage.oldest(of: owner) : usage.oldest(to: target, of: owner)
+    overrun.isTotal
+      ? usage.oldest(of: owner) { !$0.isWritten } : usage.oldest(to: target, of: owner) { !$0.isWritten }
   }
 
   // MARK: - Changing
@@ -235,10 +239,9 @@ final class Outbox {
     return record
   }
 
-  /// The new row of a revived entry is there, and with it the old one is gone; or it is not. What was taken back meanwhile
-  /// has neither.
-  func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
-    guard problem != nil else {
+  /// The new row of a revived entry is not there, and so the old one still is. What was taken back meanwhile has neither.
+  func settleFailedRevival(of old: OutboxRecord, isAwaited: Bool) {
+    guard isAwaited else {
       store?.note(.remove(old.entry.number))
       return
     }

@@ -387,6 +387,21 @@ import Testing
     #expect(harness.upstream.channel.written == ["e1 []"])
   }
 
+  @Test func aReloadWritesNothingThatIsStillOnItsWayToTheDisk() throws {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
+    harness.pass(.seconds(61))
+    harness.client().call("outbox.retry", #"{"ids":["old-1"]}"#)
+    var configuration = harness.gateway.configuration
+    configuration.upstreams["gone"] = configuration.upstreams["chat"]
+    harness.loader.next = .success(configuration)
+    _ = harness.gateway.reload()
+    #expect(harness.upstream.channels.isEmpty)
+    store.settle()
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e1 []"])
+  }
+
   @Test func entryForAnotherParserIsRefusedWithThatReason() {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
