@@ -68,4 +68,23 @@ import Testing
     #expect(tests.written == ["hi []", "a []#0"])
     #expect(tests.states().sorted() == ["a queued", "b dropped", "c queued"])
   }
+
+  @Test func aUsersShareIsCountedOverAllTargetsAlsoAfterThatOfOneWasEmpty() {
+    let tests = OutboxShareTests { $0.outbox.totalEntries = 4 }
+    func send(to url: String, _ id: Int) {
+      tests.client.call("send", #"{"url":"\#(url)","event":"e","delivery":"durable"}"#, id: id)
+      tests.store.settle()
+    }
+    send(to: "http://one.example", 1)
+    send(to: "http://two.example", 2)
+    for entry in tests.store.stored.reversed() {
+      tests.client.call("outbox.cancel", #"{"ids":["\#(entry.id)"]}"#, id: 3)
+      tests.store.settle()
+    }
+    send(to: "http://two.example", 4)
+    send(to: "http://two.example", 5)
+    tests.client.read()
+    let refused = tests.client.call("send", #"{"url":"http://one.example","event":"e","delivery":"durable"}"#, id: 6)
+    #expect(Self.error(refused) == "QuotaExceeded" || Self.error(refused) == "QueueFull", "\(refused)")
+  }
 }
