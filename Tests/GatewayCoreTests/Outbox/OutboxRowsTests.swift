@@ -32,6 +32,28 @@ import Testing
     #expect(tests.store.stored.isEmpty)
   }
 
+  @Test func aSendThatIsSentAgainIsOneChange() {
+    send("a", #","ttl":1000"#)
+    harness.pass(.seconds(2))
+    let before = store.written
+    client.call("outbox.retry", #"{"upstream":"chat"}"#)
+    store.settle()
+    #expect(store.written == before + 1)
+    #expect(store.stored.map(\.state) == [.queued])
+  }
+
+  @Test func aSendThatIsTakenBackWhileItIsSentAgainHasNoRow() {
+    send("a", #","ttl":1000"#)
+    harness.pass(.seconds(2))
+    client.call("outbox.retry", #"{"upstream":"chat","states":["expired"]}"#)
+    harness.pass(.seconds(2))
+    store.problem = OutboxProblem(.full, "full")
+    store.settle(1)
+    store.problem = nil
+    store.settle()
+    #expect(store.stored.filter { $0.state == .queued }.isEmpty)
+  }
+
   @Test(arguments: [[0, 1], [1, 0]])
   func ofTwoRowsOfOneSendTheNewerCounts(_ order: [Int]) {
     var old = OutboxEntry(

@@ -8,6 +8,8 @@ import Testing
   private let harness: GatewayHarness
   private let client: HarnessClient
 
+  init() { self.init { _ in } }
+
   private init(_ configure: (inout Configuration) -> Void) {
     harness = GatewayHarness(outbox: .open(store, []), configure)
     client = harness.client()
