@@ -39,6 +39,7 @@ enum OutboxDocument {
       $0.member("state", outbox.condition.name)
       $0.member("reason", outbox.condition.problem?.kind.rawValue)
       $0.member("detail", outbox.condition.problem?.message)
+      $0.member("warning", outbox.warning?.message)
       $0.key("queued")
       $0.object {
         $0.member("count", queued.count)

@@ -39,6 +39,10 @@ final class Outbox {
 
   /// Told when the store begins to fail, and with nil when it works again.
   var onCondition: ((OutboxProblem?) -> Void)?
+  /// What needs attention about the store although it works.
+  private(set) var warning: OutboxProblem?
+  /// Told when that changes.
+  var onWarning: ((OutboxProblem?) -> Void)?
 
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
@@ -50,6 +54,10 @@ final class Outbox {
       condition = .working
       known.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
+      store.onWarning = { [unowned self] in
+        warning = $0
+        onWarning?($0)
+      }
     case .unavailable(let problem):
       store = nil
       condition = .unavailable(problem)

@@ -192,11 +192,12 @@ final class OutboxDatabase {
   /// a header of 24 bytes.
   private static let logPages = 4_000
 
-  /// Moves the write-ahead log to the file when it is long, which takes some milliseconds: to be called when nobody waits
-  /// for what was just written.
-  func tidyLog() {
-    if database.logPages >= Self.logPages { database.moveLog() }
-  }
+  /// The write-ahead log is so long that it has to move to the file.
+  var hasLongLog: Bool { database.logPages >= Self.logPages }
+
+  /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when nobody waits for what was just
+  /// written.
+  func moveLog() throws(SQLiteDatabase.Failure) { try database.moveLog() }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
   /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.
