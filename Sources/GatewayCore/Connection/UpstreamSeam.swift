@@ -26,6 +26,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
     guard let mark = namespace.firstIndex(of: "?") else { return namespace }
     return namespace[..<mark] + "?***"
   }
+
+  /// Whether nobody can listen on the way to any of its places.
+  var isPrivate: Bool { ([url] + settings.alternatives).allSatisfy(\.isPrivate) }
 }
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
