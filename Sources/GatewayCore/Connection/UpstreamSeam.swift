@@ -51,6 +51,10 @@ public protocol UpstreamConnector: AnyObject {
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
+  /// Whether a connection stands only when the server has said something: where it is false an open port is all that is
+  /// known of it at first.
+  var isAnswered: Bool { get }
+
   /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false no
   /// channel is ever told of one.
   var confirmsInterests: Bool { get }
@@ -82,6 +86,8 @@ extension UpstreamConnector {
 
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   public func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  /// A kind with a handshake.
+  public var isAnswered: Bool { true }
   /// A kind whose servers send everything to everybody.
   public var confirmsInterests: Bool { false }
   public func problem(with interest: Interest) -> MessageProblem? { nil }
