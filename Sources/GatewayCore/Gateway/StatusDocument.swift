@@ -54,7 +54,8 @@ enum StatusDocument {
     out.member("connection", connection.id)
     out.member("link", facts?.link)
     out.member("upstream", specification.name)
-    out.member("url", specification.url.redacted)
+    // A URL that is not configured was spelled by whoever came first.
+    out.member("url", specification.name == nil ? specification.url.short.redacted : specification.url.redacted)
     out.member("namespace", specification.shownNamespace)
     out.member("kind", connection.connector.kind)
     out.member("state", connection.state.rawValue)

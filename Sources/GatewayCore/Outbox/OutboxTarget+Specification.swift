@@ -1,9 +1,10 @@
 extension OutboxTarget {
-  /// The target of a connection.
+  /// The target of a connection: one for all spellings that mean the same connection.
   init(_ specification: UpstreamSpecification) {
+    var url = specification.url.canonical
+    if url.path == specification.namespace { url.path = "/" }
     self.init(
-      name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
-      namespace: specification.namespace)
+      name: specification.name.map { .upstream($0) } ?? .url(url.fullText), namespace: specification.namespace)
   }
 
   /// As a call would name it.
