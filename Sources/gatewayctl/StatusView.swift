@@ -22,7 +22,17 @@ struct StatusView {
     if let uptime = daemon["uptime"]?.integerValue { parts.append("up \(span(uptime))") }
     if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
     if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
-    return parts.joined(separator: "  ") + "\n"
+    return parts.joined(separator: "  ") + "\n" + outbox(daemon["outbox"])
+  }
+
+  /// What is wrong with the outbox, on a line of its own; nothing while all is well.
+  private func outbox(_ outbox: JSONValue?) -> String {
+    if let state = outbox?["state"]?.stringValue, state != "working" {
+      let detail = outbox?["detail"]?.stringValue.map { ": \($0)" } ?? ""
+      return palette.paint(TextWidth.escaped("outbox \(state)\(detail)"), .bad) + "\n"
+    }
+    guard let warning = outbox?["warning"]?.stringValue else { return "" }
+    return palette.paint(TextWidth.escaped("outbox: \(warning)"), .waiting) + "\n"
   }
 
   // MARK: Connections
