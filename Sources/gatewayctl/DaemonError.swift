@@ -26,7 +26,14 @@ struct DaemonError: Error, Equatable, Sendable {
 
 extension DaemonError {
   /// How the command ends because of it.
-  var failure: Failure { failure(readsJournal: geteuid() == 0) }
+  var failure: Failure {
+    var error = self
+    error.message = ShellWords.of(message)
+    return error.failure(readsJournal: geteuid() == 0)
+  }
+
+  /// The same for `call`, where somebody writes params and wants to read of them.
+  var failureOfCall: Failure { failure(readsJournal: geteuid() == 0) }
 
   /// The same for somebody who may read the daemon's log, or may not.
   func failure(readsJournal: Bool) -> Failure {
