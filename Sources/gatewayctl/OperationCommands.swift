@@ -95,6 +95,17 @@ enum OperationCommands {
     return place + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
   }
 
+  /// `completion bash`.
+  static func completion(_ context: Context) throws(Failure) -> ExitCode {
+    let word = context.arguments.operands.first ?? ""
+    guard let shell = Completion.Shell(rawValue: word) else {
+      let words = Completion.Shell.allCases.map(\.rawValue).joined(separator: " or ")
+      throw Failure(.usage, "completion: unknown shell '\(word)'; write \(words)")
+    }
+    context.output.text(Completion.script(for: shell))
+    return .done
+  }
+
   /// `version`: text, as every program prints it, unless `--json`.
   static func version(_ context: Context) throws(Failure) -> ExitCode {
     guard context.settings.json else {
