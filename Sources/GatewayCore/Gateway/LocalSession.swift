@@ -238,6 +238,9 @@ public final class LocalSession {
   func add(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
     subscription.onQueued = { [unowned self] in queuedBytes += $0 }
+    subscription.onLostToken = { [unowned self, unowned subscription] in
+      subscription.connection.answererMissed($0, output)
+    }
     subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
     subscription.clientHasRoom = { [unowned self] in
       queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
