@@ -185,7 +185,9 @@ extension CommandTable {
       "The script knows the commands, their options and the words that some of them take. An installation has it already; "
         + "otherwise load it where the shell begins."
     ],
-    examples: [.init("In ~/.bashrc", "source <(gatewayctl completion bash)")])
+    examples: [
+      .init("For yourself", "gatewayctl completion bash | tee ~/.local/share/bash-completion/completions/gatewayctl")
+    ])
 
   private static let version = CommandSpecification(
     name: .version, operands: "", operandCount: 0...0,

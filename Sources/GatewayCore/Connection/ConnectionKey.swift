@@ -59,7 +59,7 @@ extension UpstreamURL {
   var short: UpstreamURL {
     var url = canonical
     if isWeb, url.port == (secure ? 443 : 80) { url.port = nil }
-    if url.path == "/" { url.path = "" }
+    if url.path == "/", url.query == nil { url.path = "" }
     return url
   }
 

@@ -79,6 +79,6 @@ extension UpstreamURL {
     let hasQuery = behind[end...].contains("?")
     let port = ["http": ":80", "https": ":443"][String(text[..<scheme])]
     let place = port.map { host.hasSuffix($0) } ?? false ? host.dropLast(port?.count ?? 0) : host
-    return text[..<scheme] + "://" + place + (path == "/" ? "" : path) + (hasQuery ? "?***" : "")
+    return text[..<scheme] + "://" + place + (path == "/" && !hasQuery ? "" : path) + (hasQuery ? "?***" : "")
   }
 }
