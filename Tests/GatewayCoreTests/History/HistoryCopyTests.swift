@@ -31,7 +31,7 @@ import Testing
     #expect(scene.store.stored.values.map(\.bytes.count).max() ?? 0 > 10_000_000)
     var turns = 0
     while scene.connection.stream.log?.isCopying == true, turns < 50 {
-      scene.harness.timers.fire()
+      scene.harness.pass(.zero)
       turns += 1
     }
     #expect(turns >= 2 && turns < 10)
@@ -70,7 +70,7 @@ import Testing
   @Test func aCrashMeanwhileLosesNothingWhereNothingWas() {
     let (scene, _) = restarted()
     let position = scene.position
-    scene.harness.timers.fire()
+    scene.harness.pass(.zero)
     scene.crash()
     #expect(scene.position == position)
     #expect(sequences(scene).count == 20)
