@@ -58,7 +58,6 @@ public final class Gateway {
     factory = ConnectionFactory(kinds: seams.kinds)
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
     histories = HistoryLogs(seams.histories, time: seams.time, random: seams.random)
-    histories.later = { seams.timers.after(.zero, $0) }
     nextCommand = outbox.lastNumber + 1
     outputs.onSpare = { [unowned self] in releaseSparesLater() }
   }

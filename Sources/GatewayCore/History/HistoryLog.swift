@@ -37,11 +37,7 @@ final class HistoryLog {
   private var older: [Older] = []
   /// Nil while the disk fails, and after the end.
   private var file: (any HistoryFile)?
-  private var written = HistoryCopy.Amount()
-  /// All of the history on its way to a new segment.
-  private var copy: HistoryCopy?
-  /// While it is, events were given out that nothing on the disk has.
-  private var isCut = false
+  private var written = (events: 0, bytes: 0, first: Int64.max, all: 0)
   private var frame = HistoryWriter()
   private var isListed = false
   private var lastResumption: Resumption?
@@ -66,14 +62,11 @@ final class HistoryLog {
     lastResumption = resumption
   }
 
-  /// It is being written anew.
-  var isCopying: Bool { copy != nil }
-
   // MARK: - From the stream
 
   /// Something came in, so many milliseconds after 1970.
   func append(_ content: EventHistory.Content, arrival: Int64) {
-    guard file != nil else { return noteUnwritten() }
+    guard file != nil else { return }
     if frame.count >= HistoryFormat.frameTarget { commit() }
     switch content {
     case .event(let tail): frame.event(tail, arrival: arrival)
@@ -87,7 +80,7 @@ final class HistoryLog {
 
   /// An epoch has begun in the stream.
   func begin(_ span: EpochSpan) {
-    guard file != nil else { return noteUnwritten() }
+    guard file != nil else { return }
     frame.write(.epoch(span.epoch, start: span.start))
     list()
   }
@@ -134,7 +127,6 @@ final class HistoryLog {
 
   /// A segment that alone holds as much as the history may begins another one; those before it go.
   private func turnOverIfFull() throws(HistoryProblem) {
-    guard copy == nil else { return }
     let isFull = written.events >= settings.events || written.bytes >= settings.bytes
     // What is not counted as events, such as epochs of a link that flaps, must not make a file grow for ever either.
     let isLong = written.all / 2 >= max(settings.bytes, Self.segmentLimit)
@@ -162,51 +154,48 @@ final class HistoryLog {
     }
   }
 
-  /// Writes all of the history as one new segment, and removes the others: at once where that is quickly done or where
-  /// nobody may wait, else a portion in each turn. Until it is done an earlier segment goes on, if there is one.
-  func writeAnew(atOnce: Bool = false) {
+  /// Writes all of the history as one new segment, and removes the others.
+  func writeAnew() {
     do throws(HistoryProblem) {
-      if copy == nil {
-        let fresh = try make(isComplete: true)
-        copy = HistoryCopy(fresh, written: written, time: logs.time, checksum: store.checksum)
-      }
-      while let copy {
-        guard try !copy.advance(stream.history) else { return try finish(copy) }
-        guard !atOnce, let later = logs.later else { continue }
-        return later { [weak self, weak copy] in
-          if let self, copy != nil, self.copy === copy { writeAnew() }
-        }
-      }
+      let fresh = try make(isComplete: true)
+      try writeHistory(to: fresh)
+      try finish(fresh)
+      for segment in older { store.remove(segment.id) }
+      older = []
+      guard problem != nil else { return }
+      problem = nil
+      logs.report(identity, .working)
     } catch { fail(error) }
   }
 
-  private func finish(_ copy: HistoryCopy) throws(HistoryProblem) {
-    // What was gathered meanwhile is in the copy too.
-    frame.reset()
-    written = copy.written
-    if file != nil { older.append(Older(id: id(number), end: 0)) }
-    try finish(copy.file)
-    self.copy = nil
-    for segment in older { store.remove(segment.id) }
-    older = []
-    guard problem != nil else { return }
-    problem = nil
-    logs.report(identity, .working)
-  }
-
-  /// Something is given out that no segment has yet.
-  private func noteUnwritten() {
-    guard copy != nil, !isCut else { return }
-    isCut = true
-    for segment in older { try? store.cut(segment.id) }
+  private func writeHistory(to file: any HistoryFile) throws(HistoryProblem) {
+    let history = stream.history
+    let (now, wall) = (logs.time.now, logs.time.wallMilliseconds)
+    var place = history.oldestPlace
+    for (index, span) in history.spans.enumerated() {
+      frame.write(.epoch(span.epoch, start: span.start))
+      let next = index + 1 < history.spans.count ? history.spans[index + 1].place : history.nextPlace
+      if index == 0 { frame.write(.position(span.start + (place - span.place))) }
+      while place < next, let slot = history.slot(at: place) {
+        let arrival = wall - (now - slot.arrival).milliseconds
+        switch slot.content {
+        case .event(let tail): frame.event(tail, arrival: arrival)
+        case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
+        }
+        written.events += 1
+        written.bytes += slot.content.byteCount
+        written.first = min(written.first, arrival)
+        place += 1
+        if frame.count >= HistoryFormat.frameTarget { try write(to: file) }
+      }
+    }
   }
 
   /// A segment with its beginning.
   private func make(isComplete: Bool) throws(HistoryProblem) -> any HistoryFile {
     frame.reset()
     let fresh = try store.make(id(number + 1))
-    written = HistoryCopy.Amount()
-    isCut = false
+    written = (0, 0, .max, 0)
     let result = HistoryWriter.prefix.withUnsafeBytes { bytes in
       Result { () throws(HistoryProblem) in try fresh.append(bytes) }
     }
@@ -238,7 +227,6 @@ final class HistoryLog {
   private func fail(_ problem: HistoryProblem) {
     if file != nil { older.append(Older(id: id(number), end: 0)) }
     file = nil
-    copy = nil
     frame.reset()
     var told = problem
     for segment in older {
@@ -253,7 +241,6 @@ final class HistoryLog {
 
   /// Lets go of what is too old on the disk as well, and tries again what failed. To be called now and then.
   func lookAfter() {
-    guard copy == nil else { return }
     guard file != nil else { return writeAnew() }
     dropOlder()
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
@@ -270,8 +257,7 @@ final class HistoryLog {
   func close(_ end: End) {
     noteResumption()
     commit()
-    if file == nil { writeAnew(atOnce: true) }
-    copy = nil
+    if file == nil { writeAnew() }
     guard let file else { return }
     frame.write(.end)
     do throws(HistoryProblem) { try write(to: file) } catch { return fail(error) }

@@ -11,9 +11,6 @@ final class HistoryLogs {
   private var ticks = 0
   private static let tickLimit = 120
 
-  /// Does something in the next turn of the loop; nil: everything is done at once.
-  var later: ((@escaping () -> Void) -> Void)?
-
   /// Told what happens to a history.
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
 
