@@ -4,31 +4,6 @@ extension LocalSession {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
     let connection = try connection(call.target, need: .subscribe)
-    guard let preparation = ReplayPreparation(call.resume, filter, in: connection.stream.history) else {
-      return answer(call, RememberingFilter(filter), of: connection, id)
-    }
-    let number = makeCallNumber()
-    open(id, number: number, .background)
-    prepare(call, preparation, of: connection, connection.lease(.call), number)
-  }
-
-  /// A portion in each turn, as long as the call is open.
-  private func prepare(
-    _ call: HistoryCall, _ preparation: ReplayPreparation, of connection: Connection, _ lease: Lease, _ number: UInt64
-  ) {
-    guard openCall(number) != nil else { return connection.giveBack(lease) }
-    guard preparation.advance(connection.stream.history) else {
-      gateway.seams.timers.after(.zero) { [weak self] in
-        guard let self else { return connection.giveBack(lease) }
-        prepare(call, preparation, of: connection, lease, number)
-      }
-      return
-    }
-    if let open = close(number) { answer(call, preparation.filter, of: connection, open.id) }
-    connection.giveBack(lease)
-  }
-
-  private func answer(_ call: HistoryCall, _ filter: RememberingFilter, of connection: Connection, _ id: RequestID?) {
     let page = HistoryPage(
       call, filter, of: connection.stream, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
     reply(id) { out in
@@ -49,10 +24,6 @@ extension LocalSession {
   private static let envelopeAllowance = 1_024
 }
 
-extension HistoryCall {
-  fileprivate var resume: SubscribeCall.Resume { since ?? .last(limit) }
-}
-
 /// As many past events as fit into one answer.
 private struct HistoryPage {
   /// JSON text of an array.
@@ -62,8 +33,8 @@ private struct HistoryPage {
   private(set) var isComplete: Bool
   private(set) var hasMore = false
 
-  init(_ call: HistoryCall, _ filter: RememberingFilter, of stream: EventStream, byteLimit: Int) {
-    let replay = stream.replay(call.resume, filter)
+  init(_ call: HistoryCall, _ filter: EventFilter, of stream: EventStream, byteLimit: Int) {
+    let replay = stream.replay(call.since ?? .last(call.limit), filter)
     sequence = stream.sequence
     isComplete = replay.isComplete
     let items = call.since == nil ? Self.newest(replay.items, byteLimit) : replay.items[...]

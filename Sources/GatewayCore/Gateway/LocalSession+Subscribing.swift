@@ -16,8 +16,7 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    let isQuick = ReplayPreparation.oldestPlace(call.resume, filter, connection.stream.history) == nil
-    if call.strict, isQuick, !connection.stream.replay(call.resume, filter).isComplete {
+    if call.strict, !connection.stream.replay(call.resume, filter).isComplete {
       throw .unrecoverable(connection.stream)
     }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests)
@@ -50,31 +49,8 @@ extension LocalSession {
   }
 
   private func begin(_ pending: PendingSubscription, _ id: RequestID?) throws(LocalError) {
-    guard pending.preparation != nil else { return try make(pending, RememberingFilter(pending.filter), id) }
-    let number = makeCallNumber()
-    open(id, number: number, .subscribe(pending))
-    prepare(pending, number)
-  }
-
-  /// A portion in each turn, as long as the call is open.
-  private func prepare(_ pending: PendingSubscription, _ number: UInt64) {
-    guard openCall(number) != nil, let preparation = pending.preparation else { return }
-    guard preparation.advance(pending.connection.stream.history) else {
-      gateway.seams.timers.after(.zero) { [weak self] in self?.prepare(pending, number) }
-      return
-    }
-    guard let call = close(number) else { return }
-    do throws(LocalError) { try make(pending, preparation.filter, call.id) } catch {
-      pending.giveUp()
-      reply(call.id, error)
-    }
-  }
-
-  private func make(
-    _ pending: PendingSubscription, _ filter: RememberingFilter, _ id: RequestID?
-  ) throws(LocalError) {
     let (call, connection) = (pending.call, pending.connection)
-    let replay = connection.stream.replay(call.resume, filter)
+    let replay = connection.stream.replay(call.resume, pending.filter)
     if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let replaced = call.subscription.flatMap { detachSubscription($0) }

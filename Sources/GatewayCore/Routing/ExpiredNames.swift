@@ -48,19 +48,15 @@ struct ExpiredNames {
     return a.span.bytes.isEqual(to: b)
   }
 
-  /// How many runs of names are known.
-  var count: Int { runs.count }
-
-  /// The JSON texts of all names, some more than once.
-  var names: [[UInt8]] { runs.compactMap(\.name) }
-
   /// How many of the events at these places a filter lets pass. Those whose names are not known any more count.
-  func count(_ places: Range<UInt64>, matching filter: inout RememberingFilter) -> UInt64 {
+  func count(_ places: Range<UInt64>, matching filter: EventFilter) -> UInt64 {
+    guard !filter.passesAll else { return UInt64(places.count) }
     var others: UInt64 = 0
     for run in runs {
       let shared = run.places.clamped(to: places)
       guard !shared.isEmpty, let name = run.name else { continue }
-      if !filter.passes(name: name[...]) { others += UInt64(shared.count) }
+      let isWanted = filter.matches(JSONScanner.decodeString(name.span.bytes, 0..<name.count))
+      if !isWanted { others += UInt64(shared.count) }
     }
     return UInt64(places.count) - others
   }

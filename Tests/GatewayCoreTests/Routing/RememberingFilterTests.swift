@@ -20,11 +20,11 @@ import Testing
       (0..<5_000).map { "a.\($0)" } + ["a", "b", String(repeating: "b", count: 1_000), #"\u0062"#, #"a\u002e1"#]
     for name in names + names {
       let content = Self.event(name)
-      let answer = remembering.passes(content, at: 0)
+      let answer = remembering.passes(content)
       #expect(answer == content.matches(filter))
     }
     for hole in [EventHistory.Content.hole(.expired, name: nil), .hole(.tooLarge, name: "b")] {
-      let answer = remembering.passes(hole, at: 0)
+      let answer = remembering.passes(hole)
       #expect(answer == hole.matches(filter))
     }
   }
