@@ -1,10 +1,9 @@
 extension OutboxTarget {
-  /// The target of a connection: one for all spellings that mean the same connection.
+  /// The target of a connection. The path stays as it was: after a restart the URL must not mean another upstream.
   init(_ specification: UpstreamSpecification) {
-    var url = specification.url.canonical
-    if url.path == specification.namespace { url.path = "/" }
     self.init(
-      name: specification.name.map { .upstream($0) } ?? .url(url.fullText), namespace: specification.namespace)
+      name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
+      namespace: specification.namespace)
   }
 
   /// As a call would name it.

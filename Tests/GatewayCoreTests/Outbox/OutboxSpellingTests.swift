@@ -41,13 +41,13 @@ import Testing
     #expect(urls("status", "connections") == [shown])
   }
 
-  @Test func aNamespaceIsTheSameInThePathAndBesideIt() {
-    send("http://h.example/admin")
-    send("http://h.example/", namespace: "/admin")
-    #expect(Set(store.stored.map(\.target)).count == 1)
-    let listed = HarnessClient.values(
-      client.call("outbox.list", #"{"url":"http://h.example/admin"}"#, id: 9)
-    ).last?["result"]?["entries"]?.elements
-    #expect(listed?.count == 2)
+  @Test func aPathIsNeverTakenForTheNamespaceOfAConfiguredUpstream() {
+    send("http://chat.example/admin")
+    let old = store.stored
+    #expect(old.map(\.target.namespace) == ["/admin"])
+    let next = GatewayHarness(outbox: .open(store, old))
+    let connections = HarnessClient.values(next.client().call("status", "{}")).last?["result"]?["connections"]?.elements
+    #expect(connections?.map { $0["upstream"] } == [.null])
+    #expect(connections?.map { $0["url"]?.stringValue } == ["http://chat.example/admin"])
   }
 }
