@@ -260,6 +260,8 @@ final class Outbox {
     }
     known[old.entry.id] = old
     archive.add(old)
+    // What was owed to its row while it was out may have been to remove it.
+    store?.note(.update(.init(old.entry)))
   }
 
   /// Forgets a finished entry. Its key is forgotten with it.

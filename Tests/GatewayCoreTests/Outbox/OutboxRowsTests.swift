@@ -44,6 +44,19 @@ import Testing
     #expect(store.stored.map(\.state) == [.queued])
   }
 
+  @Test func aSendThatIsListedAgainHasItsRow() {
+    send("a")
+    client.call("outbox.cancel", #"{"upstream":"chat"}"#, id: 1)
+    client.call("outbox.retry", #"{"upstream":"chat","states":["cancelled"]}"#, id: 2)
+    // What follows waits for the disk behind both.
+    client.call("send", #"{"upstream":"chat","event":"b","delivery":"durable"}"#, id: 3)
+    store.problem = OutboxProblem(.full, "full")
+    store.settle(2)
+    store.problem = nil
+    store.settle()
+    #expect(store.stored.map { "\($0.message.event) \($0.state)" } == ["a cancelled", "b queued"])
+  }
+
   @Test func aSendThatIsTakenBackWhileItIsSentAgainHasNoRow() {
     send("a", #","ttl":1000"#)
     harness.pass(.seconds(2))
