@@ -44,18 +44,11 @@ import Testing
     #expect(try queue.append(Self.command("newer", coalesce: "k")) == old)
   }
 
-  @Test func thousandsComeBackBeforeManyInOnePass() throws {
-    let commands = (0..<200_000).map { Self.command("c\($0)") }
-    let clock = ContinuousClock()
-    var queue = try ConnectionCommandQueueTests.queue(count: .max)
-    let start = clock.now
-    for command in commands { try queue.append(command) }
-    let filling = clock.now - start
+  @Test func thousandsComeBackBeforeManyInTheirOrder() throws {
+    let commands = (0..<20_000).map { Self.command("c\($0)") }
+    var queue = try ConnectionCommandQueueTests.queue(commands)
     let written = (0..<CommandFlow.handedOverLimit).compactMap { _ in queue.popFirst() }
     queue.putBack(written)
-    let returning = clock.now - start - filling
     #expect(queue.commands == commands)
-    #expect(
-      returning < filling * 2, "\(returning) to write \(written.count) and put them back, \(filling) to queue all")
   }
 }

@@ -88,8 +88,8 @@ struct UpstreamSettingsCheck {
     guard case .file(let path) = source, let place = origins[name], let obstacle = lookups.obstacle(toReading: path)
     else { return }
     notes.note(
-      "\(title).\(name) names \(path.tomlString), which cannot be read: \(obstacle); put the credentials there, where the "
-        + "daemon may read them, or correct the name", at: place)
+      "\(title).\(name) names \(path.tomlString), which cannot be read: \(obstacle); put the credentials there, or "
+        + "correct the name, and check as the user that the daemon runs as", at: place)
   }
 
   private func checkOrder(_ lower: String, _ least: Duration, _ upper: String, _ most: Duration) {
