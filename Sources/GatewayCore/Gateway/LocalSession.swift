@@ -261,6 +261,7 @@ public final class LocalSession {
     subscription.connection.stream.remove(subscription)
     queuedBytes -= subscription.queued.bytes
     droppedBefore += subscription.dropped
+    subscription.loseQueue()
     subscription.connection.giveBack(subscription.interests)
     subscription.connection.giveBack(subscription.lease)
     return subscription

@@ -134,6 +134,14 @@ final class Subscription {
     lose(tail)
   }
 
+  /// It ends: what waits here is never delivered.
+  func loseQueue() {
+    guard feed.pointee.answers else { return }
+    while let item = backlog.popFirst() {
+      if case .event(_, let tail, _) = item { lose(tail) }
+    }
+  }
+
   /// An event will never be delivered: nobody here answers it.
   private func lose(_ tail: [UInt8]) {
     guard feed.pointee.answers, let token = LocalNotification.answerToken(inTail: tail) else { return }

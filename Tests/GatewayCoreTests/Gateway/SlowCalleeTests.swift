@@ -64,6 +64,15 @@ import Testing
     #expect(client.readValues().compactMap { $0["params"]?["ack"]?.stringValue }.count == 2)
   }
 
+  @Test func whatWaitsWhenItsSubscriptionEndsIsAnsweredFor() {
+    let client = slow(#","subscription":"s""#)
+    let other = #","events":["other"]"#
+    client.call("subscribe", #"{"upstream":"chat","answer":true,"subscription":"t"\#(other)}"#)
+    ask(4)
+    client.call("unsubscribe", #"{"subscription":"s"}"#)
+    #expect(declined == ["4 unheard"])
+  }
+
   @Test func onlyATokenIsTakenForOne() {
     let tails = [
       #"1,"args":[{"ack":"x"}]}}"#, #"1,"kwargs":{"ack":"x"}}}"#, #"1,"args":["\",\"ack\":\"x"]}}"#, #""}}"#,
