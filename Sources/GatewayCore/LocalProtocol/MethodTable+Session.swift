@@ -22,7 +22,7 @@ extension MethodTable {
       "clients.list", "Lists the local clients that the caller may see.", right: .status,
       result: .object([
         .always("clients", .list(ResultSchemas.client)),
-        .always("left_out", .count, "How many did not fit into one line."),
+        .sometimes("left_out", .count, "How many did not fit into one line."),
       ])
     ) { _, _ in .clientsList },
     LocalMethod(

@@ -78,7 +78,7 @@ enum ResultSchemas {
   private static let outboxStatus = JSONSchema.object([
     .always("state", .choice(["working", "failing", "unavailable"])), .always("reason", .optional(.text)),
     .always("detail", .optional(.text)),
-    .always("warning", .optional(.text), "What needs attention although it works."), .always("queued", queue),
+    .sometimes("warning", .optional(.text), "What needs attention although it works."), .always("queued", queue),
     .always("finished", .count),
   ])
 
@@ -162,7 +162,7 @@ enum ResultSchemas {
         .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),
-    .always(
+    .sometimes(
       "left_out", .object([.always("connections", .count), .always("clients", .count)]),
       "How many did not fit into one line."),
   ])
