@@ -20,7 +20,7 @@ WAMP := $(VENV)/wamp/stamp
 UNITS := $(PREFIX)/lib/systemd
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
 	lib/systemd/user/gatewayd.service lib/systemd/user/gatewayd.socket lib/sysusers.d/gatewayd.conf \
-	lib/tmpfiles.d/gatewayd.conf
+	lib/tmpfiles.d/gatewayd.conf share/bash-completion/completions/gatewayctl
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
@@ -104,6 +104,8 @@ install-files:
 	done
 	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/gatewayd.conf
 	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gatewayd.conf
+	install -D -m 644 /dev/null $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
+	$(BINARIES)/gatewayctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
 	test -e $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml || \
 		install -D -m 640 config/gatewayd.toml $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml
 	for manual in $(MANUALS); do \

@@ -4,7 +4,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case status, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case outbox, drain
-  case reload, ping, call, introspect, version, help
+  case reload, ping, call, introspect, completion, version, help
 }
 
 /// One command as data: what the parser accepts, what the help text and the manual page say.
@@ -12,6 +12,8 @@ struct CommandSpecification: Sendable {
   var name: CommandName
   /// The operands as the help text shows them.
   var operands: String
+  /// What the first operand may be, where that is known.
+  var choices: [String] = []
   /// How many operands there may be.
   var operandCount: ClosedRange<Int>
   /// One line, in lower case, without a final full stop.
@@ -53,7 +55,6 @@ enum CommandTable {
     ("top", "use 'gatewayctl status'"),
     ("metrics", "use 'gatewayctl status --json'"),
     ("config", "use 'gatewayd --check-config'"),
-    ("completion", "'gatewayctl help' lists the commands"),
   ]
 
   static func specification(of name: CommandName) -> CommandSpecification? { all.first { $0.name == name } }

@@ -1,8 +1,10 @@
+import GatewayCore
+
 /// The commands that look at the daemon and steer it.
 extension CommandTable {
   static let operations: [CommandSpecification] = [
     status, connections, clients, wait, doctor, trace, outbox, reconnect, disconnect, release, reload, drain, ping,
-    call, introspect, version, help,
+    call, introspect, completion, version, help,
   ]
 
   private static let namespace = OptionSpecification(
@@ -47,7 +49,9 @@ extension CommandTable {
     ],
     options: [
       namespace,
-      .init(.state, value: "S", "created, connected (the default), disconnected, reconnecting or released"),
+      .init(
+        .state, value: "S", choices: ConnectionState.allCases.map(\.rawValue),
+        "created, connected (the default), disconnected, reconnecting or released"),
     ],
     examples: [.init("Before a backup", "gatewayctl wait --timeout 1m chat && backup")])
 
@@ -112,7 +116,8 @@ extension CommandTable {
     examples: [.init("Tidy up", "gatewayctl release https://old.example")])
 
   private static let outbox = CommandSpecification(
-    name: .outbox, operands: "list|cancel|retry|purge [ID…]", operandCount: 1...(.max),
+    name: .outbox, operands: "list|cancel|retry|purge [ID…]", choices: OutboxCommand.Verb.allCases.map(\.rawValue),
+    operandCount: 1...(.max),
     summary: "list durable sends, take them back, send them again, forget them",
     details: [
       "Shows and steers what 'send --delivery durable' left with the daemon, of your own user; with the right 'admin' of "
@@ -123,7 +128,7 @@ extension CommandTable {
     options: [
       .init(.upstream, value: "URL", "only sends to this server, a URL or the name of an upstream"), namespace,
       .init(
-        .state, value: "S",
+        .state, value: "S", choices: OutboxState.allCases.map(\.rawValue),
         "only sends in these states, separated by commas: queued, sent, acked, expired, cancelled, refused, dropped, lost"
       ),
       .init(.count, short: "n", value: "COUNT", "list so many at most; 1000 unless given"),
@@ -173,6 +178,17 @@ extension CommandTable {
     details: ["On a terminal a readable list; otherwise, or with --json, the JSON Schemas that the daemon gives."],
     examples: [.init("What can subscribe do?", "gatewayctl introspect subscribe")])
 
+  private static let completion = CommandSpecification(
+    name: .completion, operands: "bash", choices: Completion.Shell.allCases.map(\.rawValue), operandCount: 1...1,
+    summary: "print a script that completes command lines in a shell",
+    details: [
+      "The script knows the commands, their options and the words that some of them take. An installation has it already; "
+        + "otherwise load it where the shell begins."
+    ],
+    examples: [
+      .init("For yourself", "gatewayctl completion bash | tee ~/.local/share/bash-completion/completions/gatewayctl")
+    ])
+
   private static let version = CommandSpecification(
     name: .version, operands: "", operandCount: 0...0,
     summary: "print the version of gatewayctl",
@@ -180,7 +196,7 @@ extension CommandTable {
     examples: [.init("Look", "gatewayctl version")])
 
   private static let help = CommandSpecification(
-    name: .help, operands: "[COMMAND]", operandCount: 0...1,
+    name: .help, operands: "[COMMAND]", choices: CommandName.allCases.map(\.rawValue), operandCount: 0...1,
     summary: "list the commands, or explain one",
     details: ["The same as 'gatewayctl COMMAND --help'."],
     examples: [.init("About subscribe", "gatewayctl help subscribe")])

@@ -1,3 +1,5 @@
+import GatewayCore
+
 /// The commands that move messages.
 extension CommandTable {
   static let traffic: [CommandSpecification] = [send, request, subscribe, serve]
@@ -44,7 +46,7 @@ extension CommandTable {
     options: [
       namespace,
       .init(
-        .delivery, value: "LEVEL",
+        .delivery, value: "LEVEL", choices: DeliveryLevel.allCases.map(\.rawValue),
         "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "
           + "acknowledged it)"),
       ttl, key, noQueue, noCompress, retries, ackTimeout, coalesce, kwargs, binary, raw,
@@ -98,7 +100,8 @@ extension CommandTable {
         "instead of printing, run the shell command CMD for each event, with the event on its standard input and "
           + "GATEWAY_EVENT, GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its environment"),
       .init(
-        .onGap, value: "warn|fail", "what to do when events were missed: say so (the default), or end with exit 74"),
+        .onGap, value: "warn|fail", choices: SubscriptionLoop.GapPolicy.allCases.map(\.rawValue),
+        "what to do when events were missed: say so (the default), or end with exit 74"),
       noReconnect,
     ],
     examples: [

@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 
 /// An error that the daemon answered with.
 struct DaemonError: Error, Equatable, Sendable {
@@ -26,13 +27,23 @@ struct DaemonError: Error, Equatable, Sendable {
 extension DaemonError {
   /// How the command ends because of it.
   var failure: Failure {
+    var error = self
+    error.message = ShellWords.of(message)
+    return error.failure(readsJournal: geteuid() == 0)
+  }
+
+  /// The same for `call`, where somebody writes params and wants to read of them.
+  var failureOfCall: Failure { failure(readsJournal: geteuid() == 0) }
+
+  /// The same for somebody who may read the daemon's log, or may not.
+  func failure(readsJournal: Bool) -> Failure {
     let code = kind.map { ExitCode($0) } ?? .refusedByDaemon
-    guard !message.contains(";"), let advice else { return Failure(code, message) }
+    guard !message.contains(";"), let advice = advice(readsJournal) else { return Failure(code, message) }
     return Failure(code, "\(message.hasSuffix(".") ? String(message.dropLast()) : message); \(advice)")
   }
 
   /// What to do, for errors whose message only says what happened.
-  private var advice: String? {
+  private func advice(_ readsJournal: Bool) -> String? {
     switch kind {
     case .upstreamDown: "'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
     case .upstreamUnknown: "write a URL with ://, or the name of an upstream in the daemon's configuration"
@@ -45,7 +56,10 @@ extension DaemonError {
     case .permissionDenied: "ask the administrator, or run it as root"
     case .payloadTooLarge: "send it in smaller parts"
     case .methodNotFound: "'gatewayctl introspect' lists the methods"
-    case .internalError: "the daemon's log tells more: journalctl -u gatewayd"
+    case .internalError:
+      readsJournal
+        ? "the daemon's log tells more: journalctl -u gatewayd"
+        : "'gatewayctl status' shows what the daemon cannot do; an administrator finds more in its log"
     case .parseError, .invalidParams, .invalidRequest: "'gatewayctl help' explains the command"
     case .illegalState: "'gatewayctl status' shows the state"
     case .unrecoverable: "subscribe without --since"

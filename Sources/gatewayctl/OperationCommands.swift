@@ -52,7 +52,7 @@ enum OperationCommands {
     let params = operands.count > 1 ? try parameters(operands[1]) : Array("{}".utf8)
     switch try context.client.answer(to: method, params, until: context.deadline) {
     case .success(let result): try context.printJSON(result)
-    case .failure(let error): throw error.failure
+    case .failure(let error): throw error.failureOfCall
     }
     return .done
   }
@@ -93,6 +93,17 @@ enum OperationCommands {
     let line = problem["line"]?.integerValue.map { ":\($0)" } ?? ""
     let place = problem["file"]?.stringValue.map { "\($0)\(line): " } ?? ""
     return place + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
+  }
+
+  /// `completion bash`.
+  static func completion(_ context: Context) throws(Failure) -> ExitCode {
+    let word = context.arguments.operands.first ?? ""
+    guard let shell = Completion.Shell(rawValue: word) else {
+      let words = Completion.Shell.allCases.map(\.rawValue).joined(separator: " or ")
+      throw Failure(.usage, "completion: unknown shell '\(word)'; write \(words)")
+    }
+    context.output.text(Completion.script(for: shell))
+    return .done
   }
 
   /// `version`: text, as every program prints it, unless `--json`.

@@ -31,11 +31,16 @@ struct OptionSpecification: Equatable, Sendable {
   var value: String?
   /// One or two sentences in lower case, without a final full stop.
   var summary: String
+  /// What the value may be, where that is known.
+  var choices: [String]
 
-  init(_ name: OptionName, short: Character? = nil, value: String? = nil, _ summary: String) {
+  init(
+    _ name: OptionName, short: Character? = nil, value: String? = nil, choices: [String] = [], _ summary: String
+  ) {
     self.name = name
     self.short = short
     self.value = value
+    self.choices = choices
     self.summary = summary
   }
 

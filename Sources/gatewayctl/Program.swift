@@ -45,6 +45,7 @@ enum Program {
     case .ping: try OperationCommands.ping(context)
     case .call: try OperationCommands.call(context)
     case .introspect: try IntrospectCommand.run(context)
+    case .completion: try OperationCommands.completion(context)
     case .version: try OperationCommands.version(context)
     case .help: try HelpCommand.run(context)
     }

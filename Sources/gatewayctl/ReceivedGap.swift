@@ -4,6 +4,8 @@ struct ReceivedGap: Equatable, Sendable {
   var range: ClosedRange<UInt64>?
   var count: UInt64?
   var reason: String
+  /// What the daemon adds in a sentence.
+  var detail: String?
   /// Where `epoch` begins: the number of the last event before it.
   var start: UInt64?
 
@@ -12,6 +14,7 @@ struct ReceivedGap: Equatable, Sendable {
     epoch = params.string("epoch")
     count = params.integer("count").flatMap { UInt64($0) }
     reason = params.string("reason") ?? "unknown"
+    detail = params.string("detail")
     start = params.integer("seq").flatMap { UInt64($0) }
     guard let from = params.integer("from").flatMap({ UInt64($0) }),
       let to = params.integer("to").flatMap({ UInt64($0) }),
@@ -32,7 +35,7 @@ struct ReceivedGap: Equatable, Sendable {
       case (let count?, nil): "\(count) event\(count == 1 ? "" : "s") missed"
       case (nil, nil): "events may have been missed"
       }
-    return "\(what): \(cause)"
+    return "\(what): \(detail ?? cause)"
   }
 
   private var cause: String {

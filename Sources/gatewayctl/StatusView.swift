@@ -22,7 +22,17 @@ struct StatusView {
     if let uptime = daemon["uptime"]?.integerValue { parts.append("up \(span(uptime))") }
     if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
     if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
-    return parts.joined(separator: "  ") + "\n"
+    return parts.joined(separator: "  ") + "\n" + outbox(daemon["outbox"])
+  }
+
+  /// What is wrong with the outbox, on a line of its own; nothing while all is well.
+  private func outbox(_ outbox: JSONValue?) -> String {
+    if let state = outbox?["state"]?.stringValue, state != "working" {
+      let detail = outbox?["detail"]?.stringValue.map { ": \($0)" } ?? ""
+      return palette.paint(TextWidth.escaped("outbox \(state)\(detail)"), .bad) + "\n"
+    }
+    guard let warning = outbox?["warning"]?.stringValue else { return "" }
+    return palette.paint(TextWidth.escaped("outbox: \(warning)"), .waiting) + "\n"
   }
 
   // MARK: Connections
@@ -31,7 +41,8 @@ struct StatusView {
   func connections() -> String {
     var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
-    return table.isEmpty ? "no connections: nobody uses an upstream\n" : table.text(palette)
+    return (table.isEmpty ? "no connections: nobody uses an upstream\n" : table.text(palette))
+      + rest(document["left_out"]?["connections"], "connections")
   }
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {
@@ -107,7 +118,14 @@ struct StatusView {
         .init(number(client["queue"]?["count"])), .init("\(dropped)", dropped > 0 ? .waiting : nil),
       ])
     }
-    return table.isEmpty ? "no clients\n" : table.text(palette)
+    return (table.isEmpty ? "no clients\n" : table.text(palette))
+      + rest(document["left_out"]?["clients"] ?? document["left_out"], "clients")
+  }
+
+  /// How many did not fit into the daemon's answer.
+  private func rest(_ count: JSONValue?, _ what: String) -> String {
+    guard let count = count?.integerValue, count > 0 else { return "" }
+    return palette.paint("… and \(count) \(what) more, which did not fit into one answer", .waiting) + "\n"
   }
 
   // MARK: Values

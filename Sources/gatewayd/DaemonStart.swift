@@ -23,7 +23,7 @@ enum DaemonStart {
   }
 
   private static func check(_ options: CommandLineOptions) -> ExitStatus {
-    let check = ConfigurationCheck(loader(options, urls: CurlURLReader()))
+    let check = ConfigurationCheck(loader(options, urls: CurlURLReader(), demandsFiles: true))
     complain(check.complaints)
     print(check.summary, terminator: "")
     return check.isValid ? .success : .configuration
@@ -43,14 +43,16 @@ enum DaemonStart {
     }
   }
 
-  private static func loader(_ options: CommandLineOptions, urls: any URLReader) -> FileConfigurationLoader {
+  private static func loader(
+    _ options: CommandLineOptions, urls: any URLReader, demandsFiles: Bool = false
+  ) -> FileConfigurationLoader {
     let files: ConfigurationFiles
     if let path = options.configuration {
       files = .only(path)
     } else {
       files = options.user ? .user(environment: DaemonSurroundings.variable) : .system
     }
-    return FileConfigurationLoader(files: files, lookups: SystemLookups(), urls: urls)
+    return FileConfigurationLoader(files: files, lookups: SystemLookups(demandsFiles: demandsFiles), urls: urls)
   }
 
   private static func complain(_ text: String) {

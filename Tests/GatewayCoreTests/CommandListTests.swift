@@ -28,6 +28,20 @@ import Testing
     #expect((list.command(at: 2), list.command(at: 3)?.id) == (nil, "c3"))
   }
 
+  @Test(arguments: [[], [4], [1, 2, 3], [1, 6, 9], [11, 12]] as [[UInt64]])
+  func manyComeBackToTheirPlacesAtOnce(_ places: [UInt64]) {
+    var list = list([0, 5, 7, 8, 10])
+    list.remove(at: 0)
+    list.remove(at: 7)
+    list.insert(places.map { ($0, ConnectionCommandQueueTests.command("c\($0)")) })
+    let all = ([5, 8, 10] + places).sorted()
+    #expect(ids(list) == all.map { "c\($0)" })
+    #expect((list.count, list.firstPlace) == (all.count, all.first))
+    for place in all { #expect(list.command(at: place)?.id == "c\(place)") }
+    for place in all { list.remove(at: place) }
+    #expect(list.isEmpty)
+  }
+
   @Test func holesBehindTheFirstOneGoWhenTheyAreTheMajority() {
     var list = list(Array(0..<1_000))
     for place in 1..<999 as Range<UInt64> { list.remove(at: place) }

@@ -13,6 +13,7 @@ import processes
 SHIM = r"""
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -42,9 +43,17 @@ int fsync(int file) {
   return fails("sync") ? -1 : real(file);
 }
 
+/* A database's file, and not its write-ahead log. */
+static int is_database(int file) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t count = readlink(link, path, sizeof path);
+  return count > 7 && memcmp(path + count - 7, ".sqlite", 7) == 0;
+}
+
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t place) {
   ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
-  return fails("write") ? -1 : real(file, bytes, count, place);
+  return fails("write") || (is_database(file) && fails("move")) ? -1 : real(file, bytes, count, place);
 }
 
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t place) { return pwrite64(file, bytes, count, place); }
@@ -59,7 +68,8 @@ ssize_t pread(int file, void *bytes, size_t count, off_t place) { return pread64
 
 
 class Faults:
-    """System calls of a daemon that fail on demand: `write`, `sync`, `read`."""
+    """System calls of a daemon that fail on demand: `write`, `sync`, `read`, and `move`, which is a write to the file of a
+    database but not to its log."""
 
     def __init__(self, folder):
         self.folder = folder / "faults"

@@ -228,6 +228,31 @@ async def test_a_message_that_is_too_large_is_65(daemons, servers, ctl):
     check_failure(await ctl(daemon, "send", server.url, "e", "x" * 2000), 65)
 
 
+@pytest.mark.parametrize("words", [
+    ["sned", "URL", "e"], ["send", "--bogus", "URL", "e"], ["send", "URL"], ["status", "a", "b"],
+    ["send", "--ttl", "soon", "URL", "e"], ["send", "--ttl", "5", "URL", "e"], ["send", "--retries", "x", "URL", "e"],
+    ["send", "--retries", "1000000", "URL", "e"],
+    ["send", "--delivery", "perhaps", "URL", "e"], ["subscribe", "--since", "e7", "URL"], ["send", "-q", "-v", "URL", "e"],
+    ["wait", "--state", "bogus", "URL"], ["outbox", "cancel"], ["outbox", "lsit"], ["send", "URL", "e", "-", "-"],
+    ["serve", "URL", "e", "--", "/nowhere/command"], ["subscribe", "-n", "-1", "URL"], ["top"],
+])
+async def test_what_is_wrong_in_the_words_alone_is_64_and_asks_nobody(ctl, folder, words):
+    check_failure(await ctl(None, "--socket", folder / "nobody", *words), 64)
+
+
+@pytest.mark.parametrize("words", [
+    ["send", "URL", "e", "{bad"], ["send", "URL", "e", "@/nowhere"], ["send", "--binary", "/nowhere", "URL", "e"],
+    ["send", "--kwargs", "[1]", "URL", "e"], ["call", "hello", "{bad"], ["call", "hello", '{"bogus":1}'],
+    ["send", "ftp://h.example", "e"], ["send", "http://", "e"], ["send", "URL", "connect"],
+    ["send", "--namespace", "/b", "http://h.example/a", "e"],
+])
+async def test_what_is_wrong_in_the_data_or_for_the_daemon_is_65(daemons, ctl, words):
+    daemon = await daemons()
+    outcome = await ctl(daemon, *["http://127.0.0.1:9" if word == "URL" else word for word in words])
+    check_failure(outcome, 65)
+    assert "param" not in outcome.err or words[0] == "call", outcome
+
+
 async def test_a_reserved_event_name_is_65(daemons, chat, ctl):
     check_failure(await ctl(await daemons(), "send", chat.url, "connect"), 65)
 

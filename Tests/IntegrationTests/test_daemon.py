@@ -159,6 +159,21 @@ async def test_a_syntax_error_is_named_with_its_line(folder):
     assert code == 78 and f"{path}:3" in out
 
 
+@pytest.mark.parametrize("setting, name", [
+    ('auth_file = "{}"', "auth_file"), ('tls = {{ ca = "{}" }}', "tls.ca"),
+    ('headers = {{ Authorization = {{ file = "{}" }} }}', "headers"),
+])
+async def test_the_check_names_a_file_that_is_not_there(folder, setting, name):
+    path, secret = folder / "chat.toml", folder / "token"
+    path.write_text('[upstream.chat]\nurl = "https://chat.example.com"\n' + setting.format(secret) + "\n")
+    code, out = await run("--check-config", "--config", path)
+    assert code == 78 and f'{path}:3: upstream.chat.{name} names "{secret}", which cannot be read: No such file' in out, out
+    secret.write_text("x")
+    secret.chmod(0o600)
+    code, out = await run("--check-config", "--config", path)
+    assert code == 0, out
+
+
 async def test_the_daemon_does_not_start_with_an_invalid_configuration(folder):
     path = folder / "bad.toml"
     path.write_text("[limits]\nline = 0\n")

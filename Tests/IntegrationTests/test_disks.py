@@ -131,6 +131,31 @@ async def test_an_input_or_output_error_fails_the_call_and_passes(daemons, folde
     assert [entry["event"] for entry in shown] == ["before", "after"]
 
 
+async def test_a_log_that_cannot_move_to_its_file_is_told_once_and_costs_nothing(daemons, folder, peer):
+    faults = Faults(folder)
+    daemon = await daemons(environment=faults.environment)
+    client = await daemon.client()
+    faults.begin("move")
+
+    async def send(count):
+        for number in range(count):
+            await durable(client, url=peer.url, event=f"e{number}", args=["x" * 600_000])
+
+    await peer.refuse()
+    await send(30)
+    while not (found := await outbox(daemon))["warning"]:
+        await send(1)
+    assert "outbox.sqlite: disk I/O error; its write-ahead log cannot move to it, and grows" in found["warning"]
+    assert (found["state"], found["detail"]) == ("working", None)
+    await send(3)
+    said = [line for line in daemon.text().splitlines() if "the outbox works, but its file cannot be tidied up" in line]
+    assert len(said) == 1, said
+    faults.end("move")
+    while (await outbox(daemon))["warning"]:
+        await send(1)
+    assert "the outbox's file is tidied up again" in daemon.text()
+
+
 async def test_a_file_that_cannot_be_read_is_not_thrown_away(daemons, folder, peer):
     await peer.refuse()
     faults = Faults(folder)

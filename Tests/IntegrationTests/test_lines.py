@@ -198,6 +198,14 @@ async def test_doctor_tells_a_refused_login(daemons, lines, ctl):
     assert outcome.code == 73 and "wrong password" in outcome.err, outcome
 
 
+async def test_doctor_says_when_an_open_port_is_all_it_knows(daemons, lines, ctl):
+    lines.password = None
+    outcome = await ctl(await daemons(), "doctor", lines.url)
+    last = [json.loads(line) for line in outcome.out.splitlines()][-1]
+    assert outcome.code == 0 and (last["code"], last["verdict"]) == ("handshake.unasked", "warning"), outcome
+    assert "The port is open, and that is all that is known" in last["seen"] and "gatewayctl request" in last["advice"]
+
+
 async def test_a_url_alone_is_enough_without_login(daemons, lines):
     lines.password = None
     client = await (await daemons()).client()

@@ -60,7 +60,8 @@ def test_an_installation_into_a_folder_has_everything_and_can_be_undone(tmp_path
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("gatewayd", "gatewayctl"):
-        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).write_text(f"#!/bin/sh\necho {name} $*\n")
+        (programs / name).chmod(0o755)
     make = ["make", "-s", "-C", str(ROOT), f"DESTDIR={tmp_path}/root", "PREFIX=/usr", f"BINARIES={programs}"]
     subprocess.run([*make, "install-files"], check=True, capture_output=True)
     root = tmp_path / "root"
@@ -70,9 +71,11 @@ def test_an_installation_into_a_folder_has_everything_and_can_be_undone(tmp_path
             ("usr/lib/systemd/user/gatewayd.service", 0o644), ("usr/lib/systemd/user/gatewayd.socket", 0o644),
             ("usr/lib/sysusers.d/gatewayd.conf", 0o644), ("usr/lib/tmpfiles.d/gatewayd.conf", 0o644),
             ("usr/share/man/man8/gatewayd.8", 0o644), ("usr/share/man/man1/gatewayctl.1", 0o644),
-            ("etc/gatewayd/gatewayd.toml", 0o640)):
+            ("usr/share/bash-completion/completions/gatewayctl", 0o644), ("etc/gatewayd/gatewayd.toml", 0o640)):
         assert (root / path).is_file(), path
         assert (root / path).stat().st_mode & 0o777 == mode, path
+    completion = root / "usr/share/bash-completion/completions/gatewayctl"
+    assert completion.read_text() == "gatewayctl completion bash\n"
     service = (root / "usr/lib/systemd/system/gatewayd.service").read_text()
     assert "ExecStart=/usr/sbin/gatewayd\n" in service
     (root / "etc/gatewayd/gatewayd.toml").write_text("# edited\n")

@@ -26,6 +26,17 @@ import Testing
     #expect(unknown.failure == Failure(.refusedByDaemon, "m"))
   }
 
+  @Test func onlyWhoMayReadTheLogIsSentThere() throws {
+    let error = try #require(DaemonError(Array(#"{"code":-32603,"message":"The disk is full."}"#.utf8)))
+    #expect(
+      error.failure(readsJournal: true).message
+        == "The disk is full; the daemon's log tells more: journalctl -u gatewayd")
+    #expect(
+      error.failure(readsJournal: false).message
+        == "The disk is full; 'gatewayctl status' shows what the daemon cannot do; an administrator finds more in its log"
+    )
+  }
+
   @Test func adviceIsAddedOnlyWhereTheDaemonGivesNone() throws {
     let plain = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full."}"#.utf8)))
     #expect(plain.failure.message == "It is full; try again later")

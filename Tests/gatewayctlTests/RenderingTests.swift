@@ -1,3 +1,4 @@
+import GatewayCore
 import Testing
 
 @testable import gatewayctl
@@ -11,6 +12,16 @@ import Testing
     table.add([.init("e\u{301}te\u{301}"), .init("down")], notes: [.init("why")])
     table.add([.init("👋"), .init("up")])
     #expect(table.text(plain) == "NAME  STATE\n日本  up\ne\u{301}te\u{301}   down\n  why\n👋    up\n")
+  }
+
+  @Test(arguments: [
+    (#"{"state":"failing","reason":"full","detail":"no room"}"#, "outbox failing: no room\n"),
+    (#"{"state":"working","warning":"it grows"}"#, "outbox: it grows\n"), (#"{"state":"working"}"#, ""),
+  ])
+  func statusSaysWhatIsWrongWithTheOutbox(_ outbox: String, _ line: String) throws {
+    let document = try JSONValue.parse(Array(#"{"daemon":{"version":"1","outbox":\#(outbox)}}"#.utf8).span.bytes)
+    let text = StatusView(document: document, now: 0, palette: plain).everything()
+    #expect(text == "gatewayd 1  ?\n\(line)\nno connections: nobody uses an upstream\n")
   }
 
   @Test func coloursDoNotDisturbTheColumns() {

@@ -14,6 +14,7 @@ struct UpstreamSettingsCheck {
     checkFile("tls.key", settings.tls.key)
     checkFile("tls.key_password_file", settings.tls.keyPasswordFile)
     checkFile("proxy_password_file", settings.proxy.passwordFile)
+    checkCredentials(settings)
     checkPasswords(settings)
     checkHistory(settings.history)
     checkServerTime(settings.serverTime)
@@ -73,6 +74,22 @@ struct UpstreamSettingsCheck {
   private func checkFile(_ name: String, _ path: String?) {
     guard let path, let place = origins[name], let obstacle = lookups.obstacle(toReading: path) else { return }
     notes.note("\(title).\(name) names \(path.tomlString), which cannot be read: \(obstacle)", at: place)
+  }
+
+  /// Read at each connect, and so a daemon starts without them.
+  private func checkCredentials(_ settings: UpstreamSettings) {
+    guard lookups.demandsFiles else { return }
+    if case .external(let source) = settings.auth { checkSource("auth_file", source) }
+    for member in settings.headerSources { checkSource("headers", member.source) }
+    for member in settings.querySources { checkSource("query", member.source) }
+  }
+
+  private func checkSource(_ name: String, _ source: SecretSource) {
+    guard case .file(let path) = source, let place = origins[name], let obstacle = lookups.obstacle(toReading: path)
+    else { return }
+    notes.note(
+      "\(title).\(name) names \(path.tomlString), which cannot be read: \(obstacle); put the credentials there, or "
+        + "correct the name, and check as the user that the daemon runs as", at: place)
   }
 
   private func checkOrder(_ lower: String, _ least: Duration, _ upper: String, _ most: Duration) {

@@ -6,6 +6,8 @@ struct AnswerTable {
     var id: UInt64
     /// The clients that were asked and are still there.
     var clients: [ClientOutputs.Pointer]
+    /// One that left may have seen it.
+    var wasHeard = false
   }
 
   private var pending: [String: Entry] = [:]
@@ -48,9 +50,18 @@ struct AnswerTable {
     for (token, entry) in pending where entry.clients.contains(client) {
       let others = entry.clients.filter { $0 != client }
       pending[token]?.clients = others
+      pending[token]?.wasHeard = true
       if others.isEmpty { orphans.append((token, entry.id)) }
     }
     return orphans
+  }
+
+  /// A client will not see what it was asked, by one of its subscriptions. Returns the server's id if nobody else was asked,
+  /// and whether somebody who was may have seen it.
+  mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> (id: UInt64, wasHeard: Bool)? {
+    guard let entry = pending[token], let index = entry.clients.firstIndex(of: client) else { return nil }
+    pending[token]?.clients.remove(at: index)
+    return entry.clients.count == 1 ? (id: entry.id, wasHeard: entry.wasHeard) : nil
   }
 
   /// Nobody will answer, and the server knows.

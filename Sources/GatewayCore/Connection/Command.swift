@@ -38,6 +38,8 @@ public final class Command {
   var place: UInt64?
   /// It stands there now. Set by `CommandQueue`.
   var isQueued = false
+  /// It is written, and the kernel may not have taken it yet. Set by `CommandLedger`.
+  var isHandedOver = false
   /// The acknowledgement that it waits for, without retries. Set by `CommandLedger`.
   var ack: UInt64?
   /// The deadline in force. Set by `CommandDeadlines`.

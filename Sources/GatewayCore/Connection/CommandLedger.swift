@@ -35,10 +35,14 @@ struct CommandLedger {
   /// taken everything, and queue again if the link breaks before.
   private(set) var handedOver: [Command] = []
 
-  mutating func handOver(_ command: Command) { handedOver.append(command) }
+  mutating func handOver(_ command: Command) {
+    command.isHandedOver = true
+    handedOver.append(command)
+  }
 
   /// The kernel has taken everything.
   mutating func takeHandedOver() -> [Command] {
+    for command in handedOver { command.isHandedOver = false }
     defer { handedOver = [] }
     return handedOver
   }
@@ -131,17 +135,12 @@ struct CommandLedger {
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
   mutating func requeueRetries(_ requeued: (Command) -> Void) -> (timers: [Timers.ID], exhausted: [Command]) {
-    var exhausted: [Command] = []
     let flights = retries.endOfLink()
-    for flight in flights {
-      if flight.command.retry?.mayWrite == true {
-        queue.putBack(flight.command)
-        if flight.command.isStored { requeued(flight.command) }
-      } else {
-        exhausted.append(flight.command)
-      }
-    }
-    return (flights.compactMap(\.timer), exhausted)
+    let commands = flights.map(\.command)
+    let again = commands.filter { $0.retry?.mayWrite == true }
+    queue.putBack(again)
+    for command in again where command.isStored { requeued(command) }
+    return (flights.compactMap(\.timer), commands.filter { $0.retry?.mayWrite != true })
   }
 
   /// The server acknowledged; nil for an id that nobody waits for.
@@ -158,7 +157,7 @@ struct CommandLedger {
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
   mutating func endOfLink() -> [Command] {
-    for command in takeHandedOver() { queue.putBack(command) }
+    queue.putBack(takeHandedOver())
     let lost = flights.pairs.sorted { $0.key < $1.key }.map(\.value)
     flights.removeAll()
     return lost

@@ -63,6 +63,30 @@ struct CommandList {
     }
   }
 
+  /// Puts commands at their places, which nobody else has, in the order of these: one pass, however many they are.
+  mutating func insert(_ commands: [(place: UInt64, command: Command)]) {
+    guard commands.count > 1 else {
+      for (place, command) in commands { insert(command, at: place) }
+      return
+    }
+    var merged: ContiguousArray<Slot> = []
+    merged.reserveCapacity(count + commands.count)
+    var rest = slots[head...].lazy.filter { $0.command != nil }.makeIterator()
+    var next = rest.next()
+    for (place, command) in commands {
+      while let slot = next, slot.place < place {
+        merged.append(slot)
+        next = rest.next()
+      }
+      merged.append(Slot(place: place, command: command))
+    }
+    while let slot = next {
+      merged.append(slot)
+      next = rest.next()
+    }
+    (slots, head, count) = (merged, 0, merged.count)
+  }
+
   /// Takes a command out of its place, if it stands there.
   mutating func remove(at place: UInt64) {
     let index = index(of: place)

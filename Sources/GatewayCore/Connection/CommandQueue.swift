@@ -86,6 +86,22 @@ public struct CommandQueue {
     insert(command, command.place ?? makePlace())
   }
 
+  /// Puts commands that were written back where they stood, in one pass. A newer one that the same `coalescing` has queued
+  /// meanwhile stays the one that gives way.
+  mutating func putBack(_ commands: [Command]) {
+    var places: [(place: UInt64, command: Command)] = []
+    places.reserveCapacity(commands.count)
+    for command in commands { places.append((command.place ?? makePlace(), command)) }
+    places.sort { $0.place < $1.place }
+    order.insert(places)
+    for (line, places) in Dictionary(
+      grouping: places.filter { $0.command.retry != nil }, by: { $0.command.retry?.line })
+    {
+      if let line { lines[line, default: CommandList()].insert(places) }
+    }
+    for (place, command) in places { count(command, at: place) }
+  }
+
   /// The place of the first command that is not on disk yet: nothing behind it may be written.
   var firstUncommitted: UInt64? { uncommitted.firstPlace }
 
@@ -117,15 +133,22 @@ public struct CommandQueue {
   }
 
   private mutating func insert(_ command: Command, _ place: UInt64) {
+    order.insert(command, at: place)
+    if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
+    count(command, at: place)
+  }
+
+  /// Notes what is asked of the queue about a command besides its order.
+  private mutating func count(_ command: Command, at place: UInt64) {
     let cost = Self.cost(of: command)
     command.place = place
     command.isQueued = true
-    order.insert(command, at: place)
     if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
     if command.noQueue { hasty.insert(place) }
     if let expires = command.expires { deadlines.push(expires, place) }
-    if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
-    if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted {
+    if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted,
+      replaceable[coalescing]?.place ?? 0 <= place
+    {
       replaceable[coalescing] = command
     }
     countStray(command, 1)

@@ -74,9 +74,6 @@ extension Connection {
     return !command.wasWritten
   }
 
-  /// Whether a command of the outbox is written and waits for the kernel to take it.
-  func isHandedOver(_ command: Command) -> Bool { commands.handedOver.contains(command) }
-
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ command: Command) {
     if commands.retries.contains(command) { return abandonTry(command) }

@@ -55,6 +55,14 @@ extension UpstreamURL {
     return url
   }
 
+  /// The canonical spelling as people write it: without the scheme's own port and without a path that is only `/`.
+  var short: UpstreamURL {
+    var url = canonical
+    if isWeb, url.port == (secure ? 443 : 80) { url.port = nil }
+    if url.path == "/", url.query == nil { url.path = "" }
+    return url
+  }
+
   /// Whether both mean the same upstream, namespace included: how a URL finds a configured upstream.
   public func isSameUpstream(as other: UpstreamURL) -> Bool { canonical == other.canonical }
 }

@@ -26,6 +26,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
     guard let mark = namespace.firstIndex(of: "?") else { return namespace }
     return namespace[..<mark] + "?***"
   }
+
+  /// Whether nobody can listen on the way to any of its places.
+  var isPrivate: Bool { ([url] + settings.alternatives).allSatisfy(\.isPrivate) }
 }
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
@@ -47,6 +50,10 @@ public protocol UpstreamConnector: AnyObject {
 
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
+
+  /// Whether a connection stands only when the server has said something: where it is false an open port is all that is
+  /// known of it at first.
+  var isAnswered: Bool { get }
 
   /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false no
   /// channel is ever told of one.
@@ -79,6 +86,8 @@ extension UpstreamConnector {
 
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   public func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  /// A kind with a handshake.
+  public var isAnswered: Bool { true }
   /// A kind whose servers send everything to everybody.
   public var confirmsInterests: Bool { false }
   public func problem(with interest: Interest) -> MessageProblem? { nil }

@@ -9,6 +9,12 @@ extension Doctor {
 
   private func handshakeSeen(_ result: Result<Void, UpstreamFailure>) {
     switch result {
+    case .success where !connector.isAnswered:
+      find(
+        .warning, "handshake.unasked",
+        "The port is open, and that is all that is known: without a login such a server is asked nothing.",
+        "Whether it speaks JSON lines shows with its first message: send something with 'gatewayctl request', or set "
+          + "`lines.login` if it wants one.")
     case .success:
       find(.ok, "handshake.ok", "The server accepts the connection.")
       begin(.auth)

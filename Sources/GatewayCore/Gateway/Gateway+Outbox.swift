@@ -61,8 +61,8 @@ extension Gateway {
       remember(entry, on: connection)
     }
     outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
-      if carrier == nil, isAwaited { self?.expireLater(record) }
-      self?.outbox.settleRevival(of: revived, isAwaited ? problem : nil)
+      if carrier == nil, isAwaited, problem == nil { self?.place(record) }
+      if problem != nil { self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited) }
       if let (connection, command) = carrier {
         if let problem { connection.reject(command, problem) } else { connection.committed(command) }
       }
@@ -100,14 +100,14 @@ extension Gateway {
 
   // MARK: - The start, and a reload
 
-  /// Hands everything unfinished to its connections, in the order of its acceptance. What has no usable upstream waits
-  /// for a configuration that has one.
+  /// Hands everything unfinished that is on disk to its connections, in the order of its acceptance. What has no usable
+  /// upstream waits for a configuration that has one.
   func placeStored() {
     clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     for line in outbox.usage.allLines {
-      let waiting = line.records { $0.connection == nil }
+      let waiting = line.records { $0.connection == nil && $0.isCommitted }
       guard let first = waiting.first else { continue }
       guard let connection = carrier(of: first.entry) else {
         for record in waiting { expireLater(record) }
@@ -130,6 +130,15 @@ extension Gateway {
           return command
         })
     }
+  }
+
+  /// Hands over a single one: its upstream may have come back while the disk wrote.
+  private func place(_ record: OutboxRecord) {
+    guard let connection = carrier(of: record.entry) else { return expireLater(record) }
+    let command = command(for: record.entry)
+    record.carry(command, on: connection)
+    remember(record.entry, on: connection)
+    connection.restore([command])
   }
 
   /// Nil if the configuration in force has no such upstream.

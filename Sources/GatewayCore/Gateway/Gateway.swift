@@ -69,6 +69,7 @@ public final class Gateway {
   /// to run.
   public func start() {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
+    outbox.onWarning = { [unowned self] in note(.outboxWarning($0)) }
     histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
     histories.removeOld(unless: wantsHistory)
     rememberKeys()

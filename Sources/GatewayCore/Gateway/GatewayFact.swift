@@ -16,6 +16,8 @@ public enum GatewayFact: Equatable, Sendable {
   case stopping(reason: String)
   /// The outbox cannot write; nil when it can again.
   case outbox(OutboxProblem?)
+  /// Something about the outbox needs attention although it writes; nil when it does not any more.
+  case outboxWarning(OutboxProblem?)
   /// What became of a history on disk.
   case history(upstream: String, namespace: String, HistoryReport)
   /// A contradiction inside the gateway that harmed nobody but should not have happened.

@@ -36,10 +36,7 @@ extension LocalSession {
   func listClients(_ id: RequestID?) throws(LocalError) {
     try demandStatus()
     let clients = visibleClients
-    reply(id) { out in
-      out.key("clients")
-      StatusDocument.write(clients, into: &out)
-    }
+    reply(id) { StatusDocument.write(gateway, clients: clients, into: &$0) }
   }
 
   func kick(_ client: String, _ id: RequestID?) throws(LocalError) {

@@ -5,10 +5,13 @@ extension LocalSession {
     reply(id) { out in
       out.key("entries")
       out.beginArray()
-      for record in records.prefix(limit) { OutboxDocument.write(record.entry, carrier: record.connection, &out) }
+      let byteLimit = gateway.configuration.limits.line - StatusDocument.allowance
+      let left = out.values(Array(records.prefix(limit)), within: byteLimit) {
+        OutboxDocument.write($0.entry, carrier: $0.connection, &$1)
+      }
       out.endArray()
       out.key("more")
-      out.bool(records.count > limit)
+      out.bool(records.count > limit || left > 0)
     }
   }
 

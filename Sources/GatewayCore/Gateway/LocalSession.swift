@@ -244,6 +244,9 @@ public final class LocalSession {
   func add(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
     subscription.onQueued = { [unowned self] in queuedBytes += $0 }
+    subscription.onLostToken = { [unowned self, unowned subscription] in
+      subscription.connection.answererMissed($0, output)
+    }
     subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
     subscription.clientHasRoom = { [unowned self] in
       queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
@@ -265,6 +268,7 @@ public final class LocalSession {
     subscription.connection.stream.remove(subscription)
     queuedBytes -= subscription.queued.bytes
     droppedBefore += subscription.dropped
+    subscription.loseQueue()
     subscription.connection.giveBack(subscription.interests)
     subscription.connection.giveBack(subscription.lease)
     return subscription

@@ -39,6 +39,7 @@ enum OutboxDocument {
       $0.member("state", outbox.condition.name)
       $0.member("reason", outbox.condition.problem?.kind.rawValue)
       $0.member("detail", outbox.condition.problem?.message)
+      $0.member("warning", outbox.warning?.message)
       $0.key("queued")
       $0.object {
         $0.member("count", queued.count)
@@ -68,7 +69,7 @@ extension OutboxTarget {
 }
 
 extension UpstreamURL {
-  /// The text of a whole URL without user info and query values.
+  /// The text of a canonical URL without user info and query values, as `short` spells it.
   fileprivate static func redacted(_ text: String) -> String {
     guard let scheme = text.firstIndex(of: ":") else { return "***" }
     let behind = text[scheme...].dropFirst(3)
@@ -76,6 +77,8 @@ extension UpstreamURL {
     let host = behind[..<end].split(separator: "@").last ?? ""
     let path = behind[end...].prefix { $0 != "?" }
     let hasQuery = behind[end...].contains("?")
-    return text[..<scheme] + "://" + host + path + (hasQuery ? "?***" : "")
+    let port = ["http": ":80", "https": ":443"][String(text[..<scheme])]
+    let place = port.map { host.hasSuffix($0) } ?? false ? host.dropLast(port?.count ?? 0) : host
+    return text[..<scheme] + "://" + place + (path == "/" && !hasQuery ? "" : path) + (hasQuery ? "?***" : "")
   }
 }

@@ -1,6 +1,9 @@
 /// Writes the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
-/// time, never changed.
+/// time, never changed. What does not fit into one line is left out and counted.
 enum StatusDocument {
+  /// Bytes that are kept free for what stands behind the lists.
+  static let allowance = 256
+
   static func write(
     _ gateway: Gateway, connections: [Connection], clients: [LocalSession], outboxOf user: UInt32?,
     into out: inout JSONWriter
@@ -16,16 +19,30 @@ enum StatusDocument {
       OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
     }
     out.key("connections")
+    let limit = gateway.configuration.limits.line - allowance
     out.beginArray()
-    for connection in connections { write(connection, into: &out) }
+    let connectionsOut = out.values(connections, within: limit) { write($0, into: &$1) }
     out.endArray()
     out.key("clients")
-    write(clients, into: &out)
+    let clientsOut = write(clients, within: limit, into: &out)
+    out.key("left_out")
+    out.object {
+      $0.member("connections", connectionsOut)
+      $0.member("clients", clientsOut)
+    }
   }
 
-  static func write(_ clients: [LocalSession], into out: inout JSONWriter) {
+  /// The result of `clients.list`.
+  static func write(_ gateway: Gateway, clients: [LocalSession], into out: inout JSONWriter) {
+    out.key("clients")
+    let left = write(clients, within: gateway.configuration.limits.line - allowance, into: &out)
+    out.member("left_out", left)
+  }
+
+  private static func write(_ clients: [LocalSession], within limit: Int, into out: inout JSONWriter) -> Int {
     out.beginArray()
-    for client in clients {
+    defer { out.endArray() }
+    return out.values(clients, within: limit) { client, out in
       out.object {
         $0.member("client", client.label)
         $0.member("name", client.name)
@@ -44,7 +61,6 @@ enum StatusDocument {
         $0.member("dropped", Int(clamping: client.dropped))
       }
     }
-    out.endArray()
   }
 
   private static func write(_ connection: Connection, into out: inout JSONWriter) {
@@ -54,7 +70,8 @@ enum StatusDocument {
     out.member("connection", connection.id)
     out.member("link", facts?.link)
     out.member("upstream", specification.name)
-    out.member("url", specification.url.redacted)
+    // A URL that is not configured was spelled by whoever came first.
+    out.member("url", specification.name == nil ? specification.url.short.redacted : specification.url.redacted)
     out.member("namespace", specification.shownNamespace)
     out.member("kind", connection.connector.kind)
     out.member("state", connection.state.rawValue)

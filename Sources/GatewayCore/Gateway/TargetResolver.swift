@@ -25,7 +25,7 @@ struct TargetResolver {
   private func configured(_ name: String, namespace: String?) throws(LocalError) -> UpstreamSpecification {
     guard let upstream = configuration.upstreams[name] else {
       throw LocalError(
-        .upstreamUnknown, "No upstream is called '\(name)'; give a configured name, or a URL with `url`.",
+        .upstreamUnknown, "No upstream is called '\(name)'; give a configured name, or a URL.",
         [.init("upstream", .string(name))])
     }
     return UpstreamSpecification(
@@ -41,7 +41,7 @@ struct TargetResolver {
     let same = configuration.upstreams.filter { $0.value.urls.contains(where: url.isSameUpstream) }.keys.sorted()
     if same.count > 1 {
       throw LocalError(
-        .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); name one with `upstream`.")
+        .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); use the name of one of them.")
     }
     if let name = same.first {
       guard target.auth == nil else {

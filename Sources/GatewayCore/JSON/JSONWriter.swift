@@ -78,6 +78,22 @@ public struct JSONWriter {
     bytes.append(contentsOf: value)
   }
 
+  /// Writes values until one does not fit, which leaves the text no longer than so many bytes. Returns how many of them
+  /// were left out.
+  mutating func values<Element>(
+    _ elements: [Element], within limit: Int, _ write: (Element, inout JSONWriter) -> Void
+  ) -> Int {
+    for (index, element) in elements.enumerated() {
+      let (count, comma) = (bytes.count, needsComma)
+      write(element, &self)
+      guard bytes.count > limit else { continue }
+      bytes.removeLast(bytes.count - count)
+      needsComma = comma
+      return elements.count - index
+    }
+    return 0
+  }
+
   private mutating func open(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)

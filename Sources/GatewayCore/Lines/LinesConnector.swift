@@ -13,6 +13,8 @@ final class LinesConnector: UpstreamConnector {
   var kind: String { LinesKind.traits.name }
   var hosts: [String] { way.hosts }
   var route: DialRequest { way.route }
+  /// Nothing but a login is answered at the beginning.
+  var isAnswered: Bool { profile.settings.login.type != nil }
   var observer: (any UpstreamObserver)? {
     get { way.observer }
     set { way.observer = newValue }

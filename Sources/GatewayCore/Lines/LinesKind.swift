@@ -49,8 +49,7 @@ public final class LinesKind: UpstreamKind {
   /// The login is written as it is.
   private static func readableLogin(_ specification: UpstreamSpecification) -> String? {
     let settings = specification.settings
-    let isSafe = ([specification.url] + settings.alternatives).allSatisfy(\.isPrivate)
-    guard settings.auth != .none, !isSafe, !settings.lines.readableLogin else { return nil }
+    guard settings.auth != .none, !specification.isPrivate, !settings.lines.readableLogin else { return nil }
     return "auth would travel readably over tcp://; use tls://, or set lines.readable_login if the way is safe"
   }
 }

@@ -69,6 +69,18 @@ public enum LocalNotification {
     return range
   }
 
+  /// The token at the end of an event's tail; nil where it wants no answer.
+  static func answerToken(inTail tail: [UInt8]) -> String? {
+    let (mark, end) = (Array(#","ack":""#.utf8), Array("\"}}\n".utf8))
+    // A member of the arguments ends with more brackets than that.
+    guard tail.count > end.count, tail[(tail.count - end.count)...].elementsEqual(end) else { return nil }
+    let behind = tail.count - end.count
+    guard let quote = tail[..<behind].lastIndex(of: UInt8(ascii: "\"")), quote >= mark.count,
+      tail[(quote - mark.count + 1)...quote].elementsEqual(mark)
+    else { return nil }
+    return String(decoding: tail[(quote + 1)..<behind], as: UTF8.self)
+  }
+
   /// The name of an event behind its tail.
   static func eventName(inTail tail: RawSpan) -> String {
     nameRange(inTail: tail).map { JSONScanner.decodeString(tail, $0) } ?? ""

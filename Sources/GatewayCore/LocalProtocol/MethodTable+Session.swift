@@ -20,7 +20,10 @@ extension MethodTable {
     },
     LocalMethod(
       "clients.list", "Lists the local clients that the caller may see.", right: .status,
-      result: .object([.always("clients", .list(ResultSchemas.client))])
+      result: .object([
+        .always("clients", .list(ResultSchemas.client)),
+        .sometimes("left_out", .count, "How many did not fit into one line."),
+      ])
     ) { _, _ in .clientsList },
     LocalMethod(
       "clients.kick", "Disconnects a local client.", right: .admin,

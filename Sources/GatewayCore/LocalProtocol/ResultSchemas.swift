@@ -77,7 +77,9 @@ enum ResultSchemas {
 
   private static let outboxStatus = JSONSchema.object([
     .always("state", .choice(["working", "failing", "unavailable"])), .always("reason", .optional(.text)),
-    .always("detail", .optional(.text)), .always("queued", queue), .always("finished", .count),
+    .always("detail", .optional(.text)),
+    .sometimes("warning", .optional(.text), "What needs attention although it works."), .always("queued", queue),
+    .always("finished", .count),
   ])
 
   static let doctorStep = JSONSchema.object([
@@ -160,5 +162,8 @@ enum ResultSchemas {
         .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),
+    .sometimes(
+      "left_out", .object([.always("connections", .count), .always("clients", .count)]),
+      "How many did not fit into one line."),
   ])
 }

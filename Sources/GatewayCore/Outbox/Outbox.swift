@@ -39,6 +39,10 @@ final class Outbox {
 
   /// Told when the store begins to fail, and with nil when it works again.
   var onCondition: ((OutboxProblem?) -> Void)?
+  /// What needs attention about the store although it works.
+  private(set) var warning: OutboxProblem?
+  /// Told when that changes.
+  var onWarning: ((OutboxProblem?) -> Void)?
 
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
@@ -50,6 +54,10 @@ final class Outbox {
       condition = .working
       known.reserveCapacity(entries.count)
       for entry in entries { load(entry) }
+      store.onWarning = { [unowned self] in
+        warning = $0
+        onWarning?($0)
+      }
     case .unavailable(let problem):
       store = nil
       condition = .unavailable(problem)
@@ -60,6 +68,13 @@ final class Outbox {
     // A clock that is before an entry is wrong: for what it is good for, the entry is of this moment.
     let early = min(0, time.wallMilliseconds &- (entry.ended ?? entry.created))
     let record = OutboxRecord(entry.moved(by: early), isCommitted: true)
+    if let other = known[entry.id] {
+      // Sent again by a version that removed the old row later than it added the new one.
+      let isNewer = entry.number > other.entry.number
+      store?.note(.remove(isNewer ? other.entry.number : entry.number))
+      guard isNewer else { return }
+      if !archive.remove(other) { usage.remove(other) }
+    }
     known[entry.id] = record
     // On the disk as well, before the clock's next step moves everything there.
     if early != 0 { store?.note(.update(.init(record.entry))) }
@@ -151,8 +166,10 @@ final class Outbox {
     guard settings.whenFull == .dropOldest else { return nil }
     let entry = record.entry
     guard let overrun = overrun(adding: 0, to: entry.target, of: entry.owner, count: 0) else { return nil }
-    let victim = victim(for: overrun, target: entry.target, owner: entry.owner)
-    return victim === record ? nil : victim
+    guard let victim = victim(for: overrun, target: entry.target, owner: entry.owner), victim.isCommitted,
+      victim.entry.number < entry.number
+    else { return nil }
+    return victim
   }
 
   private struct Overrun {
@@ -182,8 +199,10 @@ final class Outbox {
     all + more > limit || own + more > max(1, limit / 2)
   }
 
+  /// The oldest one that nothing was written of on the present link.
   private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {
-    overrun.isTotal ? usage.oldest(of: owner) : usage.oldest(to: target, of: owner)
+    overrun.isTotal
+      ? usage.oldest(of: owner) { !$0.isWritten } : usage.oldest(to: target, of: owner) { !$0.isWritten }
   }
 
   // MARK: - Changing
@@ -233,15 +252,16 @@ final class Outbox {
     return record
   }
 
-  /// The new row of a revived entry is there, and with it the old one is gone; or it is not. What was taken back meanwhile
-  /// has neither.
-  func settleRevival(of old: OutboxRecord, _ problem: OutboxProblem?) {
-    guard problem != nil else {
+  /// The new row of a revived entry is not there, and so the old one still is. What was taken back meanwhile has neither.
+  func settleFailedRevival(of old: OutboxRecord, isAwaited: Bool) {
+    guard isAwaited else {
       store?.note(.remove(old.entry.number))
       return
     }
     known[old.entry.id] = old
     archive.add(old)
+    // What was owed to its row while it was out may have been to remove it.
+    store?.note(.update(.init(old.entry)))
   }
 
   /// Forgets a finished entry. Its key is forgotten with it.
@@ -328,18 +348,19 @@ final class Outbox {
     store?.commit(change) { [weak self] problem in
       self?.note(problem)
       // What happened has happened: the disk has to learn of it one day, as it is by then.
-      if problem != nil, let self, let again = owed(change) { store?.note(again) }
+      if problem != nil, let self { store?.note(owed(change)) }
       done(problem)
     }
   }
 
-  /// A change that was not kept, as it is to be made now; nil where its entry was removed since and must not come back.
-  private func owed(_ change: OutboxChange) -> OutboxChange? {
+  /// A change that was not kept, as it is to be made now. An entry that was forgotten since must not come back, nor stay
+  /// on the disk as it was before the change until other rows take it along.
+  private func owed(_ change: OutboxChange) -> OutboxChange {
     switch change {
     case .add(let sheet), .replace(_, let sheet), .update(let sheet):
       let entry = known[sheet.entry.id]?.entry
       let present = entry?.number == sheet.entry.number ? entry : keyed.first { $0.number == sheet.entry.number }
-      return present.map { .update(.init($0)) }
+      return present.map { .update(.init($0)) } ?? .remove(sheet.entry.number)
     case .remove, .shift: return change
     }
   }

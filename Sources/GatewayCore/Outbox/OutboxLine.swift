@@ -26,7 +26,10 @@ final class OutboxLine {
     ofOwner.add(cost, sign)
   }
 
-  var oldest: OutboxRecord? { head < records.count ? records[head] : nil }
+  /// The first of those that are meant.
+  func oldest(where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+    records[head...].first { $0.line === self && isMeant($0) }
+  }
 
   /// The first so many of those that are meant, in their order.
   func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {

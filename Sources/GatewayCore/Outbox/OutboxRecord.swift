@@ -27,7 +27,13 @@ final class OutboxRecord {
   }
 
   /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
-  var isOnItsWay: Bool { command.map { connection?.isHandedOver($0) ?? false } ?? false }
+  var isOnItsWay: Bool { command?.isHandedOver ?? false }
+
+  /// It is written to the present link, and its outcome is not known yet.
+  var isWritten: Bool {
+    guard let command else { return false }
+    return command.isHandedOver || connection?.commands.retries.contains(command) ?? false
+  }
 
   /// Somebody carries it from now on.
   func carry(_ command: Command, on connection: Connection) {

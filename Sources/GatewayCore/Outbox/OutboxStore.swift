@@ -8,6 +8,9 @@ public protocol OutboxStore: AnyObject {
   /// succeeds. A crash before that leaves the entry as it was.
   func note(_ change: OutboxChange)
 
+  /// Told when something about the files needs attention although writing works, and with nil when it does not any more.
+  var onWarning: ((OutboxProblem?) -> Void)? { get set }
+
   /// Writes what is left and lets go of the files. Nothing may be asked of it afterwards.
   func close(_ done: @escaping () -> Void)
 }

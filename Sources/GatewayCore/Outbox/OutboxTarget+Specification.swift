@@ -1,5 +1,5 @@
 extension OutboxTarget {
-  /// The target of a connection.
+  /// The target of a connection. The path stays as it was: after a restart the URL must not mean another upstream.
   init(_ specification: UpstreamSpecification) {
     self.init(
       name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),

@@ -72,13 +72,14 @@ struct OutboxUsage {
     if let sum = owners[line.owner], sum.count == 0, sum !== recent?.ofOwner { owners[line.owner] = nil }
   }
 
-  /// The oldest entry of a user to a target.
-  func oldest(to target: OutboxTarget, of owner: UInt32) -> OutboxRecord? {
-    lines[Place(target: target, owner: owner)]?.oldest
+  /// The oldest entry of a user to a target that is meant.
+  func oldest(to target: OutboxTarget, of owner: UInt32, where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+    lines[Place(target: target, owner: owner)]?.oldest(where: isMeant)
   }
 
-  /// The oldest entry of a user.
-  func oldest(of owner: UInt32) -> OutboxRecord? {
-    lines.values.filter { $0.owner == owner }.compactMap(\.oldest).min { $0.entry.number < $1.entry.number }
+  /// The oldest entry of a user that is meant.
+  func oldest(of owner: UInt32, where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+    lines.values.filter { $0.owner == owner }.compactMap { $0.oldest(where: isMeant) }
+      .min { $0.entry.number < $1.entry.number }
   }
 }

@@ -79,24 +79,24 @@ struct Backlog {
   }
 
   /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.
-  /// Returns whether there was an event to drop.
-  mutating func dropOldestEvent() -> Bool {
+  /// Returns the tail of the event that was dropped; nil if there was none to drop.
+  mutating func dropOldestEvent() -> [UInt8]? {
     var index = max(firstEvent, head)
     var gapBefore: Int?
     while index < slots.count {
       switch slots[index] {
-      case .event(let sequence, _, let epoch):
+      case .event(let sequence, let tail, let epoch):
         byteCount -= slots[index].map(\.byteCount) ?? 0
         eventCount -= 1
         dropEvent(at: index, sequence: sequence, epoch: epoch, gapBefore: gapBefore)
-        return true
+        return tail
       case .gap(let gap) where gap.reason == .slowConsumer: gapBefore = index
       case .gap, .notice: gapBefore = nil
       case nil: break
       }
       index += 1
     }
-    return false
+    return nil
   }
 
   private mutating func dropEvent(at index: Int, sequence: UInt64, epoch: String, gapBefore: Int?) {

@@ -29,9 +29,11 @@ struct EventReplay {
   }
 
   /// Continuity with the upstream was lost before the event behind `sequence`.
-  fileprivate mutating func turn(to epoch: String, after sequence: UInt64) {
+  fileprivate mutating func turn(to epoch: String, after sequence: UInt64, detail: String? = nil) {
     isComplete = false
-    items.append(.gap(.lostContinuity(epoch: epoch, after: sequence)))
+    var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
+    gap.detail = detail
+    items.append(.gap(gap))
   }
 }
 
@@ -50,10 +52,14 @@ extension EventStream {
     let spans = history.spans
     guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
       // A number that another daemon's memory counted says nothing about what this one keeps.
-      return replayAll(above: inherited == 0 || sequence > self.sequence ? 0 : sequence, filter)
+      return replayAll(
+        above: inherited == 0 || sequence > self.sequence ? 0 : sequence, filter,
+        because: "the epoch '\(wanted.prefix(64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, spans) || named < spans.count - 1 else {
-      return replayAll(above: sequence, filter)
+      return replayAll(
+        above: sequence, filter,
+        because: "the epoch '\(wanted.prefix(64))' has no event \(sequence) yet, so what was seen was another history")
     }
     // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
     let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0
@@ -66,8 +72,9 @@ extension EventStream {
     return replay
   }
 
-  /// For somebody who was in another epoch: all of the present one, and of earlier ones what is above the number.
-  private func replayAll(above sequence: UInt64, _ filter: EventFilter) -> EventReplay {
+  /// For somebody who was in another epoch: all of the present one, and of earlier ones what is above the number. The first
+  /// gap says why.
+  private func replayAll(above sequence: UInt64, _ filter: EventFilter, because detail: String) -> EventReplay {
     let spans = history.spans
     let isCurrent = { (index: Int) in index == spans.count - 1 }
     let first = spans.indices.first { isCurrent($0) || last(of: $0, spans) > sequence } ?? 0
@@ -75,7 +82,7 @@ extension EventStream {
     for index in first..<spans.count {
       let gone = number(max(history.oldestPlace, spans[index].place), spans[index]) - 1
       let start = isCurrent(index) ? gone : max(sequence, gone)
-      replay.turn(to: spans[index].epoch, after: start)
+      replay.turn(to: spans[index].epoch, after: start, detail: index == first ? detail : nil)
       add(numbersAbove: start, of: index, spans, filter, to: &replay)
     }
     return replay

@@ -46,6 +46,8 @@ final class Subscription {
   private(set) var dropped: UInt64 = 0
   /// Told when this subscription's policy or the client's byte limit asks for a disconnect.
   var onOverrun: (() -> Void)?
+  /// Told the token of an event that wanted an answer and was lost to this subscription.
+  var onLostToken: ((String) -> Void)?
   /// Told how the bytes queued here changed, so that the client's total is known without a walk.
   var onQueued: ((Int) -> Void)?
   /// Whether the client's queues have room for so many bytes more.
@@ -128,19 +130,45 @@ final class Subscription {
 
   /// An event that could not be appended directly. `tail` is shared by all subscriptions that need it.
   func take(sequence: UInt64, tail: [UInt8], epoch: String) {
-    guard !isMuted else { return }
+    guard !isMuted, !accept(sequence, tail, epoch) else { return }
+    lose(tail)
+  }
+
+  /// It ends: what waits here is never delivered.
+  func loseQueue() {
+    guard feed.pointee.answers else { return }
+    while let item = backlog.popFirst() {
+      if case .event(_, let tail, _) = item { lose(tail) }
+    }
+  }
+
+  /// An event will never be delivered: nobody here answers it.
+  private func lose(_ tail: [UInt8]) {
+    guard feed.pointee.answers, let token = LocalNotification.answerToken(inTail: tail) else { return }
+    onLostToken?(token)
+  }
+
+  /// Writes an event or queues it; false if it was missed.
+  private func accept(_ sequence: UInt64, _ tail: [UInt8], _ epoch: String) -> Bool {
     if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
       credit = credit.map { $0 - 1 }
       write(tail: tail)
-      return
+      return true
     }
-    guard !isPaused else { return miss(sequence, epoch: epoch) }
+    guard !isPaused else {
+      miss(sequence, epoch: epoch)
+      return false
+    }
     while backlog.eventCount - replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
       // The oldest is one of the replay, which is owed and takes no place of the queue.
-      if replayed.events > 0, policy == .dropOldest { return miss(sequence, epoch: epoch) }
-      guard makeRoom(for: sequence, epoch: epoch) else { return }
+      if replayed.events > 0, policy == .dropOldest {
+        miss(sequence, epoch: epoch)
+        return false
+      }
+      guard makeRoom(for: sequence, epoch: epoch) else { return false }
     }
     enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
+    return true
   }
 
   /// What the subscriber missed, before anything new.
@@ -222,13 +250,14 @@ final class Subscription {
     switch policy {
     case .dropOldest:
       let before = backlog.byteCount
-      guard backlog.dropOldestEvent() else {
+      guard let tail = backlog.dropOldestEvent() else {
         miss(sequence, epoch: epoch)
         return false
       }
       dropped += 1
       noteDequeued(max(0, before - backlog.byteCount))
       onQueued?(backlog.byteCount - before)
+      lose(tail)
       return true
     case .pause:
       isPaused = true

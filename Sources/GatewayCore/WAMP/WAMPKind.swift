@@ -47,9 +47,4 @@ public final class WAMPKind: UpstreamKind {
   private static func realm(of url: UpstreamURL, _ settings: UpstreamSettings) -> String? {
     url.fragment.map(PercentEncoding.decode) ?? settings.wamp.realm
   }
-
-  /// Whether nobody can listen on the way to any of the upstream's places.
-  static func isPrivate(_ specification: UpstreamSpecification) -> Bool {
-    ([specification.url] + specification.settings.alternatives).allSatisfy(\.isPrivate)
-  }
 }

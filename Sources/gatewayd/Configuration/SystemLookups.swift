@@ -7,6 +7,10 @@ final class SystemLookups: ConfigurationLookups {
   /// A group's entry holds all its members; an entry beyond this many bytes counts as not found.
   private static let entryLimit = 1 << 20
 
+  let demandsFiles: Bool
+
+  init(demandsFiles: Bool = false) { self.demandsFiles = demandsFiles }
+
   func userID(named name: String) -> UInt32? {
     Self.find { buffer in
       var entry = passwd()
@@ -29,7 +33,7 @@ final class SystemLookups: ConfigurationLookups {
 
   func obstacle(toReading path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { return errno == ENOENT ? nil : SystemError.text(of: errno) }
+    guard descriptor >= 0 else { return errno == ENOENT && !demandsFiles ? nil : SystemError.text(of: errno) }
     defer { close(descriptor) }
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { return SystemError.text(of: errno) }

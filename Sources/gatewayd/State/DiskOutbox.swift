@@ -18,8 +18,11 @@ final class DiskOutbox: OutboxStore {
   private var waiting: [Waiter] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
-  /// Rings when what nobody waits for has waited long enough here; the writer has a patience of its own.
+  var onWarning: ((OutboxProblem?) -> Void)?
+  /// Rings when what nobody waits for has waited long enough here.
   private var timer: Timers.ID?
+  /// Not the writer's: each handing over takes its lock, and every turn of the loop may note something. Together they are
+  /// how much of what is noted a crash costs.
   private static let patience: Duration = .milliseconds(10)
   /// Places for those who wait that are kept while nobody does.
   private static let keptCapacity = 1_024
@@ -85,6 +88,7 @@ final class DiskOutbox: OutboxStore {
         return
       }
       decided = 0
+    case .warned(let problem): onWarning?(problem)
     case .closed:
       source = nil
       whenClosed?()

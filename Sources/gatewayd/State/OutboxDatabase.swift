@@ -7,8 +7,9 @@ import Glibc
 final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
-  /// The layout of the table. A higher number is a later version's, which this one leaves alone.
-  private static let version: Int64 = 1
+  /// The layout of the tables. A higher number is a later version's, which this one leaves alone; 1 has no checksum in
+  /// `OutboxClock`'s table, if it has that at all, and becomes 2 when it is opened.
+  private static let version: Int64 = 2
 
   let path: String
   private let database: SQLiteDatabase
@@ -53,13 +54,13 @@ final class OutboxDatabase {
         guard application == Self.application else {
           throw SQLiteDatabase.Failure.damage("it is another program's database")
         }
-        if version <= Self.version { try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") }
+        guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
+        try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
+        if version < Self.version { try Self.takeOver(database) }
       } else {
         try Self.make(database)
       }
-      guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
-      try database.run(Self.clockTable)
-      offset = try database.number("SELECT coalesce(sum(offset), 0) FROM clock")
+      offset = try OutboxClock.read(database)
       try database.run("PRAGMA journal_size_limit=33554432; PRAGMA temp_store=MEMORY")
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
@@ -67,7 +68,7 @@ final class OutboxDatabase {
       let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
       insert = try database.prepare("INSERT OR REPLACE INTO outbox VALUES (\(places))")
       delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
-      shift = try database.prepare("INSERT OR REPLACE INTO clock VALUES (0, ?)")
+      shift = try database.prepare(OutboxClock.writing)
     } catch {
       throw Refusal(error, path)
     }
@@ -78,13 +79,18 @@ final class OutboxDatabase {
     try database.run(
       """
       PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN IMMEDIATE; PRAGMA application_id=\(application);
-      PRAGMA user_version=\(version); \(OutboxRow.table); COMMIT
+      PRAGMA user_version=\(version); \(OutboxRow.table); \(OutboxClock.making(0)); COMMIT
       """)
   }
 
-  /// At most one row.
-  private static let clockTable =
-    "CREATE TABLE IF NOT EXISTS clock (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL)"
+  /// Gives a file of layout 1 the present one, in one step.
+  private static func takeOver(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
+    let offset = try OutboxClock.readBare(database)
+    try database.run(
+      """
+      BEGIN IMMEDIATE; DROP TABLE IF EXISTS clock; \(OutboxClock.making(offset)); PRAGMA user_version=\(version); COMMIT
+      """)
+  }
 
   /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if nothing
   /// did.
@@ -97,7 +103,10 @@ final class OutboxDatabase {
     // SQLite reads a file that is shorter than it says only for those who repair it.
     try? database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA writable_schema=ON")
     guard (try? database.number("PRAGMA application_id")) == application else { return [] }
-    return load(database, (try? database.number("SELECT coalesce(sum(offset), 0) FROM clock")) ?? 0).entries
+    let version = (try? database.number("PRAGMA user_version")) ?? Self.version
+    let offset = version < Self.version ? try? OutboxClock.readBare(database) : try? OutboxClock.read(database)
+    // Whoever cannot say by how much the clock was set leaves the instants as they stand in the rows.
+    return load(database, offset ?? 0).entries
   }
 
   /// Behind a page that is broken the table is read from its other end.
@@ -146,8 +155,7 @@ final class OutboxDatabase {
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
       if let offset, offset != self.offset {
-        shift.bind(1, offset)
-        _ = try shift.step()
+        try OutboxClock.write(offset, with: shift)
       }
       _ = try commit.step()
       self.offset = offset ?? self.offset
@@ -184,11 +192,12 @@ final class OutboxDatabase {
   /// a header of 24 bytes.
   private static let logPages = 4_000
 
-  /// Moves the write-ahead log to the file when it is long, which takes some milliseconds: to be called when nobody waits
-  /// for what was just written.
-  func tidyLog() {
-    if database.logPages >= Self.logPages { database.moveLog() }
-  }
+  /// The write-ahead log is so long that it has to move to the file.
+  var hasLongLog: Bool { database.logPages >= Self.logPages }
+
+  /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when nobody waits for what was just
+  /// written.
+  func moveLog() throws(SQLiteDatabase.Failure) { try database.moveLog() }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
   /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.

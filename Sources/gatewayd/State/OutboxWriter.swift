@@ -4,8 +4,8 @@ import Glibc
 /// The thread that writes the outbox. Whatever waits when it comes round goes into one transaction, so that many sends
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
-/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset` and
-/// `hasTriedLast` only by the thread.
+/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset`,
+/// `hasTriedLast` and `logMoving` only by the thread.
 final class OutboxWriter: @unchecked Sendable {
   /// One change on its way to the disk.
   struct Item: Sendable {
@@ -19,6 +19,8 @@ final class OutboxWriter: @unchecked Sendable {
     /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that one
     /// thread allocates and another frees costs both of them a lock.
     case decided(Int, OutboxProblem?, [Item])
+    /// What is written cannot be tidied up; nil when it can again.
+    case warned(OutboxProblem?)
     /// Everything is written, as far as it could be, and the files are closed.
     case closed
   }
@@ -32,7 +34,8 @@ final class OutboxWriter: @unchecked Sendable {
     case forAwaited
   }
 
-  /// How long a change that nobody waits for may wait for company.
+  /// How long a change that nobody waits for may wait for company in a transaction. The loop has a patience of its own
+  /// before it hands such changes over, `DiskOutbox.patience`: here a transaction is saved, there a lock per change.
   static let patience: Duration = .milliseconds(50)
   /// The pause after changes that nobody waits for could not be written.
   private static let retryPause: Duration = .seconds(1)
@@ -53,6 +56,7 @@ final class OutboxWriter: @unchecked Sendable {
   private var unsaved: [UInt64: OutboxChange] = [:]
   /// By how much the clock was set, all in all; what was posted is brought back by it before it is written.
   private var offset: Int64
+  private var logMoving = LogMoving()
 
   /// Starts the thread, which ends after `close()`.
   init(_ database: OutboxDatabase) throws(SystemError) {
@@ -171,7 +175,19 @@ final class OutboxWriter: @unchecked Sendable {
       if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
     }
     if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
-    database?.tidyLog()
+    tidyLog()
+  }
+
+  private func tidyLog() {
+    guard let database, database.hasLongLog else { return }
+    let now = MonotonicInstant(Self.monotonic(in: .zero))
+    guard logMoving.isDue(at: now) else { return }
+    var problem: OutboxProblem?
+    do { try database.moveLog() } catch {
+      problem = OutboxProblem(error, database.path)
+      problem?.message += "; its write-ahead log cannot move to it, and grows"
+    }
+    if logMoving.ended(problem == nil, at: now) { mailbox.post(.warned(problem)) }
   }
 
   /// The same changes by a clock that was never set.
@@ -208,6 +224,12 @@ final class OutboxWriter: @unchecked Sendable {
     let nanoseconds = Int64(now.tv_nsec) + delay.nanoseconds
     return timespec(
       tv_sec: now.tv_sec + Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  }
+}
+
+extension MonotonicInstant {
+  fileprivate init(_ time: timespec) {
+    self.init(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 }
 

@@ -77,8 +77,10 @@ final class SQLiteDatabase {
   }
 
   /// Moves the log's pages to the file; the next transaction begins the log anew. Where that fails they stay in the log.
-  func moveLog() {
-    if sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) == SQLITE_OK { logPages = 0 }
+  func moveLog() throws(Failure) {
+    let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    guard result == SQLITE_OK else { throw Self.failure(of: handle, result) }
+    logPages = 0
   }
 
   /// Whether the write-ahead log stays as it is when the database is closed.

@@ -21,6 +21,9 @@ enum FactLog {
     case .outbox(let problem?):
       [LogRecord(.outboxFailing, [.reason: problem.kind.rawValue, .detail: problem.message])]
     case .outbox(nil): [LogRecord(.outboxWorking)]
+    case .outboxWarning(let problem?):
+      [LogRecord(.outboxUntidy, [.reason: problem.kind.rawValue, .detail: problem.message])]
+    case .outboxWarning(nil): [LogRecord(.outboxTidy)]
     case .history(let upstream, let namespace, let report): [record(report, upstream, namespace)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }

@@ -7,7 +7,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
-  case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking
+  case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
 
@@ -33,6 +33,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "set a damaged outbox aside"
     case .outboxFailing: "the outbox cannot write: durable sends fail"
     case .outboxWorking: "the outbox writes again"
+    case .outboxUntidy: "the outbox works, but its file cannot be tidied up"
+    case .outboxTidy: "the outbox's file is tidied up again"
     case .historyFailing: "cannot keep a history on disk, the events flow on"
     case .historyWorking: "the history is on disk again"
     case .historySetAside: "set a damaged history aside"
@@ -51,12 +53,13 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .configurationRefused, .outboxFailing, .historyFailing, .descriptorsExhausted, .acceptFailed, .internalError:
       .error
-    case .outboxUnavailable, .outboxRepaired, .historySetAside, .connectionDown, .clientDropped, .quotaExceeded,
+    case .outboxUnavailable, .outboxRepaired, .outboxUntidy, .historySetAside, .connectionDown, .clientDropped,
+      .quotaExceeded,
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched:
       .warning
-    case .started, .stopping, .configurationReloaded, .outboxWorking, .historyWorking: .notice
+    case .started, .stopping, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking: .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -85,6 +88,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxRepaired: "178dc1a3e2c84150b8e5239834d1b9e6"
     case .outboxFailing: "2bde9d3997fe412d810ac53c1561248c"
     case .outboxWorking: "bdf0e79b490a4d4999b459be1f844dfe"
+    case .outboxUntidy: "7a0e4c5bd1f24f7f93c86b1e2d95a07c"
+    case .outboxTidy: "c49d27e6018b4be5a3f7d06c5e81b92f"
     case .historyFailing: "3c7d52f0a81e4b6c9d05e7f21a64b893"
     case .historyWorking: "b1f6e09c47d24a58825cd3719e0fa46b"
     case .historySetAside: "84e2a7bd196f4c03ae517f90c6d2b835"

@@ -312,25 +312,6 @@ import Testing
     #expect(tests.harness.gateway.outbox.unfinished.isEmpty)
   }
 
-  @Test func aUsersShareIsCountedOverAllTargetsAlsoAfterThatOfOneWasEmpty() {
-    let tests = DurableSendTests { $0.outbox.totalEntries = 4 }
-    func send(to url: String, _ id: Int) {
-      tests.client.call("send", #"{"url":"\#(url)","event":"e","delivery":"durable"}"#, id: id)
-      tests.store.settle()
-    }
-    send(to: "http://one.example", 1)
-    send(to: "http://two.example", 2)
-    for entry in tests.store.stored.reversed() {
-      tests.client.call("outbox.cancel", #"{"ids":["\#(entry.id)"]}"#, id: 3)
-      tests.store.settle()
-    }
-    send(to: "http://two.example", 4)
-    send(to: "http://two.example", 5)
-    tests.client.read()
-    let refused = tests.client.call("send", #"{"url":"http://one.example","event":"e","delivery":"durable"}"#, id: 6)
-    #expect(Self.error(refused) == "QuotaExceeded" || Self.error(refused) == "QueueFull", "\(refused)")
-  }
-
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {
     let rejecting = DurableSendTests { $0.outbox.entries = 1 }
     rejecting.send("a", id: 1)
@@ -346,65 +327,5 @@ import Testing
     dropping.store.settle()
     dropping.client.read()
     #expect(dropping.states() == ["a dropped", "b queued"])
-  }
-}
-
-/// What an earlier life of the daemon left.
-@Suite struct OutboxRestartTests {
-  private static func entry(_ number: UInt64, _ upstream: String = "chat") -> OutboxEntry {
-    OutboxEntry(
-      number: number, id: "old-\(number)", owner: 1_000,
-      target: OutboxTarget(name: .upstream(upstream), namespace: "/"),
-      message: PreparedMessage(event: "e\(number)", body: Array("[]".utf8)), delivery: .durable, fingerprint: 0,
-      created: 1_795_000_000_000, expires: 1_795_000_060_000)
-  }
-
-  @Test func queueIsResumedInOrderBehindWhichNewSendsStand() {
-    let store = FakeOutboxStore()
-    let harness = GatewayHarness(outbox: .open(store, [Self.entry(3), Self.entry(9), Self.entry(5)]))
-    let client = harness.client()
-    client.call("send", #"{"upstream":"chat","event":"new"}"#)
-    harness.upstream.channel.accept()
-    #expect(harness.upstream.channel.written == ["e3 []", "e5 []", "e9 []", "new []"])
-  }
-
-  @Test func entryOfAnUnknownUpstreamWaitsAndExpires() {
-    let store = FakeOutboxStore()
-    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
-    #expect(harness.upstream.channels.isEmpty)
-    harness.pass(.seconds(61))
-    #expect(store.stored.map(\.state) == [.expired])
-  }
-
-  @Test func entryOfAnUnknownUpstreamLeavesWhenItComesBack() throws {
-    let store = FakeOutboxStore()
-    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
-    var configuration = harness.gateway.configuration
-    configuration.upstreams["gone"] = configuration.upstreams["chat"]
-    harness.loader.next = .success(configuration)
-    _ = harness.gateway.reload()
-    harness.upstream.channel.accept()
-    #expect(harness.upstream.channel.written == ["e1 []"])
-  }
-
-  @Test func entryForAnotherParserIsRefusedWithThatReason() {
-    let store = FakeOutboxStore()
-    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
-    harness.upstream.checking = { message, _ in message.event == "e1" ? .outdated("written for the other one") : nil }
-    harness.upstream.channel.accept()
-    #expect(harness.upstream.channel.written == ["e2 []"])
-    #expect(store.stored.first?.state == .refused)
-    #expect(store.stored.first?.reason == "parser_changed")
-  }
-
-  @Test func whatExpiredMeanwhileIsNeverWritten() {
-    let store = FakeOutboxStore()
-    var old = Self.entry(1)
-    old.expires = 1_794_999_999_999
-    let harness = GatewayHarness(outbox: .open(store, [old, Self.entry(2)]))
-    harness.pass(.milliseconds(1))
-    harness.upstream.channel.accept()
-    #expect(harness.upstream.channel.written == ["e2 []"])
-    #expect(store.stored.first?.state == .expired)
   }
 }

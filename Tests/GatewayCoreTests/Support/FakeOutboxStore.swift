@@ -10,6 +10,8 @@ final class FakeOutboxStore: OutboxStore {
   /// Answers at the next `settle`; nil writes.
   var problem: OutboxProblem?
 
+  var onWarning: ((OutboxProblem?) -> Void)?
+
   var stored: [OutboxEntry] { entries.values.sorted { $0.number < $1.number } }
   var waitingCount: Int { waiting.count }
 

@@ -29,11 +29,14 @@ import Testing
       entry.retries = index.isMultiple(of: 2) ? 3 : nil
       entries.append(entry)
     }
-    let database = try open().database
-    try database.apply(entries.map { .adding($0) })
-    // Once more, each on top of another one's values.
-    for entry in entries.reversed() { try database.apply([.updating(entry)]) }
-    #expect(database.load().entries == entries)
+    do {
+      let database = try open().database
+      try database.apply(entries.map { .adding($0) })
+      // Once more, each on top of another one's values.
+      for entry in entries.reversed() { try database.apply([.updating(entry)]) }
+      #expect(database.load().entries == entries)
+    }
+    // One at a time has the file.
     #expect(try open().entries == entries)
   }
 }

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What a user may have in the outbox, and what gives way beyond that.
+@Suite struct OutboxShareTests {
+  private let store = FakeOutboxStore()
+  private let harness: GatewayHarness
+  private let client: HarnessClient
+
+  init() { self.init { _ in } }
+
+  private init(_ configure: (inout Configuration) -> Void) {
+    harness = GatewayHarness(outbox: .open(store, []), configure)
+    client = harness.client()
+  }
+
+  private var written: [String] { harness.upstream.channels.last?.written ?? [] }
+
+  /// A send without disk, so that the connection is up.
+  private func connect() {
+    client.call("send", #"{"upstream":"chat","event":"hi"}"#)
+    harness.upstream.channel.accept()
+    client.read()
+  }
+
+  private static func error(_ lines: [String]) -> String? {
+    HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue
+  }
+
+  /// The type of the error, if there was one.
+  @discardableResult
+  private func send(_ event: String, _ more: String = "") -> String? {
+    let answer = client.call("send", #"{"upstream":"chat","event":"\#(event)","delivery":"durable"\#(more)}"#)
+    store.settle()
+    return Self.error(answer + client.read())
+  }
+
+  private func states() -> [String] {
+    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
+    return (result?["entries"]?.elements ?? []).map {
+      "\($0["event"]?.stringValue ?? "") \($0["state"]?.stringValue ?? "")"
+    }
+  }
+
+  private static func dropping(_ more: (inout Configuration) -> Void = { _ in }) -> OutboxShareTests {
+    OutboxShareTests {
+      $0.outbox.entries = 2
+      $0.outbox.whenFull = .dropOldest
+      more(&$0)
+    }
+  }
+
+  @Test func whatIsHandedToTheUpstreamDoesNotGiveWay() {
+    let tests = Self.dropping()
+    tests.connect()
+    tests.harness.upstream.channel.unsentBytes = 10
+    for event in ["a", "b"] { tests.send(event) }
+    #expect(tests.written == ["hi []", "a []", "b []"])
+    #expect(tests.send("c") == "QueueFull")
+    tests.harness.upstream.channel.unsentBytes = 0
+    tests.harness.pass(.seconds(1))
+    #expect(tests.states() == ["a sent", "b sent"])
+  }
+
+  @Test func aTryUnderWayDoesNotGiveWay() {
+    let tests = Self.dropping()
+    tests.connect()
+    for event in ["a", "b", "c"] { tests.send(event, #","retries":2"#) }
+    #expect(tests.written == ["hi []", "a []#0"])
+    #expect(tests.states().sorted() == ["a queued", "b dropped", "c queued"])
+  }
+
+  @Test func aUsersShareIsCountedOverAllTargetsAlsoAfterThatOfOneWasEmpty() {
+    let tests = OutboxShareTests { $0.outbox.totalEntries = 4 }
+    func send(to url: String, _ id: Int) {
+      tests.client.call("send", #"{"url":"\#(url)","event":"e","delivery":"durable"}"#, id: id)
+      tests.store.settle()
+    }
+    send(to: "http://one.example", 1)
+    send(to: "http://two.example", 2)
+    for entry in tests.store.stored.reversed() {
+      tests.client.call("outbox.cancel", #"{"ids":["\#(entry.id)"]}"#, id: 3)
+      tests.store.settle()
+    }
+    send(to: "http://two.example", 4)
+    send(to: "http://two.example", 5)
+    tests.client.read()
+    let refused = tests.client.call("send", #"{"url":"http://one.example","event":"e","delivery":"durable"}"#, id: 6)
+    #expect(Self.error(refused) == "QuotaExceeded" || Self.error(refused) == "QueueFull", "\(refused)")
+  }
+}

@@ -1,0 +1,81 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayd
+
+/// By how much the clock was set, as it stands in the file, and files that know less about it.
+@Suite struct OutboxLayoutTests {
+  private let folder: TemporaryDirectory
+  private var file: String { folder / OutboxFile.name }
+
+  init() throws { folder = try TemporaryDirectory() }
+
+  private func open() throws(OutboxProblem) -> OutboxFile.Contents {
+    try OutboxFile(in: folder.path, now: 77).open()
+  }
+
+  private func make(offset: Int64) throws {
+    try open().database.apply([.adding(OutboxSamples.plain(1)), .adding(OutboxSamples.plain(2))], offset: offset)
+  }
+
+  private func change(_ statement: String) throws { try SQLiteDatabase(path: file).run(statement) }
+
+  @Test func theOffsetIsWhatWasWritten() throws {
+    try make(offset: -9_000)
+    let contents = try open()
+    #expect(contents.database.offset == -9_000)
+    #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: -9_000) })
+    #expect(contents.repair == nil)
+  }
+
+  @Test(arguments: [
+    ("UPDATE clock SET offset = offset + 1", "is not what was written"),
+    ("UPDATE clock SET checksum = 0", "is not what was written"),
+    ("INSERT INTO clock SELECT 1, offset, checksum FROM clock", "is not what was written"),
+    ("DELETE FROM clock", "is gone"),
+  ])
+  func anOffsetThatIsNotWhatWasWrittenIsDamage(_ accident: String, _ damage: String) throws {
+    try make(offset: 5_000)
+    try change(accident)
+    let contents = try open()
+    #expect(contents.entries == [OutboxSamples.plain(1), OutboxSamples.plain(2)])
+    #expect(
+      contents.repair
+        == .init(path: file + ".damaged-77", damage: "by how much the clock was set \(damage)", saved: 2))
+  }
+
+  /// What a daemon of that time left.
+  private func makeLayout1(_ clock: String) throws {
+    try make(offset: 0)
+    try change("DROP TABLE clock; \(clock); PRAGMA user_version=1")
+  }
+
+  @Test(
+    arguments: [
+      ("SELECT 1", 0),
+      ("CREATE TABLE clock (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL)", 0),
+      (
+        "CREATE TABLE clock (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL); INSERT INTO clock VALUES (0, 7000)",
+        7_000
+      ),
+    ] as [(String, Int64)])
+  func aFileOfLayout1IsTakenOver(_ clock: String, _ offset: Int64) throws {
+    try makeLayout1(clock)
+    for _ in 0..<2 {
+      let contents = try open()
+      #expect(contents.database.offset == offset)
+      #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: offset) })
+      #expect(contents.repair == nil)
+    }
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 2)
+  }
+
+  @Test func aDamagedFileOfLayout1KeepsItsOffset() throws {
+    try makeLayout1(
+      "CREATE TABLE clock (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL); INSERT INTO clock VALUES (0, 7000)")
+    try change("UPDATE outbox SET body = zeroblob(200) WHERE number = 1")
+    let contents = try open()
+    #expect(contents.entries == [OutboxSamples.plain(2).moved(by: 7_000)])
+    #expect(contents.repair?.saved == 1)
+  }
+}
