@@ -31,6 +31,8 @@ struct LocalPeer {
   /// most one read's worth, of which the first `heard` bytes are done with.
   var unheard: [UInt8] = []
   var heard = 0
+  /// Whether epoll tells of it. Not while the client is gone and what it said before is still acted upon.
+  var isWatched = true
   /// It goes on in the next turn.
   var isPostponed = false
 }
