@@ -178,6 +178,9 @@ public protocol TransportReceiver: AnyObject {
   /// What one look at the server brought, for a receiver that would otherwise ask for each message what is the same for
   /// all of them.
   func transportReceived(_ messages: any IncomingMessages)
+  /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
+  /// at once when it is there. It may never be complete.
+  func transportGathers(text: RawSpan)
   /// The peer answered the last `probe()`.
   func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
@@ -196,6 +199,8 @@ extension TransportReceiver {
       }
     }
   }
+  /// For receivers that look at whole messages.
+  public func transportGathers(text: RawSpan) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
 }

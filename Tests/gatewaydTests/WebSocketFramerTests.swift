@@ -52,6 +52,38 @@ import Testing
     + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
+  /// Long enough to be looked at while it comes.
+  @Test(arguments: [
+    (Array(String(repeating: "grüße 日本語 🐧 ", count: 6_000).utf8), true),
+    (Array(String(repeating: "plain ", count: 20_000).utf8), true),
+    (Array(String(repeating: "plain ", count: 20_000).utf8) + [0xc3], false),
+    (
+      Array(String(repeating: "x", count: 90_000).utf8) + [0xff] + Array(String(repeating: "ü", count: 9_000).utf8),
+      false
+    ),
+    (
+      Array(String(repeating: "x", count: 90_000).utf8) + [0xe2, 0x82]
+        + Array(String(repeating: "x", count: 9_000).utf8), false
+    ),
+  ])
+  func aLongTextIsJudgedAsItComes(_ text: [UInt8], _ isValid: Bool) {
+    let frames = WebSocketPeer.Connection.frame(1, text) + WebSocketPeer.Connection.frame(1, Array("next".utf8))
+    for piece in [1_000, 1_001, 1_002, 32_768] {
+      let desk = Desk()
+      var parts: [Int] = []
+      desk.framer?.onPart = { parts.append($0.byteCount) }
+      var ending: WebSocketFramer.Ending?
+      var rest = frames[...]
+      while !rest.isEmpty, ending == nil {
+        ending = desk.receive(rest.prefix(piece))
+        rest = rest.dropFirst(piece)
+      }
+      #expect(ending == (isValid ? nil : .invalidText))
+      #expect(desk.messages == (isValid ? ["text \(String(decoding: text, as: UTF8.self))", "text next"] : []))
+      #expect(parts == parts.sorted() && parts.count > 1 && parts.last ?? 0 < text.count)
+    }
+  }
+
   @Test func aTextInTwoPartsIsAFrameLikeAnyOther() {
     let desk = Desk()
     let (before, head, after): ([UInt8], [UInt8], [UInt8]) = ([65, 66], [67], [70])

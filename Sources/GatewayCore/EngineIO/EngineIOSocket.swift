@@ -141,6 +141,10 @@ final class EngineIOSocket: TransportReceiver {
     }
   }
 
+  func transportGathers(text: RawSpan) {
+    if passesMessages, EngineIOPacket.isMessage(text) { receiver?.engineGathers(text: text, from: 1) }
+  }
+
   func transportReceived(binary: RawSpan) {
     if probe.isUrgent { stopVerifying() }
     let packet: EngineIOPacket

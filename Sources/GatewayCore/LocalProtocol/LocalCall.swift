@@ -122,6 +122,8 @@ public struct SendCall: Equatable, Sendable {
   public var event: String
   /// Raw JSON array text; `[]` when absent.
   public var args: [UInt8]
+  /// No string in them begins like a `$…bin` key. Not known when false.
+  public var argsArePlain = false
   /// Raw JSON object text; nil when absent.
   public var kwargs: [UInt8]?
   public var delivery: DeliveryLevel

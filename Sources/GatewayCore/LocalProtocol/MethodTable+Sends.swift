@@ -75,6 +75,7 @@ extension MethodTable {
     var call = SendCall(
       target: try params.target(line), event: try params.required(.event, params.string(.event, line)),
       args: try params.raw(.args, line) ?? noArguments, delivery: delivery)
+    call.argsArePlain = params.argsArePlain
     call.kwargs = try params.raw(.kwargs, line)
     call.ttl = try params.duration(.ttl, line)
     call.timeout = try params.duration(.timeout, line)

@@ -65,8 +65,8 @@ final class SocketIOConnector: UpstreamConnector {
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
     guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
     let message = try SocketIOMessage.event(
-      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
-      parser: key.parser)
+      draft.event, args: draft.args.span.bytes, isPlain: draft.argsArePlain, attachmentLimit: attachmentLimit,
+      revision: revision, parser: key.parser)
     if let problem = sizeProblem(message, acknowledged: draft.isAcknowledged) { throw problem }
     return message
   }

@@ -32,7 +32,8 @@ extension SocketIOLink: EngineIOReceiver {
   private func receive(_ text: RawSpan, from start: Int, _ listener: EventListener) {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
-      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
+      let long = longEvent == nil ? nil : takeLongEvent(text)
+      guard let packet = try decoder.receive(text: text, from: start, long: long) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [], listener)
     } catch { end(error.failure) }
   }
@@ -51,7 +52,21 @@ extension SocketIOLink: EngineIOReceiver {
     } catch { end(error.failure) }
   }
 
+  func engineGathers(text: RawSpan, from start: Int) {
+    guard key.parser == .json else { return }
+    if longEvent == nil { longEvent = LongEvent(text, from: start) }
+    longEvent?.advance(text)
+  }
+
+  /// The text is there whose beginning was looked at.
+  private func takeLongEvent(_ text: RawSpan) -> LongEvent? {
+    defer { longEvent = nil }
+    longEvent?.advance(text, isWhole: true)
+    return longEvent
+  }
+
   func engineEnded(_ failure: TransportFailure) {
+    longEvent = nil
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
@@ -85,7 +100,7 @@ extension SocketIOLink: EngineIOReceiver {
     case .event(let name, let arguments):
       let (name, namespace) = (text.extracting(name), text.extracting(packet.namespace))
       // Without a closure, which would hold the listener anew for each event.
-      guard isLocalForm(text, arguments, attachments) else {
+      guard packet.isLocalForm || isLocalForm(text, arguments, attachments) else {
         let rewritten = try rewrite(text, arguments, attachments)
         return deliver(name, rewritten.span.bytes, packet.ack, to: namespace, listener)
       }

@@ -30,6 +30,8 @@ final class SocketIOLink {
   /// What the answer that opened the transport said about the server's clock.
   private(set) var dateSample: ClockSample?
   var decoder: SocketIODecoder
+  /// A long event whose text is still coming.
+  var longEvent: LongEvent?
   private(set) var channels: [SocketIOChannel] = []
   private(set) var namespaces = NamespaceIndex()
   var main = MainNamespace.pending

@@ -6,19 +6,20 @@ enum SocketIOMessage {
   static let noErrors = MessageProblem.invalid(
     "an acknowledgement of Socket.IO cannot be an error: leave `error` (`--error`) out, and say it in `args`")
 
-  /// An event: its name joins the arguments in one array.
+  /// An event: its name joins the arguments in one array. `isPlain`: no string in them begins like a `$…bin` key.
   static func event(
-    _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?, parser: ParserName = .json
+    _ name: String, args: RawSpan, isPlain: Bool = false, attachmentLimit: Int, revision: EngineIORevision?,
+    parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
     if let problem = problem(withName: name, revision: revision) { throw problem }
-    return try message(name, args: args, attachmentLimit: attachmentLimit, parser: parser)
+    return try message(name, args: args, isPlain: isPlain, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// The arguments of an acknowledgement.
   static func answer(
     args: RawSpan, attachmentLimit: Int, parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
-    try message(nil, args: args, attachmentLimit: attachmentLimit, parser: parser)
+    try message(nil, args: args, isPlain: false, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
@@ -60,7 +61,7 @@ enum SocketIOMessage {
   }
 
   private static func message(
-    _ name: String?, args: RawSpan, attachmentLimit: Int, parser: ParserName
+    _ name: String?, args: RawSpan, isPlain: Bool, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
     var writer = JSONWriter(reserving: (name?.utf8.count ?? 0) + elements.count + 8)
@@ -73,6 +74,12 @@ enum SocketIOMessage {
       body.append(UInt8(ascii: "]"))
       return PreparedMessage(
         event: name ?? "", body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
+    }
+    guard !isPlain else {
+      body.reserveCapacity(body.count + elements.count + 1)
+      body.append(args.extracting(elements))
+      body.append(UInt8(ascii: "]"))
+      return PreparedMessage(event: name ?? "", body: body)
     }
     let attachments = try LocalForm.write(
       fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)

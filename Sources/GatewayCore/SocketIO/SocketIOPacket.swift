@@ -29,6 +29,8 @@ struct SocketIOPacket: Equatable, Sendable {
   var namespace = 0..<0
   var ack: UInt64?
   var content: Content
+  /// The arguments are known to be in the local form. Not known when false.
+  var isLocalForm = false
 
   init(kind: Kind, namespace: Range<Int>, ack: UInt64?, content: Content) {
     self.kind = kind
@@ -37,8 +39,10 @@ struct SocketIOPacket: Equatable, Sendable {
     self.content = content
   }
 
-  /// Parses a whole text from `start` on.
-  init(parsing text: RawSpan, from start: Int, attachmentLimit: Int) throws(SocketIOProblem) {
+  /// Parses a whole text from `start` on. `long` is what is known of it already.
+  init(
+    parsing text: RawSpan, from start: Int, attachmentLimit: Int, long: LongEvent? = nil
+  ) throws(SocketIOProblem) {
     var at = start
     guard let kind = Kind(rawValue: JSONScanner.byte(text, at) &- UInt8(ascii: "0")) else { throw .unknownType }
     self.kind = kind
@@ -58,9 +62,19 @@ struct SocketIOPacket: Equatable, Sendable {
       case .connect: .connect(try Self.optionalValue(text, at, beginningWith: UInt8(ascii: "{")))
       case .disconnect: .disconnect(try Self.optionalValue(text, at, beginningWith: nil))
       case .connectError: .connectError(try Self.refusal(text, at))
-      case .event, .binaryEvent: try Self.event(text, at)
+      case .event, .binaryEvent: try Self.event(text, at, long)
       case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at)
       }
+    if let long, kind == .event { isLocalForm = long.isLocalForm && long.end(text, array: at) != nil }
+  }
+
+  /// Where the array of an event without attachments begins; nil for another packet, or where that has not come.
+  static func arrayOfEvent(_ text: RawSpan, from start: Int) -> Int? {
+    guard JSONScanner.byte(text, start) == UInt8(ascii: "2") else { return nil }
+    var at = start + 1
+    _ = namespace(text, &at)
+    guard (try? ack(text, &at)) != nil, JSONScanner.byte(text, at) == UInt8(ascii: "[") else { return nil }
+    return at
   }
 
   // MARK: - The head
@@ -132,10 +146,10 @@ struct SocketIOPacket: Equatable, Sendable {
     } catch { throw .malformedPayload }
   }
 
-  private static func event(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+  private static func event(_ text: RawSpan, _ start: Int, _ long: LongEvent?) throws(SocketIOProblem) -> Content {
     let name: Range<Int>
     let arguments: Range<Int>
-    do throws(JSONError) { (name, arguments) = try scanEvent(text, start) } catch { return try unreadable(error) }
+    do throws(JSONError) { (name, arguments) = try scanEvent(text, start, long) } catch { return try unreadable(error) }
     guard !SocketIOEventName.isReserved(text, name) else { throw .reservedEvent }
     return .event(name: name, arguments: arguments)
   }
@@ -160,15 +174,25 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   private static func scanEvent(
-    _ text: RawSpan, _ start: Int
+    _ text: RawSpan, _ start: Int, _ long: LongEvent?
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
     var at = start
     guard try openArray(text, &at) else { throw .syntax(at: at) }
     let name = try eventName(text, &at)
     var arguments = at..<at
-    if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) { arguments = try elements(text, &at) }
+    if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) {
+      if let end = long?.end(text, array: start) { return (name, known(text, at, end)) }
+      arguments = try elements(text, &at)
+    }
     try end(text, at)
     return (name, arguments)
+  }
+
+  /// The arguments of an array that ends at `end` and is known to be well-formed.
+  private static func known(_ text: RawSpan, _ start: Int, _ end: Int) -> Range<Int> {
+    var last = end - 1
+    while last > start, [0x20, 0x0a, 0x0d, 0x09].contains(JSONScanner.byte(text, last - 1)) { last -= 1 }
+    return start..<last
   }
 
   /// A string or a number.
@@ -187,14 +211,14 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// A line of the local protocol wraps arguments in three more levels.
-  private static let depthLimit = JSONScanner.depthLimit - 3
+  static let argumentsDepth = JSONScanner.depthLimit - 3
 
   /// From the element at `at` to the last one; `at` is left behind the closing bracket.
   private static func elements(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     let start = at
     var last = at
     repeat {
-      _ = try JSONScanner.scanValue(text, &at, depth: depthLimit)
+      _ = try JSONScanner.scanValue(text, &at, depth: argumentsDepth)
       last = at
     } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"))
     return start..<last

@@ -9,6 +9,8 @@ public final class FrameReader {
   public enum Item: Equatable, Sendable {
     /// A whole message. A compressed one still has to be inflated.
     case message(MessageKind, isCompressed: Bool)
+    /// What has come so far of a long text that is not compressed, for whoever wants to look at it early.
+    case part
     case ping
     case pong
     case close
@@ -29,6 +31,9 @@ public final class FrameReader {
     /// Sum of the announced lengths of its frames.
     var length = 0
   }
+
+  /// From this length on, in bytes, a message is long.
+  public static let longMessage = 64 << 10
 
   private let messageLimit: Int
   private let allowsCompression: Bool
@@ -141,7 +146,10 @@ public final class FrameReader {
     let item = Item.message(message.kind, isCompressed: message.isCompressed)
     if isComplete, piece.count == message.length { return body(item, piece) }
     gathered.append(piece, expecting: message.length)
-    guard isComplete else { return true }
+    guard isComplete else {
+      guard message.length >= Self.longMessage, item == .message(.text, isCompressed: false) else { return true }
+      return body(.part, gathered.bytes)
+    }
     defer { gathered.free() }
     return body(item, gathered.bytes)
   }

@@ -26,7 +26,7 @@ struct LocalPeer {
   var generation: UInt32 = 0
   var session: LocalSession?
   /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
-  var input: LineBuffer?
+  var input: RequestBuffer?
   /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
   /// most one read's worth, of which the first `heard` bytes are done with.
   var unheard: [UInt8] = []

@@ -21,14 +21,14 @@ extension LocalPeers {
   /// buffer. Returns how many bytes were taken.
   private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) -> Int {
     guard let session = slots[slot].session else { return bytes.count }
-    var input = slots[slot].input ?? LineBuffer(limit: gateway.configuration.limits.line)
+    var input = slots[slot].input ?? RequestBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
     var turn = PeerTurn(at: time.now)
     do throws(LineTooLong) {
       while !rest.isEmpty, session.wantsInput {
         let piece = rest.prefix(Self.lineLength(rest))
-        try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0) }
+        try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0, long: $1) }
         rest = rest[piece.endIndex...]
         if turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }

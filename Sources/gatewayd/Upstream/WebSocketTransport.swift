@@ -139,6 +139,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression)
+    framer?.onPart = { [unowned self] text in receiver?.transportGathers(text: text) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     var facts = socket.facts("websocket")
     facts.compression = compression != nil
