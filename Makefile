@@ -24,7 +24,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench costs soak flood fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench profile costs soak flood fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -55,6 +55,9 @@ demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 
 bench: release $(EIO4) ## measures against the peers, and installs those that are missing; ONLY="P1 P3" selects
 	Benchmarks/run --install --no-build $(ONLY)
+
+profile: release ## where the daemon's time goes under a benchmark's load, by perf; ONLY="P1 P6@50" selects
+	Benchmarks/profile --install --no-build $(ONLY)
 
 costs: release ## counts instructions, allocations and system calls; fails where they have grown
 	Benchmarks/costs --no-build

@@ -106,32 +106,25 @@ def fan_out(tool, subscribers, events, window):
             reader.end()
 
 
-def requests(tool, count):
-    """What a daemon counts that carries so many requests, one at a time."""
+def under(tool, program, *options):
+    """What a daemon counts that a load program uses until it is done, its start and end included."""
     with tool(PAYLOAD) as peer:
-        pinger = Program(
-            [places.program("pinger"), "--socket", peer.socket, "--url", peer.url, "--count", count,
-             "--warm-up", 100]
-        )  # fmt: skip
+        load = Program([places.program(program), "--socket", peer.socket, "--url", peer.url, *options])
         try:
-            pinger.report()
+            load.report()
             return peer.counts()
         finally:
-            pinger.end()
+            load.end()
+
+
+def requests(tool, count):
+    """What a daemon counts that carries so many requests, one at a time."""
+    return under(tool, "pinger", "--count", count, "--warm-up", 100)
 
 
 def durable_sends(tool, count):
     """What a daemon counts that keeps so many sends on disk, of clients that each wait for the answer."""
-    with tool(PAYLOAD) as peer:
-        saver = Program(
-            [places.program("saver"), "--protocol", "gatewayd", "--socket", peer.socket, "--url", peer.url,
-             "--clients", SAVERS, "--count", count, "--warm-up", 500]
-        )  # fmt: skip
-        try:
-            saver.report()
-            return peer.counts()
-        finally:
-            saver.end()
+    return under(tool, "saver", "--protocol", "gatewayd", "--clients", SAVERS, "--count", count, "--warm-up", 500)
 
 
 def difference(longer, shorter, per):

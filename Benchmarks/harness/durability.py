@@ -53,7 +53,9 @@ def p6_cost(rounds):
         "P6-cost", f"request round trip while others send durably, µs (medians of {rounds} interleaved runs)",
         ["meanwhile", *TIMES],
     )  # fmt: skip
-    for case, times in runs.items():
-        table.add(case, *(f"{median(time[key] for time in times):,.0f}" for key in TIMES))
+    mid = {case: {key: median(time[key] for time in times) for key in TIMES} for case, times in runs.items()}
+    for case, times in mid.items():
+        table.add(case, *(f"{times[key]:,.0f}" for key in TIMES))
+    table.headline = "p50/p99 µs: " + ", ".join(f"{case} {times['p50']:,.0f}/{times['p99']:,.0f}" for case, times in mid.items())
     table.note("A request does not wait for what other programs want on the disk (decision 0047).")
     return table

@@ -2,22 +2,33 @@
 
 import contextlib
 import os
-import socket
 import sys
-from statistics import median
+from statistics import fmean, median, quantiles
 
 from . import places
-from .fanout import PAYLOAD, read
+from .fanout import PAYLOAD, reading
 from .peers import Gatewayd, Peer, available
 from .process import Program
 from .table import Table
 
 RATE = 1000
 SUBSCRIBERS = 10
-EVENTS = 5000
-# Of the neighbour's upstream.
+# A window is so short that what changes slowly changes little within a cycle …
+WINDOW = 300
+# … of three windows, of which there are so many in the life of a daemon.
+CYCLES = 14
+# Of a neighbour's large messages.
 LARGE = 900_000
 LARGE_RATE = 20
+NEIGHBOURS = {
+    "stopped": "one that subscribes and stops reading",
+    "status": "one that asks for the status as fast as it can",
+    "requests": "one that makes requests as fast as it can",
+    "large_sends": "one that sends 0.9 MB 20 times a second",
+    "large_events": "one that gets 0.9 MB 20 times a second",
+}
+# Gives way at once to whoever else wants the CPU, and leaves it to nobody else.
+AWAKE = "import os\nprint('ready', flush=True)\nwhile True: os.sched_yield()"
 
 
 @contextlib.contextmanager
@@ -31,10 +42,37 @@ def on_cpu(cpu):
         os.sched_setaffinity(0, before)
 
 
+def beside():
+    """The CPU of everything but the daemon that is measured."""
+    return on_cpu(min(os.sched_getaffinity(0)))
+
+
 def yielding(program):
     """It gets only the CPU that nobody else wants."""
     os.sched_setscheduler(program.pid, os.SCHED_IDLE, os.sched_param(0))
     return program
+
+
+@contextlib.contextmanager
+def ended(program):
+    """A program that has said that it is ready, and is killed in the end."""
+    try:
+        if program.line() != "ready":
+            raise RuntimeError(f"{program.name} is not ready")
+        yield program
+    finally:
+        program.process.kill()
+        program.end()
+
+
+@contextlib.contextmanager
+def awake():
+    """No CPU that is used goes to sleep: waking it would take longer than what is measured, and differently long."""
+    with contextlib.ExitStack() as both:
+        for cpu in {min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))}:
+            with on_cpu(cpu):
+                yielding(both.enter_context(ended(Program([sys.executable, "-c", AWAKE]))))
+        yield
 
 
 class Measured(Gatewayd):
@@ -45,101 +83,138 @@ class Measured(Gatewayd):
             super().start_daemon(*arguments, env=env)
 
     def start_blaster(self, *more):
-        with on_cpu(min(os.sched_getaffinity(0))):
+        with beside():
             return super().start_blaster(*more)
 
 
 class Other(Gatewayd):
-    """A second daemon, which only the neighbour uses."""
+    """A second daemon, which only a neighbour uses."""
+
+    def start(self):
+        with beside():
+            super().start()
+        yielding(self.daemon)
 
 
 class Server(Peer):
-    """The neighbour's own upstream."""
+    """A neighbour's own upstream."""
 
     feed = "socketio"
 
     def start(self):
-        self.url = f"http://127.0.0.1:{self.start_blaster()}"
+        with beside():
+            self.url = f"http://127.0.0.1:{self.start_blaster()}"
+        yielding(self.blaster)
 
 
 @contextlib.contextmanager
 def neighbour(kind, peer):
-    """The named neighbour of a daemon, with a server of its own, beside the subscribers and behind them."""
-    with on_cpu(min(os.sched_getaffinity(0))), Server(LARGE if kind == "large_events" else PAYLOAD) as server:
-        yielding(server.blaster)
-        url = peer.url if kind == "stopped" else server.url
-        program = Program([sys.executable, places.harness("neighbour.py"), kind, peer.socket, url])
-        try:
-            if program.line() != "ready":
-                raise RuntimeError("the neighbour is not ready")
-            yielding(program)
-            with socket.socket(socket.AF_UNIX) as control:
-                if kind == "large_events":
-                    control.connect(server.control)
-                    control.sendall(f"start 1000000 1000000 {LARGE_RATE}\n".encode())
-                yield
-        finally:
-            program.process.kill()
-            program.end()
+    """The named neighbour of a daemon, at rest, as a function that tells it to go or to rest; it has a server of its own."""
+    large = kind.startswith("large")
+    with Server(LARGE if kind == "large_events" else PAYLOAD) as server:
+        arguments = [peer.socket, server.url, LARGE if large else PAYLOAD, LARGE_RATE if large else RATE]
+        if kind == "large_events":
+            arguments.append(server.control)
+        if kind == "stopped":
+            # The events that everybody gets; where there is nobody else, it has to ask for them.
+            arguments[1] = peer.url
+            arguments += [peer.control] if isinstance(peer, Other) else []
+        with beside():
+            program = Program([sys.executable, places.harness("neighbour.py"), kind, *arguments])
+        with ended(yielding(program)):
+
+            def tell(word):
+                program.tell(word)
+                if program.line() != word:
+                    raise RuntimeError(f"the neighbour does not {word}")
+
+            yield tell
 
 
-NEIGHBOURS = {
-    "spinner": "one that keeps a CPU busy and leaves the daemon alone",
-    "stopped": "one that subscribes and stops reading",
-    "status": "one that asks for the status as fast as it can",
-    "requests": "one that makes requests as fast as it can",
-    "large_sends": "one that sends 0.9 MB 20 times a second",
-    "large_events": "one that gets 0.9 MB 20 times a second",
-}
+@contextlib.contextmanager
+def subscribers(peer, events):
+    """The others, as a function: one window and its report."""
+    with beside(), reading(peer, SUBSCRIBERS, events, rate=RATE) as window:
+        yield window
 
 
-def subscribers(peer):
-    with on_cpu(min(os.sched_getaffinity(0))):
-        return read(peer, SUBSCRIBERS, EVENTS, rate=RATE)
+def one_life(kind):
+    """A window's reports by who is beside the subscribers, in turns: nobody, a neighbour of another daemon, one of theirs."""
+    found = {"nobody": [], "other": [], "this": []}
+    with contextlib.ExitStack() as life:
+        peer = life.enter_context(Measured(PAYLOAD))
+        tell = {
+            "other": life.enter_context(neighbour(kind, life.enter_context(Other(PAYLOAD)))),
+            "this": life.enter_context(neighbour(kind, peer)),
+        }
+        window = life.enter_context(subscribers(peer, WINDOW))
+        # Fills the history, which is what is measured then.
+        for _ in range(4):
+            window()
+        for cycle in range(CYCLES):
+            for who in list(found) if cycle % 2 else reversed(found):
+                if who in tell:
+                    tell[who]("go")
+                found[who].append(window())
+                if who in tell:
+                    tell[who]("rest")
+    return found
 
 
-def run(kind, beside):
-    """Latencies beside a neighbour of the same daemon, or of another one; without one for None."""
-    with Measured(PAYLOAD) as peer:
-        read(peer, SUBSCRIBERS, 500, rate=RATE)
-        if kind is None:
-            report = subscribers(peer)
-        elif beside == "this":
-            with neighbour(kind, peer):
-                report = subscribers(peer)
-        else:
-            with on_cpu(min(os.sched_getaffinity(0))), Other(PAYLOAD) as other:
-                yielding(other.daemon)
-                with neighbour(kind, other):
-                    report = subscribers(peer)
-    return {**report["latency"], "busy": report["busy"]}
+def ratios(above, below):
+    return [one["latency"]["p99"] / other["latency"]["p99"] for one, other in zip(above, below)]
+
+
+def spread(shares):
+    """The median of paired ratios with the range of its 95 %, and their quartiles."""
+    low, middle, high = quantiles(shares, n=4)
+    sure = 1.57 * (high - low) / len(shares) ** 0.5
+    return middle, sure, f"{middle:.2f} ± {sure:.2f}", f"{low:.2f} … {high:.2f}"
+
+
+def within(middle, sure, limit=1.1):
+    """Whether a ratio is no more than a tenth beyond 1; None where its range has the limit in it."""
+    if middle + sure <= limit:
+        return True
+    return False if middle - sure > limit else None
+
+
+def mid(reports, key):
+    return f"{median(report['latency'][key] for report in reports):.0f}"
 
 
 def fair(rounds):
     if not available([Gatewayd]):
         return None
-    cases = [(None, "this"), *((kind, beside) for kind in NEIGHBOURS for beside in ("other", "this"))]
-    cases.remove(("spinner", "other"))
-    runs = {case: [] for case in cases}
-    for number in range(rounds):
-        for case in cases:
-            runs[case].append(run(*case))
-            print(f"  round {number + 1}: {case}: {runs[case][-1]}", flush=True)
-    mid = {case: {key: median(one[key] for one in reports) for key in reports[0]} for case, reports in runs.items()}
+    runs = {kind: {"nobody": [], "other": [], "this": []} for kind in NEIGHBOURS}
+    with awake():
+        for number in range(rounds):
+            for kind, found in runs.items():
+                for who, reports in one_life(kind).items():
+                    found[who] += reports
+                shares = [spread(ratios(found["this"], found[who]))[2] for who in ("nobody", "other")]
+                print(f"  round {number + 1}: {kind}: p99 {shares[0]} of nobody's, {shares[1]} of the other daemon's", flush=True)
     table = Table(
         "FAIR", f"latency of {RATE:,} events/s to {SUBSCRIBERS} subscribers beside a bad neighbour, µs "
-        f"(medians of {rounds} interleaved runs)",
-        ["neighbour", "p50", "p90", "p99", "p99 ÷ without", "p99 where it uses another daemon", "p99 ÷ that",
-         "daemon's cores busy"],
+        f"(medians of {rounds * CYCLES} windows of {WINDOW} events for each, in turns)",
+        ["neighbour", "p50", "p90", "p99", "p99 without", "p99 ÷ without", "quartiles", "p99 where it uses another daemon",
+         "p99 ÷ that", "quartiles of that", "daemon's cores busy"],
     )  # fmt: skip
-    alone = mid[None, "this"]["p99"]
-    for kind, name in {None: "nobody", **NEIGHBOURS}.items():
-        one, control = mid[kind, "this"], mid.get((kind, "other"))
+    alone = [report for found in runs.values() for report in found["nobody"]]
+    _, _, share, range_ = spread(ratios(alone[1:], alone))
+    table.add("nobody", *(mid(alone, key) for key in ("p50", "p90", "p99")), mid(alone, "p99"), share, range_, "–", "–", "–",
+              f"{fmean(report['busy'] for report in alone):.2f}")  # fmt: skip
+    for kind, found in runs.items():
+        this, nobody, other = found["this"], found["nobody"], found["other"]
+        against_nobody, against_other = (spread(ratios(this, those)) for those in (nobody, other))
         table.add(
-            name, *(f"{one[key]:.0f}" for key in ("p50", "p90", "p99")), f"{one['p99'] / alone:.2f}",
-            f"{control['p99']:.0f}" if control else "–", f"{one['p99'] / control['p99']:.2f}" if control else "–",
-            f"{one['busy']:.2f}",
+            NEIGHBOURS[kind], *(mid(this, key) for key in ("p50", "p90", "p99")), mid(nobody, "p99"), *against_nobody[2:],
+            mid(other, "p99"), *against_other[2:], f"{fmean(report['busy'] for report in this):.2f}",
         )  # fmt: skip
-    table.note("To reach: the p99 of the others changes by less than a tenth.")
+        table.target(f"beside {NEIGHBOURS[kind]} p99 ≤ 1.1 × that beside one at another daemon", against_other[2],
+                     within(*against_other[:2]))  # fmt: skip
+    table.headline = "p99 ÷ that beside another daemon's: " + ", ".join(f"{row[0]} {row[8]}" for row in table.rows[1:])
     table.note("The daemon has a CPU for itself. Neighbours and their server run where server and subscribers run, with what these leave.")
+    table.note("Ratios are of windows that follow each other within one daemon's life: the median ± the range of its 95 %, and the "
+               "quartiles. Nobody's is that of two windows without a neighbour: what the measurement sees where nothing is.")  # fmt: skip
     return table

@@ -34,7 +34,7 @@ def p1_disk(rounds):
     kinds = [Without, InMemory, OnDisk]
     table = Table(
         "P1-disk", f"the cost of a history, {PAYLOAD} B payload, saturated (medians of {rounds} interleaved runs)",
-        ["history", *(f"{subscribers} subscribers: {what}" for subscribers in (1, 100)
+        ["history", *(f"{subscribers}: {what}" for subscribers in ("1 subscriber", "100 subscribers")
                       for what in ("deliveries/s", "CPU ns/delivery"))],
     )  # fmt: skip
     cells = {kind: [] for kind in kinds}
@@ -49,5 +49,6 @@ def p1_disk(rounds):
             cells[kind] += [f"{mid(runs[kind], 'rate') / 1e6:.2f} M", f"{mid(runs[kind], 'cpu_ns'):.0f}"]
     for kind in kinds:
         table.add(kind.name, *cells[kind])
+    table.headline = "CPU ns/delivery with 1 and 100: " + ", ".join(f"{row[0]} {row[2]} and {row[4]}" for row in table.rows)
     table.note("On disk: one write for each turn of the loop, nothing synced; the folder is the system's temporary one.")
     return table

@@ -22,6 +22,8 @@ class Peer:
     protocol = ""
     feed = ""
     url = ""
+    # It says more to a subscriber than events.
+    chats = False
     # A program that runs the daemon, with its options.
     wrapper = ()
 
@@ -58,6 +60,10 @@ class Peer:
 
     def start(self):
         raise NotImplementedError
+
+    def port(self):
+        """The TCP port where a broker's events come in; None: through the Unix socket."""
+        return None
 
     def start_blaster(self, *more):
         """Starts the source of events; returns its port."""
@@ -152,10 +158,6 @@ class Redis(Peer):
         )
         self.start_blaster("--to", port or self.socket)
 
-    def port(self):
-        """Where events come in; None: through the Unix socket."""
-        return None
-
     @classmethod
     def missing(cls):
         return None if places.found("redis-server") else "redis-server is not installed; see --install"
@@ -167,6 +169,8 @@ class Nats(Peer):
     name = "nats (TCP)"
     protocol = "nats"
     feed = "nats"
+    # It pings.
+    chats = True
 
     def start(self):
         port = free_port()
@@ -199,31 +203,24 @@ class Mosquitto(Peer):
         self.start_daemon(places.found("mosquitto"), "-c", configuration)
         self.start_blaster("--to", port or self.socket)
 
-    def port(self):
-        """Where events come in; None: through the Unix socket."""
-        return None
-
     @classmethod
     def missing(cls):
         return None if places.found("mosquitto") else "mosquitto is not installed; see --install"
 
 
-class RedisFedByTCP(Redis):
-    """Its events come as gatewayd's do: over loopback TCP."""
+class FedByTCP:
+    """Mixed into a broker: its events come as gatewayd's do, over loopback TCP."""
 
+    def port(self):
+        return free_port()
+
+
+class RedisFedByTCP(FedByTCP, Redis):
     name = "redis, events in by TCP"
 
-    def port(self):
-        return free_port()
 
-
-class MosquittoFedByTCP(Mosquitto):
-    """Its events come as gatewayd's do: over loopback TCP."""
-
+class MosquittoFedByTCP(FedByTCP, Mosquitto):
     name = "mosquitto, events in by TCP"
-
-    def port(self):
-        return free_port()
 
 
 def available(kinds):

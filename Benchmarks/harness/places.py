@@ -8,6 +8,7 @@ BENCHMARKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROJECT = os.path.dirname(BENCHMARKS)
 PROGRAMS = os.path.join(PROJECT, ".build", "benchmarks")
 RESULTS = os.path.join(BENCHMARKS, "RESULTS.md")
+PROFILES = os.path.join(BENCHMARKS, "PROFILES.md")
 
 
 def program(name):
@@ -44,15 +45,19 @@ def found(command):
     return shutil.which(command, path=os.environ.get("PATH", "") + ":/usr/sbin")
 
 
-def install_peers():
-    """Installs the peers' Debian packages that are missing."""
-    packages = {
-        "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients",
-        "nats-server": "nats-server",
-    }  # fmt: skip
+PEERS = {
+    "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients", "nats-server": "nats-server",
+}  # fmt: skip
+
+
+def install(packages):
+    """Installs the Debian packages of those commands that are missing; as root, or with sudo."""
     missing = [package for command, package in packages.items() if not found(command)]
     if missing:
-        subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], check=True)
+        print(f"installing {' '.join(missing)}", flush=True)
+        apt = [*([] if os.geteuid() == 0 else ["sudo"]), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
+        subprocess.run([*apt, "update"], check=True)
+        subprocess.run([*apt, "install", "-y", "--no-install-recommends", *missing], check=True)
 
 
 def harness(name):

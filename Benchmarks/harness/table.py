@@ -1,4 +1,4 @@
-"""One result: printed as a table, and kept as a section of RESULTS.md."""
+"""One result: printed as a table, and kept as a section of RESULTS.md or PROFILES.md."""
 
 import os
 import re
@@ -12,9 +12,11 @@ Written by `Benchmarks/run`; each section is replaced when its benchmark runs ag
 
 
 class Table:
-    def __init__(self, name, title, columns):
+    def __init__(self, name, title, columns, text=()):
+        """Columns of text, the first one among them, begin at the left; figures end at the right."""
         self.name, self.title, self.columns = name, title, columns
-        self.rows, self.notes = [], []
+        self.text = {columns[0], *text}
+        self.rows, self.notes, self.targets = [], [], []
         # What this run found, in a line for the history; without it the run leaves none.
         self.headline = ""
 
@@ -24,42 +26,73 @@ class Table:
     def note(self, text):
         self.notes.append(text)
 
+    def target(self, text, found, reached):
+        """What is to be reached, what was found, and whether that is it; None when that cannot be told."""
+        verdict = {True: "reached", False: "MISSED", None: "cannot be told"}[reached]
+        self.targets.append(f"{text} – {found}: {verdict}")
+
+    def all_notes(self):
+        """What stands below the rows: each target, then what was noted."""
+        return [f"To reach: {target}." for target in self.targets] + self.notes
+
     def plain(self):
         """For a terminal."""
         lines = [self.columns, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
         def row(cells):
-            return "  ".join([cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:]))])
-        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.notes])
+            aligned = (
+                cell.ljust(width) if column in self.text else cell.rjust(width)
+                for cell, width, column in zip(cells, widths, self.columns)
+            )
+            return "  ".join(aligned).rstrip()
+        return "\n".join([f"{self.name}  {self.title}", *map(row, lines), *self.all_notes()])
 
     def markdown(self, machine):
-        lines = [self.columns, ["---"] + ["--:"] * (len(self.columns) - 1), *self.rows]
+        lines = [self.columns, ["---" if column in self.text else "--:" for column in self.columns], *self.rows]
         body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        notes = "\n".join(f"* {note}" for note in [*self.notes, machine])
+        notes = "\n".join(f"* {note}" for note in [*self.all_notes(), machine])
         return f"## {self.name} – {self.title}\n\n{body}\n\n{notes}\n"
 
 
+PROFILES = """# Where the daemon's time goes
+
+Written by `Benchmarks/profile --keep`; each section is replaced when its load runs again. Samples of perf, by whose time they are, with
+the functions that have the most. What the loads are: README.md.
+"""
 HISTORY = "## History – the main figure of each run, the latest first"
 COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
 
 def keep(tables, machine, because):
-    """Replaces the sections of these tables in RESULTS.md, in the order of their names, and adds to its history."""
-    sections = {}
-    if os.path.exists(places.RESULTS):
-        with open(places.RESULTS) as file:
-            for text in re.split(r"(?m)^(?=## )", file.read())[1:]:
-                sections[text[3:].split()[0]] = text.rstrip() + "\n"
-    past = sections.pop("History", f"{HISTORY}\n\n{COLUMNS}")
-    for table in tables:
-        sections[table.name] = table.markdown(machine)
-    with open(places.RESULTS, "w") as file:
-        file.write("\n".join([PREAMBLE, *(sections[name] for name in sorted(sections, key=place)), continued(past, tables, machine, because)]))
+    """Replaces the sections of these tables in RESULTS.md and adds to its history."""
+    found = sections(places.RESULTS)
+    past = found.pop("History", f"{HISTORY}\n\n{COLUMNS}")
+    replace(places.RESULTS, PREAMBLE, found, tables, machine, continued(past, tables, machine, because))
+
+
+def keep_profiles(tables, machine):
+    """Replaces the sections of these tables in PROFILES.md."""
+    replace(places.PROFILES, PROFILES, sections(places.PROFILES), tables, machine)
+
+
+def sections(path):
+    """The text of each section by its name; none where there is no file yet."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return {text[3:].split()[0]: text.rstrip() + "\n" for text in re.split(r"(?m)^(?=## )", file.read())[1:]}
+
+
+def replace(path, preamble, found, tables, machine, *more):
+    """Writes the sections that were found, with those of the tables instead or added, in the order of their names."""
+    found = {**found, **{table.name: table.markdown(machine) for table in tables}}
+    with open(path, "w") as file:
+        file.write("\n".join([preamble, *(found[name] for name in sorted(found, key=place)), *more]))
 
 
 def continued(history, tables, machine, because):
     """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
-    lines = [line for line in history.splitlines() if line.startswith("| P")]
+    lines = [line for line in history.splitlines() if line.startswith("| ") and line not in COLUMNS]
     when = ", ".join(machine.split(", ")[:2])
     fresh = [f"| {table.name} | {when} | {table.headline} | {because} |" for table in tables if table.headline]
     heads = [head(line) for line in fresh]

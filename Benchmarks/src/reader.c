@@ -6,7 +6,7 @@
  *
  * Connects and subscribes, prints `ready`, waits for a line on stdin. With `--control` it then starts the blaster there,
  * confirms what all clients have, and prints one JSON object when everything arrived (or nothing came for ten seconds).
- * A chunk, 256 KiB, has to hold the largest record.
+ * Each further line is a further run of the same clients. A chunk, 256 KiB, has to hold the largest record.
  * The clients stay until stdin ends, so that the peer's memory can be looked at.
  */
 #include <errno.h>
@@ -160,6 +160,9 @@ static void run(struct reader *r, uint64_t events, uint64_t window, uint64_t rat
   static struct samples latency;
   uint64_t step = window >= 8 ? window / 8 : 1;
   tally_begin(&r->tally, r->protocol, r->count, events, step);
+  for (int i = 0; i < r->count; i++) place_begin(&r->clients[i].place);
+  r->told = 0;
+  latency.count = 0;
   if (rate) r->tally.latency = &latency;
   struct cpu_use before = cpu_used();
   tell(r, "start %llu %llu %llu\n", events, window, rate);
@@ -187,9 +190,10 @@ int main(int argc, char **argv) {
   gather(&r, socket);
   printf("ready\n");
   fflush(stdout);
-  wait_for_line();
-  if (control)
-    run(&r, option_number(argc, argv, "--events", 10000), option_number(argc, argv, "--window", 1024),
-        option_number(argc, argv, "--rate", 0));
-  for (;;) wait_for_line();
+  for (;;) {
+    wait_for_line();
+    if (control)
+      run(&r, option_number(argc, argv, "--events", 10000), option_number(argc, argv, "--window", 1024),
+          option_number(argc, argv, "--rate", 0));
+  }
 }

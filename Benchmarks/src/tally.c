@@ -6,6 +6,7 @@
 #include "failure.h"
 
 void tally_begin(struct tally *tally, const struct protocol *protocol, int clients, uint64_t total, uint64_t step) {
+  free(tally->reached);
   *tally = (struct tally){.protocol = protocol, .clients = clients, .total = total, .step = step};
   tally->reached = calloc(total / step + 2, sizeof *tally->reached);
   if (!tally->reached) fail("no memory for the tally");

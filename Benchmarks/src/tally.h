@@ -36,6 +36,7 @@ struct tally {
   struct samples *latency;
 };
 
+/* Begins anew; the tally was zeroed or is one that was begun before. */
 void tally_begin(struct tally *tally, const struct protocol *protocol, int clients, uint64_t total, uint64_t step);
 
 void place_begin(struct place *place);

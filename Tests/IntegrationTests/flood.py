@@ -6,13 +6,13 @@ As a program: `flood.py [COUNT [CONFIGURATION …]]` prints a table and ends wit
 import asyncio
 import collections
 import json
-import os
 import pathlib
 import re
 import sys
 import tempfile
 import time
 
+import memory
 from daemon import Daemon
 from local_client import LocalClient, connected_socket
 from programs import GATEWAYD
@@ -163,15 +163,14 @@ class Round:
 
     def problems(self, count):
         kept = self.queued + self.finished
-        memory = RESIDENT_BASE + RESIDENT_PER_ENTRY * kept
+        most = RESIDENT_BASE + RESIDENT_PER_ENTRY * kept
         disk = DISK_BASE + DISK_PER_ENTRY * kept
         if sum(self.answers.values()) != count // CLIENTS * CLIENTS:
             yield f"{sum(self.answers.values())} answers to {count} sends"
         if self.cancelled != self.queued:
             yield f"{self.queued} were queued, {self.cancelled} were there after a crash"
-        # A sanitizer keeps books of its own beside every byte.
-        if self.resident > memory and not os.environ.get("GATEWAY_SANITIZE"):
-            yield f"{self.resident >> 20} MiB of memory for {kept} entries, more than {memory >> 20}"
+        if self.resident > most and memory.COUNTS:
+            yield f"{self.resident >> 20} MiB of memory for {kept} entries, more than {most >> 20}"
         if self.disk > disk:
             yield f"{self.disk >> 20} MiB on the disk for {kept} entries, more than {disk >> 20}"
 

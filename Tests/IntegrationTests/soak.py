@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import memory
 from daemon import Daemon
 from local_client import CallError, LocalClient
 from patience import SOON
@@ -189,7 +190,7 @@ def _growth(samples, last):
     early = statistics.median(sample.memory for sample in samples[quarter:2 * quarter])
     late = statistics.median(sample.memory for sample in samples[-quarter:])
     found = []
-    if late > early * 1.03 + 512:
+    if late > early * 1.03 + 512 and memory.COUNTS:
         found.append(f"memory grew from {early:,.0f} to {late:,.0f} KiB")
     if last.descriptors > IDLE_DESCRIPTORS:
         found.append(f"{last.descriptors} descriptors are open although nothing is connected")

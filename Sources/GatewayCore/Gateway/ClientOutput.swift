@@ -1,6 +1,7 @@
 /// What one local client still has to be sent. Lives in manually allocated memory so that the fan-out to many clients
 /// touches plain bytes: no object, no retain or release per delivery. Owned by `ClientOutputs`.
 public struct ClientOutput {
+  /// A buffer of its own, or, with a capacity of 0, a piece of `SharedLines`.
   private var base: UnsafeMutableRawPointer?
   private var start = 0
   private var end = 0
@@ -17,7 +18,34 @@ public struct ClientOutput {
 
   fileprivate init() {}
 
-  fileprivate func free() { base?.deallocate() }
+  fileprivate func free() { if capacity > 0 { base?.deallocate() } }
+
+  /// What is pending stands in lines that many outputs share until they are cleared.
+  @inline(__always)
+  fileprivate var isBorrowing: Bool { capacity == 0 && base != nil }
+
+  /// Points to a shared line instead of copying it, if nothing but the shared lines right before it is pending. Returns
+  /// whether it does.
+  @inline(__always)
+  fileprivate mutating func borrow(_ line: UnsafeMutableRawBufferPointer) -> Bool {
+    guard capacity == 0 else { return false }
+    if let base {
+      guard base + end == line.baseAddress else { return false }
+    } else {
+      base = line.baseAddress
+    }
+    end &+= line.count
+    return true
+  }
+
+  /// Copies what is borrowed into a buffer of its own, of which `spare` may become one.
+  fileprivate mutating func keepBorrowed(in spare: UnsafeMutableRawBufferPointer?) {
+    guard let spare, let place = spare.baseAddress, let base else { return makeRoom(0) }
+    place.copyMemory(from: base + start, byteCount: end - start)
+    end -= start
+    start = 0
+    adopt(spare)
+  }
 
   /// Bytes not yet taken by the kernel.
   @inline(__always)
@@ -35,7 +63,7 @@ public struct ClientOutput {
     return shared.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(sharedLeft)) }
   }
 
-  /// Takes the first `written` bytes off. Gives the buffer back when nothing is left in it.
+  /// Takes the first `written` bytes off. Gives its own buffer back when nothing is left in it.
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
     start += sharedLeft > 0 ? consumeUpToShared(written) : written
     guard start == end, sharedLeft == 0, let base else { return nil }
@@ -45,7 +73,7 @@ public struct ClientOutput {
       end = 0
       capacity = 0
     }
-    return UnsafeMutableRawBufferPointer(start: base, count: capacity)
+    return isBorrowing ? nil : UnsafeMutableRawBufferPointer(start: base, count: capacity)
   }
 
   /// What is left for the buffer when the shared text and what stands before it had their part.
@@ -107,10 +135,8 @@ public struct ClientOutput {
     } else {
       let grown = max((own + wanted) * 2, 512)
       let fresh = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 16)
-      if let base {
-        fresh.copyMemory(from: base + start, byteCount: own)
-        base.deallocate()
-      }
+      if let base { fresh.copyMemory(from: base + start, byteCount: own) }
+      free()
       base = fresh
       capacity = grown
     }
@@ -127,27 +153,23 @@ public final class ClientOutputs {
   private var dirty: ContiguousArray<Pointer> = []
   private var flushing: ContiguousArray<Pointer> = []
   private var spares = SpareBuffers()
+  /// Lines that several outputs have in common, from one `drain` to the next.
+  private var lines = SharedLines()
+  /// The output that is being flushed; nil once it is removed.
+  private var current: Pointer?
   /// The beginnings of the event notifications.
   let heads = EventHeads()
-  /// Where `assemble` puts a line together.
-  private let line = UnsafeMutableRawBufferPointer.allocate(byteCount: assembledLimit, alignment: 16)
-  /// Longest line that is put together, in bytes: beyond it a second copy does not show.
-  private static let assembledLimit = 8 << 10
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
   public var onDirty: (() -> Void)?
-  /// Told when the first spare buffer is there, so that `releaseIdle` is called after a while.
+  /// Told when there is memory that nobody uses, so that `releaseIdle` is called after a while.
   var onSpare: (() -> Void)?
 
   public init() {}
 
-  deinit { line.deallocate() }
-
-  /// A whole line, to be appended to many outputs; valid until the next call. Nil when it is too long for that.
-  func assemble(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    guard head.count + tail.count <= line.count else { return nil }
-    line.copyMemory(from: head)
-    UnsafeMutableRawBufferPointer(rebasing: line[head.count...]).copyMemory(from: tail)
-    return UnsafeRawBufferPointer(rebasing: line[..<(head.count + tail.count)])
+  /// Puts a line together that outputs can share by `append(_:to:)`; valid until the next `drain`. Nil when there is no room
+  /// for it.
+  func assemble(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> SharedLines.Line? {
+    lines.add(head, tail)
   }
 
   /// A fresh output. Must be given back by `remove`.
@@ -165,6 +187,7 @@ public final class ClientOutputs {
       // A client may vanish while the list is being flushed.
       if let index = flushing.firstIndex(of: pointer) { flushing.remove(at: index) }
     }
+    if current == pointer { current = nil }
     pointer.pointee.free()
     pointer.deinitialize(count: 1)
     pointer.deallocate()
@@ -175,6 +198,13 @@ public final class ClientOutputs {
   func append(_ bytes: UnsafeRawBufferPointer, to pointer: Pointer) {
     if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
     pointer.pointee.append(bytes)
+    if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  /// The same for a line that others get as well: it is copied only if it does not follow what is pending.
+  @inline(__always)
+  func append(_ line: SharedLines.Line, to pointer: Pointer) {
+    guard pointer.pointee.borrow(line.bytes) else { return append(UnsafeRawBufferPointer(line.bytes), to: pointer) }
     if !pointer.pointee.isDirty { markDirty(pointer) }
   }
 
@@ -205,8 +235,11 @@ public final class ClientOutputs {
     if isFirst { onSpare?() }
   }
 
-  /// Frees the spare buffers if nobody needed one since the last call. Returns whether any is left.
-  func releaseIdle() -> Bool { spares.releaseIdle() }
+  /// Frees the spare buffers and the memory of shared lines if nobody needed them since the last call. Returns whether any is left.
+  func releaseIdle() -> Bool {
+    let hasLines = lines.releaseIdle()
+    return spares.releaseIdle() || hasLines
+  }
 
   /// Asks for a flush even when nothing was appended, such as for a close.
   func markDirty(_ pointer: Pointer) {
@@ -224,12 +257,19 @@ public final class ClientOutputs {
   /// The only one that has something to write; nil when there are several or none.
   public var onlyDirty: Pointer? { dirty.count == 1 ? dirty[0] : nil }
 
-  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call.
+  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call. What an
+  /// output could not get rid of it has copied afterwards.
   public func drain(_ flush: (Pointer) -> Void) {
     swap(&dirty, &flushing)
     while let pointer = flushing.popLast() {
       pointer.pointee.isDirty = false
+      current = pointer
       flush(pointer)
+      if let current, current.pointee.isBorrowing {
+        current.pointee.keepBorrowed(in: spares.take(atLeast: current.pointee.count))
+      }
     }
+    current = nil
+    if dirty.isEmpty, lines.clear() { onSpare?() }
   }
 }

@@ -18,9 +18,10 @@ struct SpareBuffers: ~Copyable {
     byteCount += buffer.count
   }
 
-  /// Hands out the buffer that came last; nil when there is none.
-  mutating func take() -> UnsafeMutableRawBufferPointer? {
-    guard let buffer = buffers.popLast() else { return nil }
+  /// Hands out the buffer that came last; nil when there is none, or when it has not room for so many bytes.
+  mutating func take(atLeast count: Int = 0) -> UnsafeMutableRawBufferPointer? {
+    guard let buffer = buffers.last, buffer.count >= count else { return nil }
+    buffers.removeLast()
     byteCount -= buffer.count
     wasUsed = true
     return buffer

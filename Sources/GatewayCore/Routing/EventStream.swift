@@ -160,7 +160,8 @@ final class EventStream {
     for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap) }
   }
 
-  /// The path of nearly every event: one copy into each client's output, or two where ids differ, and nothing else.
+  /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and
+  /// nothing else.
   private func fanOut(_ match: Router.Match) {
     guard tail.count < ClientOutput.sharedFrom else {
       for feed in match.feeds { hand(tail, to: feed) }

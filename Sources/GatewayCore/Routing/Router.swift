@@ -8,7 +8,7 @@ struct Router {
     var hasAnswerer = false
     /// The clients of those that do.
     var answerers: [ClientOutputs.Pointer] { feeds.filter(\.pointee.answers).map(\.pointee.output) }
-    /// The head that most of them share; nil where hardly any do.
+    /// The head that most of them share; nil where there are none.
     var commonHead: UnsafeRawBufferPointer?
   }
 
@@ -76,16 +76,13 @@ struct Router {
     return found
   }
 
-  /// Heads of equal ids are the same memory.
+  /// The head of most of them. Heads of equal ids are the same memory.
   private static func commonHead(_ feeds: ContiguousArray<SubscriptionFeed.Pointer>) -> UnsafeRawBufferPointer? {
     var counts: [UnsafeRawPointer: Int] = [:]
     for feed in feeds { if let head = feed.pointee.head.baseAddress { counts[head, default: 0] += 1 } }
-    guard let most = counts.max(by: { $0.value < $1.value }), most.value >= worthSharing else { return nil }
+    guard let most = counts.max(by: { $0.value < $1.value }) else { return nil }
     return feeds.first { $0.pointee.head.baseAddress == most.key }?.pointee.head
   }
-
-  /// For fewer subscriptions it costs more to put a line together than to copy two pieces.
-  private static let worthSharing = 4
 
   private mutating func forgetMatches() {
     (recentName, recentMatch) = ([], Match())

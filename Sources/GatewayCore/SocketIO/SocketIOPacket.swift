@@ -73,8 +73,8 @@ struct SocketIOPacket: Equatable, Sendable {
     guard JSONScanner.byte(text, start) == UInt8(ascii: "2") else { return nil }
     var at = start + 1
     _ = namespace(text, &at)
-    guard (try? ack(text, &at)) != nil, JSONScanner.byte(text, at) == UInt8(ascii: "[") else { return nil }
-    return at
+    do { _ = try ack(text, &at) } catch { return nil }
+    return JSONScanner.byte(text, at) == UInt8(ascii: "[") ? at : nil
   }
 
   // MARK: - The head

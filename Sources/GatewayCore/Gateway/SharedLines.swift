@@ -1,0 +1,56 @@
+/// Lines of one turn of the loop, one behind the other, that the outputs of many clients point to instead of copying them:
+/// who gets all events of a connection gets one stretch of this memory.
+struct SharedLines: ~Copyable {
+  /// A line, valid until `clear`.
+  struct Line {
+    let bytes: UnsafeMutableRawBufferPointer
+  }
+
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  private var used = 0
+  private var wasUsed = false
+  /// Bytes for the lines of one turn. Further ones are copied. A turn reads 64 KiB from a server, which become half as
+  /// much again.
+  static let limit = 256 << 10
+
+  deinit { memory.deallocate() }
+
+  /// Puts a line together of two pieces. Nil when there is no room.
+  @inline(__always)
+  mutating func add(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> Line? {
+    let count = head.count &+ tail.count
+    guard count <= memory.count &- used || hasRoom(for: count), let base = memory.baseAddress,
+      let first = head.baseAddress, let second = tail.baseAddress
+    else { return nil }
+    let place = base + used
+    place.copyMemory(from: first, byteCount: head.count)
+    (place + head.count).copyMemory(from: second, byteCount: tail.count)
+    used &+= count
+    return Line(bytes: UnsafeMutableRawBufferPointer(start: place, count: count))
+  }
+
+  /// Makes the memory when there is none.
+  @inline(never)
+  private mutating func hasRoom(for count: Int) -> Bool {
+    guard memory.count == 0, count <= Self.limit else { return false }
+    memory = .allocate(byteCount: Self.limit, alignment: 16)
+    return true
+  }
+
+  /// Nobody points to the lines any more. Returns whether they were the first since the last `releaseIdle`.
+  mutating func clear() -> Bool {
+    guard used > 0 else { return false }
+    used = 0
+    defer { wasUsed = true }
+    return !wasUsed
+  }
+
+  /// Frees the memory if there was no line since the last call. Returns whether there still is any.
+  mutating func releaseIdle() -> Bool {
+    defer { wasUsed = false }
+    guard !wasUsed, used == 0 else { return memory.count > 0 }
+    memory.deallocate()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    return false
+  }
+}
