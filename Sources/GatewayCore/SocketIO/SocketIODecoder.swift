@@ -24,7 +24,7 @@ struct SocketIODecoder: Sendable {
   /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first. `long` is what is known of
   /// it already.
   mutating func receive(
-    text: RawSpan, from start: Int, long: LongEvent? = nil
+    text: RawSpan, from start: Int, long: LongPacket? = nil
   ) throws(SocketIOProblem) -> SocketIOPacket? {
     guard pending == nil else { throw .missingAttachment }
     let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)

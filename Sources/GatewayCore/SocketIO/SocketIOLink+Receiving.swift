@@ -32,7 +32,7 @@ extension SocketIOLink: EngineIOReceiver {
   private func receive(_ text: RawSpan, from start: Int, _ listener: EventListener) {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
-      let long = longEvent == nil ? nil : takeLongEvent(text)
+      let long = longPacket == nil ? nil : takeLongPacket(text)
       guard let packet = try decoder.receive(text: text, from: start, long: long) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [], listener)
     } catch { end(error.failure) }
@@ -54,19 +54,19 @@ extension SocketIOLink: EngineIOReceiver {
 
   func engineGathers(text: RawSpan, from start: Int) {
     guard key.parser == .json else { return }
-    if longEvent == nil { longEvent = LongEvent(text, from: start) }
-    longEvent?.advance(text)
+    if longPacket == nil { longPacket = LongPacket(text, from: start) }
+    longPacket?.advance(text)
   }
 
   /// The text is there whose beginning was looked at.
-  private func takeLongEvent(_ text: RawSpan) -> LongEvent? {
-    defer { longEvent = nil }
-    longEvent?.advance(text, isWhole: true)
-    return longEvent
+  private func takeLongPacket(_ text: RawSpan) -> LongPacket? {
+    defer { longPacket = nil }
+    longPacket?.advance(text, isWhole: true)
+    return longPacket
   }
 
   func engineEnded(_ failure: TransportFailure) {
-    longEvent = nil
+    longPacket = nil
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
@@ -107,6 +107,9 @@ extension SocketIOLink: EngineIOReceiver {
       deliver(name, text.extracting(arguments), packet.ack, to: namespace, listener)
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = channel(of: packet, text), channel.awaits(id) else { return }
+      guard !packet.isLocalForm else {
+        return channel.receive(acknowledgement: id, arguments: text.extracting(arguments))
+      }
       try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
     case .unreadable(let reason):
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {

@@ -31,7 +31,7 @@ final class SocketIOLink {
   private(set) var dateSample: ClockSample?
   var decoder: SocketIODecoder
   /// A long event whose text is still coming.
-  var longEvent: LongEvent?
+  var longPacket: LongPacket?
   private(set) var channels: [SocketIOChannel] = []
   private(set) var namespaces = NamespaceIndex()
   var main = MainNamespace.pending

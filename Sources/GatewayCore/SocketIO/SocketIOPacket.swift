@@ -41,7 +41,7 @@ struct SocketIOPacket: Equatable, Sendable {
 
   /// Parses a whole text from `start` on. `long` is what is known of it already.
   init(
-    parsing text: RawSpan, from start: Int, attachmentLimit: Int, long: LongEvent? = nil
+    parsing text: RawSpan, from start: Int, attachmentLimit: Int, long: LongPacket? = nil
   ) throws(SocketIOProblem) {
     var at = start
     guard let kind = Kind(rawValue: JSONScanner.byte(text, at) &- UInt8(ascii: "0")) else { throw .unknownType }
@@ -63,14 +63,18 @@ struct SocketIOPacket: Equatable, Sendable {
       case .disconnect: .disconnect(try Self.optionalValue(text, at, beginningWith: nil))
       case .connectError: .connectError(try Self.refusal(text, at))
       case .event, .binaryEvent: try Self.event(text, at, long)
-      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at)
+      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
       }
-    if let long, kind == .event { isLocalForm = long.isLocalForm && long.end(text, array: at) != nil }
+    if let long, !kind.isBinary { isLocalForm = long.isLocalForm && long.end(text, array: at) != nil }
   }
 
-  /// Where the array of an event without attachments begins; nil for another packet, or where that has not come.
-  static func arrayOfEvent(_ text: RawSpan, from start: Int) -> Int? {
-    guard JSONScanner.byte(text, start) == UInt8(ascii: "2") else { return nil }
+  /// Where the array of an event or an acknowledgement without attachments begins; nil for another packet, or where that has
+  /// not come.
+  static func array(_ text: RawSpan, from start: Int) -> Int? {
+    switch Kind(rawValue: JSONScanner.byte(text, start) &- UInt8(ascii: "0")) {
+    case .event, .acknowledgement: break
+    case .connect, .disconnect, .connectError, .binaryEvent, .binaryAcknowledgement, nil: return nil
+    }
     var at = start + 1
     _ = namespace(text, &at)
     do { _ = try ack(text, &at) } catch { return nil }
@@ -146,7 +150,7 @@ struct SocketIOPacket: Equatable, Sendable {
     } catch { throw .malformedPayload }
   }
 
-  private static func event(_ text: RawSpan, _ start: Int, _ long: LongEvent?) throws(SocketIOProblem) -> Content {
+  private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOProblem) -> Content {
     let name: Range<Int>
     let arguments: Range<Int>
     do throws(JSONError) { (name, arguments) = try scanEvent(text, start, long) } catch { return try unreadable(error) }
@@ -154,13 +158,16 @@ struct SocketIOPacket: Equatable, Sendable {
     return .event(name: name, arguments: arguments)
   }
 
-  private static func acknowledgement(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+  private static func acknowledgement(
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?
+  ) throws(SocketIOProblem) -> Content {
     do throws(JSONError) {
       var at = start
       guard try openArray(text, &at) else {
         try end(text, at)
         return .acknowledgement(arguments: at..<at)
       }
+      if let end = long?.end(text, array: start) { return .acknowledgement(arguments: known(text, at, end)) }
       let arguments = try elements(text, &at)
       try end(text, at)
       return .acknowledgement(arguments: arguments)
@@ -174,7 +181,7 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   private static func scanEvent(
-    _ text: RawSpan, _ start: Int, _ long: LongEvent?
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
     var at = start
     guard try openArray(text, &at) else { throw .syntax(at: at) }

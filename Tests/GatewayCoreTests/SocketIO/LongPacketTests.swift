@@ -2,11 +2,18 @@ import Testing
 
 @testable import GatewayCore
 
-@Suite struct LongEventTests {
-  private static func parse(_ text: [UInt8], _ long: LongEvent?) -> Result<SocketIOPacket, SocketIOProblem> {
+@Suite struct LongPacketTests {
+  private static func arguments(_ packet: SocketIOPacket) -> Range<Int>? {
+    switch packet.content {
+    case .event(_, let arguments), .acknowledgement(let arguments): arguments
+    default: nil
+    }
+  }
+
+  private static func parse(_ text: [UInt8], _ long: LongPacket?) -> Result<SocketIOPacket, SocketIOProblem> {
     do {
       var packet = try SocketIOPacket(parsing: text.span.bytes, from: 1, attachmentLimit: 10, long: long)
-      if packet.isLocalForm, case .event(_, let arguments) = packet.content {
+      if packet.isLocalForm, let arguments = arguments(packet) {
         let isNeeded = LocalForm.needsRewriting(text.span.bytes, arguments)
         #expect(!isNeeded)
       }
@@ -19,7 +26,8 @@ import Testing
     #"42["name",{"a":[1,2,3]},"more"]"#, #"42/chat,17["name","text" , 5 ] "#, #"42["name"]"#, #"42[]"#,
     #"42[ "name" , 1 ]"#,
     #"42["name",]"#, #"42["name",1,]"#, #"42["name",1"#, #"42["name",1]]"#, #"42[1,2]"#, #"42[{"no":"name"},2]"#,
-    #"42["connect",1]"#, #"42["name",{"$bin":"x"}]"#, "42[\"name\",\n1]", #"43["not",1]"#, #"431["x",2]"#,
+    #"42["connect",1]"#, #"42["name",{"$bin":"x"}]"#, "42[\"name\",\n1]", #"43["not",1]"#, #"4317["an answer" , 2]"#,
+    #"4317[]"#, #"43/chat,17[1,]"#, #"43/chat,17[1,{"a":"b"}] "#, #"431["x",2]"#,
     #"452-["x"]"#,
     #"42"# + String(repeating: "[", count: 70),
     #"42["n","# + String(repeating: "[", count: 61) + String(repeating: "]", count: 62),
@@ -30,7 +38,7 @@ import Testing
     let expected = Self.parse(bytes, nil)
     for cut in 2...bytes.count {
       let come = Array(bytes[..<cut])
-      var long = LongEvent(come.span.bytes, from: 1)
+      var long = LongPacket(come.span.bytes, from: 1)
       long?.advance(come.span.bytes)
       long?.advance(bytes.span.bytes, isWhole: true)
       #expect(Self.parse(bytes, long) == expected, "cut at \(cut)")
@@ -39,7 +47,7 @@ import Testing
 
   @Test func whatIsKnownIsUsed() {
     let bytes = Array(#"42["name",{"a":[1,2,3]},"more" ]"#.utf8)
-    var long = LongEvent(bytes.span.bytes, from: 1)
+    var long = LongPacket(bytes.span.bytes, from: 1)
     long?.advance(bytes.span.bytes, isWhole: true)
     let end = long?.end(bytes.span.bytes, array: 2)
     #expect(end == bytes.count)
