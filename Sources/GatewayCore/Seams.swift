@@ -141,7 +141,7 @@ public protocol Transport: AnyObject {
   func send(binary: RawSpan, compress: Bool)
   /// The same for one long text in two parts. A transport that can keep `body` as it is, and work on it piece by piece,
   /// should.
-  func send(text head: RawSpan, body: [UInt8], compress: Bool)
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether bytes were left the last time they were offered to the kernel: what is written now waits behind them.
@@ -157,7 +157,7 @@ public protocol Transport: AnyObject {
 extension Transport {
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
-  public func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  public func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     var text: [UInt8] = []
     text.reserveCapacity(head.byteCount + body.count)
     text.append(head)

@@ -242,7 +242,7 @@ import Testing
     for limit in [1_000, 32_768, 50_000] where length < 200_000 || limit > 1_000 {
       let queue = SendQueue(pool: SendQueue.Pool())
       let (head, body) = (text.prefix(length / 3), Array(text.dropFirst(length / 3)))
-      head.withUnsafeBytes { queue.append($0, then: body, mask: Self.key) }
+      head.withUnsafeBytes { queue.append($0, then: body[...], mask: Self.key) }
       #expect(queue.byteCount == length)
       #expect(takeAll(queue, atMost: limit) == Self.masked(text))
       #expect(queue.isEmpty)
@@ -256,7 +256,7 @@ import Testing
     for round in 0..<4 {
       let bytes = [UInt8](repeating: UInt8(round), count: 10 + round * 20_000)
       bytes.withUnsafeBytes { queue.append($0) }
-      [UInt8]().withUnsafeBytes { queue.append($0, then: text, mask: Self.key) }
+      [UInt8]().withUnsafeBytes { queue.append($0, then: text[...], mask: Self.key) }
       expected += bytes + Self.masked(text)
     }
     #expect(queue.byteCount == expected.count)
@@ -274,7 +274,7 @@ import Testing
 
   @Test func aWholeTextIsForgottenInTheMiddle() {
     let queue = SendQueue(pool: SendQueue.Pool())
-    [UInt8]().withUnsafeBytes { queue.append($0, then: [UInt8](repeating: 1, count: 100_000), mask: Self.key) }
+    [UInt8]().withUnsafeBytes { queue.append($0, then: [UInt8](repeating: 1, count: 100_000)[...], mask: Self.key) }
     if let front = queue.front { queue.consume(front.count - 1) }
     queue.removeAll()
     #expect(queue.isEmpty)

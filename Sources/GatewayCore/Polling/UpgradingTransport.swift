@@ -41,7 +41,7 @@ final class UpgradingTransport: Transport {
   func send(binary: RawSpan) { carrier?.send(binary: binary) }
   func send(text: RawSpan, compress: Bool) { carrier?.send(text: text, compress: compress) }
   func send(binary: RawSpan, compress: Bool) { carrier?.send(binary: binary, compress: compress) }
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     carrier?.send(text: head, body: body, compress: compress)
   }
   func probe() -> Bool { carrier?.probe() ?? false }

@@ -183,9 +183,19 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
+    guard message.tail.isEmpty else { return send(kind, namespace, ack: ack, long: message) }
     send(
-      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body, compress: message.compress)
+      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.head, compress: message.compress)
     for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
+  }
+
+  /// Writes a message whose tail stays where it is.
+  private func send(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, long message: PreparedMessage) {
+    if key.parser == .msgpack { return send(kind, namespace, ack: ack, body: message.body, compress: message.compress) }
+    var frame: [UInt8] = []
+    SocketIOEncoder.append(kind, namespace: namespace, ack: ack, body: message.head, to: &frame)
+    engine?.send(text: frame.span.bytes, body: message.tail, compress: message.compress)
+    if let trace { trace.sent(kind, namespace, attachments: 0, ack: ack, payload: message.body.span.bytes) }
   }
 
   /// Writes one packet's text.
@@ -201,7 +211,7 @@ final class SocketIOLink {
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: isLong ? [] : body, to: &frame)
     if isLong {
-      engine?.send(text: frame.span.bytes, body: body, compress: compress)
+      engine?.send(text: frame.span.bytes, body: body[...], compress: compress)
     } else {
       engine?.send(text: frame.span.bytes, compress: compress)
     }

@@ -94,10 +94,10 @@ final class WebSocketFramer {
   }
 
   /// The same for one long text in two parts, of which the second is not copied unless it is compressed.
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     guard !isClosing else { return }
     guard compression == nil || !compress else {
-      let text = head.withUnsafeBytes { $0 + body }
+      let text = head.withUnsafeBytes { [UInt8]($0) + body }
       return send(.text, text.span.bytes)
     }
     let mask = writeHead(.text, length: head.byteCount + body.count)

@@ -73,7 +73,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   func send(text: RawSpan, compress: Bool) { send(.text, text, compress: compress) }
   func send(binary: RawSpan, compress: Bool) { send(.binary, binary, compress: compress) }
 
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     guard case .open = phase else { return }
     framer?.send(text: head, body: body, compress: compress)
     socket.flushSoon()
