@@ -3,10 +3,11 @@
 import contextlib
 import os
 import sys
-from statistics import fmean, median, quantiles
+from statistics import fmean, median
 
 from . import places
 from .fanout import PAYLOAD, reading
+from .paired import Ratio
 from .peers import Gatewayd, Peer, available
 from .process import Program
 from .table import Table
@@ -161,22 +162,9 @@ def one_life(kind):
     return found
 
 
-def ratios(above, below):
-    return [one["latency"]["p99"] / other["latency"]["p99"] for one, other in zip(above, below)]
-
-
-def spread(shares):
-    """The median of paired ratios with the range of its 95 %, and their quartiles."""
-    low, middle, high = quantiles(shares, n=4)
-    sure = 1.57 * (high - low) / len(shares) ** 0.5
-    return middle, sure, f"{middle:.2f} ± {sure:.2f}", f"{low:.2f} … {high:.2f}"
-
-
-def within(middle, sure, limit=1.1):
-    """Whether a ratio is no more than a tenth beyond 1; None where its range has the limit in it."""
-    if middle + sure <= limit:
-        return True
-    return False if middle - sure > limit else None
+def ratio(above, below):
+    """Of the p99 in windows that follow each other."""
+    return Ratio([one["latency"]["p99"] / other["latency"]["p99"] for one, other in zip(above, below)])
 
 
 def mid(reports, key):
@@ -192,8 +180,8 @@ def fair(rounds):
             for kind, found in runs.items():
                 for who, reports in one_life(kind).items():
                     found[who] += reports
-                shares = [spread(ratios(found["this"], found[who]))[2] for who in ("nobody", "other")]
-                print(f"  round {number + 1}: {kind}: p99 {shares[0]} of nobody's, {shares[1]} of the other daemon's", flush=True)
+                nobody, other = (ratio(found["this"], found[who]) for who in ("nobody", "other"))
+                print(f"  round {number + 1}: {kind}: p99 {nobody} of nobody's, {other} of the other daemon's", flush=True)
     table = Table(
         "FAIR", f"latency of {RATE:,} events/s to {SUBSCRIBERS} subscribers beside a bad neighbour, µs "
         f"(medians of {rounds * CYCLES} windows of {WINDOW} events for each, in turns)",
@@ -201,18 +189,17 @@ def fair(rounds):
          "p99 ÷ that", "quartiles of that", "daemon's cores busy"],
     )  # fmt: skip
     alone = [report for found in runs.values() for report in found["nobody"]]
-    _, _, share, range_ = spread(ratios(alone[1:], alone))
-    table.add("nobody", *(mid(alone, key) for key in ("p50", "p90", "p99")), mid(alone, "p99"), share, range_, "–", "–", "–",
+    noise = ratio(alone[1:], alone)
+    table.add("nobody", *(mid(alone, key) for key in ("p50", "p90", "p99")), mid(alone, "p99"), noise, noise.quartiles, "–", "–", "–",
               f"{fmean(report['busy'] for report in alone):.2f}")  # fmt: skip
     for kind, found in runs.items():
         this, nobody, other = found["this"], found["nobody"], found["other"]
-        against_nobody, against_other = (spread(ratios(this, those)) for those in (nobody, other))
+        without, apart = ratio(this, nobody), ratio(this, other)
         table.add(
-            NEIGHBOURS[kind], *(mid(this, key) for key in ("p50", "p90", "p99")), mid(nobody, "p99"), *against_nobody[2:],
-            mid(other, "p99"), *against_other[2:], f"{fmean(report['busy'] for report in this):.2f}",
+            NEIGHBOURS[kind], *(mid(this, key) for key in ("p50", "p90", "p99")), mid(nobody, "p99"), without, without.quartiles,
+            mid(other, "p99"), apart, apart.quartiles, f"{fmean(report['busy'] for report in this):.2f}",
         )  # fmt: skip
-        table.target(f"beside {NEIGHBOURS[kind]} p99 ≤ 1.1 × that beside one at another daemon", against_other[2],
-                     within(*against_other[:2]))  # fmt: skip
+        table.target(f"beside {NEIGHBOURS[kind]} p99 ≤ 1.1 × that beside one at another daemon", apart, apart.at_most(1.1))
     table.headline = "p99 ÷ that beside another daemon's: " + ", ".join(f"{row[0]} {row[8]}" for row in table.rows[1:])
     table.note("The daemon has a CPU for itself. Neighbours and their server run where server and subscribers run, with what these leave.")
     table.note("Ratios are of windows that follow each other within one daemon's life: the median ± the range of its 95 %, and the "

@@ -63,16 +63,16 @@ HISTORY = "## History – the main figure of each run, the latest first"
 COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
 
-def keep(tables, machine, because):
-    """Replaces the sections of these tables in RESULTS.md and adds to its history."""
+def keep(table, machine, because):
+    """Replaces the section of this table in RESULTS.md and adds to its history."""
     found = sections(places.RESULTS)
     past = found.pop("History", f"{HISTORY}\n\n{COLUMNS}")
-    replace(places.RESULTS, PREAMBLE, found, tables, machine, continued(past, tables, machine, because))
+    replace(places.RESULTS, PREAMBLE, found, table, machine, continued(past, table, machine, because))
 
 
-def keep_profiles(tables, machine):
-    """Replaces the sections of these tables in PROFILES.md."""
-    replace(places.PROFILES, PROFILES, sections(places.PROFILES), tables, machine)
+def keep_profile(table, machine):
+    """Replaces the section of this table in PROFILES.md."""
+    replace(places.PROFILES, PROFILES, sections(places.PROFILES), table, machine)
 
 
 def sections(path):
@@ -83,20 +83,19 @@ def sections(path):
         return {text[3:].split()[0]: text.rstrip() + "\n" for text in re.split(r"(?m)^(?=## )", file.read())[1:]}
 
 
-def replace(path, preamble, found, tables, machine, *more):
-    """Writes the sections that were found, with those of the tables instead or added, in the order of their names."""
-    found = {**found, **{table.name: table.markdown(machine) for table in tables}}
+def replace(path, preamble, found, table, machine, *more):
+    """Writes the sections that were found, with that of the table instead or added, in the order of their names."""
+    found = {**found, table.name: table.markdown(machine)}
     with open(path, "w") as file:
         file.write("\n".join([preamble, *(found[name] for name in sorted(found, key=place)), *more]))
 
 
-def continued(history, tables, machine, because):
-    """The section of past runs with these in front, sorted by benchmark. A run of the same commit replaces what it found before."""
+def continued(history, table, machine, because):
+    """The section of past runs with this one in front, sorted by benchmark. A run of the same commit replaces what it found before."""
     lines = [line for line in history.splitlines() if line.startswith("| ") and line not in COLUMNS]
     when = ", ".join(machine.split(", ")[:2])
-    fresh = [f"| {table.name} | {when} | {table.headline} | {because} |" for table in tables if table.headline]
-    heads = [head(line) for line in fresh]
-    kept = [line for line in lines if head(line) not in heads]
+    fresh = [f"| {table.name} | {when} | {table.headline} | {because.replace('|', '/')} |"] if table.headline else []
+    kept = [line for line in lines if not fresh or head(line) != head(fresh[0])]
     return f"{HISTORY}\n\n{COLUMNS}" + "".join(
         f"{line}\n" for line in sorted([*fresh, *kept], key=lambda line: place(line.split()[1]))
     )

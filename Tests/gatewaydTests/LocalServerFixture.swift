@@ -148,6 +148,12 @@ final class LocalClientFixture {
     }
   }
 
+  /// Bytes that have arrived and were not taken.
+  var unread: Int {
+    var count: Int32 = 0
+    return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+
   /// Sends nothing more; still reads.
   func endOutput() { shutdown(socket, Int32(SHUT_WR)) }
 
