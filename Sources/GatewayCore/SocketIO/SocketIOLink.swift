@@ -195,7 +195,9 @@ final class SocketIOLink {
     var frame: [UInt8] = []
     SocketIOEncoder.append(kind, namespace: namespace, ack: ack, body: message.head, to: &frame)
     engine?.send(text: frame.span.bytes, body: message.tail, compress: message.compress)
-    if let trace { trace.sent(kind, namespace, attachments: 0, ack: ack, payload: message.body.span.bytes) }
+    guard let trace else { return }
+    let body = message.body
+    trace.sent(kind, namespace, attachments: 0, ack: ack, payload: body.span.bytes)
   }
 
   /// Writes one packet's text.
