@@ -8,7 +8,7 @@ import time
 from statistics import median
 
 from . import places
-from .paired import Ratio
+from .paired import Paired
 from .peers import Gatewayd, Redis, available
 from .process import Program
 from .table import Table
@@ -73,7 +73,7 @@ def p6(rounds):
     ratios = {}
     for (clients, kind), reports in runs.items():
         if kind is not Gatewayd and Gatewayd in kinds:
-            ratios[clients, kind] = Ratio.of(runs[clients, Gatewayd], reports, "messages_per_second")
+            ratios[clients, kind] = Paired.ratio(runs[clients, Gatewayd], reports, "messages_per_second")
     for (clients, kind), reports in runs.items():
         times = [median(report["times"][key] for report in reports) for key in ("p50", "p99")]
         share = ratios.get((clients, kind), "1.00" if kind is Gatewayd else "–")

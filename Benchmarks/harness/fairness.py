@@ -1,4 +1,4 @@
-"""FAIR: what a client that behaves badly does to the latency of the others."""
+"""FAIR: what a client that behaves badly does to the latency of the others. FAIR-asleep: the same where CPUs may go to sleep."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from . import places
 from .fanout import PAYLOAD, reading
-from .paired import Ratio
+from .paired import Paired
 from .peers import Gatewayd, Peer, available
 from .process import Program
 from .table import Table
@@ -164,7 +164,7 @@ def one_life(kind):
 
 def ratio(above, below):
     """Of the p99 in windows that follow each other."""
-    return Ratio([one["latency"]["p99"] / other["latency"]["p99"] for one, other in zip(above, below)])
+    return Paired.ratio(*([report["latency"] for report in reports] for reports in (above, below)), "p99")
 
 
 def mid(reports, key):
@@ -172,10 +172,18 @@ def mid(reports, key):
 
 
 def fair(rounds):
+    return compared("FAIR", rounds, "CPUs stay awake", awake())
+
+
+def fair_asleep(rounds):
+    return compared("FAIR-asleep", rounds, "CPUs may sleep", contextlib.nullcontext())
+
+
+def compared(title, rounds, how, cpus):
     if not available([Gatewayd]):
         return None
     runs = {kind: {"nobody": [], "other": [], "this": []} for kind in NEIGHBOURS}
-    with awake():
+    with cpus:
         for number in range(rounds):
             for kind, found in runs.items():
                 for who, reports in one_life(kind).items():
@@ -183,7 +191,7 @@ def fair(rounds):
                 nobody, other = (ratio(found["this"], found[who]) for who in ("nobody", "other"))
                 print(f"  round {number + 1}: {kind}: p99 {nobody} of nobody's, {other} of the other daemon's", flush=True)
     table = Table(
-        "FAIR", f"latency of {RATE:,} events/s to {SUBSCRIBERS} subscribers beside a bad neighbour, µs "
+        title, f"latency of {RATE:,} events/s to {SUBSCRIBERS} subscribers beside a bad neighbour, {how}, µs "
         f"(medians of {rounds * CYCLES} windows of {WINDOW} events for each, in turns)",
         ["neighbour", "p50", "p90", "p99", "p99 without", "p99 ÷ without", "quartiles", "p99 where it uses another daemon",
          "p99 ÷ that", "quartiles of that", "daemon's cores busy"],

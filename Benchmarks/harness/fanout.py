@@ -4,7 +4,7 @@ import contextlib
 from statistics import median
 
 from . import places
-from .paired import Ratio
+from .paired import Paired
 from .peers import Gatewayd, Mosquitto, Nats, NotificationRelay, Redis, Relay, available
 from .process import Program
 from .table import Table
@@ -99,14 +99,14 @@ def p1(rounds):
          "its CPU ÷ gatewayd's"],
     )  # fmt: skip
     own = runs.get(Gatewayd)
-    ratios = {kind: Ratio.of(own, reports, "rate") for kind, reports in runs.items()} if own else {}
+    ratios = {kind: Paired.ratio(own, reports, "rate") for kind, reports in runs.items()} if own else {}
     for kind, reports in runs.items():
         rates = sorted(run["rate"] for run in reports)
         table.add(
             kind.name, f"{mid(reports, 'rate') / 1e6:.2f} M", f"{rates[0] / 1e6:.2f} … {rates[-1] / 1e6:.2f} M",
             f"{mid(reports, 'cpu_ns'):.0f}", f"{mid(reports, 'user_ns'):.0f}", f"{mid(reports, 'busy'):.2f}",
             f"{mid(reports, 'line'):.0f}", "1.00" if kind is Gatewayd else ratios.get(kind, "–"),
-            "1.00" if kind is Gatewayd else Ratio.of(reports, own, "cpu_ns") if own else "–",
+            "1.00" if kind is Gatewayd else Paired.ratio(reports, own, "cpu_ns") if own else "–",
         )  # fmt: skip
     if own:
         shares = (f"{ratio.middle:.2f} of {kind.name}" for kind, ratio in ratios.items() if kind is not Gatewayd)

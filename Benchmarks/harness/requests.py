@@ -3,13 +3,17 @@
 from statistics import median
 
 from . import places
+from .paired import Paired
 from .peers import Courier, Gatewayd, available
 from .placement import PLACEMENTS
 from .process import Program
 from .table import Table
 
 COUNT = 20_000
-WARM_UP = 2_000
+WARM_UP = 1_000
+# Runs of each way in the life of a daemon, and the requests of each run, by how many are in flight.
+TURNS = 4
+COUNTS = {1: 5_000, 64: 40_000}
 DIRECT = "minimal C client, direct to the server"
 PYTHON = "python-socketio, the server's own client, direct"
 # What a user writes without the gateway. Fewer requests: it takes some ten times as long for each.
@@ -36,101 +40,97 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 TIMES = ("min", "p50", "p90", "p99")
 
 
-def ping(*arguments, count=COUNT):
-    pinger = Program([places.program("pinger"), "--count", count, "--warm-up", WARM_UP, *arguments])
+def ping(*arguments, count=COUNT, warm_up=WARM_UP):
+    pinger = Program([places.program("pinger"), "--count", count, "--warm-up", warm_up, *arguments])
     try:
         return pinger.report()
     finally:
         pinger.end()
 
 
-def python_direct(url):
+def direct(peer, inflight, count):
+    """One run of the minimal client, straight to the server."""
+    return ping("--direct", peer.url.rsplit(":", 1)[1], "--inflight", inflight, count=count)
+
+
+def python_direct(peer, inflight, count):
     """One run of the server's own client in Python, one request at a time."""
-    client = Program([places.python(), "-c", CLIENT, url, COUNT // 10, WARM_UP // 10])
+    client = Program([places.python(), "-c", CLIENT, peer.url, count // 5, count // 20])
     try:
         return client.report()
     finally:
         client.end()
 
 
-def through(peer, inflight):
+def through(peer, inflight, count):
     """One run through a peer; the report with the peer's CPU per request, in µs, added."""
-    before = sum(peer.daemon.cpu())
-    report = ping("--socket", peer.socket, "--url", peer.url, "--inflight", inflight)
-    report["cpu"] = (sum(peer.daemon.cpu()) - before) / (COUNT + WARM_UP) * 1e6
-    return report
+    before = peer.daemon.cpu_time()
+    report = ping("--socket", peer.socket, "--url", peer.url, "--inflight", inflight, count=count)
+    return {**report, "cpu": (peer.daemon.cpu_time() - before) / (count + WARM_UP) * 1e6}
 
 
-def one_round(inflight):
-    """A report for each way: straight to the server, then through each process that can stand between."""
-    reports = {}
-    with Gatewayd() as peer:
-        reports[DIRECT] = ping("--direct", peer.url.rsplit(":", 1)[1], "--inflight", inflight)
-        reports[Gatewayd.name] = through(peer, inflight)
+def one_life(inflight):
+    """The reports of each way, in turns: straight to the server, and through each process that can stand between."""
+    with Gatewayd() as gateway, Courier() as courier:
+        ways = {DIRECT: (direct, gateway), Gatewayd.name: (through, gateway), Courier.name: (through, courier)}
         if inflight == 1 and places.python():
-            reports[PYTHON] = python_direct(peer.url)
-    with Courier() as peer:
-        reports[Courier.name] = through(peer, inflight)
-    return reports
-
-
-def middle(reports):
-    """The medians of several runs' figures."""
-    found = {key: median(report["times"][key] for report in reports) for key in TIMES}
-    found["rate"] = median(report["requests_per_second"] for report in reports)
-    found["cpu"] = median(report.get("cpu", 0) for report in reports)
+            ways[PYTHON] = (python_direct, gateway)
+        found = {way: [] for way in ways}
+        for turn in range(TURNS):
+            for way in ways if turn % 2 else reversed(ways):
+                run, peer = ways[way]
+                report = run(peer, inflight, COUNTS[inflight])
+                found[way].append({**report["times"], "rate": report["requests_per_second"], "cpu": report.get("cpu")})
     return found
 
 
-def aim(result, runs, placements):
-    """What is to be reached with one request at a time."""
-    for placement in placements:
-        own, direct = (middle(runs[placement, way]) for way in (Gatewayd.name, DIRECT))
-        for key, most in (("p50", 40), ("p99", 150)):
-            added = own[key] - direct[key]
-            result.target(f"added {key} ≤ {most} µs ({placement})", f"{added:.1f}", added <= most)
-        if (placement, PYTHON) in runs:
-            python = middle(runs[placement, PYTHON])
-            result.target(f"faster than python-socketio's client straight to the server ({placement})",
-                          f"{own['p50']:.0f} against {python['p50']:.0f} µs", own["p50"] < python["p50"])  # fmt: skip
-
-
 def table(name, rounds, inflight, placements):
-    if not available([Gatewayd]):
-        return None
+    """The table, and the reports by placement and way."""
     runs = {}
     for number in range(rounds):
         for placement in placements:
             with PLACEMENTS[placement]():
-                for way, report in one_round(inflight).items():
-                    runs.setdefault((placement, way), []).append(report)
-        shown = ", ".join(f"{w} ({p}) {r[-1]['times']['p50']:.1f}" for (p, w), r in runs.items())
+                for way, reports in one_life(inflight).items():
+                    runs.setdefault((placement, way), []).extend(reports)
+        shown = ", ".join(f"{way} ({placement}) {mid(reports, 'p50'):.1f}" for (placement, way), reports in runs.items())
         print(f"  round {number + 1}, p50 in µs: {shown}", flush=True)
     flight = "one at a time" if inflight == 1 else f"{inflight} in flight"
     result = Table(
-        name, f"request round trip, 200 B echoed, {flight}, µs (medians of {rounds} interleaved runs of {COUNT:,})",
+        name, f"request round trip, 200 B echoed, {flight}, µs (medians of {rounds * TURNS} runs of {COUNTS[inflight]:,}, in turns)",
         ["way", "placement", *TIMES, "added p50", "added p99", "requests/s", "CPU µs/request"],
     )  # fmt: skip
     for (placement, way), reports in runs.items():
-        mid, direct = middle(reports), middle(runs[placement, DIRECT])
-        added = [f"{mid[key] - direct[key]:.1f}" for key in ("p50", "p99")] if way != DIRECT else ["–", "–"]
-        cpu = f"{mid['cpu']:.1f}" if mid["cpu"] else "–"
-        result.add(way, placement, *(f"{mid[key]:.1f}" for key in TIMES), *added, f"{mid['rate']:,.0f}", cpu)
-    if inflight == 1:
-        aim(result, runs, placements)
-    placement = placements[0]
-    direct, own = (middle(runs[placement, way]) for way in (DIRECT, Gatewayd.name))
-    result.headline = f"p50/p99 {own['p50']:.0f}/{own['p99']:.0f} µs, C client {direct['p50']:.0f}/{direct['p99']:.0f} µs; CPU {own['cpu']:.1f} µs"
-    return result
+        added = [Paired.difference(reports, runs[placement, DIRECT], key) if way != DIRECT else "–" for key in ("p50", "p99")]
+        cpu = f"{mid(reports, 'cpu'):.1f}" if reports[0]["cpu"] else "–"
+        result.add(way, placement, *(f"{mid(reports, key):.1f}" for key in TIMES), *added, f"{mid(reports, 'rate'):,.0f}", cpu)
+    straight, own = (runs[placements[0], way] for way in (DIRECT, Gatewayd.name))
+    result.headline = (
+        f"p50/p99 {mid(own, 'p50'):.0f}/{mid(own, 'p99'):.0f} µs, C client {mid(straight, 'p50'):.0f}/{mid(straight, 'p99'):.0f} µs; "
+        f"CPU {mid(own, 'cpu'):.1f} µs"
+    )
+    return result, runs
+
+
+def mid(reports, key):
+    return median(report[key] for report in reports)
 
 
 def p3(rounds):
-    result = table("P3", rounds, 1, list(PLACEMENTS))
-    if result:
-        result.note("Added: to what the minimal client in C takes. The C courier is the least that any process between can add.")
-        result.note("Node's client is not measured: it comes from npm, which the suite does not ask for.")
+    if not available([Gatewayd]):
+        return None
+    result, runs = table("P3", rounds, 1, list(PLACEMENTS))
+    for placement in PLACEMENTS:
+        own = runs[placement, Gatewayd.name]
+        for key, most in (("p50", 40), ("p99", 150)):
+            added = Paired.difference(own, runs[placement, DIRECT], key)
+            result.target(f"added {key} ≤ {most} µs ({placement})", added, added.at_most(most))
+        if (placement, PYTHON) in runs:
+            ratio = Paired.ratio(own, runs[placement, PYTHON], "p50")
+            result.target(f"faster than python-socketio's client, direct ({placement})", f"{ratio} of its p50", ratio.at_most(1))
+    result.note("Added: to what the minimal C client takes, in runs that follow each other. The C courier is the least that any process between can add.")
+    result.note("Node's client is not measured: it comes from npm, which the suite does not ask for.")
     return result
 
 
 def p3_many(rounds):
-    return table("P3-64", rounds, 64, ["any CPU"])
+    return table("P3-64", rounds, 64, ["any CPU"])[0] if available([Gatewayd]) else None

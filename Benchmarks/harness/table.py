@@ -59,6 +59,10 @@ PROFILES = """# Where the daemon's time goes
 Written by `Benchmarks/profile --keep`; each section is replaced when its load runs again. Samples of perf, by whose time they are, with
 the functions that have the most. What the loads are: README.md.
 """
+TARGETS = """## Targets – what is to be reached, and what the last runs found
+
+| benchmark | to reach | found | |
+| --- | --- | --: | --- |"""
 HISTORY = "## History – the main figure of each run, the latest first"
 COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
@@ -66,13 +70,16 @@ COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- 
 def keep(table, machine, because):
     """Replaces the section of this table in RESULTS.md and adds to its history."""
     found = sections(places.RESULTS)
+    found[table.name] = table.markdown(machine)
+    found.pop("Targets", None)
     past = found.pop("History", f"{HISTORY}\n\n{COLUMNS}")
-    replace(places.RESULTS, PREAMBLE, found, table, machine, continued(past, table, machine, because))
+    write(places.RESULTS, PREAMBLE, targets(found), *ordered(found), continued(past, table, machine, because))
 
 
 def keep_profile(table, machine):
     """Replaces the section of this table in PROFILES.md."""
-    replace(places.PROFILES, PROFILES, sections(places.PROFILES), table, machine)
+    found = {**sections(places.PROFILES), table.name: table.markdown(machine)}
+    write(places.PROFILES, PROFILES, *ordered(found))
 
 
 def sections(path):
@@ -83,11 +90,23 @@ def sections(path):
         return {text[3:].split()[0]: text.rstrip() + "\n" for text in re.split(r"(?m)^(?=## )", file.read())[1:]}
 
 
-def replace(path, preamble, found, table, machine, *more):
-    """Writes the sections that were found, with that of the table instead or added, in the order of their names."""
-    found = {**found, table.name: table.markdown(machine)}
+def ordered(found):
+    return [found[name] for name in sorted(found, key=place)]
+
+
+def write(path, *parts):
     with open(path, "w") as file:
-        file.write("\n".join([preamble, *(found[name] for name in sorted(found, key=place)), *more]))
+        file.write("\n".join(parts))
+
+
+def targets(found):
+    """The section of what the others say of their targets."""
+    rows = [
+        f"| {name} | {' | '.join(target)} |"
+        for name in sorted(found, key=place)
+        for target in re.findall(r"(?m)^\* To reach: (.*) – (.*): (.*)\.$", found[name])
+    ]
+    return "\n".join([TARGETS, *rows, ""])
 
 
 def continued(history, table, machine, because):

@@ -21,11 +21,15 @@ public struct MonotonicInstant: Comparable, Hashable, Sendable {
 extension Duration {
   /// The whole duration in nanoseconds; durations beyond 292 years are clamped.
   public var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return carried ? (seconds < 0 ? .min : .max) : sum
+    let total = attoseconds
+    let magnitude = total.magnitude
+    let high = UInt64(truncatingIfNeeded: magnitude >> 64)
+    // The general division of 128 bits takes some hundred instructions, and this is asked for with each deadline.
+    let unit: UInt64 = 1_000_000_000
+    guard high < unit else { return total < 0 ? .min : .max }
+    let (quotient, _) = unit.dividingFullWidth((high, UInt64(truncatingIfNeeded: magnitude)))
+    guard quotient <= Int64.max else { return total < 0 ? .min : .max }
+    return total < 0 ? -Int64(quotient) : Int64(quotient)
   }
 
   /// The whole duration in milliseconds, rounded towards zero: the unit of the local protocol.

@@ -7,10 +7,10 @@ struct EarlierSend: Equatable {
   let state: String
 
   /// Nil: this is the first send with its key, or it has none.
-  init?(_ answer: [UInt8]) {
-    guard let members = RawMembers(answer), members["duplicate"] == Array("true".utf8) else { return nil }
-    id = members.string("id") ?? "?"
-    state = members.string("state") ?? "unknown"
+  init?(_ answer: RawMembers) {
+    guard answer["duplicate"] == Array("true".utf8) else { return nil }
+    id = answer.string("id") ?? "?"
+    state = answer.string("state") ?? "unknown"
   }
 
   /// Why the first send is no success; nil: it is, or still may become one.

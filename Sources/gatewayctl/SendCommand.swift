@@ -35,13 +35,14 @@ struct SendCommand {
   /// `request`: prints the arguments of the acknowledgement, one per line; before them those of its parts, as they come.
   func request() throws(Failure) -> ExitCode {
     let answer = try call("request", try arrayFromWords(), until: context.deadline)
-    if let earlier = EarlierSend(answer) { throw earlier.failureOfRequest }
-    try show(answer)
+    let members = RawMembers(answer)
+    if let earlier = members.flatMap(EarlierSend.init) { throw earlier.failureOfRequest }
+    try show(members)
     return .done
   }
 
-  private func show(_ answer: [UInt8]) throws(Failure) {
-    guard let members = RawMembers(answer), let values = members.elements("args") else {
+  private func show(_ members: RawMembers?) throws(Failure) {
+    guard let members, let values = members.elements("args") else {
       throw Failure(.protocolMismatch, "the daemon's answer has no arguments; install the same version of both")
     }
     for value in values { try context.printJSON(value) }
@@ -79,7 +80,7 @@ struct SendCommand {
     }
     return try context.client.call(
       method, params, until: waits ? deadline.extended(by: Client.grace) : deadline
-    ) { (part) throws(Failure) in try show(part) }
+    ) { (part) throws(Failure) in try show(RawMembers(part)) }
   }
 
   private func writeOptions(into writer: inout JSONWriter, isRequest: Bool) {
@@ -118,8 +119,8 @@ struct SendCommand {
   }
 
   private func report(_ result: [UInt8]) throws(Failure) {
-    if let failure = EarlierSend(result)?.failure { throw failure }
     let members = RawMembers(result)
+    if let failure = members.flatMap(EarlierSend.init)?.failure { throw failure }
     let sentence = "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")"
     try context.confirm(result, sentence)
     if !context.settings.isReadable { context.notices.detail(sentence) }

@@ -17,5 +17,26 @@ struct CommandID {
     self.number = number
   }
 
-  var text: String { number.map { words + String($0, radix: 36) } ?? words }
+  /// The number stands in base 36.
+  var text: String {
+    guard var rest = number else { return words }
+    // Thirteen digits are the most that 64 bits can have.
+    var digits = InlineArray<13, UInt8>(repeating: 0)
+    var first = digits.count
+    repeat {
+      first &-= 1
+      let digit = UInt8(truncatingIfNeeded: rest % 36)
+      digits[first] = digit < 10 ? UInt8(ascii: "0") &+ digit : UInt8(ascii: "a") &+ digit &- 10
+      rest /= 36
+    } while rest != 0
+    let number = digits.span.bytes.extracting(first..<digits.count)
+    var words = words
+    return words.withUTF8 { words in
+      String(unsafeUninitializedCapacity: words.count + number.byteCount) { text in
+        _ = text.update(from: words)
+        for offset in 0..<number.byteCount { text[words.count + offset] = JSONScanner.byte(number, offset) }
+        return words.count + number.byteCount
+      }
+    }
+  }
 }

@@ -5,7 +5,7 @@ struct CommandLedger {
   /// Those with retries that were written.
   private(set) var retries = RetryFlights()
   /// By the acknowledgement id that was written with them.
-  private var flights: [UInt64: Command] = [:]
+  private var flights = NumberTable<Command>()
   /// When the callers give up.
   var deadlines = CommandDeadlines()
   private var nextAck: UInt64 = 0
@@ -159,7 +159,7 @@ struct CommandLedger {
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
   mutating func endOfLink() -> [Command] {
     for command in takeHandedOver() { queue.putBack(command) }
-    let lost = flights.sorted { $0.key < $1.key }.map(\.value)
+    let lost = flights.pairs.sorted { $0.key < $1.key }.map(\.value)
     flights.removeAll()
     return lost
   }

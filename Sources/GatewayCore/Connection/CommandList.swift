@@ -56,6 +56,8 @@ struct CommandList {
     } else if index == head, head > 0 {
       head -= 1
       slots[head] = slot
+    } else if index == slots.count {
+      slots.append(slot)
     } else {
       slots.insert(slot, at: index)
     }

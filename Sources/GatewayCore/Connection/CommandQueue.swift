@@ -15,7 +15,7 @@ public struct CommandQueue {
   /// All of them.
   private var order = CommandList()
   /// How many of them each local session waits for.
-  private var waiting: [UInt64: Int] = [:]
+  private var waiting = NumberTable<Int>()
   /// Those that may only wait for the connection's first attempt.
   private var hasty: Set<UInt64> = []
   /// The commands with retries, by the line that they wait in.
@@ -93,7 +93,7 @@ public struct CommandQueue {
   /// queued but what others want on the disk, which is accepted when it is there.
   func lets(pass command: Command) -> Bool {
     guard let client = command.owner.client, count == uncommitted.count, strayCount == 0 else { return false }
-    return waiting[client] == nil
+    return !waiting.contains(client)
   }
 
   /// Counts a command whose caller is not known and that is not on disk yet, or does not count it any more.
@@ -121,7 +121,7 @@ public struct CommandQueue {
     command.place = place
     command.isQueued = true
     order.insert(command, at: place)
-    if let client = command.owner.client { waiting[client, default: 0] += 1 }
+    if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
     if command.noQueue { hasty.insert(place) }
     if let expires = command.expires { deadlines.push(expires, place) }
     if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
@@ -157,7 +157,7 @@ public struct CommandQueue {
   /// Takes out what the calls of a local session that left were waiting for, in order. What was answered as accepted
   /// stays.
   public mutating func removeAll(client: UInt64) -> [Command] {
-    guard waiting[client] != nil else { return [] }
+    guard waiting.contains(client) else { return [] }
     return removeAll { $0.owner.client == client }
   }
 

@@ -1,6 +1,7 @@
 /// The way of a command through a connection: written at once, or queued until it can be, and settled exactly once.
 extension Connection {
-  /// Takes a command. With `now: true` it is written now or not at all (`volatile`).
+  /// Takes a command, whose message the connector has prepared since the last turn of the loop. With `now: true` it is
+  /// written now or not at all (`volatile`).
   func submit(_ command: Command, now: Bool = false) throws(SubmissionProblem) -> Submission {
     channel?.checkHeartbeat()
     switch ConnectionStateMachine.admits(.send, in: state) {
@@ -27,9 +28,7 @@ extension Connection {
   private func write(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
     guard let channel else { throw .released }
     if now, channel.isCongested { return .dropped }
-    if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
-      throw .impossible(problem)
-    }
+    // What the connector has just prepared needs no other look.
     try checkRoom(for: command.message, on: channel)
     writeOut(command, to: channel)
     return .written

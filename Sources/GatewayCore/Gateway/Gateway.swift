@@ -14,7 +14,7 @@ public final class Gateway {
   /// What is in force.
   public private(set) var configuration: Configuration
   private(set) var access: AccessPolicy
-  private(set) var sessions: [UInt64: LocalSession] = [:]
+  private(set) var sessions = NumberTable<LocalSession>()
   private var sessionsPerUser: [UInt32: Int] = [:]
   private var nextSession: UInt64 = 1
   private var nextCommand: UInt64 = 1

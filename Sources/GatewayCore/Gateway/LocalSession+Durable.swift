@@ -26,8 +26,9 @@ extension LocalSession {
   func stored(_ number: UInt64, _ id: String) {
     guard let call = close(number) else { return }
     reply(call.id) { out in
-      out.member("id", id)
-      out.member("state", DeliveryLevel.durable.rawValue)
+      out.begin(#""id":"#)
+      out.string(id)
+      out.begin(#","state":"durable""#)
     }
   }
 }

@@ -15,8 +15,7 @@ public final class LocalSession {
   var lastUsed: LastUsed?
   var subscriptions: [String: Subscription] = [:]
   var traces: [String: Trace] = [:]
-  private var calls: [UInt64: OpenCall] = [:]
-  private var callNumbers: [RequestID: UInt64] = [:]
+  private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
   private var nextSubscription: UInt64 = 1
   var nextTrace: UInt64 = 1
@@ -27,10 +26,15 @@ public final class LocalSession {
   private var inputEnded = false
   private(set) var isClosing = false
 
-  /// A call that is not answered yet.
-  struct OpenCall {
+  /// A call that is not answered yet. An object, because it moves through tables.
+  final class OpenCall {
     let id: RequestID?
     let work: Work
+
+    init(_ id: RequestID?, _ work: Work) {
+      self.id = id
+      self.work = work
+    }
 
     enum Work {
       case command(Connection, Command, form: ReplyForm)
@@ -83,7 +87,7 @@ public final class LocalSession {
     guard !isClosing else { return }
     do throws(LocalRequestFailure) {
       let request = try LocalRequest.parse(line, long: long)
-      if let id = request.id, callNumbers[id] != nil {
+      if let id = request.id, calls.number(of: id) != nil {
         throw LocalRequestFailure(
           id: nil,
           error: LocalError(
@@ -173,8 +177,7 @@ public final class LocalSession {
 
   /// Registers a call that will be answered later.
   func open(_ id: RequestID?, number: UInt64, _ work: OpenCall.Work) {
-    calls[number] = OpenCall(id: id, work: work)
-    if let id { callNumbers[id] = number }
+    calls.add(OpenCall(id, work), number: number)
   }
 
   /// A number for a call that may stay open.
@@ -184,31 +187,27 @@ public final class LocalSession {
   }
 
   /// Takes an open call out, to be answered by the caller of this method. Nil if it is not open any more.
-  func close(_ number: UInt64) -> OpenCall? {
-    guard let call = calls.removeValue(forKey: number) else { return nil }
-    if let id = call.id { callNumbers[id] = nil }
-    return call
-  }
+  func close(_ number: UInt64) -> OpenCall? { calls.remove(number) }
 
   func openCall(_ number: UInt64) -> OpenCall? { calls[number] }
 
-  func openCall(with id: RequestID) -> UInt64? { callNumbers[id] }
+  func openCall(with id: RequestID) -> UInt64? { calls.number(of: id) }
 
   /// Every open `wait`.
   var waits: [(number: UInt64, call: OpenCall)] {
-    calls.compactMap { number, call in
+    calls.numbered.compactMap { number, call in
       if case .wait = call.work { (number, call) } else { nil }
     }
   }
 
   /// How many `subscribe` calls wait for a server.
   var pendingSubscriptionCount: Int {
-    calls.values.count { if case .subscribe = $0.work { true } else { false } }
+    calls.all.reduce(0) { if case .subscribe = $1.work { $0 + 1 } else { $0 } }
   }
 
   /// The numbers of the open examinations.
   var examinations: [UInt64] {
-    calls.compactMap { number, call in
+    calls.numbered.compactMap { number, call in
       if case .doctor = call.work { number } else { nil }
     }
   }
@@ -284,9 +283,8 @@ public final class LocalSession {
   func leave() {
     isClosing = true
     endSubscriptions()
-    for (_, call) in calls { abandon(call.work) }
+    for call in calls.all { abandon(call.work) }
     calls.removeAll()
-    callNumbers.removeAll()
   }
 
   private func endSubscriptions() {

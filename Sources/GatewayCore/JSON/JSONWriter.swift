@@ -8,9 +8,6 @@ public struct JSONWriter {
 
   public init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-  /// Hands over what was written, which is all that there will be.
-  consuming func takeBytes() -> [UInt8] { bytes }
-
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
   public mutating func endObject() { close(UInt8(ascii: "}")) }
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
@@ -55,6 +52,13 @@ public struct JSONWriter {
     bytes.append("null")
   }
 
+  /// The beginning of something: a text that ends with an opening bracket or with the colon behind a key. Any comma before
+  /// it is part of it.
+  mutating func begin(_ text: StaticString) {
+    bytes.append(text)
+    needsComma = false
+  }
+
   /// One value that is JSON text already.
   public mutating func raw(_ value: RawSpan) {
     separate()
@@ -91,7 +95,7 @@ extension [UInt8] {
   /// else stays as it is.
   mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
     var plain = 0
-    for index in 0..<utf8.count {
+    for index in Self.unescapedPrefix(of: utf8)..<utf8.count {
       let byte = utf8[index]
       guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
       append(contentsOf: utf8[plain..<index])
@@ -99,6 +103,22 @@ extension [UInt8] {
       append(escapeOf: byte)
     }
     append(contentsOf: utf8[plain...])
+  }
+
+  /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that may.
+  private static func unescapedPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let bytes = UnsafeRawBufferPointer(utf8)
+    var at = 0
+    while at &+ 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      let (quotes, backslashes) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5c))
+      let controls = (word &- ones &* 0x20) & ~word
+      let marked = controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
+      guard marked & (ones &* 0x80) == 0 else { return at }
+      at &+= 8
+    }
+    return at
   }
 
   private mutating func append(escapeOf byte: UInt8) {

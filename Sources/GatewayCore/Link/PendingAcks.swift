@@ -2,8 +2,8 @@
 struct PendingAcks: Equatable, Sendable {
   /// The next id on the wire.
   private(set) var next: UInt64
-  private var ownerIDs: [UInt64: UInt64] = [:]
-  private var wireIDs: [UInt64: UInt64] = [:]
+  private var ownerIDs = NumberTable<UInt64>()
+  private var wireIDs = NumberTable<UInt64>()
 
   init(next: UInt64 = 0) { self.next = next }
 
@@ -25,18 +25,18 @@ struct PendingAcks: Equatable, Sendable {
   /// The owner's id that an acknowledgement answers; nil for a second answer, a late one or an invented one.
   mutating func take(_ wireID: UInt64) -> UInt64? {
     guard let ownerID = ownerIDs.removeValue(forKey: wireID) else { return nil }
-    wireIDs[ownerID] = nil
+    wireIDs.removeValue(forKey: ownerID)
     return ownerID
   }
 
   /// Whether an acknowledgement is waited for, by its id on the wire.
-  func isPending(_ wireID: UInt64) -> Bool { ownerIDs[wireID] != nil }
+  func isPending(_ wireID: UInt64) -> Bool { ownerIDs.contains(wireID) }
 
   /// Stops waiting for one; its id on the wire, if it was waited for.
   @discardableResult
   mutating func forget(_ ownerID: UInt64) -> UInt64? {
     guard let wireID = wireIDs.removeValue(forKey: ownerID) else { return nil }
-    ownerIDs[wireID] = nil
+    ownerIDs.removeValue(forKey: wireID)
     return wireID
   }
 }

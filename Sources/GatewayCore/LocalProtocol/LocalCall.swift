@@ -1,29 +1,30 @@
 /// A call of the local protocol after it was checked against the table of methods: what a local client asked for.
-/// Byte arrays hold raw JSON text, exactly as the client wrote it.
+/// Byte arrays hold raw JSON text, exactly as the client wrote it. What is large stands apart, so that a call is small
+/// wherever it is handed on.
 public enum LocalCall: Equatable, Sendable {
   case hello(client: String?, version: Int?)
-  case subscribe(SubscribeCall)
-  case history(HistoryCall)
+  indirect case subscribe(SubscribeCall)
+  indirect case history(HistoryCall)
   case unsubscribe(subscription: String)
   case credit(subscription: String, count: Int)
   case send(SendCall)
   /// `request`: a `send` with `delivery: acked`.
   case request(SendCall)
-  case respond(RespondCall)
-  case wait(target: CallTarget, state: ConnectionState, timeout: Duration)
-  case status(target: CallTarget?)
-  case outboxList(OutboxSelection, limit: Int)
-  case outboxCancel(OutboxSelection)
-  case outboxRetry(OutboxSelection)
-  case outboxPurge(OutboxSelection)
+  indirect case respond(RespondCall)
+  indirect case wait(target: CallTarget, state: ConnectionState, timeout: Duration)
+  indirect case status(target: CallTarget?)
+  indirect case outboxList(OutboxSelection, limit: Int)
+  indirect case outboxCancel(OutboxSelection)
+  indirect case outboxRetry(OutboxSelection)
+  indirect case outboxPurge(OutboxSelection)
   case drain(timeout: Duration?)
   case clientsList
   case clientsKick(client: String)
-  case reconnect(CallTarget)
-  case disconnect(CallTarget)
-  case release(CallTarget)
-  case doctor(CallTarget, timeout: Duration)
-  case trace(CallTarget, payloads: Bool)
+  indirect case reconnect(CallTarget)
+  indirect case disconnect(CallTarget)
+  indirect case release(CallTarget)
+  indirect case doctor(CallTarget, timeout: Duration)
+  indirect case trace(CallTarget, payloads: Bool)
   case untrace(trace: String)
   case reload
   case ping
@@ -114,38 +115,6 @@ public enum SlowPolicy: String, CaseIterable, Sendable {
   case disconnect
   /// What is queued stays; newer events are not taken until the client has read, then a gap names them.
   case pause
-}
-
-/// Parameters of `send` and `request`.
-public struct SendCall: Equatable, Sendable {
-  public var target: CallTarget
-  public var event: String
-  /// Raw JSON array text; `[]` when absent.
-  public var args: [UInt8]
-  /// No string in them begins like a `$…bin` key. Not known when false.
-  public var argsArePlain = false
-  /// Raw JSON object text; nil when absent.
-  public var kwargs: [UInt8]?
-  public var delivery: DeliveryLevel
-  public var ttl: Duration?
-  public var timeout: Duration?
-  public var noQueue = false
-  public var volatile = false
-  public var compress = true
-  public var key: String?
-  /// Takes the place of a queued send with the same value.
-  public var coalesce: String?
-  /// How often it is written again without an acknowledgement; not with `volatile`, `noQueue` or `delivery: sent`.
-  public var retries: Int?
-  /// How long one write waits for its acknowledgement.
-  public var ackTimeout: Duration?
-
-  public init(target: CallTarget, event: String, args: [UInt8], delivery: DeliveryLevel) {
-    self.target = target
-    self.event = event
-    self.args = args
-    self.delivery = delivery
-  }
 }
 
 /// When a send is answered.

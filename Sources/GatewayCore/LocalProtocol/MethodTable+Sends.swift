@@ -11,7 +11,7 @@ extension MethodTable {
       ],
       result: ResultSchemas.send
     ) { params, line throws(LocalError) in
-      .send(try readSend(params, line, params.choice(.delivery, line) ?? .accepted))
+      .send(try readSend(params, line, delivery(params, line) ?? .accepted))
     },
     LocalMethod(
       "request",
@@ -69,23 +69,32 @@ extension MethodTable {
       "How long to wait for the acknowledgement of one write, in milliseconds; 3000 with `retries` unless given."),
   ]
 
+  private static let levels = DeliveryLevel.allCases
+  private static let levelIndex = NameIndex(levels.map(\.rawValue))
+
+  /// What most sends name is found without building a text.
+  private static func delivery(
+    _ params: borrowing ParameterValues, _ line: RawSpan
+  ) throws(LocalError) -> DeliveryLevel? {
+    guard let range = params.range(.delivery) else { return nil }
+    guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\""), let level = levelIndex.find(line, range)
+    else {
+      throw .wrongParameter(.delivery, of: params.method)
+    }
+    return levels[level]
+  }
+
   private static func readSend(
     _ params: borrowing ParameterValues, _ line: RawSpan, _ delivery: DeliveryLevel
   ) throws(LocalError) -> SendCall {
-    var call = SendCall(
+    let call = SendCall(
       target: try params.target(line), event: try params.required(.event, params.string(.event, line)),
-      args: try params.raw(.args, line) ?? noArguments, delivery: delivery)
-    call.argsArePlain = params.argsArePlain
-    call.kwargs = try params.raw(.kwargs, line)
-    call.ttl = try params.duration(.ttl, line)
-    call.timeout = try params.duration(.timeout, line)
-    call.noQueue = try params.boolean(.noQueue, line) ?? false
-    call.volatile = try params.boolean(.volatile, line) ?? false
-    call.compress = try params.boolean(.compress, line) ?? true
-    call.key = try params.string(.key, line)
-    call.coalesce = try params.string(.coalesce, line)
-    call.retries = try params.integer(.retries, line)
-    call.ackTimeout = try params.duration(.ackTimeout, line)
+      args: try params.raw(.args, line) ?? noArguments, kwargs: try params.raw(.kwargs, line), delivery: delivery,
+      ttl: try params.duration(.ttl, line), timeout: try params.duration(.timeout, line),
+      noQueue: try params.boolean(.noQueue, line) ?? false, volatile: try params.boolean(.volatile, line) ?? false,
+      compress: try params.boolean(.compress, line) ?? true, key: try params.string(.key, line),
+      coalesce: try params.string(.coalesce, line), retries: try params.integer(.retries, line),
+      ackTimeout: try params.duration(.ackTimeout, line), argsArePlain: params.argsArePlain)
     try checkRetries(call)
     return call
   }

@@ -168,13 +168,18 @@ final class Outbox {
       return Overrun(limit: settings.entries, unit: "sends", isTotal: false)
     }
     if here.bytes + cost > settings.bytes { return Overrun(limit: settings.bytes, unit: "bytes", isTotal: false) }
-    for (limit, unit, ours, all, more) in [
-      (settings.totalEntries, "sends", own.count, total.count, count),
-      (settings.totalBytes, "bytes", own.bytes, total.bytes, cost),
-    ] where all + more > limit || ours + more > max(1, limit / 2) {
-      return Overrun(limit: limit, unit: unit, isTotal: true)
+    if isOver(settings.totalEntries, own.count, total.count, adding: count) {
+      return Overrun(limit: settings.totalEntries, unit: "sends", isTotal: true)
+    }
+    if isOver(settings.totalBytes, own.bytes, total.bytes, adding: cost) {
+      return Overrun(limit: settings.totalBytes, unit: "bytes", isTotal: true)
     }
     return nil
+  }
+
+  /// Whether all together would be too many, or those of one user more than half of what all may be.
+  private func isOver(_ limit: Int, _ own: Int, _ all: Int, adding more: Int) -> Bool {
+    all + more > limit || own + more > max(1, limit / 2)
   }
 
   private func victim(for overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {

@@ -80,11 +80,15 @@ enum SocketIOMessage {
     _ name: String?, args: RawSpan, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
-    var writer = JSONWriter(reserving: (name?.utf8.count ?? 0) + elements.count + 8)
-    writer.beginArray()
-    if let name { writer.string(name) }
-    var body = writer.takeBytes()
-    if name != nil, !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    var body: [UInt8] = []
+    body.reserveCapacity((name?.utf8.count ?? 0) + elements.count + 8)
+    body.append(UInt8(ascii: "["))
+    if var name {
+      body.append(UInt8(ascii: "\""))
+      name.withUTF8 { body.append(escaping: $0) }
+      body.append(UInt8(ascii: "\""))
+      if !elements.isEmpty { body.append(UInt8(ascii: ",")) }
+    }
     if parser == .msgpack {
       body.append(args.extracting(elements))
       body.append(UInt8(ascii: "]"))

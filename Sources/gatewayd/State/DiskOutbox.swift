@@ -3,6 +3,11 @@ import GatewayCore
 /// The outbox's store: gathers what one turn of the loop wants written, hands it to the writer's thread at once, and
 /// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's limits.
 final class DiskOutbox: OutboxStore {
+  /// A function by itself would be wrapped, in memory of its own, to stand in an array.
+  private struct Waiter {
+    let done: (OutboxProblem?) -> Void
+  }
+
   private let loop: EventLoop
   private let writer: OutboxWriter
   private var source: EventLoop.IOSource?
@@ -10,7 +15,7 @@ final class DiskOutbox: OutboxStore {
   private var isPosting = false
   private lazy var posting: () -> Void = { [weak self] in self?.post() }
   /// Whoever waits for the disk, in order; the first `decided` of them have heard.
-  private var waiting: [((OutboxProblem?) -> Void)] = []
+  private var waiting: [Waiter] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
   /// Rings when what nobody waits for has waited long enough here; the writer has a patience of its own.
@@ -31,7 +36,7 @@ final class DiskOutbox: OutboxStore {
   }
 
   func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) {
-    waiting.append(done)
+    waiting.append(Waiter(done: done))
     gathered.append(OutboxWriter.Item(change: change, isAwaited: true))
     guard !isPosting else { return }
     isPosting = true
@@ -57,17 +62,20 @@ final class DiskOutbox: OutboxStore {
   private func post() {
     isPosting = false
     guard !gathered.isEmpty else { return }
+    let count = gathered.count
     writer.post(gathered)
     gathered = []
+    // As many will come again, while many come.
+    if count > 4 { gathered.reserveCapacity(min(count, Self.keptCapacity)) }
   }
 
   private func heard(_ letter: OutboxWriter.Letter) {
     switch letter {
     case .decided(let count, let problem, _):
       for _ in 0..<count where decided < waiting.count {
-        let done = waiting[decided]
+        let waiter = waiting[decided]
         decided += 1
-        done(problem)
+        waiter.done(problem)
       }
       if decided == waiting.count {
         waiting.removeAll(keepingCapacity: decided <= Self.keptCapacity)

@@ -26,12 +26,25 @@ enum OutboxRow {
       statement.bind(place, value)
     }
     func text(_ place: Int32, _ value: String?) {
-      checksum.add(value)
-      statement.bind(place, value)
+      guard var value else {
+        checksum.add(nil as UnsafeRawBufferPointer?)
+        return statement.bind(place, text: nil)
+      }
+      value.withUTF8 {
+        let bytes = UnsafeRawBufferPointer($0)
+        checksum.add(bytes)
+        statement.bind(place, text: bytes)
+      }
     }
     func blob(_ place: Int32, _ value: [UInt8]?) {
-      checksum.add(value)
-      statement.bind(place, value)
+      guard let value else {
+        checksum.add(nil as UnsafeRawBufferPointer?)
+        return statement.bind(place, blob: nil)
+      }
+      value.withUnsafeBytes {
+        checksum.add($0)
+        statement.bind(place, blob: $0)
+      }
     }
     let (upstream, url): (String?, String?) =
       switch sheet.entry.target.name {
@@ -151,22 +164,10 @@ private struct Checksum {
     mix(UInt64(bitPattern: value ?? 0))
   }
 
-  mutating func add(_ bytes: [UInt8]?) {
-    mix(bytes == nil ? 0 : 1)
-    bytes?.withUnsafeBytes { add($0) }
-  }
-
-  /// The same as an array of these bytes.
+  /// A text as its UTF-8.
   mutating func add(_ bytes: UnsafeRawBufferPointer?) {
     mix(bytes == nil ? 0 : 1)
     if let bytes { add(bytes) }
-  }
-
-  /// As its UTF-8.
-  mutating func add(_ text: String?) {
-    mix(text == nil ? 0 : 1)
-    guard var text else { return }
-    text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
   }
 
   private mutating func add(_ buffer: UnsafeRawBufferPointer) {

@@ -41,18 +41,7 @@ enum LinesTarget {
 
   private static func parse(_ line: RawSpan, _ long: LongMember?) -> Result<LocalRequest, LocalRequestFailure> {
     do {
-      var request = try LocalRequest.parse(line, long: long)
-      // What is known of a text is no part of it.
-      switch request.call {
-      case .send(var call):
-        call.argsArePlain = false
-        request.call = .send(call)
-      case .request(var call):
-        call.argsArePlain = false
-        request.call = .request(call)
-      default: break
-      }
-      return .success(request)
+      return .success(try LocalRequest.parse(line, long: long))
     } catch { return .failure(error) }
   }
 

@@ -75,13 +75,9 @@ private let chat = CallTarget(name: .upstream("chat"))
   }
 
   @Test func readsASendWithEverything() throws {
-    var expected = SendCall(target: chat, event: "message", args: bytes(#"[1.50,{"b":1,"b":2},"é"]"#), delivery: .acked)
-    expected.ttl = .seconds(60)
-    expected.timeout = .milliseconds(1)
-    expected.noQueue = true
-    expected.volatile = true
-    expected.compress = false
-    expected.key = "k"
+    let expected = SendCall(
+      target: chat, event: "message", args: bytes(#"[1.50,{"b":1,"b":2},"é"]"#), delivery: .acked, ttl: .seconds(60),
+      timeout: .milliseconds(1), noQueue: true, volatile: true, compress: false, key: "k")
     let params =
       #"{"upstream":"chat","event":"message","args":[1.50,{"b":1,"b":2},"é"],"delivery":"acked","ttl":60000,"#
       + #""timeout":1,"no_queue":true,"volatile":true,"compress":false,"key":"k"}"#
@@ -95,11 +91,11 @@ private let chat = CallTarget(name: .upstream("chat"))
   }
 
   @Test func aRequestIsAckedAndHasTenSeconds() throws {
-    var expected = SendCall(target: chat, event: "e", args: bytes("[]"), delivery: .acked)
-    expected.timeout = .seconds(10)
-    #expect(try call("request", #"{"upstream":"chat","event":"e"}"#) == .request(expected))
-    expected.timeout = .zero
-    #expect(try call("request", #"{"upstream":"chat","event":"e","timeout":0}"#) == .request(expected))
+    func expected(_ timeout: Duration) -> LocalCall {
+      .request(SendCall(target: chat, event: "e", args: bytes("[]"), delivery: .acked, timeout: timeout))
+    }
+    #expect(try call("request", #"{"upstream":"chat","event":"e"}"#) == expected(.seconds(10)))
+    #expect(try call("request", #"{"upstream":"chat","event":"e","timeout":0}"#) == expected(.zero))
   }
 
   @Test(arguments: [

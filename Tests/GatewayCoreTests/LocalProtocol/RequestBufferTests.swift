@@ -7,12 +7,7 @@ import Testing
 
   private static func parse(_ line: RawSpan, _ long: LongMember?) -> Parsed {
     do {
-      var request = try LocalRequest.parse(line, long: long)
-      if case .send(var call) = request.call {
-        call.argsArePlain = false
-        request.call = .send(call)
-      }
-      return .success(request)
+      return .success(try LocalRequest.parse(line, long: long))
     } catch { return .failure(error) }
   }
 

@@ -1,0 +1,46 @@
+/// The calls of one local client that are not answered yet, by number, and by the id that the client gave them.
+struct OpenCalls {
+  private var calls = NumberTable<LocalSession.OpenCall>()
+  /// By the client's ids, from the moment at which there are more than `few` until none is left: most clients make one call
+  /// after the other, whose id nobody looks for.
+  private var numbers: [RequestID: UInt64]?
+  private static let few = 4
+
+  var count: Int { calls.count }
+  var isEmpty: Bool { calls.isEmpty }
+  var all: some Sequence<LocalSession.OpenCall> { calls.values }
+  var numbered: some Sequence<(key: UInt64, value: LocalSession.OpenCall)> { calls.pairs }
+
+  subscript(number: UInt64) -> LocalSession.OpenCall? { calls[number] }
+
+  /// The number of the call with an id; nil if none is open.
+  func number(of id: RequestID) -> UInt64? {
+    guard !calls.isEmpty else { return nil }
+    if let numbers { return numbers[id] }
+    return calls.pairs.first { $0.value.id == id }?.key
+  }
+
+  mutating func add(_ call: LocalSession.OpenCall, number: UInt64) {
+    calls[number] = call
+    if numbers != nil {
+      if let id = call.id { numbers?[id] = number }
+    } else if calls.count > Self.few {
+      var found: [RequestID: UInt64] = [:]
+      for (number, call) in calls.pairs { if let id = call.id { found[id] = number } }
+      numbers = found
+    }
+  }
+
+  /// Takes a call out; nil if it is not open.
+  mutating func remove(_ number: UInt64) -> LocalSession.OpenCall? {
+    guard let call = calls.removeValue(forKey: number) else { return nil }
+    if calls.isEmpty {
+      numbers = nil
+    } else if let id = call.id {
+      numbers?[id] = nil
+    }
+    return call
+  }
+
+  mutating func removeAll() { self = OpenCalls() }
+}

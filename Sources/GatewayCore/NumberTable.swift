@@ -1,0 +1,127 @@
+/// Values by numbers that this daemon gave away itself, mostly one after the other, such as those of calls and
+/// acknowledgements. Finding one costs a multiplication and mostly one comparison, a fifth of what a dictionary takes, whose
+/// hash also withstands keys that somebody chose. Keys from outside may be looked for but not put in.
+struct NumberTable<Value> {
+  /// A power of two of places, of which at most three quarters are taken; none before the first value. What does not find
+  /// its place free stands in the next free one.
+  private var keys: ContiguousArray<UInt64> = []
+  /// Apart from the keys, so that a search touches nothing else.
+  private var slots: ContiguousArray<Value?> = []
+  private(set) var count = 0
+  /// Nobody stands there. No counter ever gets so far.
+  private static var free: UInt64 { .max }
+  /// A table that is larger than this gives its memory back when it is empty.
+  private static var keptCapacity: Int { 64 }
+
+  init() {}
+
+  var isEmpty: Bool { count == 0 }
+
+  /// All keys and values, in no order.
+  var pairs: some Sequence<(key: UInt64, value: Value)> {
+    zip(keys, slots).lazy.compactMap { pair -> (key: UInt64, value: Value)? in
+      pair.1.map { (key: pair.0, value: $0) }
+    }
+  }
+
+  /// All values, in no order.
+  var values: some Sequence<Value> { slots.lazy.compactMap { $0 } }
+
+  /// The key must not be `UInt64.max` when a value is put in.
+  subscript(key: UInt64) -> Value? {
+    get { place(of: key).flatMap { slots[$0] } }
+    set {
+      if let newValue { set(newValue, for: key) } else { removeValue(forKey: key) }
+    }
+  }
+
+  /// Whether there is a value.
+  func contains(_ key: UInt64) -> Bool { place(of: key) != nil }
+
+  /// Takes a value out; nil if there is none.
+  @discardableResult
+  mutating func removeValue(forKey key: UInt64) -> Value? {
+    guard let place = place(of: key) else { return nil }
+    let removed = slots[place].take()
+    count &-= 1
+    if count == 0, slots.count > Self.keptCapacity { removeAll() } else { close(place) }
+    return removed
+  }
+
+  /// Whatever was pushed on by what has gone from a place moves up, so that searches need not go over holes.
+  private mutating func close(_ place: Int) {
+    let mask = keys.count &- 1
+    var hole = place
+    var next = place
+    while true {
+      next = (next &+ 1) & mask
+      guard keys[next] != Self.free else { break }
+      if (next &- home(of: keys[next])) & mask >= (next &- hole) & mask {
+        keys[hole] = keys[next]
+        slots.swapAt(hole, next)
+        hole = next
+      }
+    }
+    keys[hole] = Self.free
+  }
+
+  mutating func removeAll() {
+    keys = []
+    slots = []
+    count = 0
+  }
+
+  private mutating func set(_ value: Value, for key: UInt64) {
+    if let place = place(of: key) {
+      slots[place] = value
+      return
+    }
+    precondition(key != Self.free)
+    if (count &+ 1) &* 4 > keys.count &* 3 { grow() }
+    count &+= 1
+    put(value, for: key)
+  }
+
+  private mutating func grow() {
+    let (oldKeys, oldSlots) = (keys, slots)
+    let capacity = max(4, oldKeys.count &* 2)
+    keys = ContiguousArray(repeating: Self.free, count: capacity)
+    slots = ContiguousArray(repeating: nil, count: capacity)
+    for place in oldKeys.indices { if let value = oldSlots[place] { put(value, for: oldKeys[place]) } }
+  }
+
+  /// Puts what is not there yet into the first free place.
+  private mutating func put(_ value: Value, for key: UInt64) {
+    var at = home(of: key)
+    while keys[at] != Self.free { at = (at &+ 1) & (keys.count &- 1) }
+    keys[at] = key
+    slots[at] = value
+  }
+
+  @inline(__always)
+  private func place(of key: UInt64) -> Int? {
+    guard count > 0, key != Self.free else { return nil }
+    let mask = keys.count &- 1
+    var at = home(of: key)
+    while keys[at] != key {
+      guard keys[at] != Self.free else { return nil }
+      at = (at &+ 1) & mask
+    }
+    return at
+  }
+
+  /// Where a key belongs: numbers that follow each other are spread over the whole table.
+  @inline(__always)
+  private func home(of key: UInt64) -> Int {
+    Int(truncatingIfNeeded: (key &* 0x9e37_79b9_7f4a_7c15) &>> 32) & (keys.count &- 1)
+  }
+}
+
+extension NumberTable: Equatable where Value: Equatable {
+  /// Where they hold the same.
+  static func == (a: Self, b: Self) -> Bool {
+    a.count == b.count && a.pairs.allSatisfy { b[$0.key] == $0.value }
+  }
+}
+
+extension NumberTable: Sendable where Value: Sendable {}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct NumberTableTests {
+  @Test func holdsWhatADictionaryHolds() {
+    var random = SystemRandomNumberGenerator()
+    var table = NumberTable<Int>()
+    var model: [UInt64: Int] = [:]
+    for step in 0..<20_000 {
+      // Few keys, some of them with the same low bits, so that they meet each other.
+      let key = UInt64.random(in: 0..<64, using: &random) &* (step.isMultiple(of: 2) ? 1 : 1 << 32)
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0: #expect(table.removeValue(forKey: key) == model.removeValue(forKey: key))
+      default:
+        table[key] = step
+        model[key] = step
+      }
+      #expect(table.count == model.count)
+      #expect(table[key] == model[key])
+    }
+    #expect(Dictionary(uniqueKeysWithValues: table.pairs.map { ($0.key, $0.value) }) == model)
+  }
+
+  @Test func findsNumbersThatFollowEachOther() {
+    var table = NumberTable<UInt64>()
+    for key in 0..<10_000 as Range<UInt64> { table[key] = key * 2 }
+    #expect((0..<10_000).allSatisfy { table[$0] == $0 * 2 })
+    for key in 0..<5_000 as Range<UInt64> { table[key] = nil }
+    #expect(table.values.sorted() == (5_000..<10_000).map { $0 * 2 })
+    #expect(!table.contains(4_999))
+    #expect(table.contains(5_000))
+  }
+
+  @Test func isEmptyAfterTheLastValueLeft() {
+    var table = NumberTable<String>()
+    #expect(table.isEmpty)
+    table[.max - 1] = "a"
+    table[0] = "b"
+    #expect(table[.max] == nil)
+    table[.max - 1] = nil
+    #expect(table[0] == "b")
+    table[0] = nil
+    #expect(table.isEmpty)
+    #expect(table[0] == nil)
+    table[7] = "c"
+    table.removeAll()
+    #expect(table[7] == nil)
+  }
+
+  @Test func theSameContentIsEqualInWhateverOrderItCame() {
+    var (a, b) = (NumberTable<Int>(), NumberTable<Int>())
+    for key in 0..<100 as Range<UInt64> { a[key] = Int(key) }
+    for key in (0..<100 as Range<UInt64>).reversed() { b[key] = Int(key) }
+    #expect(a == b)
+    b[3] = 4
+    #expect(a != b)
+  }
+}

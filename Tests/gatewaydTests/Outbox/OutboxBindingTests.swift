@@ -1,0 +1,39 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayd
+
+/// Statements keep what they are bound to from one row to the next.
+@Suite struct OutboxBindingTests {
+  private let folder: TemporaryDirectory
+
+  init() throws { folder = try TemporaryDirectory() }
+
+  private func open() throws(OutboxProblem) -> OutboxFile.Contents {
+    try OutboxFile(in: folder.path, now: 77).open()
+  }
+
+  @Test func aRowHoldsNothingOfTheOneBefore() throws {
+    // Around the 64 bytes that each place has for itself, and the 16 KiB that all of them share.
+    let lengths = [0, 1, 4, 4, 63, 64, 65, 200, 4, 8_000, 9_000, 17_000, 64, 0, 1]
+    var entries: [OutboxEntry] = []
+    for (index, length) in lengths.enumerated() {
+      let number = UInt64(index) + 1
+      let text = String(repeating: Character(UnicodeScalar(UInt8(97 + index))), count: length)
+      var entry = index.isMultiple(of: 3) ? OutboxSamples.full(number) : OutboxSamples.plain(number, bytes: length)
+      entry.message.event = text
+      entry.key = index.isMultiple(of: 2) ? text : nil
+      entry.coalesce = index.isMultiple(of: 4) ? nil : text
+      entry.reason = text
+      entry.result = index.isMultiple(of: 5) ? nil : Array(text.utf8)
+      entry.retries = index.isMultiple(of: 2) ? 3 : nil
+      entries.append(entry)
+    }
+    let database = try open().database
+    try database.apply(entries.map { .adding($0) })
+    // Once more, each on top of another one's values.
+    for entry in entries.reversed() { try database.apply([.updating(entry)]) }
+    #expect(database.load().entries == entries)
+    #expect(try open().entries == entries)
+  }
+}
