@@ -84,6 +84,19 @@ import Testing
     }
   }
 
+  @Test func aLongTextInTinyFramesIsNotLookedAtForEachOfThem() {
+    let desk = Desk()
+    var parts = 0
+    desk.framer?.onPart = { _ in parts += 1 }
+    let count = 100_000
+    var frames = WebSocketPeer.Connection.frame(1, [120], isFinal: false)
+    for _ in 2..<count { frames += WebSocketPeer.Connection.frame(0, [120], isFinal: false) }
+    frames += WebSocketPeer.Connection.frame(0, [120], isFinal: true)
+    #expect(desk.receive(frames) == nil)
+    #expect(desk.messages.map(\.utf8.count) == [count + 5])
+    #expect((1...count / (16 << 10)).contains(parts))
+  }
+
   @Test func aTextInTwoPartsIsAFrameLikeAnyOther() {
     let desk = Desk()
     let (before, head, after): ([UInt8], [UInt8], [UInt8]) = ([65, 66], [67], [70])

@@ -59,6 +59,8 @@ final class LongLine {
       text.withUnsafeBytes { progress.advance($0.bytes, isWhole: true) }
       settle()
     }
+    // What is carried may wait in a queue, which counts no room that nobody uses.
+    if text.capacity > text.count + text.count / 2 { text = Array(text[...]) }
     var problem: JSONError?
     if case .broken(let error) = progress.outcome { problem = error }
     let member = LongMember(place: place, text: text, isPlain: isPlain, problem: problem)
@@ -112,7 +114,7 @@ final class LongLine {
         if JSONScanner.byte(text, at) == UInt8(ascii: "{"), JSONScanner.stringEquals(text, key, "params") {
           return try openMember(text, ofParams: &at)
         }
-        _ = try JSONScanner.scanValue(text, &at)
+        _ = try JSONScanner.scanValue(text, &at, depth: JSONScanner.depthLimit - 1)
       } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "}"))
     } catch {}
     return nil
@@ -125,7 +127,7 @@ final class LongLine {
     repeat {
       let key = try JSONScanner.scanKey(text, &at)
       guard isCarried(text, key, at) else {
-        _ = try JSONScanner.scanValue(text, &at)
+        _ = try JSONScanner.scanValue(text, &at, depth: JSONScanner.depthLimit - 2)
         continue
       }
       // The line around it has two levels.

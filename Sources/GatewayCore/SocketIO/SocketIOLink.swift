@@ -310,6 +310,7 @@ final class SocketIOLink {
     timers.cancel(attachmentTimer)
     attachmentTimer = nil
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+    longPacket = nil
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
@@ -330,6 +331,7 @@ final class SocketIOLink {
 
   private func hangUp() {
     isEnded = true
+    longPacket = nil
     cancelSettling()
     timers.cancel(attachmentTimer)
     engine?.close()

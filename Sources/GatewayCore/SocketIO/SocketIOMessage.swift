@@ -26,7 +26,7 @@ enum SocketIOMessage {
     var writer = JSONWriter(reserving: name.utf8.count + 8)
     writer.beginArray()
     writer.string(name)
-    var head = writer.takeBytes()
+    var head = writer.bytes
     head.append(UInt8(ascii: ","))
     return PreparedMessage(event: name, head: head, tail: args[1...])
   }

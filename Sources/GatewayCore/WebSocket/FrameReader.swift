@@ -34,6 +34,8 @@ public final class FrameReader {
 
   /// From this length on, in bytes, a message is long.
   public static let longMessage = 64 << 10
+  /// How much of it has to be new, in bytes, for it to be shown again, however small its frames are.
+  static let partStep = 16 << 10
 
   private let messageLimit: Int
   private let allowsCompression: Bool
@@ -48,6 +50,8 @@ public final class FrameReader {
   private var message: Message?
   /// Pieces of a message, and of a control frame, which may come between them.
   private var gathered = GatheredBytes()
+  /// How much of the message was shown before it was complete.
+  private var shown = 0
   private var gatheredControl = GatheredBytes()
 
   /// - Parameters:
@@ -148,8 +152,12 @@ public final class FrameReader {
     gathered.append(piece, expecting: message.length)
     guard isComplete else {
       guard message.length >= Self.longMessage, item == .message(.text, isCompressed: false) else { return true }
-      return body(.part, gathered.bytes)
+      let bytes = gathered.bytes
+      guard bytes.count - shown >= Self.partStep else { return true }
+      shown = bytes.count
+      return body(.part, bytes)
     }
+    shown = 0
     defer { gathered.free() }
     return body(item, gathered.bytes)
   }

@@ -36,6 +36,8 @@ final class WebSocketFramer {
   var onPart: ((RawSpan) -> Void)?
   /// Bytes of the text that is coming which are known to be UTF-8.
   private var judged = 0
+  /// Some of it is not, which is said when it is complete: it is not looked at again before.
+  private var isMisjudged = false
   /// What the last ping carried; an older one's answer has another number.
   private var pingNumber: UInt64 = 0
   private var awaitsPong = false
@@ -127,14 +129,14 @@ final class WebSocketFramer {
     _ kind: MessageKind, _ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void
   ) {
     let body = bytes.bytes
-    guard judged == 0 else { return deliverJudged(body, onMessage) }
+    guard judged == 0, !isMisjudged else { return deliverJudged(body, onMessage) }
     if kind == .text, !body.isUTF8 { return fail(.invalidText) }
     onMessage(kind, body)
   }
 
   private func deliverJudged(_ text: RawSpan, _ onMessage: (MessageKind, RawSpan) -> Void) {
     let known = judged
-    judged = 0
+    (judged, isMisjudged) = (0, false)
     guard text.extracting(known..<text.byteCount).isUTF8 else { return fail(.invalidText) }
     onMessage(.text, text)
   }
@@ -142,7 +144,11 @@ final class WebSocketFramer {
   /// Looks at what came since the last time, as far as its characters are complete. What is wrong is found again at the end.
   private func judge(_ text: UnsafeRawBufferPointer) {
     let end = text.bytes.endOfCharacters
-    guard end > judged, text.bytes.extracting(judged..<end).isUTF8 else { return }
+    guard !isMisjudged, end > judged else { return }
+    guard text.bytes.extracting(judged..<end).isUTF8 else {
+      isMisjudged = true
+      return
+    }
     judged = end
     onPart?(text.bytes)
   }

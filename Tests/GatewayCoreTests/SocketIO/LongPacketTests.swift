@@ -39,8 +39,8 @@ import Testing
     for cut in 2...bytes.count {
       let come = Array(bytes[..<cut])
       var long = LongPacket(come.span.bytes, from: 1)
-      long?.advance(come.span.bytes)
-      long?.advance(bytes.span.bytes, isWhole: true)
+      long.advance(come.span.bytes)
+      long.advance(bytes.span.bytes, isWhole: true)
       #expect(Self.parse(bytes, long) == expected, "cut at \(cut)")
     }
   }
@@ -48,9 +48,19 @@ import Testing
   @Test func whatIsKnownIsUsed() {
     let bytes = Array(#"42["name",{"a":[1,2,3]},"more" ]"#.utf8)
     var long = LongPacket(bytes.span.bytes, from: 1)
-    long?.advance(bytes.span.bytes, isWhole: true)
-    let end = long?.end(bytes.span.bytes, array: 2)
+    long.advance(bytes.span.bytes, isWhole: true)
+    let end = long.end(bytes.span.bytes, array: 2)
     #expect(end == bytes.count)
-    #expect(long?.isLocalForm == true)
+    #expect(long.isLocalForm)
+  }
+
+  @Test func anotherTextIsNotTakenForTheOneThatWasBegun() {
+    let begun = Array(#"42["name","a text of some length"#.utf8)
+    let other = Array(#"40{"sid":"x"}"#.utf8)
+    var long = LongPacket(begun.span.bytes, from: 1)
+    long.advance(begun.span.bytes)
+    long.advance(other.span.bytes, isWhole: true)
+    let end = long.end(other.span.bytes, array: 2)
+    #expect(end == nil)
   }
 }
