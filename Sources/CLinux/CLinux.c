@@ -164,6 +164,11 @@ void gw_keep_memory(int block, int free) {
 
 void gw_give_back_memory(void) { malloc_trim(0); }
 
+ptrdiff_t gw_free_memory(void) {
+  struct mallinfo2 facts = mallinfo2();
+  return facts.fordblks;
+}
+
 int gw_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 /* libcurl brings GnuTLS along for RTMP and LDAP, which nothing here speaks. GnuTLS asks for this symbol when it is loaded, and

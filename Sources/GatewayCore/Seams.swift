@@ -145,7 +145,7 @@ public protocol Transport: AnyObject {
   func send(binary: RawSpan, compress: Bool)
   /// The same for one long text in two parts. A transport that can keep `body` as it is, and work on it piece by piece,
   /// should.
-  func send(text head: RawSpan, body: [UInt8], compress: Bool)
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
@@ -160,7 +160,7 @@ public protocol Transport: AnyObject {
 extension Transport {
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
-  public func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  public func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     var text: [UInt8] = []
     text.reserveCapacity(head.byteCount + body.count)
     text.append(head)
@@ -181,6 +181,9 @@ public protocol TransportReceiver: AnyObject {
   /// What one look at the server brought, for a receiver that would otherwise ask for each message what is the same for
   /// all of them.
   func transportReceived(_ messages: any IncomingMessages)
+  /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
+  /// at once when it is there. It may never be complete.
+  func transportGathers(text: RawSpan)
   /// The peer answered the last `probe()`.
   func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
@@ -199,6 +202,8 @@ extension TransportReceiver {
       }
     }
   }
+  /// For receivers that look at whole messages.
+  public func transportGathers(text: RawSpan) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
 }

@@ -116,6 +116,27 @@ import Testing
     withExtendedLifetime(sources) {}
   }
 
+  @Test func aSourceThatHadNothingForAnybodyThisTimeIsNotTakenForOneThatHad() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    var recipient: Int? = 7
+    loop.beforeSleep = { if let recipient { loop.noteRecipient(recipient) } }
+    let source = try loop.addIO(pair.0, .readable) { _ in Descriptors.drain(pair.0) }
+    func serve() throws {
+      loop.afterOthers {}
+      Descriptors.write(pair.1, "x")
+      try loop.turn(sleepingAtMost: .zero)
+      Descriptors.write(pair.1, "x")
+    }
+    try serve()
+    #expect(!loop.isAnyoneReady(besides: 7))
+    recipient = nil
+    try serve()
+    #expect(loop.isAnyoneReady(besides: 7))
+    withExtendedLifetime(source) {}
+  }
+
   @Test func outputIsFlushedBeforeTheLoopSleepsAndAfterEverySource() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()

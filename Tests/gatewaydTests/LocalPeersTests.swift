@@ -74,6 +74,37 @@ struct LocalPeersTests {
     #expect(answers.last == Client.pong(2))
   }
 
+  private static let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
+
+  @Test func whoIsGoneWithCallsUnheardDoesNotCountAsWaiting() throws {
+    let fixture = try LocalServerFixture()
+    let busy = try fixture.connect()
+    // Each of these takes longer than a turn may.
+    busy.send(String(repeating: Self.discover, count: 20))
+    #expect(try fixture.turn { fixture.loop.hasDeferred && busy.lines().count > 0 })
+    busy.close()
+    try fixture.loop.turn(sleepingAtMost: .zero)
+    #expect(fixture.loop.hasDeferred)
+    #expect(!fixture.loop.isAnyoneReady())
+    #expect(try fixture.turn { fixture.server.clientCount == 0 })
+  }
+
+  @Test func thoseWhoseTurnWasOverDoNotAllGoOnAtOnce() throws {
+    let fixture = try LocalServerFixture()
+    let clients = try (0..<8).map { _ in try fixture.connect() }
+    for client in clients {
+      client.send(Client.ping(0))
+      #expect(try fixture.turn { client.lines() == [Client.pong(0)] })
+    }
+    for client in clients { client.send(String(repeating: Self.discover, count: 20)) }
+    #expect(try fixture.turn { clients.allSatisfy { !$0.lines().isEmpty } })
+    for client in clients { client.receive() }
+    // Nobody else is waiting, and each of these takes longer than a turn may.
+    try fixture.loop.turn(sleepingAtMost: .zero)
+    let answered = clients.map { $0.lines().count }
+    #expect(answered.reduce(0, +) <= 2)
+  }
+
   @Test func whatAClientLeftUnheardIsForgottenWhenItVanishes() throws {
     let fixture = try LocalServerFixture()
     let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"

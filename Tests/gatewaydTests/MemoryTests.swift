@@ -1,3 +1,4 @@
+import CLinux
 import GatewayCore
 import Testing
 
@@ -28,6 +29,42 @@ struct MemoryTests {
     #expect(givenBack == 1)
     // An idle daemon is not woken.
     #expect(timers.nextDeadline == nil)
+  }
+
+  @Test func memoryThatIsFreedLongAfterItsUseGoesBackToo() {
+    let clock = ManualClock()
+    let timers = Timers(time: clock)
+    var (givenBack, free) = (0, 100_000)
+    let memory = WarmMemory(timers: timers, giveBack: { givenBack += 1 }, freeBytes: { free })
+    func lookAfter() {
+      memory.lookAfter()
+      for _ in 0..<2 {
+        clock.now = clock.now + WarmMemory.restLimit
+        timers.fire()
+      }
+    }
+    lookAfter()
+    #expect(givenBack == 0)
+    free += WarmMemory.leftoverLimit
+    lookAfter()
+    #expect(givenBack == 1)
+    // The same addresses, without memory behind them.
+    lookAfter()
+    #expect(givenBack == 1)
+    free -= 1_000_000
+    lookAfter()
+    free += WarmMemory.leftoverLimit
+    lookAfter()
+    #expect(givenBack == 2)
+    #expect(timers.nextDeadline == nil)
+  }
+
+  @Test func whatMallocKeepsIsSeen() {
+    let blocks = (0..<64).map { _ in UnsafeMutableRawPointer.allocate(byteCount: 100_000, alignment: 16) }
+    let before = gw_free_memory()
+    for block in blocks.dropLast() { block.deallocate() }
+    #expect(gw_free_memory() > before)
+    blocks.last?.deallocate()
   }
 
   @Test func theKernelIsAskedForTheSizeOnceInAWhile() {

@@ -52,6 +52,51 @@ import Testing
     + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
+  /// Long enough to be looked at while it comes.
+  @Test(arguments: [
+    (Array(String(repeating: "grüße 日本語 🐧 ", count: 6_000).utf8), true),
+    (Array(String(repeating: "plain ", count: 20_000).utf8), true),
+    (Array(String(repeating: "plain ", count: 20_000).utf8) + [0xc3], false),
+    (
+      Array(String(repeating: "x", count: 90_000).utf8) + [0xff] + Array(String(repeating: "ü", count: 9_000).utf8),
+      false
+    ),
+    (
+      Array(String(repeating: "x", count: 90_000).utf8) + [0xe2, 0x82]
+        + Array(String(repeating: "x", count: 9_000).utf8), false
+    ),
+  ])
+  func aLongTextIsJudgedAsItComes(_ text: [UInt8], _ isValid: Bool) {
+    let frames = WebSocketPeer.Connection.frame(1, text) + WebSocketPeer.Connection.frame(1, Array("next".utf8))
+    for piece in [1_000, 1_001, 1_002, 32_768] {
+      let desk = Desk()
+      var parts: [Int] = []
+      desk.framer?.onPart = { parts.append($0.byteCount) }
+      var ending: WebSocketFramer.Ending?
+      var rest = frames[...]
+      while !rest.isEmpty, ending == nil {
+        ending = desk.receive(rest.prefix(piece))
+        rest = rest.dropFirst(piece)
+      }
+      #expect(ending == (isValid ? nil : .invalidText))
+      #expect(desk.messages == (isValid ? ["text \(String(decoding: text, as: UTF8.self))", "text next"] : []))
+      #expect(parts == parts.sorted() && parts.count > 1 && parts.last ?? 0 < text.count)
+    }
+  }
+
+  @Test func aLongTextInTinyFramesIsNotLookedAtForEachOfThem() {
+    let desk = Desk()
+    var parts = 0
+    desk.framer?.onPart = { _ in parts += 1 }
+    let count = 100_000
+    var frames = WebSocketPeer.Connection.frame(1, [120], isFinal: false)
+    for _ in 2..<count { frames += WebSocketPeer.Connection.frame(0, [120], isFinal: false) }
+    frames += WebSocketPeer.Connection.frame(0, [120], isFinal: true)
+    #expect(desk.receive(frames) == nil)
+    #expect(desk.messages.map(\.utf8.count) == [count + 5])
+    #expect((1...count / (16 << 10)).contains(parts))
+  }
+
   @Test func aTextInTwoPartsIsAFrameLikeAnyOther() {
     let desk = Desk()
     let (before, head, after): ([UInt8], [UInt8], [UInt8]) = ([65, 66], [67], [70])
@@ -210,7 +255,7 @@ import Testing
     for limit in [1_000, 32_768, 50_000] where length < 200_000 || limit > 1_000 {
       let queue = SendQueue(pool: SendQueue.Pool())
       let (head, body) = (text.prefix(length / 3), Array(text.dropFirst(length / 3)))
-      head.withUnsafeBytes { queue.append($0, then: body, mask: Self.key) }
+      head.withUnsafeBytes { queue.append($0, then: body[...], mask: Self.key) }
       #expect(queue.byteCount == length)
       #expect(takeAll(queue, atMost: limit) == Self.masked(text))
       #expect(queue.isEmpty)
@@ -224,7 +269,7 @@ import Testing
     for round in 0..<4 {
       let bytes = [UInt8](repeating: UInt8(round), count: 10 + round * 20_000)
       bytes.withUnsafeBytes { queue.append($0) }
-      [UInt8]().withUnsafeBytes { queue.append($0, then: text, mask: Self.key) }
+      [UInt8]().withUnsafeBytes { queue.append($0, then: text[...], mask: Self.key) }
       expected += bytes + Self.masked(text)
     }
     #expect(queue.byteCount == expected.count)
@@ -242,7 +287,7 @@ import Testing
 
   @Test func aWholeTextIsForgottenInTheMiddle() {
     let queue = SendQueue(pool: SendQueue.Pool())
-    [UInt8]().withUnsafeBytes { queue.append($0, then: [UInt8](repeating: 1, count: 100_000), mask: Self.key) }
+    [UInt8]().withUnsafeBytes { queue.append($0, then: [UInt8](repeating: 1, count: 100_000)[...], mask: Self.key) }
     if let front = queue.front { queue.consume(front.count - 1) }
     queue.removeAll()
     #expect(queue.isEmpty)

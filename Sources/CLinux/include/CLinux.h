@@ -1,6 +1,7 @@
 #pragma once
 /* The few Linux calls that the Glibc module does not offer to Swift (they hide behind _GNU_SOURCE).
    This is a C target of its own because defining _GNU_SOURCE in an imported header changes glibc's types. */
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>
@@ -78,6 +79,9 @@ void gw_keep_memory(int block, int free);
 
 /// Gives all free memory of malloc(3) back to the kernel.
 void gw_give_back_memory(void);
+
+/// Bytes that malloc(3) holds free, with or without memory behind them.
+ptrdiff_t gw_free_memory(void);
 
 /// Makes the kernel write no core dump of this process, whatever the limits say, and lets no process of the same user
 /// look into its memory. 0, or -1 and errno.

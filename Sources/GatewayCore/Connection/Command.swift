@@ -132,7 +132,7 @@ public struct Coalescing: Hashable, Sendable {
 extension Command {
   /// It will not be written any more: only what its outcome needs is kept.
   func dropContent() {
-    if !message.body.isEmpty { message.body = [] }
+    if message.bodyCount > 0 { message.body = [] }
     if !message.attachments.isEmpty { message.attachments = [] }
   }
 

@@ -12,6 +12,8 @@ public struct MessageDraft: Equatable, Sendable {
   public var event: String
   /// A JSON array.
   public var args: [UInt8]
+  /// No string in `args` begins like a `$…bin` key. Not known when false.
+  public var argsArePlain = false
   /// A JSON object; nil when the program gave none.
   public var kwargs: [UInt8]?
   public var purpose: Purpose

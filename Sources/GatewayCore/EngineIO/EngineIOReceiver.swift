@@ -10,6 +10,13 @@ protocol EngineIOReceiver: AnyObject {
   /// A text message by itself; its content begins at `start`.
   func engineReceived(text: RawSpan, from start: Int)
   func engineReceived(binary: RawSpan)
+  /// A long text message is coming, and this much of it has come; its content begins at `start`.
+  func engineGathers(text: RawSpan, from start: Int)
   /// The end, by the server or by a failure. Nothing follows.
   func engineEnded(_ failure: TransportFailure)
+}
+
+extension EngineIOReceiver {
+  /// For receivers that look at whole messages.
+  func engineGathers(text: RawSpan, from start: Int) {}
 }

@@ -63,7 +63,7 @@ final class EngineIOSocket: TransportReceiver {
   func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
 
   /// The same for one long text in two parts.
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     transport?.send(text: head, body: body, compress: compress)
   }
 
@@ -149,6 +149,10 @@ final class EngineIOSocket: TransportReceiver {
     case .close: perform(session.handle(.closePacket))
     case .upgrade, .noop, .binary: perform(session.handle(.filler))
     }
+  }
+
+  func transportGathers(text: RawSpan) {
+    if passesMessages, EngineIOPacket.isMessage(text) { receiver?.engineGathers(text: text, from: 1) }
   }
 
   func transportReceived(binary: RawSpan) {

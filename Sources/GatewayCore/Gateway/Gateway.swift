@@ -47,6 +47,8 @@ public final class Gateway {
   public var onFact: ((GatewayFact) -> Void)?
   /// Told to close a client's socket at once; the I/O side then calls `detach`.
   public var onClose: ((LocalSession) -> Void)?
+  /// Told now and then, however little happens: for what has to be looked after.
+  public var onTick: (() -> Void)?
 
   public init(configuration: Configuration, identity: GatewayIdentity, seams: GatewaySeams) {
     self.configuration = configuration
@@ -108,6 +110,7 @@ public final class Gateway {
       }
       outbox.trimArchive()
       histories.tick(wantsHistory)
+      onTick?()
       tick()
     }
   }

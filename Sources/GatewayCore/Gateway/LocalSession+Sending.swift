@@ -8,16 +8,17 @@ extension LocalSession {
 
   func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
-    var args = call.args
+    var draft = MessageDraft(
+      event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
+      isAcknowledged: call.delivery == .acked || call.retries != nil)
+    draft.argsArePlain = call.argsArePlain
     if let key = call.key, let member = connection.specification.settings.keyMember {
-      args = KeyedArguments.adding(key, as: member, to: args)
+      draft.args = KeyedArguments.adding(key, as: member, to: draft.args)
+      draft.argsArePlain = false
     }
     var message: PreparedMessage
     do {
-      message = try connection.connector.prepare(
-        MessageDraft(
-          event: call.event, args: args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
-          isAcknowledged: call.delivery == .acked || call.retries != nil))
+      message = try connection.connector.prepare(draft)
       message.compress = call.compress
     } catch {
       throw LocalError(error)

@@ -82,11 +82,11 @@ public final class LocalSession {
 
   // MARK: - Input
 
-  /// One line without its line end. Valid only during the call.
-  public func receive(line: RawSpan) {
+  /// One line without its line end. Valid only during the call. `long` is what was taken out of it.
+  public func receive(line: RawSpan, long: LongMember? = nil) {
     guard !isClosing else { return }
     do throws(LocalRequestFailure) {
-      let request = try LocalRequest.parse(line)
+      let request = try LocalRequest.parse(line, long: long)
       if let id = request.id, calls.number(of: id) != nil {
         throw LocalRequestFailure(
           id: nil,

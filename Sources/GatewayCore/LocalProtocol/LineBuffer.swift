@@ -7,7 +7,7 @@ public struct LineTooLong: Error, Equatable, Sendable {
 /// Cuts a stream of bytes into lines, the same lines for every way in which the stream arrives. A line ends with `\n`;
 /// a `\r` right before it belongs to the line end. Empty lines are left out.
 public struct LineBuffer {
-  private let limit: Int
+  let limit: Int
   /// The beginning of a line whose end has not arrived. Given back with the line, so that an idle client costs nothing.
   private var pending: [UInt8] = []
 
@@ -16,6 +16,18 @@ public struct LineBuffer {
 
   /// Nothing is waiting for its line end.
   public var isEmpty: Bool { pending.isEmpty }
+
+  /// Bytes of the line whose end has not arrived.
+  var pendingCount: Int { pending.count }
+
+  /// Hands over the beginning of a line; the rest of it is another's affair.
+  mutating func takePending() -> [UInt8] {
+    defer { pending = [] }
+    return pending
+  }
+
+  /// Takes back what `takePending` handed over.
+  mutating func putBack(_ start: [UInt8]) { pending = start }
 
   /// Hands every line that ends in `chunk` to `line`, without its line end. A line that lies inside the chunk is handed
   /// out as a part of it, without a copy. The span is valid only during the call, and the body must not touch this
@@ -59,17 +71,24 @@ public struct LineBuffer {
     guard excess < 1 || pending.last == UInt8(ascii: "\r") else { throw LineTooLong(limit: limit) }
   }
 
-  /// A line that has become long is expected to become longer: what is there is copied at most twice on the way to a
-  /// megabyte, and never half of it at once.
   private mutating func makeRoom(_ count: Int) {
-    guard count > pending.capacity, count >= Self.longLine else { return }
-    pending.reserveCapacity(max(count, min(count.multipliedReportingOverflow(by: 4).partialValue, limit &+ 1)))
+    if let capacity = Self.capacity(for: count, over: pending.capacity, limit: limit) {
+      pending.reserveCapacity(capacity)
+    }
   }
 
-  private static let longLine = 64 << 10
+  /// A line that has become long is expected to become longer: what is there is copied at most twice on the way to a
+  /// megabyte, and never half of it at once. Nil where the room is enough.
+  static func capacity(for count: Int, over capacity: Int, limit: Int) -> Int? {
+    guard count > capacity, count >= longLine else { return nil }
+    return max(count, min(count.multipliedReportingOverflow(by: 4).partialValue, limit &+ 1))
+  }
+
+  /// From this length on, in bytes, a line is long.
+  public static let longLine = 64 << 10
 
   /// The place of the next `\n`, looked for 32 and then eight bytes at a time.
-  private static func newline(in chunk: RawSpan, from start: Int) -> Int? {
+  static func newline(in chunk: RawSpan, from start: Int) -> Int? {
     let ones: UInt64 = 0x0101_0101_0101_0101
     var at = start
     let (vectorOnes, ends) = (SIMD4<UInt64>(repeating: ones), SIMD4<UInt64>(repeating: ones &* 0x0a))

@@ -11,11 +11,19 @@ struct LocalEnvelope: ~Copyable {
   private var id: Range<Int>?
   private var method: Range<Int>?
   private var params: Range<Int>?
-  private var values = ParameterValues()
+  private var values: ParameterValues
   private var otherKeys = JSONKeySet()
+
+  init(long: LongMember?) { values = ParameterValues(long: long) }
 
   /// Scans the whole line. Throws only if it is no JSON; everything else that is wrong comes up when it is asked for.
   mutating func scan(_ line: RawSpan) throws(JSONError) {
+    guard let long = values.long else { return try scanLine(line) }
+    if let problem = long.problem { throw problem }
+    do throws(JSONError) { try scanLine(line) } catch { throw long.original(error) }
+  }
+
+  private mutating func scanLine(_ line: RawSpan) throws(JSONError) {
     var at = 0
     JSONScanner.skipWhitespace(line, &at)
     switch JSONScanner.byte(line, at) {
@@ -57,7 +65,9 @@ struct LocalEnvelope: ~Copyable {
     case .params: isFirst = Self.set(&params, value)
     case nil: isFirst = otherKeys.insert(line, key)
     }
-    if !isFirst { refuse("The key at byte \(key.lowerBound) of the request object is used twice.") }
+    guard !isFirst else { return }
+    let place = values.long?.original(key.lowerBound) ?? key.lowerBound
+    refuse("The key at byte \(place) of the request object is used twice.")
   }
 
   @inline(__always)

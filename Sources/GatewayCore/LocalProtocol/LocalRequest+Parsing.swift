@@ -1,7 +1,8 @@
 extension LocalRequest {
-  /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end.
-  public static func parse(_ line: RawSpan) throws(LocalRequestFailure) -> LocalRequest {
-    var envelope = LocalEnvelope()
+  /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end, and
+  /// maybe without a long member.
+  public static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
+    var envelope = LocalEnvelope(long: long)
     do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
     let id: RequestID?
     let name: Range<Int>

@@ -94,7 +94,7 @@ extension MethodTable {
       noQueue: try params.boolean(.noQueue, line) ?? false, volatile: try params.boolean(.volatile, line) ?? false,
       compress: try params.boolean(.compress, line) ?? true, key: try params.string(.key, line),
       coalesce: try params.string(.coalesce, line), retries: try params.integer(.retries, line),
-      ackTimeout: try params.duration(.ackTimeout, line))
+      ackTimeout: try params.duration(.ackTimeout, line), argsArePlain: params.argsArePlain)
     try checkRetries(call)
     return call
   }

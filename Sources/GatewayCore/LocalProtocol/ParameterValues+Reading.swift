@@ -67,8 +67,12 @@ extension ParameterValues {
     let first = JSONScanner.byte(line, range.lowerBound)
     let isArray = method.kind(name) == .array
     guard first == (isArray ? UInt8(ascii: "[") : UInt8(ascii: "{")) else { throw .wrongParameter(name, of: method) }
+    if let long, long.place == range.lowerBound { return long.text }
     return line.extracting(range).withUnsafeBytes { [UInt8]($0) }
   }
+
+  /// Whether no string in the `args` begins like a `$…bin` key; not known when false.
+  var argsArePlain: Bool { long.map { $0.isPlain && $0.place == range(.args)?.lowerBound } ?? false }
 
   func requestID(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> RequestID? {
     guard let range = range(name) else { return nil }

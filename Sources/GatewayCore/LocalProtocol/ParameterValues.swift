@@ -4,6 +4,8 @@
 struct ParameterValues: ~Copyable {
   /// The method of the call, as soon as it is known.
   private(set) var method = LocalMethod.unknown
+  /// A param that is not in the line.
+  let long: LongMember?
   /// One bit for each param that was given, by the number of its name.
   private(set) var given: UInt64 = 0
   /// The first key that is the name of no param of any method.
@@ -13,6 +15,8 @@ struct ParameterValues: ~Copyable {
   /// Offsets beyond 4 GiB, which no line reaches, are clamped: such a param is found to be wrong.
   private var starts = InlineArray<48, UInt32>(repeating: 0)
   private var ends = InlineArray<48, UInt32>(repeating: 0)
+
+  init(long: LongMember?) { self.long = long }
 
   /// Scans the object that begins at `at`; `depth` counts the object itself.
   mutating func scan(_ line: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) {

@@ -20,12 +20,14 @@ public final class SendCall: Sendable {
   public let retries: Int?
   /// How long one write waits for its acknowledgement.
   public let ackTimeout: Duration?
+  /// No string in `args` begins like a `$…bin` key. Not known when false.
+  let argsArePlain: Bool
 
   public init(
     target: CallTarget, event: String, args: [UInt8], kwargs: [UInt8]? = nil, delivery: DeliveryLevel,
     ttl: Duration? = nil, timeout: Duration? = nil, noQueue: Bool = false, volatile: Bool = false,
     compress: Bool = true, key: String? = nil, coalesce: String? = nil, retries: Int? = nil,
-    ackTimeout: Duration? = nil
+    ackTimeout: Duration? = nil, argsArePlain: Bool = false
   ) {
     self.target = target
     self.event = event
@@ -41,10 +43,12 @@ public final class SendCall: Sendable {
     self.coalesce = coalesce
     self.retries = retries
     self.ackTimeout = ackTimeout
+    self.argsArePlain = argsArePlain
   }
 }
 
 extension SendCall: Equatable {
+  /// What is known of the arguments is no part of the call.
   public static func == (a: SendCall, b: SendCall) -> Bool {
     a.target == b.target && a.event == b.event && a.args == b.args && a.kwargs == b.kwargs && a.delivery == b.delivery
       && a.ttl == b.ttl && a.timeout == b.timeout && a.noQueue == b.noQueue && a.volatile == b.volatile

@@ -84,6 +84,34 @@ enum LocalForm {
     return false
   }
 
+  /// Whether a `$…bin` key may begin in a part of a client's text, of which no more than this may have come. Says yes to all to
+  /// which a look at the whole would, and to a little more.
+  static func mayBeginMark(_ text: RawSpan, _ range: Range<Int>) -> Bool { mayNeedLook(text, range) { _ in false } }
+
+  /// The same for a server's text: whether a part of it may have to be written anew.
+  static func mayNeedRewriting(_ text: RawSpan, _ range: Range<Int>) -> Bool {
+    mayNeedLook(text, range) { $0 == 10 || $0 == 13 }
+  }
+
+  @inline(__always)
+  private static func mayNeedLook(_ text: RawSpan, _ range: Range<Int>, _ isWanted: (UInt8) -> Bool) -> Bool {
+    var at = range.lowerBound
+    while skipPlain(text, &at, range.upperBound) {
+      if isWanted(JSONScanner.byte(text, at)) { return true }
+      let isEscape = JSONScanner.byte(text, at) == UInt8(ascii: "\\")
+      if at > 0, JSONScanner.byte(text, at - 1) == UInt8(ascii: "\"") {
+        let isCut = text.byteCount - at < 6
+        if isEscape
+          ? isCut || JSONScanner.bytesEqual(text, at, #"\u0024"#) : JSONScanner.byte(text, at) == UInt8(ascii: "$")
+        {
+          return true
+        }
+      }
+      at &+= isEscape ? 2 : 1
+    }
+    return false
+  }
+
   /// Steps to the next `$`, backslash or control character, 64, 32 and then eight bytes at a time; false at the end.
   @inline(__always)
   private static func skipPlain(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {

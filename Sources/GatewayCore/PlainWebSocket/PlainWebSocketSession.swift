@@ -44,7 +44,8 @@ final class PlainWebSocketSession: DirectSession {
       link.trace?.message(.outgoing, "EVENT message (1 arg, \(binary.count) bytes of binary)")
       return link.send(binary: binary.span.bytes, compress: message.compress)
     }
-    let text = message.body.span.bytes.extracting(1..<message.body.count)
+    let body = message.body
+    let text = body.span.bytes.extracting(1..<body.count)
     link.trace?.message(.outgoing, "EVENT message (1 arg, \(text.byteCount) bytes)", payload: text)
     link.send(text: text, compress: message.compress)
   }

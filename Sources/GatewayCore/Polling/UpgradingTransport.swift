@@ -41,7 +41,7 @@ final class UpgradingTransport: Transport {
   func send(binary: RawSpan) { carrier?.send(binary: binary) }
   func send(text: RawSpan, compress: Bool) { carrier?.send(text: text, compress: compress) }
   func send(binary: RawSpan, compress: Bool) { carrier?.send(binary: binary, compress: compress) }
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     carrier?.send(text: head, body: body, compress: compress)
   }
   func probe() -> Bool { carrier?.probe() ?? false }
@@ -70,6 +70,7 @@ final class UpgradingTransport: Transport {
     }
     func transportReceived(text: RawSpan) { owner?.webSocketReceived(text: text) }
     func transportReceived(binary: RawSpan) { owner?.webSocketReceived(binary: binary) }
+    func transportGathers(text: RawSpan) { owner?.webSocketGathers(text: text) }
     func transportAnsweredProbe() { owner?.receiver?.transportAnsweredProbe() }
     func transportClosed(_ failure: TransportFailure) { owner?.webSocketClosed(failure) }
   }
@@ -82,6 +83,10 @@ final class UpgradingTransport: Transport {
     guard upgrade.state != .upgraded else { receiver?.transportReceived(text: text); return }
     let isAnswer = text.withUnsafeBytes { $0.elementsEqual(Self.answer) }
     handle(isAnswer ? .probeAnswered : .probeMisspoke)
+  }
+
+  private func webSocketGathers(text: RawSpan) {
+    if upgrade.state == .upgraded { receiver?.transportGathers(text: text) }
   }
 
   private func webSocketReceived(binary: RawSpan) {

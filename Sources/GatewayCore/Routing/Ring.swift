@@ -1,4 +1,5 @@
-/// A queue in memory that is used again: what goes makes room for what comes, and nothing is moved.
+/// A queue in memory that is used again: what goes makes room for what comes, and nothing is moved, unless the ring has become
+/// much too large for what is left in it.
 struct Ring<Element> {
   /// As many places as a power of two; those outside of the ring are nil.
   private var places: ContiguousArray<Element?> = []
@@ -6,6 +7,11 @@ struct Ring<Element> {
   private(set) var count = 0
   /// Places that an empty ring keeps.
   private static var keptPlaces: Int { 64 }
+  /// One place of so many is taken when the ring becomes smaller.
+  private static var sparseness: Int { 8 }
+
+  /// For tests.
+  var placeCount: Int { places.count }
 
   var first: Element? { count > 0 ? places[head] : nil }
 
@@ -25,18 +31,23 @@ struct Ring<Element> {
     let element = places[head].take()
     head = place(1)
     count &-= 1
-    if count == 0, places.count > Self.keptPlaces { (places, head) = ([], 0) }
+    if places.count > Self.keptPlaces, count <= places.count / Self.sparseness {
+      move(to: max(Self.keptPlaces, places.count / 4))
+    }
     return element
   }
 
   @inline(__always)
   private func place(_ offset: Int) -> Int { (head &+ offset) & (places.count &- 1) }
 
-  private mutating func grow() {
-    var larger: ContiguousArray<Element?> = []
-    larger.reserveCapacity(max(8, places.count * 2))
-    for offset in 0..<count { larger.append(places[place(offset)]) }
-    larger.append(contentsOf: repeatElement(nil, count: max(8, places.count * 2) - count))
-    (places, head) = (larger, 0)
+  private mutating func grow() { move(to: max(8, places.count * 2)) }
+
+  /// Other memory, of so many places: a power of two, and not fewer than are taken.
+  private mutating func move(to size: Int) {
+    var others: ContiguousArray<Element?> = []
+    others.reserveCapacity(size)
+    for offset in 0..<count { others.append(places[place(offset)].take()) }
+    others.append(contentsOf: repeatElement(nil, count: size - count))
+    (places, head) = (others, 0)
   }
 }

@@ -64,11 +64,21 @@ final class SocketIOConnector: UpstreamConnector {
 
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
     guard draft.kwargs == nil else { throw SocketIOMessage.noKeywords }
-    let message = try SocketIOMessage.event(
-      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
-      parser: key.parser)
+    let message = try message(draft)
     if let problem = sizeProblem(message, acknowledged: draft.isAcknowledged) { throw problem }
     return message
+  }
+
+  private func message(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    if draft.argsArePlain,
+      let message = try SocketIOMessage.event(
+        draft.event, plain: draft.args, revision: revision, parser: key.parser)
+    {
+      return message
+    }
+    return try SocketIOMessage.event(
+      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
+      parser: key.parser)
   }
 
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {

@@ -25,10 +25,13 @@ struct SocketIODecoder: Sendable {
     self.byteLimit = byteLimit
   }
 
-  /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first.
-  mutating func receive(text: RawSpan, from start: Int) throws(SocketIOProblem) -> SocketIOPacket? {
+  /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first. `long` is what is known of
+  /// it already.
+  mutating func receive(
+    text: RawSpan, from start: Int, long: LongPacket? = nil
+  ) throws(SocketIOProblem) -> SocketIOPacket? {
     guard !isPending else { throw .missingAttachment }
-    let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit)
+    let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)
     guard packet.attachments > 0 else { return packet }
     pending = Message(packet: packet, text: text.withUnsafeBytes { [UInt8]($0) }, attachments: [])
     pendingBytes = text.byteCount

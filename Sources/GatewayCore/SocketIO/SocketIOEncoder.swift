@@ -23,7 +23,7 @@ enum SocketIOEncoder {
   static func size(of message: PreparedMessage, namespace: [UInt8], ackDigits: Int) -> Int {
     let count = message.attachments.count
     return 2 + (count == 0 ? 0 : digits(UInt64(count)) + 1) + (namespace.isEmpty ? 0 : namespace.count + 1) + ackDigits
-      + message.body.count
+      + message.bodyCount
   }
 
   /// How many decimal digits a number has.

@@ -36,7 +36,7 @@ extension SocketIOLink: EngineIOReceiver {
   private func pass(
     _ text: RawSpan, from start: Int, to channel: SocketIOChannel, _ owner: any UpstreamChannelOwner
   ) -> Bool {
-    guard channel.isJoined, trace == nil, !decoder.isPending, key.parser == .json,
+    guard channel.isJoined, trace == nil, longPacket == nil, !decoder.isPending, key.parser == .json,
       let event = SocketIOPacket.plainEvent(in: text, from: start), namespaces.isOnly(channel),
       channel.isNamed(text.extracting(event.namespace)), !LocalForm.needsRewriting(text, event.arguments)
     else { return false }
@@ -47,7 +47,8 @@ extension SocketIOLink: EngineIOReceiver {
   func engineReceived(text: RawSpan, from start: Int) {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
-      guard let packet = try decoder.receive(text: text, from: start) else { return awaitAttachment() }
+      let long = longPacket == nil ? nil : takeLongPacket(text)
+      guard let packet = try decoder.receive(text: text, from: start, long: long) else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
@@ -65,7 +66,22 @@ extension SocketIOLink: EngineIOReceiver {
     } catch { end(error.failure) }
   }
 
+  func engineGathers(text: RawSpan, from start: Int) {
+    guard key.parser == .json else { return }
+    // Tried once for each message: what begins otherwise is looked at when it is whole.
+    if longPacket == nil { longPacket = LongPacket(text, from: start) }
+    longPacket?.advance(text)
+  }
+
+  /// The text is there whose beginning was looked at.
+  private func takeLongPacket(_ text: RawSpan) -> LongPacket? {
+    defer { longPacket = nil }
+    longPacket?.advance(text, isWhole: true)
+    return longPacket
+  }
+
   func engineEnded(_ failure: TransportFailure) {
+    longPacket = nil
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
@@ -98,9 +114,13 @@ extension SocketIOLink: EngineIOReceiver {
     switch packet.content {
     case .event(let name, let arguments):
       let (name, namespace) = (text.extracting(name), text.extracting(packet.namespace))
+      guard !packet.isLocalForm else { return deliver(name, text.extracting(arguments), packet.ack, to: namespace) }
       try withLocalForm(text, arguments, attachments) { deliver(name, $0, packet.ack, to: namespace) }
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = channel(of: packet, text), channel.awaits(id) else { return }
+      guard !packet.isLocalForm else {
+        return channel.receive(acknowledgement: id, arguments: text.extracting(arguments))
+      }
       try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
     case .unreadable(let reason):
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {

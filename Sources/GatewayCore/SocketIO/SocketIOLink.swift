@@ -30,6 +30,8 @@ final class SocketIOLink {
   /// What the answer that opened the transport said about the server's clock.
   private(set) var dateSample: ClockSample?
   var decoder: SocketIODecoder
+  /// A long event whose text is still coming.
+  var longPacket: LongPacket?
   private(set) var channels: [SocketIOChannel] = []
   private(set) var namespaces = NamespaceIndex()
   var main = MainNamespace.pending
@@ -181,9 +183,21 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
+    guard message.tail.isEmpty else { return send(kind, namespace, ack: ack, long: message) }
     send(
-      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.body, compress: message.compress)
+      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.head, compress: message.compress)
     for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
+  }
+
+  /// Writes a message whose tail stays where it is.
+  private func send(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, long message: PreparedMessage) {
+    if key.parser == .msgpack { return send(kind, namespace, ack: ack, body: message.body, compress: message.compress) }
+    var frame: [UInt8] = []
+    SocketIOEncoder.append(kind, namespace: namespace, ack: ack, body: message.head, to: &frame)
+    engine?.send(text: frame.span.bytes, body: message.tail, compress: message.compress)
+    guard let trace else { return }
+    let body = message.body
+    trace.sent(kind, namespace, attachments: 0, ack: ack, payload: body.span.bytes)
   }
 
   /// Writes one packet's text.
@@ -199,7 +213,7 @@ final class SocketIOLink {
     SocketIOEncoder.append(
       kind, attachments: attachments, namespace: namespace, ack: ack, body: isLong ? [] : body, to: &frame)
     if isLong {
-      engine?.send(text: frame.span.bytes, body: body, compress: compress)
+      engine?.send(text: frame.span.bytes, body: body[...], compress: compress)
     } else {
       engine?.send(text: frame.span.bytes, compress: compress)
     }
@@ -296,6 +310,7 @@ final class SocketIOLink {
     timers.cancel(attachmentTimer)
     attachmentTimer = nil
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+    longPacket = nil
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
@@ -316,6 +331,7 @@ final class SocketIOLink {
 
   private func hangUp() {
     isEnded = true
+    longPacket = nil
     cancelSettling()
     timers.cancel(attachmentTimer)
     engine?.close()

@@ -14,6 +14,23 @@ enum SocketIOMessage {
     return try message(name, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
+  /// The same for long arguments of which is known that they need no other form: they stay where they are. Nil where they are
+  /// not written compactly at their ends, which is for the other one.
+  static func event(
+    _ name: String, plain args: [UInt8], revision: EngineIORevision?, parser: ParserName
+  ) throws(MessageProblem) -> PreparedMessage? {
+    guard parser == .json, let elements = elements(args.span.bytes), !elements.isEmpty,
+      elements == 1..<args.count - 1
+    else { return nil }
+    if let problem = problem(withName: name, revision: revision) { throw problem }
+    var writer = JSONWriter(reserving: name.utf8.count + 8)
+    writer.beginArray()
+    writer.string(name)
+    var head = writer.bytes
+    head.append(UInt8(ascii: ","))
+    return PreparedMessage(event: name, head: head, tail: args[1...])
+  }
+
   /// The arguments of an acknowledgement.
   static func answer(
     args: RawSpan, attachmentLimit: Int, parser: ParserName = .json
@@ -30,7 +47,7 @@ enum SocketIOMessage {
   /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more. They
   /// show their form themselves, also after a restart: JSON's array begins with a bracket, MessagePack's never does.
   static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
-    let form = message.body.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
+    let form = message.head.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
     guard form != parser else { return nil }
     return .outdated(
       "the upstream's parser became \(parser.rawValue) while this waited, which was written for \(form.rawValue)")
@@ -54,7 +71,7 @@ enum SocketIOMessage {
       let text = SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
       largest = message.attachments.reduce(size(text, false)) { max($0, size($1.count + prefix, true)) }
     case .msgpack:
-      largest = size(MsgpackPacket.sizeLimit(dataCount: message.body.count, namespace: namespace) + prefix, true)
+      largest = size(MsgpackPacket.sizeLimit(dataCount: message.bodyCount, namespace: namespace) + prefix, true)
     }
     return largest > limit ? .tooLarge(limit: limit, size: largest) : nil
   }

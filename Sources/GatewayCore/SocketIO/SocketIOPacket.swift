@@ -29,6 +29,8 @@ struct SocketIOPacket: Equatable, Sendable {
   var namespace = 0..<0
   var ack: UInt64?
   var content: Content
+  /// The arguments are known to be in the local form. Not known when false.
+  var isLocalForm = false
 
   init(kind: Kind, namespace: Range<Int>, ack: UInt64?, content: Content) {
     self.kind = kind
@@ -37,8 +39,10 @@ struct SocketIOPacket: Equatable, Sendable {
     self.content = content
   }
 
-  /// Parses a whole text from `start` on.
-  init(parsing text: RawSpan, from start: Int, attachmentLimit: Int) throws(SocketIOProblem) {
+  /// Parses a whole text from `start` on. `long` is what is known of it already.
+  init(
+    parsing text: RawSpan, from start: Int, attachmentLimit: Int, long: LongPacket? = nil
+  ) throws(SocketIOProblem) {
     var at = start
     guard let kind = Kind(rawValue: JSONScanner.byte(text, at) &- UInt8(ascii: "0")) else { throw .unknownType }
     self.kind = kind
@@ -58,9 +62,23 @@ struct SocketIOPacket: Equatable, Sendable {
       case .connect: .connect(try Self.optionalValue(text, at, beginningWith: UInt8(ascii: "{")))
       case .disconnect: .disconnect(try Self.optionalValue(text, at, beginningWith: nil))
       case .connectError: .connectError(try Self.refusal(text, at))
-      case .event, .binaryEvent: try Self.event(text, at)
-      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at)
+      case .event, .binaryEvent: try Self.event(text, at, long)
+      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
       }
+    if let long, !kind.isBinary { isLocalForm = long.isLocalForm && long.end(text, array: at) != nil }
+  }
+
+  /// Where the array of an event or an acknowledgement without attachments begins; nil for another packet, or where that has
+  /// not come.
+  static func array(_ text: RawSpan, from start: Int) -> Int? {
+    switch Kind(rawValue: JSONScanner.byte(text, start) &- UInt8(ascii: "0")) {
+    case .event, .acknowledgement: break
+    case .connect, .disconnect, .connectError, .binaryEvent, .binaryAcknowledgement, nil: return nil
+    }
+    var at = start + 1
+    _ = namespace(text, &at)
+    do { _ = try ack(text, &at) } catch { return nil }
+    return JSONScanner.byte(text, at) == UInt8(ascii: "[") ? at : nil
   }
 
   /// The parts of an event without attachments.
@@ -156,21 +174,24 @@ struct SocketIOPacket: Equatable, Sendable {
     } catch { throw .malformedPayload }
   }
 
-  private static func event(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+  private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOProblem) -> Content {
     let name: Range<Int>
     let arguments: Range<Int>
-    do throws(JSONError) { (name, arguments) = try scanEvent(text, start) } catch { return try unreadable(error) }
+    do throws(JSONError) { (name, arguments) = try scanEvent(text, start, long) } catch { return try unreadable(error) }
     guard !SocketIOEventName.isReserved(text, name) else { throw .reservedEvent }
     return .event(name: name, arguments: arguments)
   }
 
-  private static func acknowledgement(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Content {
+  private static func acknowledgement(
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?
+  ) throws(SocketIOProblem) -> Content {
     do throws(JSONError) {
       var at = start
       guard try openArray(text, &at) else {
         try end(text, at)
         return .acknowledgement(arguments: at..<at)
       }
+      if let end = long?.end(text, array: start) { return .acknowledgement(arguments: known(text, at, end)) }
       let arguments = try elements(text, &at)
       try end(text, at)
       return .acknowledgement(arguments: arguments)
@@ -185,15 +206,25 @@ struct SocketIOPacket: Equatable, Sendable {
 
   @inline(__always)
   private static func scanEvent(
-    _ text: RawSpan, _ start: Int
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
     var at = start
     guard try openArray(text, &at) else { throw .syntax(at: at) }
     let name = try eventName(text, &at)
     var arguments = at..<at
-    if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) { arguments = try elements(text, &at) }
+    if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) {
+      if let end = long?.end(text, array: start) { return (name, known(text, at, end)) }
+      arguments = try elements(text, &at)
+    }
     try end(text, at)
     return (name, arguments)
+  }
+
+  /// The arguments of an array that ends at `end` and is known to be well-formed.
+  private static func known(_ text: RawSpan, _ start: Int, _ end: Int) -> Range<Int> {
+    var last = end - 1
+    while last > start, [0x20, 0x0a, 0x0d, 0x09].contains(JSONScanner.byte(text, last - 1)) { last -= 1 }
+    return start..<last
   }
 
   /// A string or a number.
@@ -214,14 +245,14 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// A line of the local protocol wraps arguments in three more levels.
-  private static let depthLimit = JSONScanner.depthLimit - 3
+  static let argumentsDepth = JSONScanner.depthLimit - 3
 
   /// From the element at `at` to the last one; `at` is left behind the closing bracket.
   private static func elements(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     let start = at
     var last = at
     repeat {
-      _ = try JSONScanner.scanValue(text, &at, depth: depthLimit)
+      _ = try JSONScanner.scanValue(text, &at, depth: argumentsDepth)
       last = at
     } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"))
     return start..<last

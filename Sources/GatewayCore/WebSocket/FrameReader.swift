@@ -9,6 +9,8 @@ public final class FrameReader {
   public enum Item: Equatable, Sendable {
     /// A whole message. A compressed one still has to be inflated.
     case message(MessageKind, isCompressed: Bool)
+    /// What has come so far of a long text that is not compressed, for whoever wants to look at it early.
+    case part
     case ping
     case pong
     case close
@@ -30,6 +32,11 @@ public final class FrameReader {
     var length = 0
   }
 
+  /// From this length on, in bytes, a message is long.
+  public static let longMessage = 64 << 10
+  /// How much of it has to be new, in bytes, for it to be shown again, however small its frames are.
+  static let partStep = 16 << 10
+
   private let messageLimit: Int
   private let allowsCompression: Bool
   /// Nobody wants to have messages any more: they are read over.
@@ -43,6 +50,8 @@ public final class FrameReader {
   private var message: Message?
   /// Pieces of a message, and of a control frame, which may come between them.
   private var gathered = GatheredBytes()
+  /// How much of the message was shown before it was complete.
+  private var shown = 0
   private var gatheredControl = GatheredBytes()
 
   /// - Parameters:
@@ -154,7 +163,14 @@ public final class FrameReader {
     let item = Item.message(message.kind, isCompressed: message.isCompressed)
     if isComplete, piece.count == message.length { return body(item, piece) }
     gathered.append(piece, expecting: message.length)
-    guard isComplete else { return true }
+    guard isComplete else {
+      guard message.length >= Self.longMessage, item == .message(.text, isCompressed: false) else { return true }
+      let bytes = gathered.bytes
+      guard bytes.count - shown >= Self.partStep else { return true }
+      shown = bytes.count
+      return body(.part, bytes)
+    }
+    shown = 0
     defer { gathered.free() }
     return body(item, gathered.bytes)
   }

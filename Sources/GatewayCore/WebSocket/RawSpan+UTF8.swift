@@ -7,6 +7,16 @@ extension RawSpan {
     }
   }
 
+  /// Where the last character ends that is sure to be complete; nothing is said about what stands before it.
+  public var endOfCharacters: Int {
+    for back in 1...3 where back <= byteCount {
+      let byte = unsafeLoad(fromUncheckedByteOffset: byteCount &- back, as: UInt8.self)
+      if byte < 0x80 { return byteCount }
+      if byte >= 0xc0 { return byteCount &- back }
+    }
+    return byteCount
+  }
+
   /// What is left behind the last whole block is looked at together with bytes before it.
   @inline(__always)
   private var isASCII: Bool {

@@ -81,6 +81,8 @@ extension EventLoop {
           return true
         }
         served = tag
+        // What it had the last time says nothing about this time.
+        slots[Self.slot(tag)].recipient = nil
         source.takeUnretainedValue().handler(readiness)
         return true
       }

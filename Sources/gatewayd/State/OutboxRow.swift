@@ -58,7 +58,8 @@ enum OutboxRow {
     text(5, url)
     text(6, sheet.entry.target.namespace)
     text(7, sheet.entry.message.event)
-    blob(8, sheet.entry.message.body.isEmpty ? nil : sheet.entry.message.body)
+    let body = sheet.entry.message.body
+    blob(8, body.isEmpty ? nil : body)
     blob(9, sheet.entry.message.attachments.isEmpty ? nil : joined(sheet.entry.message.attachments))
     text(10, sheet.entry.delivery.rawValue)
     integer(11, sheet.entry.retries.map(Int64.init))

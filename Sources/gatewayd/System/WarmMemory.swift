@@ -1,25 +1,38 @@
 import CLinux
 import GatewayCore
 
-/// Memory of large messages, kept from one to the next while they follow each other: a page that comes fresh from the
-/// kernel costs several times what is done with it, and a message of a megabyte has a thousand of them. What is not used
-/// for `restLimit` goes back.
+/// Lets the allocator keep memory of large messages from one to the next while they follow each other: a page that comes fresh
+/// from the kernel costs several times what is done with it, and a message of a megabyte has a few hundred of them.
+///
+/// What is kept is what malloc(3) keeps: blocks up to `blockLimit` come from its own memory, of which up to `freeLimit` may be
+/// free at the end, and any amount between what is in use. That is all given back one to two times `restLimit` after the last
+/// large message that was noted. Messages that are large but are not read or written by a local client in large pieces are not
+/// noted, and what waits in a queue or in a history may be freed much later: `lookAfter` finds what was left then.
 final class WarmMemory {
   /// Blocks from this size on never stay; smaller ones do, until they are given back.
   private static let blockLimit: Int32 = 4 << 20
   /// Free memory beyond this goes back at once.
   private static let freeLimit: Int32 = 8 << 20
+  /// Free memory that is found later and is less than this stays, in bytes.
+  static let leftoverLimit = 2 << 20
   /// How long no large message has to come before the memory is given back.
   static let restLimit: Duration = .seconds(1)
 
   private let timers: Timers
   private let giveBack: () -> Void
+  private let freeBytes: () -> Int
+  /// What was free when memory had been given back the last time: malloc counts on what it keeps only the addresses of.
+  private var freeAfterwards = 0
   private var timer: Timers.ID?
   private var wasUsed = false
 
-  init(timers: Timers, giveBack: @escaping () -> Void = { gw_give_back_memory() }) {
+  init(
+    timers: Timers, giveBack: @escaping () -> Void = { gw_give_back_memory() },
+    freeBytes: @escaping () -> Int = { gw_free_memory() }
+  ) {
     self.timers = timers
     self.giveBack = giveBack
+    self.freeBytes = freeBytes
   }
 
   /// Sets up the process's allocator; to be called once, before there are threads.
@@ -29,6 +42,13 @@ final class WarmMemory {
   func noteUse() {
     wasUsed = true
     if timer == nil { rest() }
+  }
+
+  /// To be called now and then: gives back what was freed when nobody noted it.
+  func lookAfter() {
+    let free = freeBytes()
+    freeAfterwards = min(freeAfterwards, free)
+    if free - freeAfterwards >= Self.leftoverLimit { noteUse() }
   }
 
   private func rest() {
@@ -42,5 +62,6 @@ final class WarmMemory {
       return rest()
     }
     giveBack()
+    freeAfterwards = freeBytes()
   }
 }

@@ -67,11 +67,11 @@ final class SendQueue {
 
   /// Puts bytes at the end and a long text behind them, masked as one. The text is kept as it is, and masked and copied
   /// only piece by piece as the socket takes it, so that it takes nobody's time at once.
-  func append(_ head: UnsafeRawBufferPointer, then text: [UInt8], mask: UInt32) {
+  func append(_ head: UnsafeRawBufferPointer, then text: ArraySlice<UInt8>, mask: UInt32) {
     var mask = FrameMask(mask)
     append(head, &mask)
     guard !text.isEmpty else { return }
-    pieces.append(Piece(block: nil, text: text[...], mask: mask))
+    pieces.append(Piece(block: nil, text: text, mask: mask))
     byteCount += text.count
   }
 

@@ -32,6 +32,12 @@ final class WebSocketFramer {
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
+  /// A long text is coming; this much of it has. Valid during the call.
+  var onPart: ((RawSpan) -> Void)?
+  /// Bytes of the text that is coming which are known to be UTF-8.
+  private var judged = 0
+  /// Some of it is not, which is said when it is complete: it is not looked at again before.
+  private var isMisjudged = false
   /// What the last ping carried; an older one's answer has another number.
   private var pingNumber: UInt64 = 0
   private var awaitsPong = false
@@ -61,6 +67,7 @@ final class WebSocketFramer {
         switch item {
         case .message(let kind, isCompressed: false): deliver(kind, payload, onMessage)
         case .message(let kind, isCompressed: true): inflate(kind, payload, onMessage)
+        case .part: judge(payload)
         case .ping: answerPing(payload)
         case .pong: takePong(payload)
         case .close: takeClose(payload)
@@ -89,10 +96,10 @@ final class WebSocketFramer {
   }
 
   /// The same for one long text in two parts, of which the second is not copied unless it is compressed.
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     guard !isClosing else { return }
     guard compression == nil || !compress else {
-      let text = head.withUnsafeBytes { $0 + body }
+      let text = head.withUnsafeBytes { [UInt8]($0) + body }
       return send(.text, text.span.bytes)
     }
     let mask = writeHead(.text, length: head.byteCount + body.count)
@@ -122,8 +129,28 @@ final class WebSocketFramer {
     _ kind: MessageKind, _ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void
   ) {
     let body = bytes.bytes
+    guard judged == 0, !isMisjudged else { return deliverJudged(body, onMessage) }
     if kind == .text, !body.isUTF8 { return fail(.invalidText) }
     onMessage(kind, body)
+  }
+
+  private func deliverJudged(_ text: RawSpan, _ onMessage: (MessageKind, RawSpan) -> Void) {
+    let known = judged
+    (judged, isMisjudged) = (0, false)
+    guard text.extracting(known..<text.byteCount).isUTF8 else { return fail(.invalidText) }
+    onMessage(.text, text)
+  }
+
+  /// Looks at what came since the last time, as far as its characters are complete. What is wrong is found again at the end.
+  private func judge(_ text: UnsafeRawBufferPointer) {
+    let end = text.bytes.endOfCharacters
+    guard !isMisjudged, end > judged else { return }
+    guard text.bytes.extracting(judged..<end).isUTF8 else {
+      isMisjudged = true
+      return
+    }
+    judged = end
+    onPart?(text.bytes)
   }
 
   private func inflate(

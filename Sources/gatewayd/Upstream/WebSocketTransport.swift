@@ -77,7 +77,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   func send(text: RawSpan, compress: Bool) { send(.text, text, compress: compress) }
   func send(binary: RawSpan, compress: Bool) { send(.binary, binary, compress: compress) }
 
-  func send(text head: RawSpan, body: [UInt8], compress: Bool) {
+  func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     guard case .open = phase else { return }
     framer?.send(text: head, body: body, compress: compress)
     socket.flushSoon()
@@ -143,6 +143,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression)
+    framer?.onPart = { [unowned self] text in receiver?.transportGathers(text: text) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     var facts = socket.facts("websocket")
     facts.compression = compression != nil

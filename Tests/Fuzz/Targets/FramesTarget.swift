@@ -24,6 +24,7 @@ enum FramesTarget {
       switch item {
       case .message(_, isCompressed: false): if payload.count > limit { return "a message is beyond the limit" }
       case .message(_, isCompressed: true): if !compression { return "a message is compressed without an agreement" }
+      case .part: return "a message is long below the limit"
       case .ping, .pong, .close: if payload.count > 125 { return "a control frame is too long" }
       }
     }

@@ -3,7 +3,7 @@ import GatewayCore
 /// Any bytes as JSON text, as a string to be written, and as Base64.
 enum JSONTarget {
   static func problem(with input: [UInt8]) -> String? {
-    valueProblem(input) ?? stringProblem(input) ?? base64Problem(input)
+    valueProblem(input) ?? progressProblem(input) ?? stringProblem(input) ?? base64Problem(input)
   }
 
   private static func valueProblem(_ input: [UInt8]) -> String? {
@@ -20,6 +20,32 @@ enum JSONTarget {
     guard result(of: text) == .success(value) else { return "the value changed without the space around it" }
     guard result(of: Array(text.dropLast())) != .success(value) else { return "the last byte does not matter" }
     return rewriteProblem(value) ?? partsProblem(text, value)
+  }
+
+  /// A value that comes in pieces is judged as when it is whole. The first two bytes choose the cuts and the depth.
+  private static func progressProblem(_ input: [UInt8]) -> String? {
+    guard input.count > 2 else { return nil }
+    let text = Array(input.dropFirst(2).drop { [0x20, 0x09, 0x0a, 0x0d].contains($0) })
+    let depth = input[1] < 0x80 ? Int(input[1]) % 8 : JSONScanner.depthLimit
+    let expected: JSONProgress.Outcome
+    do {
+      var at = 0
+      expected = .ended(at: try JSONScanner.scanValue(text.span.bytes, &at, depth: depth).upperBound)
+    } catch { expected = .broken(error) }
+    for longest in [1, 16, 64] {
+      var progress = JSONProgress(from: 0, depth: depth)
+      var (state, count) = (UInt32(input[0]) | 1, 0)
+      while count < text.count {
+        state = state &* 1_664_525 &+ 1_013_904_223
+        count = min(text.count, count + Int(state >> 24) % longest + 1)
+        // Of just this size, so that the sanitizer sees a look beyond its end.
+        let come = Array(text[..<count])
+        progress.advance(come.span.bytes)
+      }
+      progress.advance(text.span.bytes, isWhole: true)
+      guard progress.outcome == expected else { return "a value is judged otherwise when it comes in pieces" }
+    }
+    return nil
   }
 
   private static func result(of text: [UInt8]) -> Result<JSONValue, JSONError> {

@@ -20,7 +20,29 @@ enum LinesTarget {
     for line in outcome.lines {
       if let problem = requestProblem(line) { return problem }
     }
-    return nil
+    return longProblem(stream, outcome, limit, seed: input[1])
+  }
+
+  /// Lines that are taken apart while they come in are the same calls, and the same mistakes.
+  private static func longProblem(_ stream: [UInt8], _ outcome: Outcome, _ limit: Int, seed: UInt8) -> String? {
+    var buffer = RequestBuffer(limit: limit)
+    var requests: [Result<LocalRequest, LocalRequestFailure>] = []
+    var tooLong = false
+    do {
+      for chunk in cut(stream, seed: seed) {
+        try buffer.append(chunk.span.bytes, longFrom: Int(seed >> 2)) { requests.append(parse($0, $1)) }
+      }
+      guard buffer.isEmpty == outcome.isEmpty else { return "a line that is taken apart leaves something behind" }
+    } catch { tooLong = true }
+    guard tooLong == outcome.tooLong else { return "a line that is taken apart has another limit" }
+    let expected = outcome.lines.map { line in parse(line.span.bytes, nil) }
+    return requests == expected ? nil : "a line that is taken apart is another call"
+  }
+
+  private static func parse(_ line: RawSpan, _ long: LongMember?) -> Result<LocalRequest, LocalRequestFailure> {
+    do {
+      return .success(try LocalRequest.parse(line, long: long))
+    } catch { return .failure(error) }
   }
 
   private static func feed(_ chunks: [[UInt8]], _ limit: Int) -> Outcome {

@@ -27,6 +27,22 @@ private func prepared(_ name: String, _ body: String, _ attachments: [[UInt8]] =
   for (name, args, body) in table { #expect(event(name, args) == .success(prepared(name, body)), "\(args)") }
 }
 
+@Test func longPlainArgumentsStayWhereTheyAre() throws {
+  func plain(_ name: String, _ args: String) throws(MessageProblem) -> PreparedMessage? {
+    try SocketIOMessage.event(name, plain: Array(args.utf8), revision: .four, parser: .json)
+  }
+  let message = try plain("e\"", #"["a",{"b":1}]"#)
+  #expect(message?.body == Array(#"["e\"","a",{"b":1}]"#.utf8))
+  #expect(message?.tail.count == 12)
+  #expect(message?.byteCount == 21)
+  // Those are for the ordinary way.
+  for args in ["[]", "[ 1]", "[1 ]", " [1]", "{}"] {
+    let none = try plain("e", args)
+    #expect(none == nil, "\(args)")
+  }
+  #expect(throws: MessageProblem.self) { try plain("connect", "[1]") }
+}
+
 @Test func eventWithBinaryCarriesAttachments() {
   #expect(
     event("a", #"[{"$bin":"AQI="}]"#)

@@ -1,0 +1,184 @@
+/// Checks one JSON value whose text is still coming, so that a long one takes nobody's time at once: each call goes on
+/// where the one before stopped, in the middle of a string if need be. Accepts and refuses what `JSONScanner.scanValue`
+/// does, with the same errors.
+public struct JSONProgress: Equatable, Sendable {
+  /// What has become of the value.
+  public enum Outcome: Equatable, Sendable {
+    /// It ends before this byte.
+    case ended(at: Int)
+    case broken(JSONError)
+  }
+
+  /// What stands next, white space before it not counted.
+  private enum Place: Equatable {
+    case value, firstElement, firstKey, key, colon, behindValue
+    /// Within a string, behind its opening quote.
+    case string, keyString
+    /// A part of a number that was cut: within its digits, or where its first digit or a sign has to stand.
+    case digits(NumberPart), firstDigit(NumberPart), sign
+  }
+
+  private enum NumberPart: Equatable {
+    /// A leading zero, which has no digit behind it.
+    case zero
+    case integer, fraction, exponent
+  }
+
+  /// Nil as long as more has to come.
+  public private(set) var outcome: Outcome?
+  private var place = Place.value
+  private var at: Int
+  private var level = 0
+  /// One bit for each open container, the innermost lowest: set for an object.
+  private var objects: UInt64 = 0
+  private let depth: Int
+
+  /// No escape, no character and no literal name is longer: what is wrong closer to the end may only be cut.
+  private static let margin = 8
+
+  /// The value's first byte stands at `start`; `depth` is the number of levels that it may have.
+  public init(from start: Int, depth: Int = JSONScanner.depthLimit) {
+    at = start
+    self.depth = min(depth, JSONScanner.depthLimit)
+  }
+
+  /// Looks at what has come since the last call. `text` is all that has come so far, the same bytes as before and more;
+  /// with `isWhole` there is nothing behind it.
+  public mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
+    do throws(JSONError) {
+      while outcome == nil {
+        guard try step(text, isWhole) else { return }
+      }
+    } catch { outcome = .broken(error) }
+  }
+
+  /// One step of the grammar; false when what stands at the end may be cut.
+  private mutating func step(_ text: RawSpan, _ isWhole: Bool) throws(JSONError) -> Bool {
+    switch place {
+    case .string, .keyString: return try stepThroughString(text, isWhole)
+    case .digits(let part): return stepThroughDigits(text, isWhole, part)
+    case .behindValue where level == 0:
+      outcome = .ended(at: at)
+      return true
+    case .value, .firstElement, .firstKey, .key, .colon, .behindValue: JSONScanner.skipWhitespace(text, &at)
+    case .firstDigit, .sign: break
+    }
+    guard at < text.byteCount || isWhole else { return false }
+    let byte = JSONScanner.byte(text, at)
+    switch place {
+    case .value: return try stepIntoValue(text, isWhole, byte)
+    case .firstElement: if byte == UInt8(ascii: "]") { close() } else { place = .value }
+    case .firstKey: if byte == UInt8(ascii: "}") { close() } else { place = .key }
+    case .key: try stepOver(byte, UInt8(ascii: "\""), to: .keyString)
+    case .colon: try stepOver(byte, UInt8(ascii: ":"), to: .value)
+    case .behindValue: try stepToNext(byte)
+    case .firstDigit(let part):
+      guard Self.isDigit(byte) else { throw .syntax(at: at) }
+      at &+= 1
+      place = .digits(part == .integer && byte == UInt8(ascii: "0") ? .zero : part)
+    case .sign:
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { at &+= 1 }
+      place = .firstDigit(.exponent)
+    case .string, .keyString, .digits: break
+    }
+    return true
+  }
+
+  private mutating func stepOver(_ byte: UInt8, _ expected: UInt8, to next: Place) throws(JSONError) {
+    guard byte == expected else { throw .syntax(at: at) }
+    at &+= 1
+    place = next
+  }
+
+  private mutating func stepToNext(_ byte: UInt8) throws(JSONError) {
+    let inObject = objects & 1 == 1
+    if byte == UInt8(ascii: ",") { return try stepOver(byte, byte, to: inObject ? .key : .value) }
+    guard byte == (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw .syntax(at: at) }
+    close()
+  }
+
+  /// Steps behind the end of the innermost container.
+  private mutating func close() {
+    at &+= 1
+    level &-= 1
+    objects &>>= 1
+    place = .behindValue
+  }
+
+  private mutating func open(object: Bool) throws(JSONError) {
+    guard level < depth else { throw .depth(at: at) }
+    at &+= 1
+    level &+= 1
+    objects = objects &<< 1 | (object ? 1 : 0)
+    place = object ? .firstKey : .firstElement
+  }
+
+  private mutating func stepIntoValue(_ text: RawSpan, _ isWhole: Bool, _ byte: UInt8) throws(JSONError) -> Bool {
+    switch byte {
+    case UInt8(ascii: "{"): try open(object: true)
+    case UInt8(ascii: "["): try open(object: false)
+    case UInt8(ascii: "\""):
+      at &+= 1
+      place = .string
+    case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+      guard isWhole || text.byteCount &- at >= Self.margin else { return false }
+      try JSONScanner.stepOverScalar(text, &at)
+      place = .behindValue
+    default: try stepIntoNumber(text)
+    }
+    return true
+  }
+
+  /// A number is read at once unless its end is not sure to be there.
+  private mutating func stepIntoNumber(_ text: RawSpan) throws(JSONError) {
+    var end = at
+    do throws(JSONError) {
+      try JSONScanner.stepOverScalar(text, &end)
+    } catch {
+      guard end >= text.byteCount else { throw error }
+    }
+    guard end >= text.byteCount else {
+      at = end
+      place = .behindValue
+      return
+    }
+    if JSONScanner.byte(text, at) == UInt8(ascii: "-") { at &+= 1 }
+    place = .firstDigit(.integer)
+  }
+
+  private mutating func stepThroughDigits(_ text: RawSpan, _ isWhole: Bool, _ part: NumberPart) -> Bool {
+    if part != .zero {
+      while Self.isDigit(JSONScanner.byte(text, at)) { at &+= 1 }
+    }
+    guard at < text.byteCount || isWhole else { return false }
+    let byte = JSONScanner.byte(text, at)
+    let mayHaveFraction = part == .zero || part == .integer
+    if mayHaveFraction, byte == UInt8(ascii: ".") {
+      at &+= 1
+      place = .firstDigit(.fraction)
+    } else if mayHaveFraction || part == .fraction, byte | 0x20 == UInt8(ascii: "e") {
+      at &+= 1
+      place = .sign
+    } else {
+      place = .behindValue
+    }
+    return true
+  }
+
+  private mutating func stepThroughString(_ text: RawSpan, _ isWhole: Bool) throws(JSONError) -> Bool {
+    // From the byte before, which is taken for the opening quote.
+    at &-= 1
+    do throws(JSONError) {
+      try JSONScanner.stepOverString(text, &at)
+    } catch {
+      // It stands on what is wrong, or cut.
+      guard !isWhole, text.byteCount &- at < Self.margin else { throw error }
+      return false
+    }
+    place = place == .keyString ? .colon : .behindValue
+    return true
+  }
+
+  @inline(__always)
+  private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+}

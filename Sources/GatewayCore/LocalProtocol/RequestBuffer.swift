@@ -1,0 +1,37 @@
+/// Cuts what a local client sends into lines, as `LineBuffer` does, and takes those that become long apart while they come in.
+public struct RequestBuffer {
+  private var lines: LineBuffer
+  private var long: LongLine?
+
+  /// `limit` is the longest line in bytes, without its line end.
+  public init(limit: Int) { lines = LineBuffer(limit: limit) }
+
+  /// Nothing is waiting for its line end.
+  public var isEmpty: Bool { lines.isEmpty && long == nil }
+
+  /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member that was
+  /// taken out of it.
+  public mutating func append(
+    _ chunk: RawSpan, longFrom: Int = LineBuffer.longLine, _ line: (RawSpan, LongMember?) -> Void
+  ) throws(LineTooLong) {
+    var start = 0
+    if let long {
+      let end = LineBuffer.newline(in: chunk, from: 0)
+      try long.append(chunk.extracting(0..<(end ?? chunk.byteCount)))
+      guard let end else { return }
+      self.long = nil
+      try long.finish(line)
+      start = end + 1
+    }
+    let before = lines.pendingCount
+    try lines.append(chunk.extracting(start..<chunk.byteCount)) { line($0, nil) }
+    guard lines.pendingCount >= longFrom, before < longFrom else { return }
+    takeApart()
+  }
+
+  private mutating func takeApart() {
+    let start = lines.takePending()
+    long = LongLine(start, limit: lines.limit)
+    if long == nil { lines.putBack(start) }
+  }
+}

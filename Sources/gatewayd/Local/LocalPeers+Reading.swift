@@ -1,0 +1,125 @@
+import GatewayCore
+import Glibc
+
+/// Bytes in, lines to the sessions.
+extension LocalPeers {
+  func read(_ slot: Int) {
+    // First things first, even if the client is gone by now.
+    guard slots[slot].unheard.isEmpty else { return }
+    switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
+    case .moved(let count):
+      if count == buffer.count { memory.noteUse() }
+      hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .wouldBlock: return
+    case .ended: ended(slot)
+    case .broken: vacate(slot)
+    }
+  }
+
+  /// Cuts bytes into lines for the session, for as long as it wants them and its turn lasts: short lines may have long
+  /// answers, so a client that only writes is stopped in the middle of what was read, and then by its own full send
+  /// buffer. Returns how many bytes were taken.
+  private func take(_ slot: Int, _ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let session = slots[slot].session else { return bytes.count }
+    var input = slots[slot].input ?? RequestBuffer(limit: gateway.configuration.limits.line)
+    slots[slot].input = nil
+    var rest = bytes[...]
+    var turn = PeerTurn(at: time.now)
+    do throws(LineTooLong) {
+      while !rest.isEmpty, session.wantsInput {
+        let piece = rest.prefix(Self.lineLength(rest))
+        try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0, long: $1) }
+        rest = rest[piece.endIndex...]
+        if turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
+      }
+      if !input.isEmpty { slots[slot].input = input }
+    } catch {
+      session.receiveOversizedLine()
+    }
+    if !session.wantsInput { watch(slot, slots[slot].interest.subtracting(.readable)) }
+    // A session that is over hears nothing more.
+    return session.output.pointee.closesWhenFlushed ? bytes.count : bytes.count - rest.count
+  }
+
+  /// What a read brought, of which the rest is kept when the client has to wait.
+  private func hear(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+    let tag = tag(of: slot)
+    let taken = take(slot, bytes)
+    guard taken < bytes.count, isCurrent(tag) else { return }
+    slots[slot].unheard = Array(bytes[taken...])
+    slots[slot].heard = 0
+    // More than that is not wanted, and who asks whether others are waiting must not find this client.
+    watch(slot, slots[slot].interest.subtracting(.readable))
+    postpone(slot)
+  }
+
+  /// The client goes on behind the others, if it still wants to be heard then.
+  func postpone(_ slot: Int) {
+    guard !slots[slot].isPostponed else { return }
+    slots[slot].isPostponed = true
+    unfinished.append(tag(of: slot))
+    askToGoOn()
+  }
+
+  private func askToGoOn() {
+    guard !goesOn, !unfinished.isEmpty else { return }
+    goesOn = true
+    onUnfinished?()
+  }
+
+  /// Those whose turn was over have another one: the first of them, and others of them as long as that takes no longer than
+  /// one client's turn and nobody else is waiting. What they are answered is written before the rest of them go on.
+  func goOn() {
+    goesOn = false
+    var tags = unfinished[...]
+    unfinished = []
+    let end = time.now + Self.turnLimit
+    repeat {
+      guard let tag = tags.popFirst(), isCurrent(tag) else { continue }
+      slots[Int(tag.slot)].isPostponed = false
+      if slots[Int(tag.slot)].session?.wantsInput == true { resume(Int(tag.slot)) }
+    } while !tags.isEmpty && time.now < end && !isAnyoneWaiting(nil)
+    unfinished.insert(contentsOf: tags, at: 0)
+    askToGoOn()
+  }
+
+  /// Up to and with the first line end, or everything.
+  private static func lineLength(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
+    let whole = UnsafeRawBufferPointer(rebasing: bytes)
+    guard let start = whole.baseAddress, let end = memchr(start, 0x0a, whole.count) else { return whole.count }
+    return UnsafeRawPointer(end) - start + 1
+  }
+
+  /// What was read before comes first, then the socket.
+  private func resume(_ slot: Int) {
+    guard !slots[slot].unheard.isEmpty, !slots[slot].isPostponed else { return }
+    let (unheard, heard, tag) = (slots[slot].unheard, slots[slot].heard, tag(of: slot))
+    let taken = unheard.withUnsafeBytes { take(slot, UnsafeRawBufferPointer(rebasing: $0[heard...])) }
+    // A line may have been the client's last word.
+    guard isCurrent(tag) else { return }
+    slots[slot].heard = heard + taken
+    guard slots[slot].heard == unheard.count else { return postpone(slot) }
+    slots[slot].unheard = []
+    if slots[slot].phase == .open, slots[slot].session?.wantsInput == true {
+      watch(slot, slots[slot].interest.union(.readable))
+    }
+    watchAgain(slot)
+  }
+
+  /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
+  private func ended(_ slot: Int) {
+    guard !LocalSocket.isHungUp(slots[slot].descriptor) else { return vacate(slot) }
+    if slots[slot].input != nil { withUnsafeBytes(of: UInt8(ascii: "\n")) { _ = take(slot, $0) } }
+    slots[slot].input = nil
+    slots[slot].phase = .halfClosed
+    watch(slot, slots[slot].interest.subtracting(.readable))
+    slots[slot].session?.endOfInput()
+  }
+
+  func discard(_ slot: Int) {
+    switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
+    case .moved, .wouldBlock: return
+    case .ended, .broken: vacate(slot)
+    }
+  }
+}
