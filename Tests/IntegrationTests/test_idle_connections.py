@@ -77,3 +77,18 @@ async def test_polling_upstreams_that_a_reload_removes_leave_no_socket_behind(da
     daemon.configure({"defaults": POLLING})
     await (await daemon.client()).call("reload")
     await until(daemon, 0, chat.port)
+
+
+@pytest.mark.parametrize("transport", ["websocket", "polling"])
+async def test_a_link_on_which_nothing_goes_is_none_of_them(daemons, servers, transport):
+    quiet, other = await servers("eio4"), await servers("eio4")
+    daemon = await daemons({
+        "upstream": {"quiet": {"url": quiet.url, "transports": ["websocket"]},
+                     "other": {"url": other.url, "transports": [transport]}}})
+    client = await daemon.connected(upstream="quiet")
+    # Longer than a connection may be idle; each dial closes those that are.
+    await asyncio.sleep(SECONDS - 2)
+    assert (await client.call("request", upstream="other", event="echo", args=[1]))["args"] == [1]
+    assert sockets(daemon, quiet.port) == 1
+    assert (await client.call("request", upstream="quiet", event="echo", args=[2]))["args"] == [2]
+    assert (await quiet.counters())["links_ever"] == 1

@@ -82,7 +82,7 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   /// The parts of an event without attachments.
-  struct PlainEvent {
+  struct PlainEvent: Equatable {
     var name: Range<Int>
     var arguments: Range<Int>
     /// Empty for the main namespace.
@@ -206,7 +206,7 @@ struct SocketIOPacket: Equatable, Sendable {
 
   @inline(__always)
   private static func scanEvent(
-    _ text: RawSpan, _ start: Int, _ long: LongPacket?
+    _ text: RawSpan, _ start: Int, _ long: LongPacket? = nil
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
     var at = start
     guard try openArray(text, &at) else { throw .syntax(at: at) }

@@ -133,6 +133,22 @@ private let malformed: [(String, SocketIOProblem)] = [
   }
 }
 
+/// The short way takes an event exactly where the general one finds one, and takes it apart alike.
+@Test func plainEventsAreFoundAlikeOnBothWays() {
+  for text in wellFormed.map(\.0) + malformed.map(\.0) {
+    let bytes = [UInt8](("4" + text).utf8)
+    let plain = SocketIOPacket.plainEvent(in: bytes.span.bytes, from: 1)
+    guard case .success(let packet) = parse(text), packet.kind == .event, case .event(let name, let arguments) = packet.content
+    else {
+      #expect(plain == nil, "\(text.prefix(80))")
+      continue
+    }
+    let expected = SocketIOPacket.PlainEvent(
+      name: name, arguments: arguments, namespace: packet.namespace, ack: packet.ack)
+    #expect(plain == expected, "\(text.prefix(80))")
+  }
+}
+
 @Test func malformedPacketsAreRefused() {
   for (text, problem) in malformed { #expect(parse(text) == .failure(problem), "\(text)") }
 }
