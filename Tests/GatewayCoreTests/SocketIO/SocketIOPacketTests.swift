@@ -138,7 +138,8 @@ private let malformed: [(String, SocketIOProblem)] = [
   for text in wellFormed.map(\.0) + malformed.map(\.0) {
     let bytes = [UInt8](("4" + text).utf8)
     let plain = SocketIOPacket.plainEvent(in: bytes.span.bytes, from: 1)
-    guard case .success(let packet) = parse(text), packet.kind == .event, case .event(let name, let arguments) = packet.content
+    guard case .success(let packet) = parse(text), packet.kind == .event,
+      case .event(let name, let arguments) = packet.content
     else {
       #expect(plain == nil, "\(text.prefix(80))")
       continue
