@@ -181,8 +181,10 @@ final class EngineIOSocket: TransportReceiver {
       let handshake = try EngineIOHandshake(parsing: text)
       self.handshake = handshake
       lastHeartbeat = time.now
-      perform(session.handle(.handshake(handshake, at: time.now)))
+      // First: the handshake may be what the session ends with.
+      timers.cancel(measureTimer)
       measureTimer = timers.after(Self.firstMeasurement) { [weak self] in self?.measure() }
+      perform(session.handle(.handshake(handshake, at: time.now)))
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
