@@ -28,7 +28,8 @@ extension LocalSession {
     reply(call.id) { out in
       out.begin(#""id":"#)
       out.string(id)
-      out.begin(#","state":"durable""#)
+      out.begin(#","state":"#)
+      out.string(DeliveryLevel.durable.rawValue)
     }
   }
 }

@@ -23,11 +23,12 @@ final class SQLiteDatabase {
   }
 
   private let handle: OpaquePointer
-  private static let countsNoMemory = gw_count_no_memory() == SQLITE_OK
+  /// Once, before the first database. Where SQLite refuses it goes on counting, which only takes time.
+  private static let countNoMemory: Void = { _ = gw_count_no_memory() }()
 
   /// Opens or makes a file that only its owner may read.
   init(path: String) throws(Failure) {
-    _ = Self.countsNoMemory
+    Self.countNoMemory
     var handle: OpaquePointer?
     let result = sqlite3_open_v2(
       path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
