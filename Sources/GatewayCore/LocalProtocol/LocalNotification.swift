@@ -54,7 +54,11 @@ public enum LocalNotification {
         count = writer.end
       }
     }
-    if isWhole { return range }
+    if !isWhole { appendRest(kwargs, ack, to: &line) }
+    return range
+  }
+
+  private static func appendRest(_ kwargs: RawSpan?, _ ack: String?, to line: inout [UInt8]) {
     if let kwargs {
       line.append(#","kwargs":"#)
       line.append(kwargs)
@@ -66,7 +70,6 @@ public enum LocalNotification {
       line.append(contentsOf: token.bytes)
     }
     line.append("}}\n")
-    return range
   }
 
   /// The token at the end of an event's tail; nil where it wants no answer.

@@ -7,7 +7,7 @@ public enum LocalReply {
     return writer.bytes
   }
 
-  /// The same, by a writer that has written nothing yet.
+  /// The same, by a writer that has written nothing yet, in memory that is used again.
   static func write(_ id: RequestID, _ body: (inout JSONWriter) -> Void, into writer: inout JSONWriter) {
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     id.write(into: &writer)

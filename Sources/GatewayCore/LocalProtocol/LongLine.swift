@@ -60,7 +60,7 @@ final class LongLine {
       settle()
     }
     // What is carried may wait in a queue, which counts no room that nobody uses.
-    if text.capacity > text.count + text.count / 2 { text = Array(text[...]) }
+    if text.capacity > text.count + text.count / 2 { text = text.withUnsafeBytes { [UInt8]($0) } }
     var problem: JSONError?
     if case .broken(let error) = progress.outcome { problem = error }
     let member = LongMember(place: place, text: text, isPlain: isPlain, problem: problem)

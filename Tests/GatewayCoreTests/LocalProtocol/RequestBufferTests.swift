@@ -31,6 +31,21 @@ import Testing
     return result
   }
 
+  /// It may wait in a queue that counts what it holds and not the room around it.
+  @Test(arguments: [70_000, 270_000, 900_000])
+  func aLongMemberTakesHardlyMoreMemoryThanItHolds(_ length: Int) throws {
+    var buffer = RequestBuffer(limit: 1 << 20)
+    let line = Array((Self.call + "[\"\(String(repeating: "x", count: length))\"]}}\n").utf8)
+    var member: LongMember?
+    for start in stride(from: 0, to: line.count, by: 65_536) {
+      let piece = Array(line[start..<min(start + 65_536, line.count)])
+      try buffer.append(piece.span.bytes) { _, long in member = long }
+    }
+    let text = try #require(member).text
+    #expect(text.count == length + 4)
+    #expect(text.capacity < text.count * 3 / 2 + 64)
+  }
+
   private static let call = #"{"jsonrpc":"2.0","id":1,"method":"send","params":{"upstream":"u","event":"e","args":"#
 
   @Test(arguments: [
