@@ -85,21 +85,20 @@ extension LocalSession {
 
   /// A target whose upstream may have left the configuration.
   private struct Wanted {
-    var name: OutboxTarget.Name
+    var names: Set<OutboxTarget.Name>
     var namespace: String?
 
     func covers(_ target: OutboxTarget) -> Bool {
-      guard name == target.name else { return false }
+      guard names.contains(target.name) else { return false }
       guard let namespace else { return true }
       return namespace == target.namespace
     }
   }
 
   private func outboxTarget(_ target: CallTarget) throws(LocalError) -> Wanted {
-    if case .upstream(let name) = target.name { return Wanted(name: .upstream(name), namespace: target.namespace) }
+    if case .upstream(let name) = target.name { return Wanted(names: [.upstream(name)], namespace: target.namespace) }
     let specification = try gateway.resolver.resolve(target, uid: peer.uid)
-    let wanted = OutboxTarget(specification)
-    return Wanted(name: wanted.name, namespace: wanted.namespace)
+    return Wanted(names: OutboxTarget.names(of: specification), namespace: specification.namespace)
   }
 
   /// One's own, and those of upstreams that one administers.

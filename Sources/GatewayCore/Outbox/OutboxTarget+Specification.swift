@@ -6,6 +6,19 @@ extension OutboxTarget {
       namespace: specification.namespace)
   }
 
+  /// The names under which entries of a connection may stand: the namespace may have been written as the URL's
+  /// path, or beside it.
+  static func names(of specification: UpstreamSpecification) -> Set<Name> {
+    let (name, namespace) = (OutboxTarget(specification).name, specification.namespace)
+    guard case .url = name, ["", "/", namespace].contains(specification.url.path) else { return [name] }
+    return Set(
+      ["/", namespace].map { path in
+        var other = specification
+        other.url.path = path
+        return OutboxTarget(other).name
+      })
+  }
+
   /// As a call would name it.
   var call: CallTarget {
     switch name {

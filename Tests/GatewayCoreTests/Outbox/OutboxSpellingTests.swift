@@ -41,6 +41,16 @@ import Testing
     #expect(urls("status", "connections") == [shown])
   }
 
+  @Test(arguments: [#""url":"http://h.example/admin""#, #""url":"http://h.example","namespace":"/admin""#])
+  func entriesAreFoundWhereverTheirNamespaceWasWritten(_ target: String) {
+    send("http://h.example/admin")
+    send("http://h.example/", namespace: "/admin")
+    send("http://h.example/", namespace: "/other")
+    send("http://h.example/")
+    let listed = HarnessClient.values(client.call("outbox.list", "{\(target)}", id: 9)).last?["result"]?["entries"]
+    #expect(listed?.elements?.count == 2)
+  }
+
   @Test func aPathIsNeverTakenForTheNamespaceOfAConfiguredUpstream() {
     send("http://chat.example/admin")
     let old = store.stored
