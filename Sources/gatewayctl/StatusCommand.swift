@@ -38,8 +38,7 @@ enum StatusCommand {
 
   private static func printElements(_ key: String, of result: [UInt8], _ context: Context) throws(Failure) {
     for element in RawMembers(result)?.elements(key) ?? [] { try context.printJSON(element) }
-    let left = (try? JSONValue.parse(result.span.bytes))?["left_out"]
-    guard let count = (left?[key] ?? left)?.integerValue, count > 0 else { return }
+    guard let count = (try? JSONValue.parse(result.span.bytes))?.leftOut(key) else { return }
     context.notices.error("\(count) \(key) more did not fit into one answer of the daemon and are left out")
   }
 

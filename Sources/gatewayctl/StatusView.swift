@@ -42,7 +42,7 @@ struct StatusView {
     var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
     return (table.isEmpty ? "no connections: nobody uses an upstream\n" : table.text(palette))
-      + rest(document["left_out"]?["connections"], "connections")
+      + rest("connections")
   }
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {
@@ -119,13 +119,13 @@ struct StatusView {
       ])
     }
     return (table.isEmpty ? "no clients\n" : table.text(palette))
-      + rest(document["left_out"]?["clients"] ?? document["left_out"], "clients")
+      + rest("clients")
   }
 
   /// How many did not fit into the daemon's answer.
-  private func rest(_ count: JSONValue?, _ what: String) -> String {
-    guard let count = count?.integerValue, count > 0 else { return "" }
-    return palette.paint("… and \(count) \(what) more, which did not fit into one answer", .waiting) + "\n"
+  private func rest(_ list: String) -> String {
+    guard let count = document.leftOut(list) else { return "" }
+    return palette.paint("… and \(count) \(list) more, which did not fit into one answer", .waiting) + "\n"
   }
 
   // MARK: Values
@@ -146,4 +146,13 @@ struct StatusView {
   }
 
   private func size(_ bytes: Int) -> String { "\(tenths(Double(bytes) / 1_048_576)) MiB" }
+}
+
+extension JSONValue {
+  /// How many of a list did not fit into the daemon's answer; nil when all did. An answer with one list has one number.
+  func leftOut(_ list: String) -> Int? {
+    let left = self["left_out"]
+    guard let count = (left?[list] ?? left)?.integerValue, count > 0 else { return nil }
+    return count
+  }
 }

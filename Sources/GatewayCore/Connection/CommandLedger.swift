@@ -136,11 +136,13 @@ struct CommandLedger {
   /// its old place. Returns their timers, and the commands that had their last try.
   mutating func requeueRetries(_ requeued: (Command) -> Void) -> (timers: [Timers.ID], exhausted: [Command]) {
     let flights = retries.endOfLink()
-    let commands = flights.map(\.command)
-    let again = commands.filter { $0.retry?.mayWrite == true }
+    var (again, exhausted): ([Command], [Command]) = ([], [])
+    for command in flights.map(\.command) {
+      if command.retry?.mayWrite == true { again.append(command) } else { exhausted.append(command) }
+    }
     queue.putBack(again)
     for command in again where command.isStored { requeued(command) }
-    return (flights.compactMap(\.timer), commands.filter { $0.retry?.mayWrite != true })
+    return (flights.compactMap(\.timer), exhausted)
   }
 
   /// The server acknowledged; nil for an id that nobody waits for.

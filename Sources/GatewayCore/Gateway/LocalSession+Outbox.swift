@@ -5,8 +5,7 @@ extension LocalSession {
     reply(id) { out in
       out.key("entries")
       out.beginArray()
-      let byteLimit = gateway.configuration.limits.line - StatusDocument.allowance
-      let left = out.values(Array(records.prefix(limit)), within: byteLimit) {
+      let left = out.values(Array(records.prefix(limit)), within: StatusDocument.listLimit(gateway)) {
         OutboxDocument.write($0.entry, carrier: $0.connection, &$1)
       }
       out.endArray()

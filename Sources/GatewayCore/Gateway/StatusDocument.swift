@@ -1,8 +1,8 @@
 /// Writes the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
 /// time, never changed. What does not fit into one line is left out and counted.
 enum StatusDocument {
-  /// Bytes that are kept free for what stands behind the lists.
-  static let allowance = 256
+  /// How long an answer may be where its lists end, in bytes: what stands behind them has to fit into the line, too.
+  static func listLimit(_ gateway: Gateway) -> Int { gateway.configuration.limits.line - 256 }
 
   static func write(
     _ gateway: Gateway, connections: [Connection], clients: [LocalSession], outboxOf user: UInt32?,
@@ -19,7 +19,7 @@ enum StatusDocument {
       OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
     }
     out.key("connections")
-    let limit = gateway.configuration.limits.line - allowance
+    let limit = listLimit(gateway)
     out.beginArray()
     let connectionsOut = out.values(connections, within: limit) { write($0, into: &$1) }
     out.endArray()
@@ -35,7 +35,7 @@ enum StatusDocument {
   /// The result of `clients.list`.
   static func write(_ gateway: Gateway, clients: [LocalSession], into out: inout JSONWriter) {
     out.key("clients")
-    let left = write(clients, within: gateway.configuration.limits.line - allowance, into: &out)
+    let left = write(clients, within: listLimit(gateway), into: &out)
     out.member("left_out", left)
   }
 

@@ -180,7 +180,7 @@ final class OutboxWriter: @unchecked Sendable {
 
   private func tidyLog() {
     guard let database, database.hasLongLog else { return }
-    let now = MonotonicInstant(Self.monotonic(in: .zero))
+    let now = SystemTime().now
     guard logMoving.isDue(at: now) else { return }
     var problem: OutboxProblem?
     do { try database.moveLog() } catch {
@@ -224,12 +224,6 @@ final class OutboxWriter: @unchecked Sendable {
     let nanoseconds = Int64(now.tv_nsec) + delay.nanoseconds
     return timespec(
       tv_sec: now.tv_sec + Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-  }
-}
-
-extension MonotonicInstant {
-  fileprivate init(_ time: timespec) {
-    self.init(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 }
 

@@ -3,42 +3,11 @@ import Testing
 @testable import GatewayCore
 
 /// Sends with `delivery: durable`, on a disk that the test plays.
-@Suite struct DurableSendTests {
-  private let store = FakeOutboxStore()
-  private let harness: GatewayHarness
-  private let client: HarnessClient
-
-  init() { self.init { _ in } }
-
-  private init(_ configure: (inout Configuration) -> Void) {
-    harness = GatewayHarness(outbox: .open(store, []), configure)
-    client = harness.client()
-  }
-
-  private var written: [String] { harness.upstream.channels.last?.written ?? [] }
-
+@Suite final class DurableSendTests: OutboxScene {
   @discardableResult
   private func send(_ event: String, _ more: String = "", id: Int = 1, durable: Bool = true) -> [String] {
     let delivery = durable ? #","delivery":"durable""# : ""
     return client.call("send", #"{"upstream":"chat","event":"\#(event)"\#(delivery)\#(more)}"#, id: id)
-  }
-
-  private static func error(_ lines: [String]) -> String? {
-    HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue
-  }
-
-  private func states() -> [String] {
-    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
-    return (result?["entries"]?.elements ?? []).map {
-      "\($0["event"]?.stringValue ?? "") \($0["state"]?.stringValue ?? "")"
-    }
-  }
-
-  /// A send without disk, so that the connection is up.
-  private func connect() {
-    send("hi", durable: false)
-    harness.upstream.channel.accept()
-    client.read()
   }
 
   @Test func answerComesWithTheCommitAndNotBefore() {

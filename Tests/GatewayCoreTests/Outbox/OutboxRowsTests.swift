@@ -3,18 +3,7 @@ import Testing
 @testable import GatewayCore
 
 /// Which rows stand on the disk, whatever happened to the writes.
-@Suite struct OutboxRowsTests {
-  private let store = FakeOutboxStore()
-  private let harness: GatewayHarness
-  private let client: HarnessClient
-
-  init() { self.init { _ in } }
-
-  private init(_ configure: (inout Configuration) -> Void) {
-    harness = GatewayHarness(outbox: .open(store, []), configure)
-    client = harness.client()
-  }
-
+@Suite final class OutboxRowsTests: OutboxScene {
   private func send(_ event: String, _ more: String = "") {
     client.call("send", #"{"upstream":"chat","event":"\#(event)","delivery":"durable"\#(more)}"#)
     store.settle()

@@ -3,44 +3,13 @@ import Testing
 @testable import GatewayCore
 
 /// What a user may have in the outbox, and what gives way beyond that.
-@Suite struct OutboxShareTests {
-  private let store = FakeOutboxStore()
-  private let harness: GatewayHarness
-  private let client: HarnessClient
-
-  init() { self.init { _ in } }
-
-  private init(_ configure: (inout Configuration) -> Void) {
-    harness = GatewayHarness(outbox: .open(store, []), configure)
-    client = harness.client()
-  }
-
-  private var written: [String] { harness.upstream.channels.last?.written ?? [] }
-
-  /// A send without disk, so that the connection is up.
-  private func connect() {
-    client.call("send", #"{"upstream":"chat","event":"hi"}"#)
-    harness.upstream.channel.accept()
-    client.read()
-  }
-
-  private static func error(_ lines: [String]) -> String? {
-    HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue
-  }
-
+@Suite final class OutboxShareTests: OutboxScene {
   /// The type of the error, if there was one.
   @discardableResult
   private func send(_ event: String, _ more: String = "") -> String? {
     let answer = client.call("send", #"{"upstream":"chat","event":"\#(event)","delivery":"durable"\#(more)}"#)
     store.settle()
     return Self.error(answer + client.read())
-  }
-
-  private func states() -> [String] {
-    let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
-    return (result?["entries"]?.elements ?? []).map {
-      "\($0["event"]?.stringValue ?? "") \($0["state"]?.stringValue ?? "")"
-    }
   }
 
   private static func dropping(_ more: (inout Configuration) -> Void = { _ in }) -> OutboxShareTests {
