@@ -87,6 +87,41 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
+  @Test func whoStepsAsideForSomebodyIsNotServedBeforeThem() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<2).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    var trace: [String] = []
+    let late = try loop.addIO(pairs[1].0, .readable) { _ in
+      trace.append("the other one")
+      Descriptors.drain(pairs[1].0)
+    }
+    let busy = try loop.addIO(pairs[0].0, .readable) { _ in
+      Descriptors.drain(pairs[0].0)
+      // Ready too late for this look at the kernel.
+      Descriptors.write(pairs[1].1, "x")
+      trace.append("begins")
+      loop.afterOthers { trace.append("goes on") }
+    }
+    Descriptors.write(pairs[0].1, "x")
+    while trace.count < 3 { try loop.turn() }
+    #expect(trace == ["begins", "the other one", "goes on"])
+    withExtendedLifetime((late, busy)) {}
+  }
+
+  @Test func aSourceIsNoOtherOneThanItself() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<2).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    let sources = try pairs.map { pair in try loop.addIO(pair.0, .readable) { _ in } }
+    #expect(!loop.isAnyoneReady(otherThan: sources[0]))
+    Descriptors.write(pairs[0].1, "x")
+    #expect(!loop.isAnyoneReady(otherThan: sources[0]))
+    #expect(loop.isAnyoneReady(otherThan: sources[1]))
+    Descriptors.write(pairs[1].1, "x")
+    #expect(loop.isAnyoneReady(otherThan: sources[0]))
+  }
+
   @Test func whatASourceHasForOneClientDoesNotInterruptThatClient() throws {
     let loop = try EventLoop()
     let pairs = try (0..<2).map { _ in try Descriptors.pair() }

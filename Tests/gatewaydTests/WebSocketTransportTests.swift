@@ -133,6 +133,62 @@ import Testing
     }
   }
 
+  /// A burst while somebody else always has something to be done, who is served in between.
+  @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+  func aBurstWaitsForOthersAndLosesNothing(secure: Bool, lines: Bool) throws {
+    let count = 2_000
+    let peer = try WebSocketPeer(tls: secure ? WebSocketPeerTLS() : nil) { _, connection in
+      if !lines { try connection.upgrade() }
+      let messages = (0..<count).map { "message \($0) \(String(repeating: "x", count: $0 % 300))" }
+      try connection.write(
+        messages.flatMap { lines ? Array("\($0)\n".utf8) : WebSocketPeer.Connection.frame(1, Array($0.utf8)) })
+      connection.awaitEnd()
+    }
+    let dialing = try WebSocketDialing(lines: lines)
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    Descriptors.write(pair.1, "x")
+    // How many messages there were when the other one had its turn.
+    var turns: [Int] = []
+    let other = try dialing.loop.addIO(pair.0, .readable) { _ in turns.append(dialing.texts.count) }
+    dialing.onText = { _ in usleep(20) }
+    try dialing.open(WebSocketDialing.request(peer.port, secure: secure))
+    #expect(try dialing.run { dialing.texts.count == count })
+    for (number, text) in dialing.texts.enumerated() where !text.hasPrefix("message \(number) ") {
+      Issue.record("message \(number) is \(text.prefix(20))")
+      break
+    }
+    // A few messages at a time, though a read brings hundreds.
+    #expect(zip(turns, turns.dropFirst()).allSatisfy { $1 - $0 <= 16 })
+    #expect(turns.contains { 0 < $0 && $0 < count })
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func aTransportMayBeClosedWhileMessagesWait() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      try connection.upgrade()
+      try connection.write((0..<500).flatMap { WebSocketPeer.Connection.frame(1, Array("message \($0)".utf8)) })
+      peer.note("\(try connection.readFrame().closeCode)")
+    }
+    let dialing = try WebSocketDialing()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    Descriptors.write(pair.1, "x")
+    var heard: Int?
+    let other = try dialing.loop.addIO(pair.0, .readable) { _ in
+      guard heard == nil, !dialing.texts.isEmpty else { return }
+      heard = dialing.texts.count
+      dialing.close()
+    }
+    dialing.onText = { _ in usleep(20) }
+    try dialing.open(WebSocketDialing.request(peer.port))
+    try dialing.becomeQuiet()
+    #expect(try dialing.run { peer.noted == ["1000"] })
+    #expect(dialing.texts.count == heard)
+    #expect(heard.map { $0 < 500 } == true)
+    withExtendedLifetime(other) {}
+  }
+
   @Test func sendsBeforeTheGoodbyeStillArrive() throws {
     let peer = try WebSocketPeer { peer, connection in
       try connection.upgrade()

@@ -63,30 +63,33 @@ public final class FrameReader {
   }
 
   /// Takes bytes from the server. `body` is given each item with its payload, which is valid during the call, and says
-  /// whether it wants the next one. After a problem, or after `body` said no, this must not be called any more.
+  /// whether it wants the next one now. Returns how many bytes were not taken because it did not; they come first when
+  /// this is called again. After a problem it must not be called any more.
+  @discardableResult
   public func receive(
     _ bytes: UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
-  ) throws(Problem) {
+  ) throws(Problem) -> Int {
     var rest = bytes
     while !rest.isEmpty {
       if frame == nil {
-        guard let head = try nextHead(&rest) else { return }
+        guard let head = try nextHead(&rest) else { break }
         if isWholeMessage(head, rest) {
           let payload = UnsafeRawBufferPointer(rebasing: rest[..<head.length])
           rest = UnsafeRawBufferPointer(rebasing: rest[head.length...])
-          guard body(.message(head.opcode == .text ? .text : .binary, isCompressed: false), payload) else { return }
+          guard body(.message(head.opcode == .text ? .text : .binary, isCompressed: false), payload) else { break }
           continue
         }
         try begin(head)
       }
-      guard let frame else { return }
+      guard let frame else { break }
       let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(left))
       rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
       left &-= piece.count
       if left == 0 { self.frame = nil }
       let goesOn = frame.opcode.isControl ? takeControl(frame, piece, body) : takeData(frame, piece, body)
-      guard goesOn else { return }
+      guard goesOn else { break }
     }
+    return rest.count
   }
 
   // MARK: - Heads

@@ -24,12 +24,10 @@ extension LocalPeers {
     var input = slots[slot].input ?? RequestBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
-    var turn = PeerTurn(at: time.now)
+    var turn = SharedTurn(at: time.now, limit: Self.turnLimit)
     do throws(LineTooLong) {
-      while !rest.isEmpty, session.wantsInput {
-        let piece = rest.prefix(Self.lineLength(rest))
-        try input.append(UnsafeRawBufferPointer(rebasing: piece).bytes) { session.receive(line: $0, long: $1) }
-        rest = rest[piece.endIndex...]
+      while session.wantsInput, let piece = rest.cutLine() {
+        try input.append(piece.bytes) { session.receive(line: $0, long: $1) }
         if turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }
@@ -81,13 +79,6 @@ extension LocalPeers {
     } while !tags.isEmpty && time.now < end && !isAnyoneWaiting(nil)
     unfinished.insert(contentsOf: tags, at: 0)
     askToGoOn()
-  }
-
-  /// Up to and with the first line end, or everything.
-  private static func lineLength(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
-    let whole = UnsafeRawBufferPointer(rebasing: bytes)
-    guard let start = whole.baseAddress, let end = memchr(start, 0x0a, whole.count) else { return whole.count }
-    return UnsafeRawPointer(end) - start + 1
   }
 
   /// What was read before comes first, then the socket.

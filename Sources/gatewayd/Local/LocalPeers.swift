@@ -26,8 +26,6 @@ final class LocalPeers {
   static let readLimit = 65_536
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
-  /// The same when somebody else is waiting. What is shorter than this is not worth asking.
-  static let sharedTurnLimit: Duration = .microseconds(20)
   /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so that
   /// a batch of ordinary events is one write.
   static let muchToWrite = 262_144

@@ -7,7 +7,7 @@ import Glibc
 /// sd-event signals, processes and the watchdog. Everything runs on the thread that calls `run()`.
 ///
 /// Each turn runs, in this order: what was put off by `onNextTurn`, then `beforeSleep`, then (when nothing is ready) the
-/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what stepped aside by `afterOthers`.
+/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what `afterOthers` was told before.
 /// sd-event is one of these sources, because it asks the kernel anew for all that is ready whenever it has dispatched one.
 final class EventLoop {
   /// How a process ended.
@@ -161,13 +161,16 @@ final class EventLoop {
   /// Runs `body` in the next turn, before the loop sleeps; the loop's way to be called back without recursion.
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
-  /// Runs `body` once everything was served that is ready by then: for work that stepped aside in the middle, so that others
+  /// Runs `body` once everything was served that is ready when the kernel is asked the next time: for work that stepped aside in the middle, so that others
   /// have their turn. What they want written is written before.
   func afterOthers(_ body: @escaping () -> Void) { aside.append(Deferred(body: body)) }
 
   /// Asks the kernel whether a source is ready now. One that had something for `client` alone when it was served last
   /// does not count: who waits for its answers while it calls is not interrupted by them.
   func isAnyoneReady(besides client: Int? = nil) -> Bool { sources.isAnyoneReady(besides: client) }
+
+  /// Asks the kernel whether another source is ready now.
+  func isAnyoneReady(otherThan source: IOSource?) -> Bool { sources.isAnyoneReady(otherThan: source) }
 
   /// To be told from `beforeSleep`: what there is to write now is for this client alone, or, with nil, for several.
   func noteRecipient(_ client: Int?) { sources.noteRecipient(client) }
@@ -200,6 +203,7 @@ final class EventLoop {
     if timerIsDue { timers.fire() }
     if systemIsDue { try turnSystem() }
     beforeSleep?()
+    let steppedAside = aside.count
     let isDue = timerIsDue
     if !isDue { armTimer() }
     let mayOversleep = !hasDeferred && exitCode == nil && !isDue
@@ -209,10 +213,10 @@ final class EventLoop {
       beforeSleep?()
       return exitCode == nil
     }
-    if !aside.isEmpty { beforeSleep?() }
+    if steppedAside > 0 { beforeSleep?() }
     sources.forgetServed()
     if systemIsDue, exitCode == nil { try turnSystem() }
-    runAside()
+    if steppedAside > 0, exitCode == nil { goOn(steppedAside) }
   }
 
   /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do; the
@@ -253,13 +257,12 @@ final class EventLoop {
     running.removeAll(keepingCapacity: true)
   }
 
-  /// Who stepped aside goes on, behind what the others' turns have left to be done.
-  private func runAside() {
-    guard !aside.isEmpty, exitCode == nil else { return }
+  /// The first that have stepped aside go on, behind what the others' turns have left to be done.
+  private func goOn(_ count: Int) {
     runDeferred()
     beforeSleep?()
-    let bodies = aside
-    aside = []
+    let bodies = Array(aside[..<count])
+    aside.removeFirst(count)
     run(bodies)
   }
 

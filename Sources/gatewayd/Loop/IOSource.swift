@@ -9,7 +9,7 @@ extension EventLoop {
   final class IOSource {
     private let table: IOSourceTable
     private let descriptor: Int32
-    private let tag: UInt64
+    fileprivate let tag: UInt64
     fileprivate let handler: (Readiness) -> Void
 
     fileprivate init(
@@ -95,6 +95,9 @@ extension EventLoop {
         return recipient == nil || recipient != client
       }
     }
+
+    /// Whether another source is ready now.
+    func isAnyoneReady(otherThan source: IOSource?) -> Bool { epoll.isAnyoneReady { $0 != source?.tag } }
 
     /// What the source that was served last had was for one client alone, or, with nil, for several.
     func noteRecipient(_ client: Int?) {

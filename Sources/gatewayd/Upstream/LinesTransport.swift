@@ -60,26 +60,27 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     phase = .open
     let early = socket.firstBytes()
     receiver?.transportOpened(socket.facts("lines"), headers: [])
-    if !early.isEmpty { early.withUnsafeBytes { socketReceived($0) } }
-    socket.readSoon()
+    socket.hear(early)
   }
 
   func socketRefused(_ failure: TransportFailure) { fail(failure) }
 
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
-  func socketReceived(_ bytes: UnsafeRawBufferPointer) {
-    guard case .open = phase else { return }
+  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var rest = bytes[...]
     do throws(LineTooLong) {
-      try lines.append(bytes.bytes) { line in
-        // The receiver may have let go in the middle of the chunk.
-        if case .open = phase { receiver?.transportReceived(text: line) }
+      // The receiver may let go in the middle of it.
+      while case .open = phase, let piece = rest.cutLine() {
+        try lines.append(piece.bytes) { receiver?.transportReceived(text: $0) }
+        if socket.mustPause() { return rest.count }
       }
     } catch {
       fail(
         TransportFailure(
           UpstreamFailure(.tooLarge, "the server sent a line of more than \(error.limit) bytes (message_limit)")))
     }
+    return 0
   }
 
   func socketDrained() {

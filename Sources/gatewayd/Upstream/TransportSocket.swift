@@ -12,8 +12,9 @@ final class TransportSocket {
     /// The open connection can be read or written, to be passed on to `ready`: so that the owner, who holds the socket, is
     /// all that has to be held.
     func socketReady(_ readiness: EventLoop.Readiness)
-    /// Bytes arrived; they are valid during the call.
-    func socketReceived(_ bytes: UnsafeRawBufferPointer)
+    /// Bytes arrived; they are valid during the call. Returns how many of them come again, behind the others who are
+    /// waiting: none unless `mustPause()` said so.
+    func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int
     /// All output was taken by the kernel.
     func socketDrained()
     /// Nothing more is read: the peer has hung up, or the connection was lost, or a goodbye took too long.
@@ -36,6 +37,11 @@ final class TransportSocket {
   private var timer: Timers.ID?
   private var flushIsDue = false
   private var readIsDue = false
+  /// How long what was received has been acted upon; nil before it was first asked.
+  private var turn: SharedTurn?
+  /// What was received and has to wait, and how much of it has not.
+  private var unheard: [UInt8] = []
+  private var heard = 0
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
@@ -100,6 +106,8 @@ final class TransportSocket {
     timer = nil
     source = nil
     connection = nil
+    unheard = []
+    heard = 0
     output.removeAll()
     ground.farewellEnded(self)
   }
@@ -117,7 +125,8 @@ final class TransportSocket {
   /// Writes or reads, by what the descriptor is ready for.
   func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
-    if readiness != .writable { read(for: owner) }
+    // Who is paused goes on behind the others.
+    if readiness != .writable, unheard.isEmpty { read(for: owner) }
   }
 
   /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
@@ -144,6 +153,12 @@ final class TransportSocket {
     ground.loop.onNextTurn(reading)
   }
 
+  private func readAfterOthers() {
+    guard !readIsDue else { return }
+    readIsDue = true
+    ground.loop.afterOthers(reading)
+  }
+
   private func readNow() {
     readIsDue = false
     read()
@@ -155,12 +170,15 @@ final class TransportSocket {
   }
 
   private func read(for owner: any Owner) {
+    turn = nil
+    if !unheard.isEmpty, !hearRest(for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
       switch connection.receive(into: ground.readBuffer) {
       case .bytes(let count):
         budget -= count
-        owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        let untaken = owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        if untaken > 0 { return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count])) }
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
         if count < Self.trickle, connection.isBare, broken == nil { return }
       case .wait:
@@ -171,7 +189,44 @@ final class TransportSocket {
       }
     }
     // What OpenSSL has decrypted already would not wake the loop.
-    if connection != nil, request.secure { readSoon() }
+    if connection != nil, request.secure { readAfterOthers() }
+  }
+
+  /// Whether the messages that are left of what was received have to wait, because others do. To be asked after a few of
+  /// them: it looks at the clock.
+  func mustPause() -> Bool {
+    let now = ground.loop.time.now
+    guard turn != nil else {
+      turn = SharedTurn(at: now)
+      return false
+    }
+    return turn?.isOver(at: now) { ground.loop.isAnyoneReady(otherThan: source) } ?? false
+  }
+
+  /// Acts upon bytes that were received before, and then reads on, in the next turn.
+  func hear(_ bytes: [UInt8]) {
+    unheard = bytes
+    readSoon()
+  }
+
+  private func pause(_ rest: UnsafeRawBufferPointer) {
+    guard connection != nil else { return }
+    unheard = [UInt8](rest)
+    readAfterOthers()
+  }
+
+  /// What had to wait comes first. False if there is still something that has to.
+  private func hearRest(for owner: any Owner) -> Bool {
+    let bytes = unheard
+    let untaken = bytes.withUnsafeBytes { owner.socketReceived(UnsafeRawBufferPointer(rebasing: $0[heard...])) }
+    guard connection != nil, untaken > 0 else {
+      unheard = []
+      heard = 0
+      return true
+    }
+    heard = bytes.count - untaken
+    readAfterOthers()
+    return false
   }
 
   // MARK: - Writing

@@ -24,6 +24,9 @@ final class WebSocketFramer {
 
   /// Most bytes of answers to pings that wait for a peer that does not read them.
   static let pongLimit = 64 << 10
+  /// Frames after which it is asked again whether the next ones have to wait.
+  private static let pauseStep: UInt = 4
+
   private let output: SendQueue
   private let random: any RandomSource
   private let reader: FrameReader
@@ -32,6 +35,8 @@ final class WebSocketFramer {
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
+  /// Asked after every few frames: whether those behind them have to wait.
+  var mustPause: (() -> Bool)?
   /// A long text is coming; this much of it has. Valid during the call.
   var onPart: ((RawSpan) -> Void)?
   /// Bytes of the text that is coming which are known to be UTF-8.
@@ -47,6 +52,8 @@ final class WebSocketFramer {
   /// Set once a close frame is queued: nothing is sent behind it.
   private var isClosing = false
   private var pongBytes = 0
+  private var untaken = 0
+  private var frames: UInt = 0
 
   init(
     messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil
@@ -58,12 +65,20 @@ final class WebSocketFramer {
     reader = FrameReader(messageLimit: messageLimit, allowsCompression: compression != nil)
   }
 
+  /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time.
+  func takeUntaken() -> Int {
+    defer { untaken = 0 }
+    return untaken
+  }
+
   /// Takes bytes from the peer. `onMessage` hears each message; the span is valid during the call. A non-nil result is
   /// final.
+  @discardableResult
   func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) -> Ending? {
     guard ending == nil else { return ending }
+    frames = 0
     do throws(FrameReader.Problem) {
-      try reader.receive(bytes) { item, payload in
+      untaken = try reader.receive(bytes) { item, payload in
         switch item {
         case .message(let kind, isCompressed: false): deliver(kind, payload, onMessage)
         case .message(let kind, isCompressed: true): inflate(kind, payload, onMessage)
@@ -72,7 +87,7 @@ final class WebSocketFramer {
         case .pong: takePong(payload)
         case .close: takeClose(payload)
         }
-        return ending == nil
+        return ending == nil && !isPauseDue()
       }
     } catch {
       switch error {
@@ -81,6 +96,12 @@ final class WebSocketFramer {
       }
     }
     return ending
+  }
+
+  @inline(__always)
+  private func isPauseDue() -> Bool {
+    frames &+= 1
+    return frames % Self.pauseStep == 0 && mustPause?() == true
   }
 
   /// Queues a message; after a close frame it is dropped. `compress: false` sends it as it is in any case.

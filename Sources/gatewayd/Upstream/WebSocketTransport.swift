@@ -37,7 +37,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     let framer: WebSocketFramer
     let bytes: UnsafeRawBufferPointer
 
-    func forEach(_ body: (MessageKind, RawSpan) -> Void) { _ = framer.receive(bytes, body) }
+    func forEach(_ body: (MessageKind, RawSpan) -> Void) { framer.receive(bytes, body) }
   }
 
   private let dialer: WebSocketDialer
@@ -122,41 +122,49 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   func socketRefused(_ failure: TransportFailure) { fail(failure) }
 
-  private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) {
+  private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) -> Int {
     var upgrade = upgrade
     let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, secure: request.secure)
-    if foreign.reason == .tls { return fail(foreign) }
+    guard foreign.reason != .tls else {
+      fail(foreign)
+      return 0
+    }
     let outcome = upgrade.receive(bytes.bytes)
     switch outcome {
     case .needMore: phase = .upgrading(upgrade)
     case .failed(let failure): fail(failure)
-    case .upgraded(let consumed): open(upgrade, UnsafeRawBufferPointer(rebasing: bytes[consumed...]))
+    case .upgraded(let consumed):
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[consumed...])
+      open(upgrade, rest)
+      return rest.isEmpty ? 0 : socketReceived(rest)
     }
+    return 0
   }
 
+  /// The answer was agreement; nothing of what came behind it was read yet.
   private func open(_ upgrade: WebSocketUpgrade, _ rest: UnsafeRawBufferPointer) {
     startTimer(nil)
-    if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse([UInt8](rest)) }
+    if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse() }
     phase = .open(first: [])
     let compression = upgrade.deflate.map {
       MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression)
+    framer?.mustPause = { [socket] in socket.mustPause() }
     framer?.onPart = { [unowned self] text in receiver?.transportGathers(text: text) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     var facts = socket.facts("websocket")
     facts.compression = compression != nil
     facts.subprotocol = upgrade.subprotocol
     receiver?.transportOpened(facts, headers: upgrade.headers)
-    if !rest.isEmpty { socketReceived(rest) }
   }
 
   /// Some servers agree to the upgrade and then write an HTTP error behind it.
-  private func refuse(_ bytes: [UInt8]) {
+  private func refuse() {
     framer = nil
     startTimer(request.phaseLimit)
-    continueRefusal(WebSocketUpgrade.lateResponse(), bytes.span.bytes)
+    phase = .refused(WebSocketUpgrade.lateResponse())
   }
 
   private func continueRefusal(_ refusal: WebSocketUpgrade, _ bytes: RawSpan) {
@@ -182,35 +190,48 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
-  func socketReceived(_ bytes: UnsafeRawBufferPointer) {
+  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isFlowing { return feed(bytes) }
     switch phase {
-    case .upgrading(let upgrade): continueUpgrade(upgrade, bytes)
-    case .open(first: nil), .leaving: feed(bytes)
-    case .open(let first?): beginFrames(first, bytes)
+    case .upgrading(let upgrade): return continueUpgrade(upgrade, bytes)
+    case .open(first: nil), .leaving: return feed(bytes)
+    case .open(let first?): return beginFrames(first + bytes, last: bytes.count)
     case .refused(let refusal): continueRefusal(refusal, bytes.bytes)
-    case .connecting, .over: return
+    case .connecting, .over: break
     }
+    return 0
   }
 
-  private func beginFrames(_ first: [UInt8], _ bytes: UnsafeRawBufferPointer) {
-    let first = first + bytes
+  /// All that came since the handshake; only the last bytes of it may come again.
+  private func beginFrames(_ first: [UInt8], last: Int) -> Int {
     switch WebSocketUpgrade.looksLikeHTTP(first.span.bytes) {
-    case true?: refuse(first)
+    case true?:
+      refuse()
+      return first.withUnsafeBytes { socketReceived($0) }
     case false?:
       phase = .open(first: nil)
-      first.withUnsafeBytes { feed($0) }
-    case nil: phase = .open(first: first)
+      var rest = first.count
+      repeat {
+        rest = first.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0.suffix(rest))) }
+      } while rest > last
+      return rest
+    case nil:
+      phase = .open(first: first)
+      return 0
     }
   }
 
-  private func feed(_ bytes: UnsafeRawBufferPointer) {
-    guard let framer else { return }
+  private func feed(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let framer else { return 0 }
     let unsent = unsentBytes
     let messages = FramedMessages(framer: framer, bytes: bytes)
     if let receiver { receiver.transportReceived(messages) } else { messages.forEach { _, _ in } }
-    if let ending = framer.ending { return end(ending) }
+    if let ending = framer.ending {
+      end(ending)
+      return 0
+    }
     if unsentBytes > unsent { socket.flush() }
+    return framer.takeUntaken()
   }
 
   func socketDrained() {

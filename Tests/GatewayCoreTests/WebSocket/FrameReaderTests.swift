@@ -21,7 +21,7 @@ import Testing
             }
           }
         }
-        try result.get()
+        _ = try result.get()
       } catch {
         heard.problem = error
         return heard
@@ -96,7 +96,7 @@ import Testing
     var items: [FrameReader.Item] = []
     let bytes = text([1]) + frame(0x01, [2]) + frame(0x80, [3]) + frame(0x88, [])
     for byte in bytes {
-      try [byte].withUnsafeBytes { bytes in
+      _ = try [byte].withUnsafeBytes { bytes in
         try reader.receive(bytes) { item, _ in
           items.append(item)
           return true
@@ -106,15 +106,31 @@ import Testing
     #expect(items == [.close])
   }
 
-  @Test func nothingIsHandedOutAfterTheOneThatWasEnough() throws {
+  @Test func whatIsNotWantedNowComesWhenItIsAskedForAgain() throws {
     let reader = FrameReader(messageLimit: 1_000, allowsCompression: false)
-    var count = 0
-    try (text([1]) + text([2])).withUnsafeBytes { bytes in
-      try reader.receive(bytes) { _, _ in
-        count += 1
-        return false
-      }
+    let bytes = text([1]) + frame(0x01, [2]) + frame(0x89, [3]) + frame(0x80, [4]) + text([5]) + [0x81]
+    var items: [[UInt8]] = []
+    var rests: [Int] = []
+    try bytes.withUnsafeBytes { bytes in
+      var rest = bytes.count
+      repeat {
+        rest = try reader.receive(UnsafeRawBufferPointer(rebasing: bytes.suffix(rest))) { _, payload in
+          items.append([UInt8](payload))
+          return false
+        }
+        rests.append(rest)
+      } while rest > 0
     }
-    #expect(count == 1)
+    // One item at a time; the head that was cut off is taken with nothing behind it.
+    #expect(items == [[1], [3], [2, 4], [5]])
+    #expect(rests == [13, 7, 4, 1, 0])
+    try [UInt8]([1, 6]).withUnsafeBytes { bytes in
+      let rest = try reader.receive(bytes) { _, payload in
+        items.append([UInt8](payload))
+        return true
+      }
+      #expect(rest == 0)
+    }
+    #expect(items.last == [6])
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import gatewayd
 
 /// How long a client is listened to, and how much of a large message is dealt with at a time.
-struct PeerTurnTests {
+struct SharedTurnTests {
   private typealias Client = LocalClientFixture
 
   private static func after(_ microseconds: Int64) -> MonotonicInstant {
@@ -13,27 +13,33 @@ struct PeerTurnTests {
   }
 
   @Test func aTurnLastsAHundredMicrosecondsWhenNobodyWaits() {
-    var turn = PeerTurn(at: Self.after(0))
-    var questions = 0
+    var turn = SharedTurn(at: Self.after(0), limit: LocalPeers.turnLimit)
+    var questions: [Int] = []
     let ends = (1...30).first { step in
       turn.isOver(at: Self.after(Int64(step) * 5)) {
-        questions += 1
+        questions.append(step)
         return false
       }
     }
     #expect(ends == 20)
-    // The kernel is asked once in twenty microseconds, and not when the turn is over anyway.
-    #expect(questions == 4)
+    // The kernel is asked early and then once in twenty microseconds, and not when the turn is over anyway.
+    #expect(questions == [2, 6, 10, 14, 18])
   }
 
-  @Test func aTurnLastsTwentyMicrosecondsWhenSomebodyWaits() {
-    var turn = PeerTurn(at: Self.after(0))
-    #expect((1...30).first { turn.isOver(at: Self.after(Int64($0) * 5)) { true } } == 4)
+  @Test func aTurnLastsTenMicrosecondsWhenSomebodyWaits() {
+    var turn = SharedTurn(at: Self.after(0))
+    #expect((1...30).first { turn.isOver(at: Self.after(Int64($0) * 5)) { true } } == 2)
+  }
+
+  @Test func aTurnWithoutALimitLastsUntilSomebodyWaits() {
+    var turn = SharedTurn(at: Self.after(0))
+    #expect((1...1_000).allSatisfy { !turn.isOver(at: Self.after($0 * 50)) { false } })
+    #expect(turn.isOver(at: Self.after(50_050)) { true })
   }
 
   @Test func aShortTurnAsksNothing() {
-    var turn = PeerTurn(at: Self.after(0))
-    #expect((1...3).allSatisfy { !turn.isOver(at: Self.after($0 * 6)) { Bool.random() } })
+    var turn = SharedTurn(at: Self.after(0))
+    #expect((1...3).allSatisfy { !turn.isOver(at: Self.after($0 * 3)) { true } })
   }
 
   /// Reading it takes a while, always the same one.
@@ -101,14 +107,14 @@ struct PeerTurnTests {
     Descriptors.write(busy, pings(0..<50))
     desk.serve()
     desk.peers.flush()
-    #expect(desk.lines(busy).count == 4)
+    #expect(desk.lines(busy).count == 2)
     #expect(desk.unfinished == 1)
     // Its socket is not looked at meanwhile.
     Descriptors.write(busy, pings(50..<60))
     var isReady = false
     desk.epoll.wait { _, _ in isReady = true }
     #expect(!isReady)
-    var answers = 4
+    var answers = 2
     while desk.unfinished > 0 {
       desk.unfinished = 0
       desk.peers.goOn()
@@ -137,10 +143,10 @@ struct PeerTurnTests {
     let desk = try Desk()
     let clients = try (0..<3).map { _ in try desk.connect() }
     desk.isAnyoneWaiting = true
-    for client in clients { Descriptors.write(client, pings(0..<12)) }
+    for client in clients { Descriptors.write(client, pings(0..<6)) }
     desk.serve()
     desk.peers.flush()
-    #expect(clients.map { desk.lines($0).count } == [4, 4, 4])
+    #expect(clients.map { desk.lines($0).count } == [2, 2, 2])
     var order: [Int] = []
     for _ in 0..<6 {
       desk.peers.goOn()
