@@ -178,7 +178,7 @@ public protocol TransportReceiver: AnyObject {
   func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
-  /// What one look at the server brought, for a receiver that would otherwise ask for each message what is the same for
+  /// What one look at the server brought, or the next part of it, for a receiver that would otherwise ask for each message what is the same for
   /// all of them.
   func transportReceived(_ messages: any IncomingMessages)
   /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
@@ -210,8 +210,8 @@ extension TransportReceiver {
 
 /// The messages of one look at a server, as long as they lie in the transport's memory.
 public protocol IncomingMessages {
-  /// Hands them out in order. To be called once; until then even pings are not answered. The transport may be closed
-  /// meanwhile: then those that are left are dropped.
+  /// Hands them out in order. To be called once; until then even pings are not answered. When others are waiting it stops,
+  /// and those that are left come by a later call. The transport may be closed meanwhile: then they are dropped.
   func forEach(_ body: (MessageKind, RawSpan) -> Void)
 }
 

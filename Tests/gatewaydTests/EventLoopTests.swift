@@ -109,6 +109,22 @@ import Testing
     withExtendedLifetime((late, busy)) {}
   }
 
+  @Test func whoSteppedAsideCountsAsWaitingAndIsWrittenForBeforeTheNext() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    let source = try loop.addIO(pair.0, .readable) { _ in }
+    var trace: [String] = []
+    loop.beforeSleep = { if trace.last != "flush" { trace.append("flush") } }
+    for name in ["one", "two"] {
+      loop.afterOthers { trace.append("\(name) \(loop.isAnyoneReady(otherThan: source))") }
+    }
+    #expect(loop.isAnyoneReady(otherThan: source))
+    try loop.turn()
+    #expect(trace == ["flush", "one true", "flush", "two false", "flush"])
+    #expect(!loop.isAnyoneReady(otherThan: source))
+  }
+
   @Test func aSourceIsNoOtherOneThanItself() throws {
     let loop = try EventLoop()
     let pairs = try (0..<2).map { _ in try Descriptors.pair() }

@@ -188,6 +188,11 @@ final class WebSocketPeer: Sendable {
       try send(8, [UInt8(code >> 8), UInt8(code & 255)] + reason.utf8)
     }
 
+    /// Says that nothing more will be written.
+    func finish() {
+      if ssl == nil { shutdown(descriptor, Int32(SHUT_WR)) } else { SSL_shutdown(ssl) }
+    }
+
     /// Waits until the client has hung up.
     func awaitEnd() { while (try? read(1)) != nil {} }
 

@@ -253,6 +253,7 @@ public final class ClientOutputs {
   var spareBytes: Int { spares.byteCount }
 
   public var hasDirty: Bool { !dirty.isEmpty }
+  public var dirtyCount: Int { dirty.count }
 
   /// The only one that has something to write; nil when there are several or none.
   public var onlyDirty: Pointer? { dirty.count == 1 ? dirty[0] : nil }

@@ -28,7 +28,7 @@ extension LocalPeers {
     do throws(LineTooLong) {
       while session.wantsInput, let piece = rest.cutLine() {
         try input.append(piece.bytes) { session.receive(line: $0, long: $1) }
-        if turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
+        if !rest.isEmpty, turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }
     } catch {

@@ -41,6 +41,7 @@ final class LocalServer {
       if gateway.outputs.hasDirty { loop.noteRecipient(gateway.outputs.onlyDirty?.pointee.tag) }
       peers.flush()
     }
+    loop.writesDue = { gateway.outputs.dirtyCount }
     peers.onUnfinished = { [unowned loop, unowned self] in loop.afterOthers { [weak self] in self?.peers.goOn() } }
     peers.isAnyoneWaiting = { [unowned loop] in loop.isAnyoneReady(besides: $0) }
   }

@@ -7,7 +7,8 @@ import Glibc
 /// sd-event signals, processes and the watchdog. Everything runs on the thread that calls `run()`.
 ///
 /// Each turn runs, in this order: what was put off by `onNextTurn`, then `beforeSleep`, then (when nothing is ready) the
-/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what `afterOthers` was told before.
+/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what had stepped aside by `afterOthers`
+/// before the kernel was looked at.
 /// sd-event is one of these sources, because it asks the kernel anew for all that is ready whenever it has dispatched one.
 final class EventLoop {
   /// How a process ended.
@@ -73,6 +74,8 @@ final class EventLoop {
   let timers: Timers
   /// Called in every turn before the loop may sleep: output that was gathered is written here.
   var beforeSleep: (() -> Void)?
+  /// How many writes `beforeSleep` would make now, about.
+  var writesDue: () -> Int = { 0 }
 
   private let sources: IOSourceTable
   private let event: OpaquePointer
@@ -161,16 +164,18 @@ final class EventLoop {
   /// Runs `body` in the next turn, before the loop sleeps; the loop's way to be called back without recursion.
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
-  /// Runs `body` once everything was served that is ready when the kernel is asked the next time: for work that stepped aside in the middle, so that others
-  /// have their turn. What they want written is written before.
+  /// Runs `body` once everything was served that is ready when the kernel is asked the next time: for work that stepped
+  /// aside in the middle, so that others have their turn. What they want written is written before.
   func afterOthers(_ body: @escaping () -> Void) { aside.append(Deferred(body: body)) }
 
   /// Asks the kernel whether a source is ready now. One that had something for `client` alone when it was served last
   /// does not count: who waits for its answers while it calls is not interrupted by them.
   func isAnyoneReady(besides client: Int? = nil) -> Bool { sources.isAnyoneReady(besides: client) }
 
-  /// Asks the kernel whether another source is ready now.
-  func isAnyoneReady(otherThan source: IOSource?) -> Bool { sources.isAnyoneReady(otherThan: source) }
+  /// Whether another source has something to be done: it stepped aside, or the kernel says that it is ready.
+  func isAnyoneReady(otherThan source: IOSource?) -> Bool {
+    !aside.isEmpty || sources.isAnyoneReady(otherThan: source)
+  }
 
   /// To be told from `beforeSleep`: what there is to write now is for this client alone, or, with nil, for several.
   func noteRecipient(_ client: Int?) { sources.noteRecipient(client) }
@@ -213,7 +218,7 @@ final class EventLoop {
       beforeSleep?()
       return exitCode == nil
     }
-    if steppedAside > 0 { beforeSleep?() }
+    if !aside.isEmpty { beforeSleep?() }
     sources.forgetServed()
     if systemIsDue, exitCode == nil { try turnSystem() }
     if steppedAside > 0, exitCode == nil { goOn(steppedAside) }
@@ -261,9 +266,11 @@ final class EventLoop {
   private func goOn(_ count: Int) {
     runDeferred()
     beforeSleep?()
-    let bodies = Array(aside[..<count])
-    aside.removeFirst(count)
-    run(bodies)
+    for _ in 0..<count {
+      // Those behind it are still waiting meanwhile, and whoever asks has to know.
+      run([aside.removeFirst()])
+      beforeSleep?()
+    }
   }
 
   /// Each has the time when its turn came.

@@ -1,28 +1,38 @@
 import GatewayCore
 
 /// How long one source's input is acted upon: to the limit, or until somebody else is waiting. Asking costs a system call,
-/// so it is asked after `firstStep` and then after every `nextStep`.
+/// so it is asked after `firstStep` and then after every `nextStep`. All in nanoseconds: it is looked at every few messages,
+/// and `Duration` has 128 bits.
 struct SharedTurn {
-  /// What is shorter than this is not worth asking; nanoseconds.
+  /// What is shorter than this is not worth asking.
   private static let firstStep: Int64 = 10_000
-  /// Who was not interrupted by then is probably alone; nanoseconds.
+  /// Who was not interrupted by then is probably alone.
   private static let nextStep: Int64 = 20_000
 
+  private let start: Int64
   private let end: Int64
-  private var look: Int64
+  /// When it is asked the next time; nil right after it was: how long that took does not count.
+  private var look: Int64?
 
   /// Without a limit it ends only when somebody else is waiting.
   init(at now: MonotonicInstant, limit: Duration? = nil) {
+    start = now.nanoseconds
     end = limit.map { (now + $0).nanoseconds } ?? .max
     look = now.nanoseconds &+ Self.firstStep
   }
 
-  /// To be asked after each piece of work.
-  mutating func isOver(at now: MonotonicInstant, _ isAnyoneWaiting: () -> Bool) -> Bool {
+  /// To be asked after each piece of work. Others have to wait for `least` in any case.
+  mutating func isOver(
+    at now: MonotonicInstant, least: @autoclosure () -> Duration = .zero, _ isAnyoneWaiting: () -> Bool
+  ) -> Bool {
     let now = now.nanoseconds
     if now >= end { return true }
-    guard now >= look else { return false }
-    look = now &+ Self.nextStep
+    guard let look else {
+      look = now &+ Self.nextStep
+      return false
+    }
+    guard now >= look, now &- start >= least().nanoseconds else { return false }
+    self.look = nil
     return isAnyoneWaiting()
   }
 }

@@ -69,11 +69,13 @@ final class LinesTransport: Transport, TransportSocket.Owner {
 
   func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
     var rest = bytes[...]
+    var count = 0
     do throws(LineTooLong) {
       // The receiver may let go in the middle of it.
       while case .open = phase, let piece = rest.cutLine() {
         try lines.append(piece.bytes) { receiver?.transportReceived(text: $0) }
-        if socket.mustPause() { return rest.count }
+        count += 1
+        if count % TransportSocket.pauseStep == 0, socket.mustPause() { return rest.count }
       }
     } catch {
       fail(

@@ -39,6 +39,14 @@ final class TransportSocket {
   private var readIsDue = false
   /// How long what was received has been acted upon; nil before it was first asked.
   private var turn: SharedTurn?
+  /// Others are due; said once, it is so until the next turn.
+  private var isTurnOver = false
+  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it.
+  static let pauseStep = 8
+  /// What one of the writes costs that follow a turn, one for each client that got something.
+  private static let writeCost: Duration = .microseconds(1)
+  /// For so many clients a turn is longer, so that it is worth their writes; not for more.
+  private static let writesLimit = 200
   /// What was received and has to wait, and how much of it has not.
   private var unheard: [UInt8] = []
   private var heard = 0
@@ -126,7 +134,7 @@ final class TransportSocket {
   func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
     // Who is paused goes on behind the others.
-    if readiness != .writable, unheard.isEmpty { read(for: owner) }
+    if readiness != .writable, !readIsDue { read(for: owner) }
   }
 
   /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
@@ -146,8 +154,8 @@ final class TransportSocket {
     ground.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
   }
 
-  /// Reads what came with the last bytes of the handshake, which wakes nobody.
-  func readSoon() {
+  /// Reads what is there, of which nobody is told any more.
+  private func readSoon() {
     guard !readIsDue else { return }
     readIsDue = true
     ground.loop.onNextTurn(reading)
@@ -170,7 +178,7 @@ final class TransportSocket {
   }
 
   private func read(for owner: any Owner) {
-    turn = nil
+    (turn, isTurnOver) = (nil, false)
     if !unheard.isEmpty, !hearRest(for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
@@ -181,6 +189,8 @@ final class TransportSocket {
         if untaken > 0 { return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count])) }
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
         if count < Self.trickle, connection.isBare, broken == nil { return }
+        // With TLS a read may bring a single message.
+        if mustPause() { return readAfterOthers() }
       case .wait:
         if broken != nil { endBroken() }
         return
@@ -188,23 +198,26 @@ final class TransportSocket {
       case .failed(let problem): return owner.socketEnded(problem.failure(dialing: request))
       }
     }
-    // What OpenSSL has decrypted already would not wake the loop.
-    if connection != nil, request.secure { readAfterOthers() }
+    // What OpenSSL has decrypted already would not wake the loop, nor would what was there before a write failed.
+    if let connection, !connection.isBare || broken != nil { readAfterOthers() }
   }
 
-  /// Whether the messages that are left of what was received have to wait, because others do. To be asked after a few of
-  /// them: it looks at the clock.
+  /// Whether the messages that are left of what was received have to wait, because others do. To be asked after each
+  /// `pauseStep` of them.
   func mustPause() -> Bool {
-    let now = ground.loop.time.now
-    guard turn != nil else {
-      turn = SharedTurn(at: now)
-      return false
-    }
-    return turn?.isOver(at: now) { ground.loop.isAnyoneReady(otherThan: source) } ?? false
+    guard !isTurnOver else { return true }
+    let loop = ground.loop
+    var current = turn ?? SharedTurn(at: loop.time.arrival.instant)
+    isTurnOver = current.isOver(
+      at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
+      { loop.isAnyoneReady(otherThan: source) })
+    turn = current
+    return isTurnOver
   }
 
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
   func hear(_ bytes: [UInt8]) {
+    guard connection != nil else { return }
     unheard = bytes
     readSoon()
   }
@@ -215,14 +228,15 @@ final class TransportSocket {
     readAfterOthers()
   }
 
-  /// What had to wait comes first. False if there is still something that has to.
+  /// What had to wait comes first. False if others are due again.
   private func hearRest(for owner: any Owner) -> Bool {
     let bytes = unheard
     let untaken = bytes.withUnsafeBytes { owner.socketReceived(UnsafeRawBufferPointer(rebasing: $0[heard...])) }
     guard connection != nil, untaken > 0 else {
       unheard = []
       heard = 0
-      return true
+      if isTurnOver { readAfterOthers() }
+      return !isTurnOver
     }
     heard = bytes.count - untaken
     readAfterOthers()

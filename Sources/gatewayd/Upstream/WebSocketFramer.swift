@@ -24,8 +24,6 @@ final class WebSocketFramer {
 
   /// Most bytes of answers to pings that wait for a peer that does not read them.
   static let pongLimit = 64 << 10
-  /// Frames after which it is asked again whether the next ones have to wait.
-  private static let pauseStep: UInt = 4
 
   private let output: SendQueue
   private let random: any RandomSource
@@ -35,7 +33,7 @@ final class WebSocketFramer {
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
-  /// Asked after every few frames: whether those behind them have to wait.
+  /// Asked after every `TransportSocket.pauseStep` frames of a read: whether those behind them have to wait.
   var mustPause: (() -> Bool)?
   /// A long text is coming; this much of it has. Valid during the call.
   var onPart: ((RawSpan) -> Void)?
@@ -53,7 +51,7 @@ final class WebSocketFramer {
   private var isClosing = false
   private var pongBytes = 0
   private var untaken = 0
-  private var frames: UInt = 0
+  private var frames = 0
 
   init(
     messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil
@@ -101,7 +99,7 @@ final class WebSocketFramer {
   @inline(__always)
   private func isPauseDue() -> Bool {
     frames &+= 1
-    return frames % Self.pauseStep == 0 && mustPause?() == true
+    return frames % TransportSocket.pauseStep == 0 && mustPause?() == true
   }
 
   /// Queues a message; after a close frame it is dropped. `compress: false` sends it as it is in any case.

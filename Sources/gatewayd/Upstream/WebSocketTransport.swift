@@ -32,7 +32,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   /// Most bytes read before others have their turn.
   private static let turnLimit = 32 << 10
 
-  /// What one read brought.
+  /// What one read brought, or is left of it.
   private struct FramedMessages: IncomingMessages {
     let framer: WebSocketFramer
     let bytes: UnsafeRawBufferPointer
