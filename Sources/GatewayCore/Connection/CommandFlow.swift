@@ -18,6 +18,9 @@ struct CommandFlow {
   static let handedOverLimit = 4_096
   /// How long a pause lasts.
   static let pause: Duration = .milliseconds(10)
+  /// The first pause before it is looked again whether the kernel has taken everything; each next one is twice as long, up
+  /// to `pause`.
+  static let shortestPause: Duration = .milliseconds(1)
 
   init() {}
 

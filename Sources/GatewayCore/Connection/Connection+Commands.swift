@@ -186,7 +186,10 @@ extension Connection {
   private func lookAfterHandedOver(in delay: Duration) {
     context.timers.after(delay) { [weak self] in
       guard let self, !commands.handedOver.isEmpty else { return }
-      guard channel?.unsentBytes == 0 else { return lookAfterHandedOver(in: CommandFlow.pause) }
+      // Soon again: many outcomes at once would hold up the loop and the disk.
+      guard channel?.unsentBytes == 0 else {
+        return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
+      }
       for command in commands.takeHandedOver() { settle(command, .written) }
       if !isOccupied { review() }
     }
