@@ -23,7 +23,7 @@ final class LocalPeers {
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
   /// Bytes read from one client per turn: nobody can hold the loop.
-  static let readLimit = 65_536
+  static let readLimit = 16_384
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
   /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so that

@@ -22,7 +22,7 @@ final class TransportSocket {
   }
 
   /// Most bytes written before others have their turn.
-  private static let writeTurnLimit = 64 << 10
+  private static let writeTurnLimit = SendQueue.blockSize
 
   private let ground: TransportGround
   private let request: DialRequest
