@@ -178,8 +178,8 @@ public protocol TransportReceiver: AnyObject {
   func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
-  /// What one look at the server brought, or the next part of it, for a receiver that would otherwise ask for each message what is the same for
-  /// all of them.
+  /// What one look at the server brought, or the next part of it, for a receiver that would otherwise ask for each message
+  /// what is the same for all of them.
   func transportReceived(_ messages: any IncomingMessages)
   /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
   /// at once when it is there. It may never be complete.
@@ -210,8 +210,9 @@ extension TransportReceiver {
 
 /// The messages of one look at a server, as long as they lie in the transport's memory.
 public protocol IncomingMessages {
-  /// Hands them out in order. To be called once; until then even pings are not answered. When others are waiting it stops,
-  /// and those that are left come by a later call. The transport may be closed meanwhile: then they are dropped.
+  /// Hands them out in order. To be called once for each of these objects; until then even pings are not answered. When
+  /// others are waiting it stops, and those that are left come later, as another object. The transport may be closed
+  /// meanwhile: then they are dropped.
   func forEach(_ body: (MessageKind, RawSpan) -> Void)
 }
 

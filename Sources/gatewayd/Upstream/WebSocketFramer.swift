@@ -50,7 +50,9 @@ final class WebSocketFramer {
   /// Set once a close frame is queued: nothing is sent behind it.
   private var isClosing = false
   private var pongBytes = 0
+  /// Bytes that the last `receive` left.
   private var untaken = 0
+  /// Frames of the present read.
   private var frames = 0
 
   init(
