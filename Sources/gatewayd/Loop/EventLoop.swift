@@ -258,7 +258,7 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    run(running)
+    running.forEach(run)
     running.removeAll(keepingCapacity: true)
   }
 
@@ -268,17 +268,15 @@ final class EventLoop {
     beforeSleep?()
     for _ in 0..<count {
       // Those behind it are still waiting meanwhile, and whoever asks has to know.
-      run([aside.removeFirst()])
+      run(aside.removeFirst())
       beforeSleep?()
     }
   }
 
   /// Each has the time when its turn came.
-  private func run(_ works: [Deferred]) {
-    for work in works {
-      time.turn()
-      work.body()
-    }
+  private func run(_ work: Deferred) {
+    time.turn()
+    work.body()
   }
 
   private func armTimer() {

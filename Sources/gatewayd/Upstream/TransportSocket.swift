@@ -23,6 +23,12 @@ final class TransportSocket {
 
   /// Most bytes written before others have their turn.
   private static let writeTurnLimit = SendQueue.blockSize
+  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it.
+  static let pauseStep = 8
+  /// What one of the writes costs that follow a turn, one for each client that got something.
+  private static let writeCost: Duration = .microseconds(1)
+  /// For so many clients a turn is longer, so that it is worth their writes; not for more.
+  private static let writesLimit = 200
 
   private let ground: TransportGround
   private let request: DialRequest
@@ -41,12 +47,6 @@ final class TransportSocket {
   private var turn: SharedTurn?
   /// Others are due; said once, it is so until the next turn.
   private var isTurnOver = false
-  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it.
-  static let pauseStep = 8
-  /// What one of the writes costs that follow a turn, one for each client that got something.
-  private static let writeCost: Duration = .microseconds(1)
-  /// For so many clients a turn is longer, so that it is worth their writes; not for more.
-  private static let writesLimit = 200
   /// What was received and has to wait, and how much of it has not.
   private var unheard: [UInt8] = []
   private var heard = 0
