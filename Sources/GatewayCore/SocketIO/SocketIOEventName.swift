@@ -1,6 +1,6 @@
 /// The event names that Socket.IO keeps for itself: written to a server they make it close the whole link.
 enum SocketIOEventName {
-  /// Reserved in every revision.
+  /// Reserved in every revision. Whoever adds one looks at the first letters below, which most names have not.
   private static let reserved: [StaticString] = [
     "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
   ]
@@ -26,7 +26,11 @@ enum SocketIOEventName {
   /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
   /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
-    reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
-      || name == "error" && revision == .three
+    switch name.utf8.first {
+    case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"):
+      reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
+    case UInt8(ascii: "e"): name == "error" && revision == .three
+    default: false
+    }
   }
 }
