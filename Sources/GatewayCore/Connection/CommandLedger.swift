@@ -34,6 +34,8 @@ struct CommandLedger {
   /// Commands of the outbox that were written, but perhaps only into our own buffer: they are sent when the kernel has
   /// taken everything, and queue again if the link breaks before.
   private(set) var handedOver: [Command] = []
+  /// The timer at which it is looked whether the kernel has.
+  var handOverLook: Timers.ID?
 
   mutating func handOver(_ command: Command) {
     command.isHandedOver = true

@@ -184,7 +184,9 @@ extension Connection {
   }
 
   private func lookAfterHandedOver(in delay: Duration) {
-    context.timers.after(delay) { [weak self] in
+    // One may be left of a link that broke.
+    context.timers.cancel(commands.handOverLook)
+    commands.handOverLook = context.timers.after(delay) { [weak self] in
       guard let self, !commands.handedOver.isEmpty else { return }
       // Soon again: many outcomes at once would hold up the loop and the disk.
       guard channel?.unsentBytes == 0 else {

@@ -121,6 +121,42 @@ import Testing
     #expect(store.stored.first?.message.body == [])
   }
 
+  @Test func theKernelIsAskedSoonAndThenLessAndLessOften() {
+    connect()
+    harness.upstream.channel.unsentBytes = 10
+    send("a")
+    store.settle()
+    harness.pass(.microseconds(500))
+    harness.upstream.channel.looks = 0
+    // 1, 2, 4 and 8 ms after each other, and then always 10.
+    for looks in [1, 1, 2, 2, 2, 2, 3, 3] {
+      harness.pass(.milliseconds(1))
+      #expect(harness.upstream.channel.looks == looks)
+    }
+    harness.pass(.milliseconds(207))
+    #expect(harness.upstream.channel.looks == 24)
+    harness.upstream.channel.unsentBytes = 0
+    harness.pass(.milliseconds(10))
+    #expect(states() == ["a sent"])
+  }
+
+  @Test func aNewLinkIsNotAskedByTheTimersOfTheOldOneToo() {
+    connect()
+    harness.upstream.channel.unsentBytes = 10
+    send("a")
+    store.settle()
+    harness.pass(.milliseconds(100))
+    harness.upstream.channel.fail(.closed)
+    harness.client(uid: 0).call("reconnect", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.unsentBytes = 10
+    harness.upstream.channel.accept()
+    #expect(written == ["a []"])
+    harness.pass(.milliseconds(100))
+    harness.upstream.channel.looks = 0
+    harness.pass(.milliseconds(100))
+    #expect(harness.upstream.channel.looks == 10)
+  }
+
   @Test func brokenLinkBeforeThatSendsItAgainInItsPlace() {
     connect()
     harness.upstream.channel.unsentBytes = 10

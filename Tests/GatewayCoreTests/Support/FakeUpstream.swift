@@ -99,7 +99,16 @@ final class FakeChannel: UpstreamChannel {
   private(set) var answers: [String] = []
   private(set) var isClosed = false
   private(set) var isFailed = false
-  var unsentBytes = 0
+  var unsentBytes: Int {
+    get {
+      looks += 1
+      return unsent
+    }
+    set { unsent = newValue }
+  }
+  private var unsent = 0
+  /// How often the gateway asked what the kernel has not taken.
+  var looks = 0
   var isCongested = false
   var isRecovered = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
