@@ -35,6 +35,21 @@ struct SharedTurnTests {
     var turn = SharedTurn(at: Self.after(0))
     #expect((1...1_000).allSatisfy { !turn.isOver(at: Self.after($0 * 50)) { false } })
     #expect(turn.isOver(at: Self.after(50_050)) { true })
+    // Nobody asks again.
+    #expect(turn.hasEnded)
+    #expect(turn.isOver(at: Self.after(50_051)) { false })
+  }
+
+  @Test func whatWasNotHeardIsLeft() {
+    var unheard = UnheardBytes([1, 2, 3, 4])
+    unheard.keepLast(3)
+    #expect(unheard.withRest { Array($0) } == [2, 3, 4])
+    unheard.keepLast(1)
+    #expect(unheard.withRest { Array($0) } == [4])
+    #expect(!unheard.isEmpty)
+    unheard.keepLast(0)
+    #expect(unheard.isEmpty)
+    #expect(unheard.withRest { $0.count } == 0)
   }
 
   @Test func aShortTurnAsksNothing() {

@@ -1,3 +1,4 @@
+import GatewayCore
 import Testing
 
 @testable import gatewayd
@@ -131,5 +132,98 @@ import Testing
     try serve()
     #expect(loop.isAnyoneReady(besides: 7))
     withExtendedLifetime(source) {}
+  }
+
+  @Test func aSourceThatSteppedAsideIsNotReadAndIsStillForWhomItWas() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    var trace: [String] = []
+    var source: EventLoop.IOSource?
+    loop.beforeSleep = { if trace.last?.hasSuffix("reads") == true { loop.noteRecipient(7) } }
+    source = try loop.addIO(pair.0, .readable) { _ in
+      trace.append("reads")
+      loop.afterOthers(source) { trace.append("reads on") }
+    }
+    Descriptors.write(pair.1, "x")
+    try loop.turn()
+    #expect(trace == ["reads"])
+    #expect(!loop.isAnyoneReady(besides: 7))
+    #expect(loop.isAnyoneReady(besides: 8))
+    #expect(loop.isAnyoneReady())
+    // The kernel still says that it can be read.
+    try loop.turn()
+    #expect(trace == ["reads", "reads on"])
+    // What it had to say then was for nobody.
+    #expect(loop.isAnyoneReady(besides: 7))
+    try loop.turn()
+    #expect(trace == ["reads", "reads on", "reads"])
+    withExtendedLifetime(source) {}
+  }
+
+  @Test func whatASourceSaysWhenItGoesOnIsForWhomItSaysIt() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    var recipient: Int?
+    loop.beforeSleep = {
+      if let known = recipient { loop.noteRecipient(known) }
+      recipient = nil
+    }
+    let source = try loop.addIO(pair.0, .readable) { _ in }
+    loop.afterOthers(source) { recipient = 7 }
+    Descriptors.write(pair.1, "x")
+    #expect(loop.isAnyoneReady(besides: 7))
+    try loop.turn()
+    #expect(!loop.isAnyoneReady(besides: 7))
+    withExtendedLifetime(source) {}
+  }
+
+  @Test func aSourceThatWentAsideAndAwayIsForgotten() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<2).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    var source: EventLoop.IOSource? = try loop.addIO(pairs[0].0, .readable) { _ in }
+    loop.afterOthers(source) {}
+    source = nil
+    #expect(!loop.isAnyoneReady(besides: 7))
+    // It has the place of the one that went, and is not aside.
+    var isRead = false
+    source = try loop.addIO(pairs[1].0, .readable) { _ in isRead = true }
+    Descriptors.write(pairs[1].1, "x")
+    try loop.turn()
+    #expect(isRead)
+    withExtendedLifetime(source) {}
+  }
+
+  @Test func manyWhoSteppedAsideDoNotGoOnAllInOneTurn() throws {
+    let loop = try EventLoop()
+    var trace: [Int] = []
+    for number in 0..<3 {
+      loop.afterOthers {
+        trace.append(number)
+        let end = loop.time.now + .milliseconds(1)
+        while loop.time.now < end {}
+      }
+    }
+    for count in 1...3 {
+      #expect(loop.hasDeferred)
+      try loop.turn()
+      #expect(trace == Array(0..<count))
+    }
+    #expect(!loop.hasDeferred)
+  }
+
+  @Test func aSourceWithMembersIsAskedWhomTheyAreFor() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    let source = try loop.addIO(pair.0, .readable) { _ in }
+    source.isForOthers = { $0 == 8 }
+    #expect(!loop.isAnyoneReady(besides: 8))
+    Descriptors.write(pair.1, "x")
+    #expect(!loop.isAnyoneReady(besides: 7))
+    #expect(loop.isAnyoneReady(besides: 8))
+    #expect(loop.isAnyoneReady())
   }
 }

@@ -9,6 +9,9 @@ public struct RequestBuffer {
   /// Nothing is waiting for its line end.
   public var isEmpty: Bool { lines.isEmpty && long == nil }
 
+  /// So much of a line came without its end that it takes memory of its own.
+  public var isLong: Bool { long != nil || lines.pendingCount >= LineBuffer.longLine }
+
   /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member that was
   /// taken out of it.
   public mutating func append(

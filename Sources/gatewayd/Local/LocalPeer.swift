@@ -28,9 +28,8 @@ struct LocalPeer {
   /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
   var input: RequestBuffer?
   /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
-  /// most one read's worth, of which the first `heard` bytes are done with.
-  var unheard: [UInt8] = []
-  var heard = 0
+  /// most one read's worth.
+  var unheard = UnheardBytes()
   /// Whether epoll tells of it. Not while the client is gone and what it said before is still acted upon.
   var isWatched = true
   /// It goes on in the next turn.

@@ -8,8 +8,8 @@ extension LocalPeers {
     guard slots[slot].unheard.isEmpty else { return }
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
     case .moved(let count):
-      if count == buffer.count { memory.noteUse() }
       hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      if slots[slot].input?.isLong == true { memory.noteUse() }
     case .wouldBlock: return
     case .ended: ended(slot)
     case .broken: vacate(slot)
@@ -44,8 +44,7 @@ extension LocalPeers {
     let tag = tag(of: slot)
     let taken = take(slot, bytes)
     guard taken < bytes.count, isCurrent(tag) else { return }
-    slots[slot].unheard = Array(bytes[taken...])
-    slots[slot].heard = 0
+    slots[slot].unheard = UnheardBytes(Array(bytes[taken...]))
     // More than that is not wanted, and who asks whether others are waiting must not find this client.
     watch(slot, slots[slot].interest.subtracting(.readable))
     postpone(slot)
@@ -84,13 +83,12 @@ extension LocalPeers {
   /// What was read before comes first, then the socket.
   private func resume(_ slot: Int) {
     guard !slots[slot].unheard.isEmpty, !slots[slot].isPostponed else { return }
-    let (unheard, heard, tag) = (slots[slot].unheard, slots[slot].heard, tag(of: slot))
-    let taken = unheard.withUnsafeBytes { take(slot, UnsafeRawBufferPointer(rebasing: $0[heard...])) }
+    let (unheard, tag) = (slots[slot].unheard, tag(of: slot))
+    let left = unheard.withRest { $0.count - take(slot, $0) }
     // A line may have been the client's last word.
     guard isCurrent(tag) else { return }
-    slots[slot].heard = heard + taken
-    guard slots[slot].heard == unheard.count else { return postpone(slot) }
-    slots[slot].unheard = []
+    slots[slot].unheard.keepLast(left)
+    guard left == 0 else { return postpone(slot) }
     if slots[slot].phase == .open, slots[slot].session?.wantsInput == true {
       watch(slot, slots[slot].interest.union(.readable))
     }

@@ -87,7 +87,7 @@ extension LocalPeers {
     guard slots[slot].phase != .leaving else { return }
     slots[slot].phase = .leaving
     slots[slot].input = nil
-    slots[slot].unheard = []
+    slots[slot].unheard = UnheardBytes()
     vacate(after: gateway.configuration.limits.stop, slot)
   }
 
@@ -96,7 +96,7 @@ extension LocalPeers {
     if let session = slots[slot].session { gateway.detach(session) }
     slots[slot].session = nil
     slots[slot].input = nil
-    slots[slot].unheard = []
+    slots[slot].unheard = UnheardBytes()
     guard lingering < Self.lingeringLimit else { return vacate(slot) }
     lingering += 1
     slots[slot].phase = .lingering

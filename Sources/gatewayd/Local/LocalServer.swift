@@ -37,6 +37,7 @@ final class LocalServer {
     time = loop.time
     peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
+    source?.isForOthers = { [unowned epoll] client in epoll.isAnyoneReady { $0 != PeerTag(client).bits } }
     loop.beforeSleep = { [unowned loop, unowned self] in
       if gateway.outputs.hasDirty { loop.noteRecipient(gateway.outputs.onlyDirty?.pointee.tag) }
       peers.flush()

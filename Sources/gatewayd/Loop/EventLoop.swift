@@ -48,6 +48,13 @@ final class EventLoop {
     let body: () -> Void
   }
 
+  /// Work that lets others go first.
+  private struct SteppedAside {
+    /// Of the source that is not read meanwhile, if it is one.
+    let tag: UInt64?
+    let work: Deferred
+  }
+
   /// Calls back for one signal for as long as this object lives.
   private final class SignalSource {
     private var source: OpaquePointer?
@@ -90,11 +97,13 @@ final class EventLoop {
   private var signals: [SignalSource] = []
   private var deferred: [Deferred] = []
   private var running: [Deferred] = []
-  private var aside: [Deferred] = []
+  private var aside: [SteppedAside] = []
   private var exitCode: Int32?
 
   /// Timers ring at full multiples of this, in nanoseconds, so that neighbours share one wake-up.
   private static let timerStep: Int64 = 1_000_000
+  /// How long those who stepped aside go on before the kernel is looked at again.
+  private static let asideLimit: Duration = .microseconds(100)
 
   init() throws(SystemError) {
     timers = Timers(time: time)
@@ -165,12 +174,18 @@ final class EventLoop {
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
   /// Runs `body` once everything was served that is ready when the kernel is asked the next time: for work that stepped
-  /// aside in the middle, so that others have their turn. What they want written is written before.
-  func afterOthers(_ body: @escaping () -> Void) { aside.append(Deferred(body: body)) }
+  /// aside in the middle, so that others have their turn. What they want written is written before. Until then `source` is
+  /// not told what there is to be read of it.
+  func afterOthers(_ source: IOSource? = nil, _ body: @escaping () -> Void) {
+    aside.append(SteppedAside(tag: source.map(sources.stepAside), work: Deferred(body: body)))
+  }
 
-  /// Asks the kernel whether a source is ready now. One that had something for `client` alone when it was served last
-  /// does not count: who waits for its answers while it calls is not interrupted by them.
-  func isAnyoneReady(besides client: Int? = nil) -> Bool { sources.isAnyoneReady(besides: client) }
+  /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that had something for `client` alone
+  /// when it was served last does not count: who waits for its answers while it calls is not interrupted by them.
+  func isAnyoneReady(besides client: Int? = nil) -> Bool {
+    aside.contains { $0.tag.map { sources.mayBeForOthers($0, than: client) } ?? false }
+      || sources.isAnyoneReady(besides: client)
+  }
 
   /// Whether another source has something to be done: it stepped aside, or the kernel says that it is ready.
   func isAnyoneReady(otherThan source: IOSource?) -> Bool {
@@ -262,14 +277,21 @@ final class EventLoop {
     running.removeAll(keepingCapacity: true)
   }
 
-  /// The first that have stepped aside go on, behind what the others' turns have left to be done.
+  /// The first that have stepped aside go on, behind what the others' turns have left to be done. Those for whom no time is
+  /// left are the first the next time.
   private func goOn(_ count: Int) {
     runDeferred()
     beforeSleep?()
-    for _ in 0..<count {
+    let end = time.now + Self.asideLimit
+    var left = count
+    while left > 0, exitCode == nil, left == count || time.now < end {
+      left -= 1
       // Those behind it are still waiting meanwhile, and whoever asks has to know.
-      run(aside.removeFirst())
+      let first = aside.removeFirst()
+      if let tag = first.tag { sources.goOn(tag) }
+      run(first.work)
       beforeSleep?()
+      sources.forgetServed()
     }
   }
 

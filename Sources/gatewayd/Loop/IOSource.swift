@@ -11,6 +11,9 @@ extension EventLoop {
     private let descriptor: Int32
     fileprivate let tag: UInt64
     fileprivate let handler: (Readiness) -> Void
+    /// Set by who has members of its own in the one descriptor: whether one of those that are ready now has something for
+    /// others than a client. Without it, that is whoever it was the last time.
+    var isForOthers: ((_ client: Int) -> Bool)?
 
     fileprivate init(
       _ table: IOSourceTable, _ descriptor: Int32, _ interest: Readiness, tag: UInt64,
@@ -43,6 +46,8 @@ extension EventLoop {
       var source: Unmanaged<IOSource>?
       /// Whom alone it had something for when it was served last.
       var recipient: Int?
+      /// It stepped aside, and is not told what it may read until it goes on.
+      var isAside = false
     }
 
     fileprivate let epoll: Epoll
@@ -74,25 +79,31 @@ extension EventLoop {
     func dispatch(milliseconds: Int32, before: (_ isFirst: Bool) -> Bool) throws(SystemError) {
       var isFirst = true
       try epoll.sleep(milliseconds: milliseconds) { tag, readiness in
+        if readiness == .readable, slots[Self.slot(tag)].isAside { return true }
         guard before(isFirst) else { return false }
         isFirst = false
         // A source that was let go by another's handler has left its slot, maybe to a new one.
-        guard let source = slots[Self.slot(tag)].source, slots[Self.slot(tag)].generation == Self.generation(tag) else {
-          return true
-        }
-        served = tag
-        // What it had the last time says nothing about this time.
-        slots[Self.slot(tag)].recipient = nil
+        guard isCurrent(tag), let source = slots[Self.slot(tag)].source else { return true }
+        serve(tag)
         source.takeUnretainedValue().handler(readiness)
         return true
       }
     }
 
+    /// From now on what is there to be written came from this source. What it had the last time says nothing about this time.
+    private func serve(_ tag: UInt64) {
+      served = tag
+      slots[Self.slot(tag)].recipient = nil
+    }
+
     /// Whether a source is ready now that may have something for others than `client`.
     func isAnyoneReady(besides client: Int?) -> Bool {
       epoll.isAnyoneReady { tag in
-        let recipient = slots[Self.slot(tag)].recipient
-        return recipient == nil || recipient != client
+        guard let client else { return true }
+        if let source = slots[Self.slot(tag)].source?.takeUnretainedValue(), let isForOthers = source.isForOthers {
+          return isForOthers(client)
+        }
+        return slots[Self.slot(tag)].recipient != client
       }
     }
 
@@ -101,9 +112,29 @@ extension EventLoop {
 
     /// What the source that was served last had was for one client alone, or, with nil, for several.
     func noteRecipient(_ client: Int?) {
-      guard let served, slots[Self.slot(served)].generation == Self.generation(served) else { return }
+      guard let served, isCurrent(served) else { return }
       slots[Self.slot(served)].recipient = client
     }
+
+    /// The source has more to read, and lets others go first. Returns the tag with which it goes on.
+    func stepAside(_ source: IOSource) -> UInt64 {
+      slots[Self.slot(source.tag)].isAside = true
+      return source.tag
+    }
+
+    /// A source goes on that stepped aside, if it is still there.
+    func goOn(_ tag: UInt64) {
+      guard isCurrent(tag) else { return }
+      slots[Self.slot(tag)].isAside = false
+      serve(tag)
+    }
+
+    /// Whether a source may have something for others than `client`, going by what it had when it was served last.
+    func mayBeForOthers(_ tag: UInt64, than client: Int?) -> Bool {
+      isCurrent(tag) && (client == nil || slots[Self.slot(tag)].recipient != client)
+    }
+
+    private func isCurrent(_ tag: UInt64) -> Bool { slots[Self.slot(tag)].generation == Self.generation(tag) }
 
     /// Nothing is served any more of which `noteRecipient` could speak.
     func forgetServed() { served = nil }
@@ -117,6 +148,7 @@ extension EventLoop {
     fileprivate func giveBack(_ tag: UInt64) {
       slots[Self.slot(tag)].source = nil
       slots[Self.slot(tag)].recipient = nil
+      slots[Self.slot(tag)].isAside = false
       slots[Self.slot(tag)].generation &+= 1
       vacant.append(UInt32(truncatingIfNeeded: tag))
     }

@@ -13,6 +13,8 @@ struct SharedTurn {
   private let end: Int64
   /// When it is asked the next time; nil right after it was: how long that took does not count.
   private var look: Int64?
+  /// It was found to be over, and is so from then on.
+  private(set) var hasEnded = false
 
   /// Without a limit it ends only when somebody else is waiting.
   init(at now: MonotonicInstant, limit: Duration? = nil) {
@@ -26,13 +28,17 @@ struct SharedTurn {
     at now: MonotonicInstant, least: @autoclosure () -> Duration = .zero, _ isAnyoneWaiting: () -> Bool
   ) -> Bool {
     let now = now.nanoseconds
-    if now >= end { return true }
+    if hasEnded || now >= end {
+      hasEnded = true
+      return true
+    }
     guard let look else {
       look = now &+ Self.nextStep
       return false
     }
     guard now >= look, now &- start >= least().nanoseconds else { return false }
     self.look = nil
-    return isAnyoneWaiting()
+    hasEnded = isAnyoneWaiting()
+    return hasEnded
   }
 }

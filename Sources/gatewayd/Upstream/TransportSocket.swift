@@ -45,11 +45,8 @@ final class TransportSocket {
   private var readIsDue = false
   /// How long what was received has been acted upon; nil before it was first asked.
   private var turn: SharedTurn?
-  /// Others are due; said once, it is so until the next turn.
-  private var isTurnOver = false
-  /// What was received and has to wait, and how much of it has not.
-  private var unheard: [UInt8] = []
-  private var heard = 0
+  /// What was received and has to wait.
+  private var unheard = UnheardBytes()
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
@@ -114,8 +111,7 @@ final class TransportSocket {
     timer = nil
     source = nil
     connection = nil
-    unheard = []
-    heard = 0
+    unheard = UnheardBytes()
     output.removeAll()
     ground.farewellEnded(self)
   }
@@ -162,9 +158,9 @@ final class TransportSocket {
   }
 
   private func readAfterOthers() {
-    guard !readIsDue else { return }
+    guard !readIsDue, let source else { return }
     readIsDue = true
-    ground.loop.afterOthers(reading)
+    ground.loop.afterOthers(source, reading)
   }
 
   private func readNow() {
@@ -178,7 +174,7 @@ final class TransportSocket {
   }
 
   private func read(for owner: any Owner) {
-    (turn, isTurnOver) = (nil, false)
+    turn = nil
     if !unheard.isEmpty, !hearRest(for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
@@ -186,6 +182,7 @@ final class TransportSocket {
       case .bytes(let count):
         budget -= count
         let untaken = owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        guard self.connection != nil else { return }
         if untaken > 0 { return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count])) }
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
         if count < Self.trickle, connection.isBare, broken == nil { return }
@@ -205,40 +202,34 @@ final class TransportSocket {
   /// Whether the messages that are left of what was received have to wait, because others do. To be asked after each
   /// `pauseStep` of them.
   func mustPause() -> Bool {
-    guard !isTurnOver else { return true }
     let loop = ground.loop
-    var current = turn ?? SharedTurn(at: loop.time.arrival.instant)
-    isTurnOver = current.isOver(
+    var turn = turn ?? SharedTurn(at: loop.time.arrival.instant)
+    defer { self.turn = turn }
+    return turn.isOver(
       at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
       { loop.isAnyoneReady(otherThan: source) })
-    turn = current
-    return isTurnOver
   }
 
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
   func hear(_ bytes: [UInt8]) {
     guard connection != nil else { return }
-    unheard = bytes
+    unheard = UnheardBytes(bytes)
     readSoon()
   }
 
   private func pause(_ rest: UnsafeRawBufferPointer) {
-    guard connection != nil else { return }
-    unheard = [UInt8](rest)
+    unheard = UnheardBytes(Array(rest))
     readAfterOthers()
   }
 
   /// What had to wait comes first. False if others are due again.
   private func hearRest(for owner: any Owner) -> Bool {
+    // The owner may close the socket meanwhile.
     let bytes = unheard
-    let untaken = bytes.withUnsafeBytes { owner.socketReceived(UnsafeRawBufferPointer(rebasing: $0[heard...])) }
-    guard connection != nil, untaken > 0 else {
-      unheard = []
-      heard = 0
-      if isTurnOver { readAfterOthers() }
-      return !isTurnOver
-    }
-    heard = bytes.count - untaken
+    let untaken = bytes.withRest(owner.socketReceived)
+    guard connection != nil else { return false }
+    unheard.keepLast(untaken)
+    guard untaken > 0 || turn?.hasEnded == true else { return true }
     readAfterOthers()
     return false
   }

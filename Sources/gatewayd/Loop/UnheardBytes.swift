@@ -1,0 +1,21 @@
+/// Bytes that were received and wait for their reader's next turn.
+struct UnheardBytes {
+  private var bytes: [UInt8] = []
+  private var heard = 0
+
+  init() {}
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var isEmpty: Bool { bytes.isEmpty }
+
+  /// Lets `body` have what is left; it is valid during the call. Returns what `body` returns.
+  func withRest<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[heard...])) }
+  }
+
+  /// Only the last so many bytes are left, not more than there were.
+  mutating func keepLast(_ count: Int) {
+    if count == 0 { self = UnheardBytes() } else { heard = bytes.count - count }
+  }
+}
