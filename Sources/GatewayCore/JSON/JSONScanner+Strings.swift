@@ -34,16 +34,16 @@ extension JSONScanner {
     if at &+ 8 <= count, skipPlainWord(text, &at) { return }
     while at &+ 64 <= count {
       let (first, second) = (attention(text, at), attention(text, at &+ 32))
-      guard isUnmarked(first | second) else {
-        at &+= isUnmarked(first) ? 32 &+ firstMark(second) : firstMark(first)
+      guard ByteMarks.areMissing(in: first | second) else {
+        at &+= ByteMarks.areMissing(in: first) ? 32 &+ ByteMarks.first(in: second) : ByteMarks.first(in: first)
         return
       }
       at &+= 64
     }
     if at &+ 32 <= count {
       let bits = attention(text, at)
-      at &+= firstMark(bits)
-      if !isUnmarked(bits) { return }
+      at &+= ByteMarks.first(in: bits)
+      if !ByteMarks.areMissing(in: bits) { return }
     }
     while at &+ 8 <= count { if skipPlainWord(text, &at) { return } }
     skipLastPlainBytes(text, &at)
@@ -72,39 +72,16 @@ extension JSONScanner {
   }
 
   /// The highest bit of each byte that needs attention. Others may have it too, but only above one that rightly has it.
-  /// With its second bit turned over, a quote stands right behind the control characters.
   @inline(__always)
   private static func attention(_ word: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
-    let backslash = (word ^ (ones &* 0x5c)) &- ones
-    return (low | backslash | word) & (ones &* 0x80)
+    (ByteMarks.find(.quote, in: word) | word) & ByteMarks.highest
   }
 
   /// The same for 32 bytes, of which only the highest bits mean anything.
   @inline(__always)
   private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
-    typealias Block = SIMD4<UInt64>
-    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
-    let low = (block ^ Block(repeating: 0x0202_0202_0202_0202)) &- Block(repeating: 0x2121_2121_2121_2121)
-    let backslash = (block ^ Block(repeating: 0x5c5c_5c5c_5c5c_5c5c)) &- Block(repeating: 0x0101_0101_0101_0101)
-    return low | backslash | block
-  }
-
-  /// The place of the first byte that has its highest bit; 32 where none has.
-  @inline(__always)
-  private static func firstMark(_ bits: SIMD4<UInt64>) -> Int {
-    let marks: UInt64 = 0x8080_8080_8080_8080
-    for lane in 0..<4 where bits[lane] & marks != 0 {
-      return lane &* 8 &+ (bits[lane] & marks).littleEndian.trailingZeroBitCount &>> 3
-    }
-    return 32
-  }
-
-  /// Whether no byte has its highest bit.
-  @inline(__always)
-  static func isUnmarked(_ bits: SIMD4<UInt64>) -> Bool {
-    (bits[0] | bits[1] | bits[2] | bits[3]) & 0x8080_8080_8080_8080 == 0
+    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: SIMD4<UInt64>.self)
+    return ByteMarks.find(.quote, in: block) | block
   }
 
   private static func stepOverEscape(_ text: RawSpan, _ at: inout Int) throws(JSONError) {

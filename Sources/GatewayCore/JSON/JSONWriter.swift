@@ -130,15 +130,11 @@ extension [UInt8] {
 
   /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that may.
   private static func unescapedPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
-    let ones: UInt64 = 0x0101_0101_0101_0101
     let bytes = UnsafeRawBufferPointer(utf8)
     var at = 0
     while at &+ 8 <= bytes.count {
       let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-      let (quotes, backslashes) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5c))
-      let controls = (word &- ones &* 0x20) & ~word
-      let marked = controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
-      guard marked & (ones &* 0x80) == 0 else { return at }
+      guard ByteMarks.find(.quote, in: word) & ~word & ByteMarks.highest == 0 else { return at }
       at &+= 8
     }
     return at

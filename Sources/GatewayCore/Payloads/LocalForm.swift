@@ -118,15 +118,15 @@ enum LocalForm {
     let start = at
     while at &+ 64 <= end {
       let (first, second) = (attention(text, at), attention(text, at &+ 32))
-      guard JSONScanner.isUnmarked(first | second) else { break }
+      guard ByteMarks.areMissing(in: first | second) else { break }
       at &+= 64
     }
     while at &+ 32 <= end {
-      guard JSONScanner.isUnmarked(attention(text, at)) else { break }
+      guard ByteMarks.areMissing(in: attention(text, at)) else { break }
       at &+= 32
     }
     // The rest may be looked at together with what was plain before it.
-    if at &+ 32 > end, end &- start >= 32, JSONScanner.isUnmarked(attention(text, end &- 32)) {
+    if at &+ 32 > end, end &- start >= 32, ByteMarks.areMissing(in: attention(text, end &- 32)) {
       at = end
       return false
     }
@@ -152,24 +152,18 @@ enum LocalForm {
     return false
   }
 
-  /// The highest bit of each byte that is looked for. Others may have it too, but only above one that rightly has it. With
-  /// its third bit turned over, a `$` stands right behind the control characters.
+  /// The highest bit of each byte that is looked for. Others may have it too, but only above one that rightly has it.
   @inline(__always)
   private static func attention(_ word: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let (low, backslash) = (word ^ (ones &* 0x04), word ^ (ones &* 0x5c))
-    return ((low &- (ones &* 0x21)) | (backslash &- ones)) & ~word & (ones &* 0x80)
+    ByteMarks.find(.dollar, in: word) & ~word & ByteMarks.highest
   }
 
   /// The same for 32 bytes, of which only the highest bits mean anything. Bytes outside ASCII are plain here: nothing that is
   /// looked for has the highest bit.
   @inline(__always)
   private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
-    typealias Block = SIMD4<UInt64>
-    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
-    let low = (block ^ Block(repeating: 0x0404_0404_0404_0404)) &- Block(repeating: 0x2121_2121_2121_2121)
-    let backslash = (block ^ Block(repeating: 0x5c5c_5c5c_5c5c_5c5c)) &- Block(repeating: 0x0101_0101_0101_0101)
-    return (low | backslash) & ~block
+    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: SIMD4<UInt64>.self)
+    return ByteMarks.find(.dollar, in: block) & ~block
   }
 
   /// Whether a string that begins right before `at` may be a `$…bin` key.
