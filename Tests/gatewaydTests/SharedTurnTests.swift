@@ -40,18 +40,6 @@ struct SharedTurnTests {
     #expect(turn.isOver(at: Self.after(50_051)) { false })
   }
 
-  @Test func whatWasNotHeardIsLeft() {
-    var unheard = UnheardBytes([1, 2, 3, 4])
-    unheard.keepLast(3)
-    #expect(unheard.withRest { Array($0) } == [2, 3, 4])
-    unheard.keepLast(1)
-    #expect(unheard.withRest { Array($0) } == [4])
-    #expect(!unheard.isEmpty)
-    unheard.keepLast(0)
-    #expect(unheard.isEmpty)
-    #expect(unheard.withRest { $0.count } == 0)
-  }
-
   @Test func aShortTurnAsksNothing() {
     var turn = SharedTurn(at: Self.after(0))
     #expect((1...3).allSatisfy { !turn.isOver(at: Self.after($0 * 3)) { true } })
@@ -143,6 +131,40 @@ struct SharedTurnTests {
     desk.serve()
     desk.peers.flush()
     #expect(desk.lines(busy) == (50..<60).map(Client.pong))
+  }
+
+  @Test func memoryStaysWarmForALongLineAndNotForManyShortOnes() throws {
+    let desk = try Desk()
+    let client = try desk.connect()
+    for _ in 0..<8 {
+      Descriptors.write(client, pings(0..<300))
+      desk.serve()
+      while desk.unfinished > 0 {
+        desk.unfinished = 0
+        desk.peers.goOn()
+      }
+      desk.peers.flush()
+      _ = desk.received(client)
+    }
+    #expect(!desk.peers.memory.wasUsed)
+    for _ in 0..<4 {
+      Descriptors.write(client, String(repeating: "x", count: LocalPeers.readLimit))
+      desk.serve()
+    }
+    #expect(desk.peers.memory.wasUsed)
+  }
+
+  @Test func whereThereAreManyItIsKnownWithoutAsking() throws {
+    let epoll = try Epoll(of: "a test")
+    let pairs = try (0..<9).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    for pair in pairs {
+      Descriptors.write(pair.1, "x")
+      try epoll.add(pair.0, .readable, tag: 0)
+    }
+    epoll.wait(atMost: 8) { _, _ in #expect(epoll.mayHaveMore) }
+    epoll.wait { _, _ in }
+    #expect(!epoll.mayHaveMore)
   }
 
   @Test func aloneItIsHeardForTheWholeTurn() throws {

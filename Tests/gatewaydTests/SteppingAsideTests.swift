@@ -158,7 +158,29 @@ import Testing
     #expect(loop.isAnyoneReady(besides: 7))
     try loop.turn()
     #expect(trace == ["reads", "reads on", "reads"])
-    withExtendedLifetime(source) {}
+    source = nil
+  }
+
+  @Test func aSourceThatSteppedAsideIsToldThatItMayWriteAndNothingElse() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    var readiness: [EventLoop.Readiness] = []
+    var source: EventLoop.IOSource?
+    loop.beforeSleep = { if readiness.count == 1 { loop.noteRecipient(7) } }
+    source = try loop.addIO(pair.0, .readable) {
+      readiness.append($0)
+      guard readiness.count == 1 else { return }
+      source?.interest = [.readable, .writable]
+      loop.afterOthers(source) { loop.afterOthers(source) {} }
+    }
+    Descriptors.write(pair.1, "x")
+    try loop.turn()
+    try loop.turn()
+    #expect(readiness == [.readable, .writable])
+    source?.interest = .readable
+    #expect(loop.isAnyoneReady(besides: 8))
+    source = nil
   }
 
   @Test func whatASourceSaysWhenItGoesOnIsForWhomItSaysIt() throws {

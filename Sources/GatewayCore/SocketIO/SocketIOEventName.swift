@@ -1,6 +1,6 @@
 /// The event names that Socket.IO keeps for itself: written to a server they make it close the whole link.
 enum SocketIOEventName {
-  /// Reserved in every revision. Whoever adds one looks at the first letters below, which most names have not.
+  /// Reserved in every revision.
   private static let reserved: [StaticString] = [
     "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
   ]
@@ -9,11 +9,17 @@ enum SocketIOEventName {
   @inline(__always)
   static func isReserved(_ text: RawSpan, _ name: Range<Int>) -> Bool {
     guard JSONScanner.byte(text, name.lowerBound) == UInt8(ascii: "\"") else { return false }
-    switch JSONScanner.byte(text, name.lowerBound + 1) {
-    case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "\\"): break
-    default: return false
+    let first = JSONScanner.byte(text, name.lowerBound + 1)
+    return (mayBegin(first) || first == UInt8(ascii: "\\")) && isListed(text, name)
+  }
+
+  /// Whether one of `reserved` begins like that, which most names do not.
+  @inline(__always)
+  private static func mayBegin(_ first: UInt8) -> Bool {
+    switch first {
+    case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"): true
+    default: false
     }
-    return isListed(text, name)
   }
 
   private static func isListed(_ text: RawSpan, _ name: Range<Int>) -> Bool {
@@ -26,11 +32,9 @@ enum SocketIOEventName {
   /// Whether a name may not be sent. `error` is reserved by servers of Engine.IO revision 3 only; `revision` is nil
   /// while none is known.
   static func isReserved(_ name: String, revision: EngineIORevision?) -> Bool {
-    switch name.utf8.first {
-    case UInt8(ascii: "c"), UInt8(ascii: "d"), UInt8(ascii: "n"), UInt8(ascii: "r"):
-      reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
-    case UInt8(ascii: "e"): name == "error" && revision == .three
-    default: false
-    }
+    guard let first = name.utf8.first else { return false }
+    return mayBegin(first)
+      ? reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
+      : name == "error" && revision == .three
   }
 }

@@ -7,8 +7,8 @@ import Glibc
 /// sd-event signals, processes and the watchdog. Everything runs on the thread that calls `run()`.
 ///
 /// Each turn runs, in this order: what was put off by `onNextTurn`, then `beforeSleep`, then (when nothing is ready) the
-/// sleep, then the sources that are ready, with `beforeSleep` between them, and last what had stepped aside by `afterOthers`
-/// before the kernel was looked at.
+/// sleep, then the sources that are ready, with `beforeSleep` between them, and last the first of what had stepped aside by
+/// `afterOthers` before the kernel was looked at.
 /// sd-event is one of these sources, because it asks the kernel anew for all that is ready whenever it has dispatched one.
 final class EventLoop {
   /// How a process ended.
@@ -52,7 +52,7 @@ final class EventLoop {
   private struct SteppedAside {
     /// Of the source that is not read meanwhile, if it is one.
     let tag: UInt64?
-    let work: Deferred
+    let body: () -> Void
   }
 
   /// Calls back for one signal for as long as this object lives.
@@ -173,15 +173,16 @@ final class EventLoop {
   /// Runs `body` in the next turn, before the loop sleeps; the loop's way to be called back without recursion.
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
-  /// Runs `body` once everything was served that is ready when the kernel is asked the next time: for work that stepped
-  /// aside in the middle, so that others have their turn. What they want written is written before. Until then `source` is
-  /// not told what there is to be read of it.
+  /// Runs `body` behind everything that is ready when the kernel is asked the next time, and behind what stepped aside
+  /// before: for work that steps aside in the middle, so that others have their turn. What they want written is written
+  /// before. Until then `source` is only told that it may write.
   func afterOthers(_ source: IOSource? = nil, _ body: @escaping () -> Void) {
-    aside.append(SteppedAside(tag: source.map(sources.stepAside), work: Deferred(body: body)))
+    aside.append(SteppedAside(tag: source.map(sources.stepAside), body: body))
   }
 
-  /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that had something for `client` alone
-  /// when it was served last does not count: who waits for its answers while it calls is not interrupted by them.
+  /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that has something for `client` alone
+  /// does not count, nor one that had so when it was served last: who waits for its answers while it calls is not
+  /// interrupted by them.
   func isAnyoneReady(besides client: Int? = nil) -> Bool {
     aside.contains { $0.tag.map { sources.mayBeForOthers($0, than: client) } ?? false }
       || sources.isAnyoneReady(besides: client)
@@ -273,12 +274,12 @@ final class EventLoop {
   private func runDeferred() {
     guard !deferred.isEmpty else { return }
     swap(&deferred, &running)
-    running.forEach(run)
+    for work in running { run(work.body) }
     running.removeAll(keepingCapacity: true)
   }
 
-  /// The first that have stepped aside go on, behind what the others' turns have left to be done. Those for whom no time is
-  /// left are the first the next time.
+  /// The first that have stepped aside go on, behind what the others' turns have left to be done. Those that have not begun
+  /// in time are the first the next time.
   private func goOn(_ count: Int) {
     runDeferred()
     beforeSleep?()
@@ -289,16 +290,16 @@ final class EventLoop {
       // Those behind it are still waiting meanwhile, and whoever asks has to know.
       let first = aside.removeFirst()
       if let tag = first.tag { sources.goOn(tag) }
-      run(first.work)
+      run(first.body)
       beforeSleep?()
       sources.forgetServed()
     }
   }
 
   /// Each has the time when its turn came.
-  private func run(_ work: Deferred) {
+  private func run(_ body: () -> Void) {
     time.turn()
-    work.body()
+    body()
   }
 
   private func armTimer() {

@@ -46,7 +46,7 @@ extension EventLoop {
       var source: Unmanaged<IOSource>?
       /// Whom alone it had something for when it was served last.
       var recipient: Int?
-      /// It stepped aside, and is not told what it may read until it goes on.
+      /// It stepped aside, and is only told that it may write until it goes on.
       var isAside = false
     }
 
@@ -79,32 +79,27 @@ extension EventLoop {
     func dispatch(milliseconds: Int32, before: (_ isFirst: Bool) -> Bool) throws(SystemError) {
       var isFirst = true
       try epoll.sleep(milliseconds: milliseconds) { tag, readiness in
-        if readiness == .readable, slots[Self.slot(tag)].isAside { return true }
+        let isAside = isCurrent(tag) && slots[Self.slot(tag)].isAside
+        if isAside, !readiness.contains(.writable) { return true }
         guard before(isFirst) else { return false }
         isFirst = false
         // A source that was let go by another's handler has left its slot, maybe to a new one.
         guard isCurrent(tag), let source = slots[Self.slot(tag)].source else { return true }
-        serve(tag)
-        source.takeUnretainedValue().handler(readiness)
+        if !isAside { noteServed(tag) }
+        source.takeUnretainedValue().handler(isAside ? .writable : readiness)
         return true
       }
     }
 
-    /// From now on what is there to be written came from this source. What it had the last time says nothing about this time.
-    private func serve(_ tag: UInt64) {
+    /// What is there to be written from now on came from this source. What it had the last time says nothing about this time.
+    private func noteServed(_ tag: UInt64) {
       served = tag
       slots[Self.slot(tag)].recipient = nil
     }
 
     /// Whether a source is ready now that may have something for others than `client`.
     func isAnyoneReady(besides client: Int?) -> Bool {
-      epoll.isAnyoneReady { tag in
-        guard let client else { return true }
-        if let source = slots[Self.slot(tag)].source?.takeUnretainedValue(), let isForOthers = source.isForOthers {
-          return isForOthers(client)
-        }
-        return slots[Self.slot(tag)].recipient != client
-      }
+      epoll.isAnyoneReady { mayBeForOthers($0, than: client) }
     }
 
     /// Whether another source is ready now.
@@ -126,12 +121,15 @@ extension EventLoop {
     func goOn(_ tag: UInt64) {
       guard isCurrent(tag) else { return }
       slots[Self.slot(tag)].isAside = false
-      serve(tag)
+      noteServed(tag)
     }
 
-    /// Whether a source may have something for others than `client`, going by what it had when it was served last.
+    /// Whether a source may have something for others than `client`: by its own word, or else by what it had when it was
+    /// served last.
     func mayBeForOthers(_ tag: UInt64, than client: Int?) -> Bool {
-      isCurrent(tag) && (client == nil || slots[Self.slot(tag)].recipient != client)
+      guard isCurrent(tag), let source = slots[Self.slot(tag)].source?.takeUnretainedValue() else { return false }
+      guard let client else { return true }
+      return source.isForOthers.map { $0(client) } ?? (slots[Self.slot(tag)].recipient != client)
     }
 
     private func isCurrent(_ tag: UInt64) -> Bool { slots[Self.slot(tag)].generation == Self.generation(tag) }

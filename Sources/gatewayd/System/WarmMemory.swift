@@ -6,8 +6,8 @@ import GatewayCore
 ///
 /// What is kept is what malloc(3) keeps: blocks up to `blockLimit` come from its own memory, of which up to `freeLimit` may be
 /// free at the end, and any amount between what is in use. That is all given back one to two times `restLimit` after the last
-/// large message that was noted. Messages that are large but are not read or written by a local client in large pieces are not
-/// noted, and what waits in a queue or in a history may be freed much later: `lookAfter` finds what was left then.
+/// large message that was noted. What a local client sends is noted from `LineBuffer.longLine` on; what is large but is neither
+/// that nor written to a local client together is not noted, and what waits in a queue or in a history may be freed much later: `lookAfter` finds what was left then.
 final class WarmMemory {
   /// Blocks from this size on never stay; smaller ones do, until they are given back.
   private static let blockLimit: Int32 = 4 << 20
@@ -24,7 +24,7 @@ final class WarmMemory {
   /// What was free when memory had been given back the last time: malloc counts on what it keeps only the addresses of.
   private var freeAfterwards = 0
   private var timer: Timers.ID?
-  private var wasUsed = false
+  private(set) var wasUsed = false
 
   init(
     timers: Timers, giveBack: @escaping () -> Void = { gw_give_back_memory() },
