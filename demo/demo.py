@@ -40,7 +40,7 @@ def until(holds, what):
 class Demo:
     def __init__(self, programs):
         # What the user's own shell says about a gateway is not about this one.
-        for name in [one for one in os.environ if one.startswith("GATEWAYD_")]:
+        for name in [one for one in os.environ if one.startswith("GATEWAYD_") or one == "STATE_DIRECTORY"]:
             del os.environ[name]
         self.programs = pathlib.Path(programs).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gatewayd-demo-"))
@@ -107,7 +107,8 @@ class Demo:
         self.step("A chat server made with python-socketio, and the daemon with one upstream named “chat”.")
         self.start_server()
         config = self.folder / "gatewayd.toml"
-        config.write_text(f'[socket]\npath = "{self.socket}"\n\n[upstream.chat]\nurl = "http://127.0.0.1:{self.port}"\n'
+        config.write_text(f'[socket]\npath = "{self.socket}"\n\n[state]\npath = "{self.folder}/state"\n\n'
+                          f'[upstream.chat]\nurl = "http://127.0.0.1:{self.port}"\n'
                           'reconnect = { base = "100ms", cap = "500ms" }\n')
         for line in config.read_text().splitlines():
             self.say(line)
