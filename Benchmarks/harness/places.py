@@ -9,6 +9,11 @@ PROJECT = os.path.dirname(BENCHMARKS)
 PROGRAMS = os.path.join(PROJECT, ".build", "benchmarks")
 RESULTS = os.path.join(BENCHMARKS, "RESULTS.md")
 PROFILES = os.path.join(BENCHMARKS, "PROFILES.md")
+COSTS = os.path.join(BENCHMARKS, "costs.json")
+DOCUMENT = os.path.join(PROJECT, "docs", "performance.md")
+PICTURE = os.path.join(PROJECT, "docs", "performance.svg")
+# What the tools themselves write.
+WRITTEN = (RESULTS, PROFILES, COSTS, DOCUMENT, PICTURE)
 
 
 def program(name):

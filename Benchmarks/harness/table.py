@@ -67,13 +67,13 @@ HISTORY = "## History – the main figure of each run, the latest first"
 COLUMNS = "| benchmark | date, commit | found | what had changed |\n| --- | --- | --- | --- |\n"
 
 
-def keep(table, machine, because):
-    """Replaces the section of this table in RESULTS.md and adds to its history."""
+def keep(table, machine, because, otherwise):
+    """Replaces the section of this table in RESULTS.md and adds to its history: because of what, or what stands for it where nothing was said."""
     found = sections(places.RESULTS)
     found[table.name] = table.markdown(machine)
     found.pop("Targets", None)
     past = found.pop("History", f"{HISTORY}\n\n{COLUMNS}")
-    write(places.RESULTS, PREAMBLE, targets(found), *ordered(found), continued(past, table, machine, because))
+    write(places.RESULTS, PREAMBLE, targets(found), *ordered(found), continued(past, table, machine, because, otherwise))
 
 
 def keep_profile(table, machine):
@@ -109,20 +109,20 @@ def targets(found):
     return "\n".join([TARGETS, *rows, ""])
 
 
-def continued(history, table, machine, because):
-    """The section of past runs with this one in front, sorted by benchmark. A run of the same commit replaces what it found before."""
-    lines = [line for line in history.splitlines() if line.startswith("| ") and line not in COLUMNS]
-    when = ", ".join(machine.split(", ")[:2])
-    fresh = [f"| {table.name} | {when} | {table.headline} | {because.replace('|', '/')} |"] if table.headline else []
-    kept = [line for line in lines if not fresh or head(line) != head(fresh[0])]
+def continued(history, table, machine, because, otherwise):
+    """The section of past runs with this one in front, sorted by benchmark. A run of the same commit replaces what it found before, but not
+    why it was made."""
+    kept = [line for line in history.splitlines() if line.startswith("| ") and line not in COLUMNS]
+    fresh = []
+    if table.headline:
+        start = f"| {table.name} | {', '.join(machine.split(', ')[:2])} |"
+        before = [line.split("|")[-2].strip() for line in kept if line.startswith(start)]
+        reason = because.strip() or next(filter(None, before), otherwise)
+        fresh = [f"{start} {table.headline} | {reason.replace('|', '/')} |"]
+        kept = [line for line in kept if not line.startswith(start)]
     return f"{HISTORY}\n\n{COLUMNS}" + "".join(
         f"{line}\n" for line in sorted([*fresh, *kept], key=lambda line: place(line.split()[1]))
     )
-
-
-def head(line):
-    """Which run a line of the history is about: the benchmark and the commit."""
-    return line.split("|")[1:3]
 
 
 def place(name):
