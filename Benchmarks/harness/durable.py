@@ -8,7 +8,7 @@ import time
 from statistics import median
 
 from . import places
-from .paired import Paired
+from .paired import RATIOS, SPREAD, Paired
 from .peers import Gatewayd, Redis, available
 from .process import Program
 from .table import Table
@@ -84,6 +84,8 @@ def p6(rounds):
         )
         for (clients, _), share in ratios.items():
             table.target(f"≥ redis with {clients}", share, share.at_least(1))
+        table.note(RATIOS)
+        table.note(SPREAD)
     table.note("gatewayd also sends each message to its upstream and notes that on the disk.")
     return table
 

@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from . import places
 from .fanout import PAYLOAD, reading
-from .paired import Paired
+from .paired import RATIOS, SPREAD, Paired
 from .peers import Gatewayd, Peer, available
 from .process import Program
 from .table import Table
@@ -210,6 +210,7 @@ def compared(title, rounds, how, cpus):
         table.target(f"beside {NEIGHBOURS[kind]} p99 ≤ 1.1 × that beside one at another daemon", apart, apart.at_most(1.1))
     table.headline = "p99 ÷ that beside another daemon's: " + ", ".join(f"{row[0]} {row[8]}" for row in table.rows[1:])
     table.note("The daemon has a CPU for itself. Neighbours and their server run where server and subscribers run, with what these leave.")
-    table.note("Ratios are of windows that follow each other within one daemon's life: the median ± the range of its 95 %, and the "
-               "quartiles. Nobody's is that of two windows without a neighbour: what the measurement sees where nothing is.")  # fmt: skip
+    table.note(f"{RATIOS} Here they are of windows within one daemon's life. *nobody* compares two windows without a neighbour: what the "
+               "measurement finds where there is nothing to find.")  # fmt: skip
+    table.note(SPREAD)
     return table

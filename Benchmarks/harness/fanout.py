@@ -4,7 +4,7 @@ import contextlib
 from statistics import median
 
 from . import places
-from .paired import Paired
+from .paired import RATIOS, SPREAD, Paired
 from .peers import Gatewayd, Mosquitto, Nats, NotificationRelay, Redis, Relay, available
 from .process import Program
 from .table import Table
@@ -114,7 +114,8 @@ def p1(rounds):
         for kind, least in ((NotificationRelay, 0.8), (Mosquitto, 10), (Redis, 1)):
             if kind in ratios:
                 table.target(f"rate ≥ {least} × that of {kind.name}", ratios[kind], ratios[kind].at_least(least))
-        table.note("Ratios are of runs that follow each other, all peers being there at the same time: the median ± the range of its 95 %.")
+        table.note(f"All peers are there at the same time, and work in turns. {RATIOS}")
+        table.note(SPREAD)
     table.note(f"The reader, the same for all, used {mid(next(iter(runs.values())), 'reader_ns'):.0f} ns per delivery.")
     return table
 

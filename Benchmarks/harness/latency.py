@@ -4,7 +4,7 @@ import contextlib
 from statistics import median
 
 from .fanout import PAYLOAD, reading
-from .paired import Paired
+from .paired import SPREAD, Paired
 from .peers import (
     Gatewayd, Mosquitto, MosquittoFedByTCP, Nats, NotificationRelay, Redis, RedisFedByTCP, available,
 )  # fmt: skip
@@ -54,6 +54,7 @@ def p4(rounds):
             for key in ("p50", "p99"):
                 ratio = Paired.ratio(runs[placement, Gatewayd], runs[placement, MosquittoFedByTCP], key)
                 table.target(f"{key} ≤ that of {MosquittoFedByTCP.name} ({placement})", f"{ratio} of it", ratio.at_most(1))
+        table.note(SPREAD)
     table.note("Events come over TCP, as from a server, but for those to mosquitto and redis without a word: these come through the Unix socket.")
     return table
 

@@ -2,15 +2,20 @@
 
 from statistics import quantiles
 
+# Half of the 95 % interval of a median, in distances of the quartiles ÷ √n: 1.96 standard errors; a median's is 1.253 times that of a
+# mean, and the quartiles of a normal distribution are 1.349 standard deviations apart. 1.82 in all.
+MEDIAN_95 = 1.96 * 1.253 / 1.349
+SPREAD = "±: the 95 % interval of the median, as far as the spread within this session tells. Sessions on the same machine can differ by more."
+RATIOS = "A ratio is the median of the ratios of runs that follow each other, which is not the ratio of the two medians."
+
 
 class Paired:
-    """The median of paired ratios or differences, the half of the range that 95 of 100 repetitions would fall into, and the quartiles."""
+    """The median of paired ratios or differences, half of its 95 % interval, and the quartiles."""
 
     def __init__(self, values, digits):
         self.digits = digits
         self.low, self.middle, self.high = quantiles(values, n=4) if len(values) > 1 else values * 3
-        # The notch of a box plot.
-        self.sure = 1.57 * (self.high - self.low) / len(values) ** 0.5
+        self.sure = MEDIAN_95 * (self.high - self.low) / len(values) ** 0.5
 
     @classmethod
     def ratio(cls, reports, others, key):
@@ -29,7 +34,7 @@ class Paired:
         return f"{self.low:.{self.digits}f} … {self.high:.{self.digits}f}"
 
     def at_least(self, limit):
-        """Whether it is; None where the limit lies within what the measurement cannot tell."""
+        """Whether it is; None where the limit lies within the interval."""
         return None if abs(self.middle - limit) < self.sure else self.middle >= limit
 
     def at_most(self, limit):

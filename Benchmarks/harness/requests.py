@@ -3,7 +3,7 @@
 from statistics import median
 
 from . import places
-from .paired import Paired
+from .paired import SPREAD, Paired
 from .peers import Courier, Gatewayd, available
 from .placement import PLACEMENTS
 from .process import Program
@@ -108,6 +108,7 @@ def table(name, rounds, inflight, placements):
         f"p50/p99 {mid(own, 'p50'):.0f}/{mid(own, 'p99'):.0f} µs, C client {mid(straight, 'p50'):.0f}/{mid(straight, 'p99'):.0f} µs; "
         f"CPU {mid(own, 'cpu'):.1f} µs"
     )
+    result.note(SPREAD)
     return result, runs
 
 
