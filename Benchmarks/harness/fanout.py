@@ -145,6 +145,6 @@ def p2(rounds):
         for subscribers, ns in own.items():
             if subscribers != 100:
                 share, its = ns / own[100], relay[subscribers] / relay[100]
-                table.target(f"CPU per delivery at {subscribers:,} ≤ 2 × that at 100", f"{share:.1f} (the relay's {its:.1f})", share <= 2)
+                table.target(f"CPU per delivery at {subscribers:,} ≤ 2 × that at 100", f"{share:.1f} (the relay's {its:.1f})", share <= 2, rounds)
     table.note("Window 1,024 events, at 10,000 subscribers 128.")
     return table

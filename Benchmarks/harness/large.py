@@ -90,7 +90,7 @@ def p11(rounds):
     for kind in (Gatewayd, WithoutHistory):
         if kind in runs:
             peak = fanout.mid(runs[kind], "peak")
-            table.target(f"peak memory ≤ 3 × the payload ({kind.name})", f"{peak:.1f}", peak <= 3)
+            table.target(f"peak memory ≤ 3 × the payload ({kind.name})", f"{peak:.1f}", peak <= 3, rounds)
     table.note("Memory is the daemon's own, without the sockets' buffers, which are the kernel's. One event is encoded once.")
     table.note("The history keeps 4 MiB of each connection's last events unless it is configured otherwise: four of these payloads.")
     return table

@@ -145,9 +145,9 @@ def p7(rounds):
         f"{way}: CPU ÷ {alone['cpu'] / one['cpu']:.1f}, memory ÷ {alone['memory'] / one['memory']:.1f}" for way, one in list(mid.items())[1:]
     )
     for way, one in list(mid.items())[1:]:
-        table.target(f"{way}: 1 upstream connection", f"{one['links']:.0f}", one["links"] == 1)
+        table.target(f"{way}: 1 upstream connection", f"{one['links']:.0f}", one["links"] == 1, rounds)
         for key, name in (("cpu", "CPU"), ("memory", "memory")):
-            table.target(f"{way}: ≥ 20 × less {name} in all", f"{alone[key] / one[key]:.1f}", alone[key] >= 20 * one[key])
+            table.target(f"{way}: ≥ 20 × less {name} in all", f"{alone[key] / one[key]:.1f}", alone[key] >= 20 * one[key], rounds)
     table.note("A Python program that only reads lines is mostly the interpreter: what the gateway takes away is the client in it.")
     table.note("Node's client is not measured: it comes from npm, which the suite does not ask for.")
     return table

@@ -197,6 +197,6 @@ def scale(rounds):
             print(f"  {table.rows[-1]}", flush=True)
     most = max(table.rows, key=lambda row: float(row[-1]))
     table.headline = f"at most {most[-1]} × the CPU per event of the fewest ({most[1]} {most[0]})"
-    table.target("≤ 2 × the CPU per event of the fewest, 100 times as many", f"at most {most[-1]}", float(most[-1]) <= 2)
+    table.target("≤ 2 × the CPU per event of the fewest, 100 times as many", f"at most {most[-1]}", float(most[-1]) <= 2, rounds)
     table.note("Each line is a fresh daemon. What grows from line to line within a group is not linear.")
     return table

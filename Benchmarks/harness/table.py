@@ -26,9 +26,12 @@ class Table:
     def note(self, text):
         self.notes.append(text)
 
-    def target(self, text, found, reached):
-        """What is to be reached, what was found, and whether that is it; None when that cannot be told."""
-        verdict = {True: "reached", False: "MISSED", None: "cannot be told"}[reached]
+    def target(self, text, found, reached, runs=None):
+        """What is to be reached, what was found, and whether that is it; None where the measurement is not fine enough. What was found
+        without an interval says of how many runs it is the median."""
+        verdict = {True: "reached", False: "MISSED", None: "inconclusive"}[reached]
+        if runs:
+            verdict += " (one run)" if runs == 1 else f" ({runs} runs)"
         self.targets.append(f"{text} – {found}: {verdict}")
 
     def all_notes(self):
