@@ -6,11 +6,15 @@ import time
 from statistics import median
 
 from . import places
+from .paired import RATIOS, SPREAD, Paired
 from .peers import Gatewayd, Mosquitto, available
 from .process import Program
 from .table import Table
 
 COUNT = 60
+# A second each: one in so many runs is enough.
+SLOW, SELDOM = "Python, python-socketio, to the server", 6
+OWN = "gatewayctl send"
 ONE_LINER = (
     "import socket,json,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
     's.sendall((json.dumps({"jsonrpc":"2.0","id":1,"method":"send","params":{"url":sys.argv[2],"event":"note","args":["hi"]}})+"\\n").encode()); '
@@ -25,7 +29,7 @@ CLIENT = (
 
 
 def timed(command):
-    """Seconds of wall time and of CPU of one program."""
+    """One program's wall time and CPU time, in ms."""
     command = [str(part) for part in command]
     began = time.monotonic()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=SILENT)
@@ -33,19 +37,19 @@ def timed(command):
     taken = time.monotonic() - began
     if status:
         raise RuntimeError(f"{command[0]} ended with {os.waitstatus_to_exitcode(status)}")
-    return taken, use.ru_utime + use.ru_stime
+    return {"wall": taken * 1000, "cpu": (use.ru_utime + use.ru_stime) * 1000}
 
 
 SILENT = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 
 def commands(gateway, broker):
-    found = {"gatewayctl send": [places.gatewayctl(), "--socket", gateway.socket, "send", gateway.url, "note", "hi"]}
+    found = {OWN: [places.gatewayctl(), "--socket", gateway.socket, "send", gateway.url, "note", "hi"]}
     if broker:
         found["mosquitto_pub"] = [places.found("mosquitto_pub"), "--unix", broker.socket, "-t", "note", "-m", "hi"]
     found["Python one-liner, to gatewayd"] = ["/usr/bin/python3", "-c", ONE_LINER, gateway.socket, gateway.url]
     if places.python():
-        found["Python, python-socketio, to the server"] = [places.python(), "-c", CLIENT, gateway.url]
+        found[SLOW] = [places.python(), "-c", CLIENT, gateway.url]
     return found
 
 
@@ -68,24 +72,26 @@ def p10(rounds):
             found = {way: [] for way in ways}
             for number in range(COUNT):
                 for way, command in ways.items():
-                    # A second each: fewer tell enough.
-                    if "python-socketio" not in way or number % 6 == 0:
+                    if way != SLOW or number % SELDOM == 0:
                         found[way].append(timed(command))
         finally:
             reader.end()
+    seldom = f", {COUNT // SELDOM} of python-socketio" if SLOW in ways else ""
     table = Table(
-        "P10", f"a message from the shell, the connection warm, ms (medians of {COUNT} interleaved runs)",
+        "P10", f"a message from the shell, the connection warm, ms (medians of {COUNT} interleaved runs{seldom})",
         ["way", "wall p50", "wall p90", "CPU", "its wall ÷ gatewayctl's"],
     )  # fmt: skip
-    own = median(wall for wall, _ in found["gatewayctl send"])
     for way, runs in found.items():
-        walls = sorted(wall for wall, _ in runs)
+        walls = sorted(run["wall"] for run in runs)
+        own = found[OWN][:: SELDOM if way == SLOW else 1]
         table.add(
-            way, f"{median(walls) * 1000:.2f}", f"{walls[len(walls) * 9 // 10] * 1000:.2f}",
-            f"{median(cpu for _, cpu in runs) * 1000:.2f}", f"{median(walls) / own:.2f}",
+            way, f"{median(walls):.2f}", f"{walls[len(walls) * 9 // 10]:.2f}", f"{median(run['cpu'] for run in runs):.2f}",
+            "1.00" if way == OWN else Paired.ratio(runs, own, "wall"),
         )  # fmt: skip
     table.headline = ", ".join(f"{row[0]} {row[1]} ms" for row in table.rows)
     if has_broker:
-        broker = median(wall for wall, _ in found["mosquitto_pub"])
-        table.target("gatewayctl no slower than mosquitto_pub", f"{own / broker:.2f} of it", own <= broker)
+        share = Paired.ratio(found[OWN], found["mosquitto_pub"], "wall")
+        table.target("gatewayctl no slower than mosquitto_pub", f"{share} of it", share.at_most(1))
+    table.note(RATIOS)
+    table.note(SPREAD)
     return table
