@@ -4,6 +4,7 @@ import time
 from statistics import median
 
 from . import places
+from .arguments import at_most
 from .peers import Gatewayd, Mosquitto, Redis, available
 from .process import Program
 from .table import Table
@@ -14,6 +15,7 @@ UPSTREAMS = 10
 HEARTBEAT, TICK = 25, 30
 # Two heartbeats of each upstream.
 SECONDS = 2 * HEARTBEAT
+MOST_ROUNDS = 3
 
 
 class IdleGatewayd(Gatewayd):
@@ -74,7 +76,7 @@ def p8(rounds):
     kinds = available([IdleGatewayd, Redis, Mosquitto])
     if IdleGatewayd not in kinds:
         return None
-    runs = [one_round(kinds) for _ in range(min(rounds, 3))]
+    runs = [one_round(kinds) for _ in range(at_most(MOST_ROUNDS, rounds))]
     table = Table(
         "P8", f"nothing happens: {CLIENTS:,} local clients, {UPSTREAMS} upstreams, {SECONDS} s (medians of {len(runs)} runs)",
         ["peer", "wake-ups per minute", "CPU %", "CPU ms per minute"],

@@ -5,6 +5,7 @@ import sys
 from statistics import median
 
 from . import places
+from .arguments import at_most
 from .local import Local
 from .memory import settled
 from .peers import Gatewayd, available
@@ -12,6 +13,7 @@ from .process import Program
 from .table import Table
 
 PER_CLIENT = 100
+MOST_ROUNDS = 3
 
 
 class ScaledGatewayd(Gatewayd):
@@ -180,7 +182,7 @@ KINDS = [Subscribers, Links, SecureLinks, Namespaces, Globs]
 def scale(rounds):
     if not available([ScaledGatewayd]):
         return None
-    rounds = min(rounds, 3)
+    rounds = at_most(MOST_ROUNDS, rounds)
     table = Table(
         "SCALE", f"what one more costs (medians of {rounds} runs)",
         ["of what", "how many", "CPU µs to make one", "KiB for each", "CPU µs", "for each", "times that of the fewest"],

@@ -53,7 +53,7 @@ def commands(gateway, broker):
     return found
 
 
-def p10(rounds):
+def p10(_):
     if not available([Gatewayd]):
         return None
     if not os.path.exists(places.gatewayctl()):
@@ -62,6 +62,7 @@ def p10(rounds):
     has_broker = available([Mosquitto]) and places.found("mosquitto_pub")
     if not has_broker:
         print("left out: mosquitto_pub (mosquitto and mosquitto-clients are not both installed; see --install)")
+    print(f"  {COUNT} runs, however many rounds", flush=True)
     with Gatewayd() as gateway, Mosquitto() if has_broker else gateway as broker:
         reader = Program(
             [places.program("reader"), "--protocol", "gatewayd", "--socket", gateway.socket, "--url", gateway.url]
