@@ -24,7 +24,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench profile costs soak flood fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench bench-names profile profile-names costs soak flood fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -53,11 +53,18 @@ lint: ## formatting
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
 
-bench: release $(EIO4) ## measures against the peers, and installs those that are missing; ONLY="P1 P3" selects
+bench: bench-names release $(EIO4) ## measures against the peers, installs those that are missing, and rewrites Benchmarks/RESULTS.md; about an hour, ONLY="--rounds 1" a quarter of one, ONLY="P1 P3" selects
 	Benchmarks/run --install --no-build $(ONLY)
 
-profile: release ## where the daemon's time goes under a benchmark's load, by perf; ONLY="P1 P6@50" selects
+profile: profile-names release ## where the daemon's time goes under a benchmark's load, by perf; ONLY="P1 P6@50" selects
 	Benchmarks/profile --install --no-build $(ONLY)
+
+# What does not exist is said before anything is built.
+bench-names: packages
+	@Benchmarks/run --check $(ONLY)
+
+profile-names: packages
+	@Benchmarks/profile --check $(ONLY)
 
 costs: release ## counts instructions, allocations and system calls; fails where they have grown
 	Benchmarks/costs --no-build
@@ -83,10 +90,10 @@ autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs
 	swift build --build-tests
 	$(PYTHON) Tests/Autobahn/run $(CASES)
 
-fuzz: packages ## each fuzz target for $(RUNS) runs; a finding is kept and replayed by the tests
+fuzz: packages ## each fuzz target for RUNS=1000000 runs; a finding is kept and replayed by the tests
 	for target in $(sort $(notdir $(wildcard Tests/Fuzz/corpus/*))); do Tests/Fuzz/run $$target $(RUNS) || exit 1; done
 
-install: release install-files ## into $(DESTDIR)$(PREFIX); on a running system also makes the accounts
+install: release install-files ## into PREFIX=/usr/local, or below DESTDIR; without DESTDIR also makes the accounts
 ifeq ($(DESTDIR),)
 	systemd-sysusers $(PREFIX)/lib/sysusers.d/gatewayd.conf
 	systemd-tmpfiles --create $(PREFIX)/lib/tmpfiles.d/gatewayd.conf
@@ -117,7 +124,7 @@ uninstall: ## removes what install made, except the configuration
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp
-environments: $(EIO4) $(EIO3) $(WAMP)
+environments: $(EIO4) $(EIO3) $(WAMP) ## the Python environments with the servers and clients of the tests and benchmarks
 
 build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
 	packaging/install-debian-packages
