@@ -55,7 +55,7 @@ def p4(rounds):
                 ratio = Paired.ratio(runs[placement, Gatewayd], runs[placement, MosquittoFedByTCP], key)
                 table.target(f"{key} ≤ that of {MosquittoFedByTCP.name} ({placement})", f"{ratio} of it", ratio.at_most(1))
         table.note(SPREAD)
-    table.note("Events come over TCP, as from a server, but for those to mosquitto and redis without a word: these come through the Unix socket.")
+    table.note("Events come in over TCP, as from a server, except in the rows that say only mosquitto or redis: there they come through the Unix socket.")
     return table
 
 

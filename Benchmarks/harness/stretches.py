@@ -67,5 +67,6 @@ def fair_busy(rounds):
     for kind, one in mid.items():
         table.add(names[kind], *(f"{one[key]:,.0f}" for key in SHARES), f"{one['looks']:,.0f}", f"{one['busy']:.2f}")
     table.headline = "p99 µs: " + ", ".join(f"{names[kind]} {one['p99']:.0f}" for kind, one in mid.items())
-    table.note("So long may somebody else have to wait, whatever the machine does meanwhile: time without the CPU is not in it.")
+    table.note("So long others may have to wait for the daemon. Time in which it has no CPU is not in it; *longest* is a single stretch and differs "
+               "widely from run to run.")  # fmt: skip
     return table
