@@ -9,8 +9,16 @@ enum SocketAccess {
   private static func advice(_ path: String) -> String {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return "a directory above it is closed to you" }
-    guard facts.st_mode & S_IWGRP != 0 else { return "only its owner may use it" }
-    guard let name = name(ofGroup: facts.st_gid) else { return "it is open to group \(facts.st_gid)" }
+    return advice(mode: facts.st_mode, group: facts.st_gid)
+  }
+
+  /// The same for a socket of that mode and group. Nobody is sent into the group of root.
+  static func advice(mode: mode_t, group: gid_t) -> String {
+    guard mode & S_IWGRP != 0 else { return "only its owner may use it" }
+    guard group != 0 else {
+      return "its group is that of root: use sudo, or name another group in socket.group of the daemon's configuration"
+    }
+    guard let name = name(ofGroup: group) else { return "it is open to group \(group)" }
     return "it is open to group '\(name)': join with 'adduser USER \(name)' and log in again"
   }
 

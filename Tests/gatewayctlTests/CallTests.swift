@@ -156,10 +156,17 @@ import Testing
     let directory = TemporaryDirectory()
     let path = directory.file("file", [])
     chmod(path, 0o660)
-    let group = String(cString: getgrgid(getgid()).pointee.gr_name)
-    #expect(SocketAccess.denied(path).message?.contains("it is open to group '\(group)'") == true)
+    #expect(SocketAccess.denied(path).message?.contains(SocketAccess.advice(mode: 0o660, group: getgid())) == true)
+    let group = String(cString: getgrgid(1).pointee.gr_name)
+    #expect(SocketAccess.advice(mode: 0o660, group: 1).contains("it is open to group '\(group)'"))
     chmod(path, 0o600)
     #expect(SocketAccess.denied(path).message?.contains("only its owner may use it") == true)
+  }
+
+  @Test func nobodyIsSentIntoTheGroupOfRoot() {
+    #expect(
+      SocketAccess.advice(mode: 0o660, group: 0)
+        == "its group is that of root: use sudo, or name another group in socket.group of the daemon's configuration")
   }
 
   @Test func waitIsGivenTheTimeThatIsLeft() throws {
