@@ -288,6 +288,38 @@ async def test_release_removes_an_unused_closed_connection(daemons, chat):
     assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
 
 
+async def test_a_queued_send_that_prevents_a_release_is_said(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.connected(url=chat.url)
+    await client.call("disconnect", url=chat.url)
+    await client.call("send", url=chat.url, event="e")
+    error = await client.fails("IllegalState", "release", url=chat.url)
+    assert (error.data["state"], error.data["asked"]) == ("disconnected", "release")
+    assert error.message.startswith("A send still waits for the connection; 'reconnect' lets it leave")
+    await client.call("send", url=chat.url, event="e")
+    assert "2 sends still wait" in (await client.fails("IllegalState", "release", url=chat.url)).message
+
+
+async def test_a_connection_that_is_connected_already_is_said_to_be(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.connected(url=chat.url)
+    error = await client.fails("IllegalState", "reconnect", url=chat.url)
+    assert error.message == "The connection is connected already."
+    error = await client.fails("IllegalState", "release", url=chat.url)
+    assert "'disconnect' it first" in error.message
+
+
+async def test_programs_and_the_configuration_that_prevent_a_release_are_said(daemons, chat):
+    daemon = await daemons({"upstream": {"kept": {"url": chat.url, "keep": "always"}}})
+    client = await daemon.connected(upstream="kept")
+    await client.call("disconnect", upstream="kept")
+    assert 'keep = "always"' in (await client.fails("IllegalState", "release", upstream="kept")).message
+    daemon.configure({"upstream": {"kept": {"url": chat.url}}})
+    await client.call("reload")
+    await client.call("subscribe", upstream="kept")
+    assert "Programs use the connection" in (await client.fails("IllegalState", "release", upstream="kept")).message
+
+
 async def test_disconnecting_twice_is_nothing_to_do(daemons, chat):
     daemon = await daemons()
     client = await daemon.connected(url=chat.url)

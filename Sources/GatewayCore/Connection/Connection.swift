@@ -76,6 +76,12 @@ public final class Connection {
     !leases.isEmpty || !commands.isIdle || isKept
   }
 
+  /// What an occupied connection is needed for, to be told to a person.
+  private var use: IllegalTransition.Use {
+    if !commands.isIdle { return .commands(commands.count) }
+    return isKept ? .configuration : .leases(leases.count)
+  }
+
   /// The configuration in force wants it up.
   private var isKept: Bool { specification.settings.keep == .always && hold != .withdrawn }
 
@@ -135,7 +141,7 @@ public final class Connection {
 
   /// Leaves the pool, if nobody uses it.
   func release() throws(IllegalTransition) {
-    guard !isOccupied else { throw IllegalTransition(state: state, asked: .release) }
+    guard !isOccupied else { throw IllegalTransition(state: state, asked: .release, use: use) }
     try apply(.release)
   }
 

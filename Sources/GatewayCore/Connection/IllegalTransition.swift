@@ -2,10 +2,23 @@
 public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
   public var state: ConnectionState
   public var asked: ConnectionStateMachine.Event
+  /// What alone prevents it, where the state would allow it.
+  public var use: Use?
 
-  public init(state: ConnectionState, asked: ConnectionStateMachine.Event) {
+  /// What a connection is needed for.
+  public enum Use: Equatable, Sendable {
+    /// So many commands have no outcome yet.
+    case commands(Int)
+    /// The configuration keeps it up.
+    case configuration
+    /// So many leases.
+    case leases(Int)
+  }
+
+  public init(state: ConnectionState, asked: ConnectionStateMachine.Event, use: Use? = nil) {
     self.state = state
     self.asked = asked
+    self.use = use
   }
 
   /// The state that the connection would have had to take.

@@ -12,6 +12,41 @@ extension LocalError {
       [.init("need", .string(verb.rawValue))])
   }
 
+  /// An order that the state of the connection does not allow, or its use.
+  init(_ transition: IllegalTransition) {
+    self.init(
+      .illegalState, Self.sentence(transition),
+      [.init("state", .string(transition.state.rawValue)), .init("asked", .string(transition.asked.rawValue))])
+  }
+
+  private static func sentence(_ transition: IllegalTransition) -> String {
+    switch (transition.asked, transition.state) {
+    case (.connect, .connected): "The connection is connected already."
+    case (.connect, .reconnecting): "An attempt to connect is under way already."
+    case (.connect, .created), (.disconnect, .created), (.release, .created):
+      "The first attempt to connect is not decided yet; try again when it is."
+    case (.release, .connected), (.release, .reconnecting):
+      "Only a disconnected connection can be released, and this one is \(transition.state.rawValue); 'disconnect' it first."
+    case (.release, .disconnected): sentence(transition.use)
+    case (.connect, .disconnected), (.disconnect, _), (.connect, .released), (.release, .released), (.opened, _),
+      (.lost, _):
+      "The connection does not allow that now: \(transition)."
+    }
+  }
+
+  /// Why a connection that is down is not released.
+  private static func sentence(_ use: IllegalTransition.Use?) -> String {
+    switch use {
+    case .commands(1):
+      "A send still waits for the connection; 'reconnect' lets it leave, and 'outbox.cancel' takes it back if it is durable."
+    case .commands(let count):
+      "\(count) sends still wait for the connection; 'reconnect' lets them leave, and 'outbox.cancel' takes back the durable ones."
+    case .configuration:
+      "The configuration keeps the connection; take `keep = \"always\"` of its upstream out first, and reload."
+    case .leases, nil: "Programs use the connection; 'status' lists them, and they have to leave it first."
+    }
+  }
+
   static func noSubscription(_ id: String) -> LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }

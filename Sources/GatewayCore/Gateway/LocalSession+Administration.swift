@@ -58,11 +58,7 @@ extension LocalSession {
         .illegalState, "Nobody uses that upstream: there is no connection.",
         [.init("state", .string(ConnectionState.released.rawValue))])
     }
-    do { try perform(connection) } catch {
-      throw LocalError(
-        .illegalState, "The connection does not allow that now: \(error).",
-        [.init("state", .string(error.state.rawValue)), .init("asked", .string(error.asked.rawValue))])
-    }
+    do { try perform(connection) } catch { throw LocalError(error) }
     reply(id) { $0.member("state", connection.state.rawValue) }
   }
 
