@@ -123,6 +123,17 @@ async def test_a_rule_leaves_the_upstreams_it_does_not_name_alone(daemons, peer)
     assert {one["upstream"] for one in (await alice.call("status"))["connections"]} <= {"open"}
 
 
+async def test_a_misspelt_name_is_corrected_only_to_one_that_may_be_used(daemons, peer):
+    daemon = await daemons({
+        **OPEN, "upstream": {"secret": {"url": peer.url + "/a"}, "open": {"url": peer.url + "/b"}},
+        "access": [{"user": BOB, "upstream": ["secret"], "allow": ["send"]}]})
+    alice = await client_as(daemon, ALICE)
+    assert "secret" not in (await alice.fails("UpstreamUnknown", "send", upstream="secrt", event="e")).message
+    assert "did you mean 'open'?" in (await alice.fails("UpstreamUnknown", "send", upstream="opne", event="e")).message
+    bob = await client_as(daemon, BOB)
+    assert "did you mean 'secret'?" in (await bob.fails("UpstreamUnknown", "send", upstream="secrt", event="e")).message
+
+
 async def test_a_url_does_not_get_around_the_rules_of_its_upstream(daemons, peer):
     daemon = await daemons({
         **OPEN, "upstream": {"secret": {"url": peer.url}},

@@ -27,8 +27,16 @@ async def test_an_upstream_that_is_not_configured_is_unknown(daemons, peer):
     daemon = await daemons({"upstream": {"chat": {"url": peer.url}}})
     client = await daemon.client()
     error = await client.fails("UpstreamUnknown", "subscribe", upstream="chatt")
-    assert "chatt" in error.message
+    assert error.message == "No upstream is called 'chatt'; did you mean 'chat'?"
     await client.fails("UpstreamUnknown", "status", upstream="chatt")
+
+
+@pytest.mark.parametrize("name", [
+    "localhost", "localhost:3000", "chat.example", "10.0.0.1", "[::1]:3000", "http:/localhost", "chat.example/admin"])
+async def test_an_address_in_the_place_of_a_name_is_told_how_a_url_begins(daemons, name):
+    client = await (await daemons()).client()
+    error = await client.fails("UpstreamUnknown", "subscribe", upstream=name)
+    assert error.message == f"No upstream is called '{name}'; a URL begins with http:// or https://."
 
 
 async def test_a_configured_upstream_is_used_by_its_name(daemons, server):

@@ -47,6 +47,23 @@ extension LocalError {
     }
   }
 
+  /// - Parameter known: names that the caller may be told.
+  static func unknownUpstream(_ name: String, among known: [String] = []) -> LocalError {
+    let advice =
+      if let nearest = NearestName.of(name, among: known) {
+        "did you mean '\(nearest)'?"
+      } else if name == "localhost" || name.utf8.contains(where: { addressMarks.contains($0) }) {
+        "a URL begins with http:// or https://."
+      } else {
+        "give a configured name, or a URL."
+      }
+    return LocalError(
+      .upstreamUnknown, "No upstream is called '\(name)'; \(advice)", [.init("upstream", .string(name))])
+  }
+
+  /// What stands in a host, its port or a path rather than in a name.
+  private static let addressMarks = Set(":/.[".utf8)
+
   static func noSubscription(_ id: String) -> LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }

@@ -107,9 +107,24 @@ extension LocalSession {
 
   /// Finds the upstream a call is about and checks the caller's right to use it so.
   func target(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> UpstreamSpecification {
-    let specification = try gateway.resolver.resolve(target, uid: peer.uid)
+    let specification = try resolve(target)
     try demand(verb, on: specification)
     return specification
+  }
+
+  /// Finds the upstream a call is about.
+  func resolve(_ target: CallTarget) throws(LocalError) -> UpstreamSpecification {
+    do throws(LocalError) { return try gateway.resolver.resolve(target, uid: peer.uid) } catch {
+      guard error.kind == .upstreamUnknown, case .upstream(let name) = target.name else { throw error }
+      throw unknownUpstream(name)
+    }
+  }
+
+  /// Names the upstream that was probably meant, if it is one that the caller may know of.
+  func unknownUpstream(_ name: String) -> LocalError {
+    let known = gateway.configuration.upstreams.keys.sorted()
+    return .unknownUpstream(
+      name, among: known.filter { !gateway.access.verbs(upstream: $0, peer: peer).isEmpty })
   }
 
   func demand(_ verb: AccessVerb, on specification: UpstreamSpecification) throws(LocalError) {

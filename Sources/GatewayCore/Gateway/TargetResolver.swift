@@ -24,9 +24,7 @@ struct TargetResolver {
 
   private func configured(_ name: String, namespace: String?) throws(LocalError) -> UpstreamSpecification {
     guard let upstream = configuration.upstreams[name] else {
-      throw LocalError(
-        .upstreamUnknown, "No upstream is called '\(name)'; give a configured name, or a URL.",
-        [.init("upstream", .string(name))])
+      throw .unknownUpstream(name)
     }
     return UpstreamSpecification(
       name: name, url: upstream.url, namespace: try self.namespace(of: upstream.url, asked: namespace),
