@@ -61,8 +61,13 @@ import Testing
 
   @Test func whatIsMissingIsSaidTogetherWithWhatToWrite() {
     #expect(problem("") == "the URL is empty; write for example https://example.org")
-    #expect(problem("example.org:80/x") == "the URL has no scheme; write for example https://example.org")
-    #expect(problem("https:/h") == "the URL has no scheme; write for example https://https")
+    #expect(problem("example.org:80/x") == "the URL has no scheme; write for example https://example.org:80")
+    #expect(problem("localhost:3000") == "the URL has no scheme; write for example https://localhost:3000")
+    #expect(problem("bob:1234@h") == "the URL has no scheme; write for example https://bob")
+    #expect(problem("h:x") == "the URL has no scheme; write for example https://h")
+    #expect(problem("https:/h") == "the URL has no scheme; write for example https://h")
+    #expect(problem("HTTP:/h:80/x") == "the URL has no scheme; write for example http://h:80")
+    #expect(problem("/x") == "the URL has no scheme; write for example https://example.org")
     #expect(problem("https://") == "the URL names no host; write for example https://example.org")
     #expect(problem("https:///x") == "the URL names no host; write for example https://example.org")
     #expect(problem("https://:80/x") == "the URL names no host; write for example https://example.org")

@@ -34,11 +34,32 @@ final class CurlURLReader: URLReader {
   /// Where the host part begins. libcurl is content with one slash or three, and guesses a scheme from the host's name.
   private static func endOfScheme(_ text: String) throws(URLProblem) -> String.Index {
     guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
-      throw URLProblem("the URL has no scheme; write for example https://\(text.prefix(while: \.isHostCharacter))")
+      throw URLProblem("the URL has no scheme; write for example \(example(for: text))")
     }
     let start = text.index(colon, offsetBy: 3)
     guard !text[start...].hasPrefix("/") else { throw Parts.noHost }
     return start
+  }
+
+  /// What was probably meant by a URL without `://`: its host with its port, and its scheme if it begins with one of the
+  /// web. Nothing else of it is echoed.
+  private static func example(for text: String) -> String {
+    let scheme = text.prefix { $0.isHostCharacter }
+    var rest = text[...]
+    var shown = "https"
+    if ["http", "https", "ws", "wss"].contains(scheme.lowercased()), text[scheme.endIndex...].hasPrefix(":") {
+      shown = scheme.lowercased()
+      rest = text[text.index(after: scheme.endIndex)...].drop { $0 == "/" }
+    }
+    let host = rest.prefix { $0.isHostCharacter }
+    guard !host.isEmpty else { return "\(shown)://example.org" }
+    let behind = rest[host.endIndex...]
+    let port = behind.dropFirst().prefix { $0.isASCII && $0.isNumber }
+    // Digits before an @ are a password.
+    let isPort =
+      behind.hasPrefix(":") && (1...5).contains(port.count)
+      && (rest[port.endIndex...].first.map { "/?#".contains($0) } ?? true)
+    return "\(shown)://\(host)" + (isPort ? ":\(port)" : "")
   }
 
   private static func problem(_ code: CURLUcode) -> URLProblem {
