@@ -170,6 +170,22 @@ async def test_an_upstream_that_left_the_configuration_keeps_its_sends(daemons, 
     await link.expect('42["e"]')
 
 
+async def test_an_upstream_that_nobody_knows_is_unknown_to_the_outbox_too(daemons, peer):
+    await peer.refuse()
+    with_chat = {"upstream": {"chat": {"url": peer.url}}}
+    daemon = await daemons(with_chat)
+    client = await daemon.client()
+    await durable(client, upstream="chat")
+    for method in ("outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge"):
+        await client.fails("UpstreamUnknown", method, upstream="chta")
+    daemon.configure({})
+    await client.call("reload")
+    assert len(await entries(client, upstream="chat")) == 1
+    assert await entries(client, upstream="chat", states=["lost"]) == []
+    assert await client.call("outbox.purge", upstream="chat") == {"count": 1}
+    await client.fails("UpstreamUnknown", "outbox.list", upstream="chat")
+
+
 @pytest.mark.root
 async def test_nobody_sees_what_others_left(daemons, peer):
     await peer.refuse()

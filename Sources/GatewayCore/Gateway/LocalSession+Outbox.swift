@@ -95,9 +95,19 @@ extension LocalSession {
   }
 
   private func outboxTarget(_ target: CallTarget) throws(LocalError) -> Wanted {
-    if case .upstream(let name) = target.name { return Wanted(names: [.upstream(name)], namespace: target.namespace) }
+    if case .upstream(let name) = target.name {
+      guard gateway.configuration.upstreams[name] != nil || holdsSends(to: .upstream(name)) else {
+        throw unknownUpstream(name)
+      }
+      return Wanted(names: [.upstream(name)], namespace: target.namespace)
+    }
     let specification = try gateway.resolver.resolve(target, uid: peer.uid)
     return Wanted(names: OutboxTarget.names(of: specification), namespace: specification.namespace)
+  }
+
+  /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
+  private func holdsSends(to name: OutboxTarget.Name) -> Bool {
+    !gateway.outbox.records(limit: 1) { $0.entry.target.name == name && maySee($0) }.isEmpty
   }
 
   /// One's own, and those of upstreams that one administers.
