@@ -15,14 +15,33 @@ enum OutboxCommand {
       throw Failure(.usage, "outbox: unknown verb '\(word)'; \(nearest ?? "write \(words.joined(separator: ", "))")")
     }
     let selection = try selection(context)
-    guard verb != .list else { return try list(context, selection) }
+    guard verb != .list else {
+      let code = try list(context, selection)
+      try sayUnknown(among: selection.ids, context)
+      return code
+    }
     guard selection.isNarrow || verb == .purge else {
       throw Failure(.usage, "outbox \(verb.rawValue): name ids, or with --upstream the upstream whose sends are meant")
     }
+    // Before: what was purged is not known any more.
+    try sayUnknown(among: selection.ids, context)
     let result = try context.client.call("outbox.\(verb.rawValue)", until: context.deadline, selection.write)
     let count = RawMembers(result)?.integer("count") ?? "?"
     try context.confirm(result, "\(count) \(count == "1" ? "send" : "sends")")
     return .done
+  }
+
+  /// Says which of the ids that were given are none of the outbox. Whoever may not list them is not told.
+  private static func sayUnknown(among ids: [String], _ context: Context) throws(Failure) {
+    guard !ids.isEmpty else { return }
+    let wanted = Selection(ids: ids, states: [], limit: ids.count)
+    let answer = try context.client.answer(
+      to: "outbox.list", Client.object(wanted.write), until: context.deadline)
+    guard case .success(let result) = answer, RawMembers(result)?["more"] != Array("true".utf8) else { return }
+    let known = (RawMembers(result)?.elements("entries") ?? []).compactMap { RawMembers($0)?.string("id") }
+    for id in ids where !known.contains(id) {
+      context.notices.error("no send in the outbox has the id '\(id)'; 'gatewayctl outbox list' shows all")
+    }
   }
 
   /// The members of `params` that say which entries are meant.

@@ -326,6 +326,20 @@ async def test_gatewayctl_shows_and_steers(daemons, ctl, peer):
     assert (await ctl(daemon, "outbox", "list")).out == ""
 
 
+@pytest.mark.parametrize("verb, count", [("list", None), ("cancel", 1), ("retry", 1), ("purge", 1)])
+async def test_gatewayctl_names_an_id_that_no_send_has(daemons, ctl, verb, count):
+    daemon = await daemons()
+    client = await daemon.client()
+    identity = (await durable(client, url=DOWN))["id"]
+    outcome = await ctl(daemon, "outbox", verb, identity, "nosuchid")
+    assert outcome.code == 0, outcome
+    assert outcome.err == "gatewayctl: no send in the outbox has the id 'nosuchid'; 'gatewayctl outbox list' shows all\n"
+    if count is not None:
+        assert json.loads(outcome.out) == {"count": count}
+    if verb != "purge":
+        assert (await ctl(daemon, "outbox", verb, identity)).err == ""
+
+
 async def test_the_key_is_put_where_the_configuration_says(daemons, peer):
     client = await (await daemons({"defaults": {"key_member": "once"}})).client()
     for args in ([1, {"a": 1.50}], [{}], [2], [], [{"once": "mine"}]):
