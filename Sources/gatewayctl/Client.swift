@@ -40,6 +40,8 @@ final class Client {
       inboxHead = 0
       sayHello()
       return nil
+    case ECONNREFUSED where SocketAccess.isNoSocket(path):
+      throw Failure(.unavailable, "\(path) is no socket; name gatewayd's with --socket PATH")
     case ENOENT, ECONNREFUSED, EAGAIN, ENOTDIR, EINTR, EMFILE, ENFILE, ENOBUFS: return SystemText.ofError(code)
     case EACCES, EPERM: throw SocketAccess.denied(path)
     case EPROTOTYPE: throw Failure(.protocolMismatch, "\(path) is no stream socket; name gatewayd's with --socket")

@@ -1,7 +1,13 @@
 import Glibc
 
-/// Explains why a socket may not be opened.
+/// Explains why a socket cannot be opened.
 enum SocketAccess {
+  /// Something else has the path, such as a file or a directory.
+  static func isNoSocket(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFSOCK
+  }
+
   static func denied(_ path: String) -> Failure {
     Failure(.permissionDenied, "permission denied for \(path); \(advice(path))")
   }

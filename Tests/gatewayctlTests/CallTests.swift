@@ -91,6 +91,15 @@ import Testing
         "gatewayctl: no daemon answers at /nonexistent/gatewayd.sock: No such file or directory; "))
   }
 
+  @Test(arguments: ["/etc/passwd", "/etc"])
+  func aPathThatIsNoSocketIsSaidToBeNone(_ path: String) throws {
+    let outcome = try ControlProgram.run(["ping"], socket: path)
+    #expect(
+      outcome
+        == .init(
+          status: 69, output: "", errors: "gatewayctl: \(path) is no socket; name gatewayd's with --socket PATH\n"))
+  }
+
   @Test func aDaemonThatIsJustStartingIsWaitedFor() throws {
     let daemon = try FakeDaemon(listens: false) { daemon in
       usleep(150_000)  // The point of this test is that the program waits.
