@@ -32,13 +32,21 @@ extension DaemonError {
     return error.failure(readsJournal: geteuid() == 0)
   }
 
-  /// The same for `call`, where somebody writes params and wants to read of them.
-  var failureOfCall: Failure { failure(readsJournal: geteuid() == 0) }
+  /// The same for `call`, where somebody writes the params of a method and wants to read of them.
+  func failure(ofCall method: String) -> Failure {
+    var error = self
+    error.message = ShellWords.ofCall(message)
+    guard kind == .invalidParams else { return error.failure(readsJournal: geteuid() == 0) }
+    return error.failure(advice: "'gatewayctl introspect \(method)' explains its params")
+  }
 
   /// The same for somebody who may read the daemon's log, or may not.
-  func failure(readsJournal: Bool) -> Failure {
+  func failure(readsJournal: Bool) -> Failure { failure(advice: advice(readsJournal)) }
+
+  /// Where the daemon has said what to do, nothing is added.
+  private func failure(advice: String?) -> Failure {
     let code = kind.map { ExitCode($0) } ?? .refusedByDaemon
-    guard !message.contains(";"), let advice = advice(readsJournal) else { return Failure(code, message) }
+    guard !message.contains(";"), let advice else { return Failure(code, message) }
     return Failure(code, "\(message.hasSuffix(".") ? String(message.dropLast()) : message); \(advice)")
   }
 
@@ -60,7 +68,9 @@ extension DaemonError {
       readsJournal
         ? "the daemon's log tells more: journalctl -u gatewayd"
         : "'gatewayctl status' shows what the daemon cannot do; an administrator finds more in its log"
-    case .parseError, .invalidParams, .invalidRequest: "'gatewayctl help' explains the command"
+    // What the daemon does not accept it says itself; the help knows the options alone.
+    case .parseError, .invalidParams, .invalidRequest:
+      message.contains("--") ? "'gatewayctl help COMMAND' explains the options" : nil
     case .illegalState: "'gatewayctl status' shows the state"
     case .unrecoverable: "subscribe without --since"
     case .conflict, .cancelled, .ackGone, .requestFailed, nil: nil

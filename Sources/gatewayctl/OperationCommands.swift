@@ -52,7 +52,7 @@ enum OperationCommands {
     let params = operands.count > 1 ? try parameters(operands[1]) : Array("{}".utf8)
     switch try context.client.answer(to: method, params, until: context.deadline) {
     case .success(let result): try context.printJSON(result)
-    case .failure(let error): throw error.failureOfCall
+    case .failure(let error): throw error.failure(ofCall: method)
     }
     return .done
   }

@@ -20,6 +20,11 @@ enum ShellWords {
     return text
   }
 
+  /// For `call`, where params are params: only the method that lists the methods has a command.
+  static func ofCall(_ message: String) -> String {
+    message.replacing(#""rpc.discover" lists all"#, by: "'gatewayctl introspect' lists all")
+  }
+
   /// The operands, and every option.
   private static let words: [(String, String)] =
     [

@@ -549,8 +549,21 @@ async def test_call_calls_any_method(daemons, ctl, folder):
     assert lines(outcome)[0]["you"]["uid"] == os.geteuid()
     assert lines(await ctl(daemon, "call", "hello", "-", stdin='{"client":"me"}'))
     check_failure(await ctl(daemon, "call", "no.such.method"), 1)
+    assert "'gatewayctl introspect' lists all" in (await ctl(daemon, "call", "no.such.method")).err
     check_failure(await ctl(daemon, "call", "hello", '{"bogus":1}'), 65)
     check_failure(await ctl(daemon, "call", "hello", "{bad"), 65)
+    for method, params in (("status", "[1]"), ("outbox.cancel", "{}")):
+        outcome = await ctl(daemon, "call", method, params)
+        check_failure(outcome, 65)
+        assert f"; 'gatewayctl introspect {method}' explains its params" in outcome.err
+
+
+@pytest.mark.parametrize("words", [
+    ("http://127.0.0.1:99999", "e"), ("", "e"), ("http://127.0.0.1:9", ""), ("http://127.0.0.1:9", "connect")])
+async def test_nobody_is_sent_to_a_help_that_explains_nothing(daemons, ctl, words):
+    outcome = await ctl(await daemons(), "send", *words)
+    check_failure(outcome, 65)
+    assert "help" not in outcome.err
 
 
 async def test_introspect_explains_the_methods(daemons, ctl):

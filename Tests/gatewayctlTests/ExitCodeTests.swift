@@ -37,6 +37,27 @@ import Testing
     )
   }
 
+  @Test func theHelpIsNamedOnlyWhereItExplainsSomething() throws {
+    func shown(_ message: String) throws -> DaemonError {
+      try #require(DaemonError(Array(#"{"code":-32602,"message":"\#(message)"}"#.utf8)))
+    }
+    let port = "`url` cannot be used: the URL's port is not a number from 1 to 65535."
+    #expect(try shown(port).failure.message == "URL cannot be used: the URL's port is not a number from 1 to 65535.")
+    #expect(
+      try shown(#"The param \"retries\" must be less."#).failure.message
+        == "--retries must be less; 'gatewayctl help COMMAND' explains the options")
+  }
+
+  @Test func aCallIsSentToWhatExplainsItsMethod() throws {
+    let params = try #require(DaemonError(Array(#"{"code":-32602,"message":"It needs params."}"#.utf8)))
+    #expect(
+      params.failure(ofCall: "outbox.cancel").message
+        == "It needs params; 'gatewayctl introspect outbox.cancel' explains its params")
+    let unknown = try #require(
+      DaemonError(Array(#"{"code":-32601,"message":"There is no method; \"rpc.discover\" lists all."}"#.utf8)))
+    #expect(unknown.failure(ofCall: "x").message == "There is no method; 'gatewayctl introspect' lists all.")
+  }
+
   @Test func adviceIsAddedOnlyWhereTheDaemonGivesNone() throws {
     let plain = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full."}"#.utf8)))
     #expect(plain.failure.message == "It is full; try again later")
