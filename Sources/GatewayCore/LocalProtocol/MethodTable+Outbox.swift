@@ -3,7 +3,7 @@ extension MethodTable {
   static let outboxMethods: [LocalMethod] = [
     LocalMethod(
       "outbox.list", "Lists durable sends and what became of them, the oldest first.", right: .status,
-      parameters: LocalParameter.target + selection + [
+      parameters: LocalParameter.optionalTarget + selection + [
         .optional(.limit, .integer(1...10_000), "How many entries at most; 1000 unless given.")
       ],
       result: ResultSchemas.outbox
@@ -12,15 +12,15 @@ extension MethodTable {
     },
     LocalMethod(
       "outbox.cancel", "Takes durable sends back that are not finished.", right: .send,
-      parameters: LocalParameter.target + selection, result: count
+      parameters: LocalParameter.optionalTarget + neededSelection, result: count
     ) { params, line throws(LocalError) in .outboxCancel(try readSelection(params, line, isNeeded: true)) },
     LocalMethod(
       "outbox.retry", "Sends again what failed, and connects at once for what waits.", right: .send,
-      parameters: LocalParameter.target + selection, result: count
+      parameters: LocalParameter.optionalTarget + neededSelection, result: count
     ) { params, line throws(LocalError) in .outboxRetry(try readSelection(params, line, isNeeded: true)) },
     LocalMethod(
       "outbox.purge", "Takes back what is not finished, and forgets what is.", right: .send,
-      parameters: LocalParameter.target + selection, result: count
+      parameters: LocalParameter.optionalTarget + selection, result: count
     ) { params, line throws(LocalError) in .outboxPurge(try readSelection(params, line)) },
     LocalMethod(
       "drain", "Takes nothing new any more, and answers when everything has left or the time is over.", right: .admin,
@@ -33,13 +33,20 @@ extension MethodTable {
 
   private static let count = JSONSchema.object([.always("count", .count, "How many sends that concerned.")])
 
-  private static let selection: [LocalParameter] = [
-    .optional(
-      .ids, .strings(count: 1...1_000, each: 1...ParameterKind.identifierLimit), "Only the sends of these ids."),
-    .optional(
-      .states, .strings(count: 1...OutboxState.allCases.count, each: 1...ParameterKind.identifierLimit),
-      "Only sends in these states: " + OutboxState.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."),
-  ]
+  private static let selection = selection(ids: "Only the sends of these ids.")
+
+  /// Where the call has to say which sends are meant.
+  private static let neededSelection = selection(
+    ids: "Only the sends of these ids; these, `upstream` or `url` are needed.")
+
+  private static func selection(ids: String) -> [LocalParameter] {
+    [
+      .optional(.ids, .strings(count: 1...1_000, each: 1...ParameterKind.identifierLimit), ids),
+      .optional(
+        .states, .strings(count: 1...OutboxState.allCases.count, each: 1...ParameterKind.identifierLimit),
+        "Only sends in these states: " + OutboxState.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."),
+    ]
+  }
 
   private static func readSelection(
     _ params: borrowing ParameterValues, _ line: RawSpan, isNeeded: Bool = false

@@ -14,7 +14,7 @@ extension MethodTable {
     LocalMethod("ping", "Does nothing, and answers.", right: nil) { _, _ in .ping },
     LocalMethod(
       "status", "Shows the daemon, its connections and its local clients, as far as the caller may see them.",
-      right: .status, parameters: LocalParameter.target, result: ResultSchemas.status
+      right: .status, parameters: LocalParameter.optionalTarget, result: ResultSchemas.status
     ) { params, line throws(LocalError) in
       .status(target: try params.optionalTarget(line))
     },

@@ -24,13 +24,23 @@ extension ParameterKind {
 
 extension LocalParameter {
   /// Which upstream a call is about: exactly one of `upstream` and `url`.
-  static let target: [LocalParameter] = [
-    .optional(.upstream, .name, "Name of a configured upstream; this or `url` is needed."),
-    .optional(
-      .url, .string(1...8_192), "URL of an upstream, whose path is the namespace; this or `upstream` is needed."),
-    .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
-    .optional(.auth, .object, "Auth payload for the server; only with `url`. Never shown."),
-  ]
+  static let target = target(
+    upstream: "Name of a configured upstream; this or `url` is needed.",
+    url: "URL of an upstream, whose path is the namespace; this or `upstream` is needed.")
+
+  /// Which upstream alone a call is about: none of them, or one of `upstream` and `url`.
+  static let optionalTarget = target(
+    upstream: "Only this upstream, by its configured name.",
+    url: "Only the upstream of this URL, whose path is the namespace.")
+
+  private static func target(upstream: String, url: String) -> [LocalParameter] {
+    [
+      .optional(.upstream, .name, upstream),
+      .optional(.url, .string(1...8_192), url),
+      .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
+      .optional(.auth, .object, "Auth payload for the server; only with `url`. Never shown."),
+    ]
+  }
 }
 
 extension ParameterValues {

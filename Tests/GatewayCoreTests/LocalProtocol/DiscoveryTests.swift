@@ -26,6 +26,16 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
     #expect(document["info"]?["version"] == .string("1.2.3"))
   }
 
+  @Test(arguments: ["status", "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge"])
+  func noMethodThatGoesWithoutAnUpstreamSaysThatItNeedsOne(_ name: String) throws {
+    let params = try item("methods", "name", name)["params"]?.elements ?? []
+    let summaries = Dictionary(
+      uniqueKeysWithValues: params.map { ($0["name"]?.stringValue ?? "", $0["summary"]?.stringValue ?? "") })
+    for target in ["upstream", "url"] { #expect(summaries[target]?.hasPrefix("Only ") == true, "\(target)") }
+    let needsChoice = name == "outbox.cancel" || name == "outbox.retry"
+    #expect(summaries["ids"]?.contains("`upstream` or `url` are needed") ?? false == needsChoice)
+  }
+
   @Test func describesEveryMethodOfTheTable() throws {
     #expect(document["methods"]?.elements?.compactMap { $0["name"]?.stringValue } == MethodTable.methods.map(\.name))
     for method in MethodTable.methods {
