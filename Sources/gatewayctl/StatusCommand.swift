@@ -12,7 +12,7 @@ enum StatusCommand {
       return .done
     }
     let view = try view(result, context)
-    context.output.text(named ? view.connections() : view.everything())
+    context.output.text(named ? view.connections(of: context.target.name) : view.everything())
     return .done
   }
 

@@ -37,12 +37,18 @@ struct StatusView {
 
   // MARK: Connections
 
-  /// The table of connections; below each that is not connected, why.
-  func connections() -> String {
+  /// The table of connections; below each that is not connected, why. `target` is the upstream that was asked for alone:
+  /// the daemon has answered, and so it is a URL, or a name in its configuration.
+  func connections(of target: String? = nil) -> String {
     var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
-    return (table.isEmpty ? "no connections: nobody uses an upstream\n" : table.text(palette))
-      + rest("connections")
+    return (table.isEmpty ? Self.none(of: target) : table.text(palette)) + rest("connections")
+  }
+
+  private static func none(of target: String?) -> String {
+    guard let target else { return "no connections: nobody uses an upstream\n" }
+    let subject = target.contains("://") ? "" : "'\(target)' is configured; "
+    return TextWidth.escaped("\(subject)no connection: nobody uses it, and the first who does makes one") + "\n"
   }
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {

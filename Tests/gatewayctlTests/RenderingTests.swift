@@ -24,6 +24,14 @@ import Testing
     #expect(text == "gatewayd 1  ?\n\(line)\nno connections: nobody uses an upstream\n")
   }
 
+  @Test func anUpstreamThatNobodyUsesIsSaidToBeConfigured() throws {
+    let document = try JSONValue.parse(Array(#"{"connections":[]}"#.utf8).span.bytes)
+    let view = StatusView(document: document, now: 0, palette: plain)
+    let reason = "no connection: nobody uses it, and the first who does makes one\n"
+    #expect(view.connections(of: "admin") == "'admin' is configured; " + reason)
+    #expect(view.connections(of: "https://chat.example") == reason)
+  }
+
   @Test func coloursDoNotDisturbTheColumns() {
     var table = Table(["A", "B"])
     table.add([.init("x", .good), .init("y")])
