@@ -8,7 +8,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case usage = 64
   /// Bad JSON, or otherwise unusable data, in what was to be sent.
   case badInput = 65
-  /// The daemon cannot be reached, or the upstream is down and the call was not to wait for it.
+  /// The daemon cannot be reached, or the upstream is down when the call's time is over, or it is not known.
   case unavailable = 69
   case internalError = 70
   case upstreamRefused = 73
@@ -28,11 +28,11 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .done: "done"
     case .refusedByDaemon: "the daemon answered with another error"
     case .usage: "usage"
-    case .badInput: "bad JSON in the input"
-    case .unavailable: "daemon not reachable, or upstream down with --no-queue"
+    case .badInput: "bad JSON or file in the input, or something the daemon does not accept"
+    case .unavailable: "daemon not reachable, or upstream down or unknown"
     case .internalError: "internal error"
     case .upstreamRefused: "upstream refused"
-    case .dataLost: "data lost (--on-gap fail)"
+    case .dataLost: "data lost: a gap with --on-gap fail, an acknowledgement, or output"
     case .tryAgain: "try again: queue full, draining, quota"
     case .protocolMismatch: "protocol mismatch"
     case .permissionDenied: "permission denied"

@@ -17,6 +17,15 @@ import Testing
     #expect(ExitCode(kind).rawValue == Self.expected[kind])
   }
 
+  @Test func theMeaningCoversWhatEndsSo() {
+    let words: [(LocalError.Kind, String)] = [
+      (.invalidParams, "does not accept"), (.upstreamDown, "upstream down"), (.upstreamUnknown, "unknown"),
+      (.ackLost, "acknowledgement"), (.unrecoverable, "gap"),
+    ]
+    for (kind, word) in words { #expect(ExitCode(kind).meaning.contains(word), "\(kind)") }
+    #expect(!ExitCode.unavailable.meaning.contains("--no-queue"))
+  }
+
   @Test func theTypeDecidesAndTheCodeHelpsOut() throws {
     let typed = try #require(DaemonError(Array(#"{"code":-1,"message":"m","data":{"type":"QueueFull"}}"#.utf8)))
     #expect(typed.kind == .queueFull)
