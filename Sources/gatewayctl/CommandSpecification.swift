@@ -7,6 +7,11 @@ enum CommandName: String, CaseIterable, Sendable {
   case reload, ping, call, introspect, completion, version, help
 }
 
+extension CommandName {
+  /// Whether the command asks the daemon anything. One that does not has nothing to wait for.
+  var asksDaemon: Bool { self != .completion && self != .version && self != .help }
+}
+
 /// One command as data: what the parser accepts, what the help text and the manual page say.
 struct CommandSpecification: Sendable {
   var name: CommandName

@@ -25,7 +25,8 @@ struct HelpText {
   func page(_ command: CommandSpecification) -> String {
     var text = "\(command.name.rawValue): \(command.summary).\n\n"
     text += heading("Usage") + "  \(command.usage)\n"
-    for paragraph in command.details + [timeLimit(command)] { text += "\n" + Self.wrapped(paragraph, indent: 0) }
+    let timeLimit = command.name.asksDaemon ? [timeLimit(command)] : []
+    for paragraph in command.details + timeLimit { text += "\n" + Self.wrapped(paragraph, indent: 0) }
     if !command.options.isEmpty { text += "\n" + heading("Options") + options(command.options) }
     text += "\n" + heading("Options of every command") + options(OptionSpecification.common)
     text += "\n" + heading("Examples")

@@ -30,8 +30,9 @@ struct Settings: Sendable {
     isShownOnTerminal = environment.outputIsTerminal
     isWatched = environment.errorsAreTerminal
     palette = Palette(environment: environment, refused: arguments.has(.noColor))
-    let needsDaemon = arguments.command != .help && arguments.command != .version
-    socketPath = needsDaemon ? try SocketPath.choose(option: arguments.value(.socket), environment: environment) : ""
+    socketPath =
+      arguments.command.asksDaemon
+      ? try SocketPath.choose(option: arguments.value(.socket), environment: environment) : ""
     timeoutWasGiven = arguments.has(.timeout)
     timeout =
       try arguments.duration(.timeout) ?? CommandTable.specification(of: arguments.command)?.defaultTimeout

@@ -23,6 +23,13 @@ import Testing
     for example in command.examples { #expect(text.contains("\n  \(example.line)\n"), "\(example)") }
   }
 
+  @Test(arguments: CommandName.allCases)
+  func onlyWhoAsksTheDaemonGivesUpOnIt(_ name: CommandName) throws {
+    let text = help.page(try #require(CommandTable.specification(of: name)))
+    let isLimited = text.contains("Gives up after") || text.contains("There is no time limit")
+    #expect(isLimited == ![.completion, .version, .help].contains(name))
+  }
+
   @Test func everyOptionBelongsToACommand() {
     let used = Set(CommandTable.all.flatMap { $0.allOptions.map(\.name) })
     #expect(used == Set(OptionName.allCases))
