@@ -17,7 +17,7 @@ extension Arguments {
     guard let number = Int(text), range.contains(number) else {
       let bounds =
         range.upperBound == .max ? "at least \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-      throw Failure(.usage, "--\(name.rawValue): '\(text)' is no number that fits; write \(bounds)")
+      throw Failure(.usage, "--\(name.rawValue): '\(text)' is not accepted; write a whole number, \(bounds)")
     }
     return number
   }

@@ -42,7 +42,11 @@ enum SubscribeCommand {
   private static func position(_ text: String) throws(Failure) -> LiveSubscription.Position {
     guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
       let sequence = UInt64(text[text.index(after: colon)...])
-    else { throw Failure(.usage, "--since: '\(text)' is no place; write EPOCH:SEQ as in the events that were printed") }
+    else {
+      throw Failure(
+        .usage,
+        "--since: '\(text)' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101")
+    }
     return LiveSubscription.Position(epoch: String(text[..<colon]), sequence: sequence)
   }
 }

@@ -240,6 +240,17 @@ async def test_what_is_wrong_in_the_words_alone_is_64_and_asks_nobody(ctl, folde
     check_failure(await ctl(None, "--socket", folder / "nobody", *words), 64)
 
 
+@pytest.mark.parametrize("words, message", [
+    (["subscribe", "-n", "-1", "chat"], "--count: '-1' is not accepted; write a whole number, at least 1"),
+    (["send", "--retries", "x", "chat", "e"], "--retries: 'x' is not accepted; write a whole number, 0 to 100"),
+    (["subscribe", "--since", "foo", "chat"], "--since: 'foo' is not EPOCH:SEQ; write epoch and seq of an event that "
+     "was printed, such as e7:4101"),
+])
+async def test_a_wrong_value_is_named_with_its_option_and_what_to_write(ctl, folder, words, message):
+    outcome = await ctl(None, "--socket", folder / "nobody", *words)
+    assert outcome.err == f"gatewayctl: {message}\n"
+
+
 @pytest.mark.parametrize("words", [
     ["send", "URL", "e", "{bad"], ["send", "URL", "e", "@/nowhere"], ["send", "--binary", "/nowhere", "URL", "e"],
     ["send", "--kwargs", "[1]", "URL", "e"], ["call", "hello", "{bad"], ["call", "hello", '{"bogus":1}'],

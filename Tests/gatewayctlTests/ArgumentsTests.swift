@@ -87,7 +87,7 @@ import Testing
 
   @Test func optionValuesAreChecked() throws {
     let arguments = try parse("subscribe chat -n 0 --on-gap fial --timeout 5")
-    #expect(throws: Failure(.usage, "--count: '0' is no number that fits; write at least 1")) {
+    #expect(throws: Failure(.usage, "--count: '0' is not accepted; write a whole number, at least 1")) {
       try arguments.count(.count, in: 1...(.max))
     }
     #expect(throws: Failure(.usage, "--on-gap: unknown value 'fial'; did you mean 'fail'?")) {
