@@ -23,8 +23,14 @@ struct JournalFactTests {
     #expect(
       lines(.connectionMoved(connection, from: .reconnecting, to: .disconnected)) == [
         "warning connection down upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
-          + " from=reconnecting reason=unreachable detail=\"connection refused\" attempt=3 retry_in=1800"
+          + " from=reconnecting reason=unreachable detail=\"connection refused\" attempt=3 retry_in=1800ms"
       ])
+  }
+
+  @Test func theJournalHasTheNumberAlone() throws {
+    let fact = GatewayFact.connectionMoved(connection, from: .reconnecting, to: .disconnected)
+    let record = try #require(FactLog.records(for: fact, at: .debug).first)
+    #expect(Journal.fields(of: record).contains("GATEWAY_RETRY_IN=1800"))
   }
 
   @Test func aConnectionThatIsMeantToBeDownIsNoWarning() {

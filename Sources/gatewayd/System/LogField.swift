@@ -6,6 +6,9 @@ enum LogField: String, CaseIterable, Sendable {
   case file, line, changed, restart
   case version, path, saved, signal, repeated
 
+  /// What a text line shows behind the number; as a field of the journal it is the number alone.
+  var unit: String { self == .retryIn ? "ms" : "" }
+
   /// Its name as a field of the journal.
   var journalName: String {
     switch self {

@@ -24,7 +24,7 @@ struct LogRecord: Equatable {
   /// The message with its facts: `connection lost upstream=chat reason=closed detail="the server closed the link"`.
   /// Control characters are escaped: a server must not write to the administrator's terminal.
   var text: String {
-    facts.reduce(kind.message) { $0 + " " + $1.field.rawValue + "=" + Self.quoted($1.value) }
+    facts.reduce(kind.message) { $0 + " " + $1.field.rawValue + "=" + Self.quoted($1.value + $1.field.unit) }
   }
 
   /// What makes a later record the same fact again.
