@@ -7,7 +7,7 @@ import pytest
 
 from local_client import CallError
 from patience import within
-from users import ALICE, client_as
+from users import ALICE, BOB, as_user, client_as
 
 DOWN = "http://127.0.0.1:9"
 """Nobody listens on the discard port."""
@@ -242,6 +242,19 @@ async def test_two_daemons_never_share_a_state_folder(daemons, folder):
     assert await within(second.process.wait(), "the second daemon to end") == 69
     assert "another gatewayd uses the state folder" in second.text()
     assert state.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.root
+async def test_a_state_folder_of_somebody_else_is_not_read_only_and_what_to_do_is_said(daemons, folder):
+    folder.chmod(0o777)
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    daemon = await daemons(wrapper=as_user(BOB), environment={"STATE_DIRECTORY": closed})
+    state = (await daemon.status())["daemon"]["outbox"]
+    assert (state["state"], state["reason"]) == ("unavailable", "folder")
+    assert state["detail"] == (
+        f"cannot open {closed}/lock: Permission denied; name another folder in $STATE_DIRECTORY or state.path, "
+        "or start with --user")
 
 
 async def test_without_a_state_folder_everything_else_works(daemons, peer, folder):

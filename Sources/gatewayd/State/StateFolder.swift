@@ -42,7 +42,7 @@ final class StateFolder {
       let problem = Self.problem("lock \(file)")
       close(descriptor)
       throw isTaken
-        ? OutboxProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or name another folder")
+        ? OutboxProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or \(Self.advice)")
         : problem
     }
     lock = descriptor
@@ -66,6 +66,15 @@ final class StateFolder {
 
   private static func problem(_ operation: String) -> OutboxProblem {
     let error = SystemError(operation)
-    return OutboxProblem([EROFS, EACCES, EPERM].contains(error.code) ? .readOnly : .folder, error.description)
+    switch error.code {
+    case EROFS: return OutboxProblem(.readOnly, error.description)
+    // Somebody else's: the disk would take it.
+    case EACCES, EPERM:
+      return OutboxProblem(.folder, "\(error.description); \(advice), or start with --user")
+    default: return OutboxProblem(.folder, error.description)
+    }
   }
+
+  /// Where a folder is named, in the order of precedence.
+  private static let advice = "name another folder in $STATE_DIRECTORY or state.path"
 }

@@ -37,7 +37,9 @@ import Testing
     let directory = try TemporaryDirectory()
     let first = try StateFolder(directory.path)
     let problem = OutboxProblem(
-      .locked, "another gatewayd uses the state folder \(directory.path): stop it, or name another folder")
+      .locked,
+      "another gatewayd uses the state folder \(directory.path): stop it, "
+        + "or name another folder in $STATE_DIRECTORY or state.path")
     #expect(throws: problem) { _ = try StateFolder(directory.path) }
     #expect(first.path == directory.path)
   }
