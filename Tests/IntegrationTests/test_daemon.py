@@ -16,12 +16,13 @@ import toml
 from local_client import LocalClient
 from patience import QUIET, within
 from programs import GATEWAYD, ROOT
+from users import BOB, as_user
 
 
-async def run(*arguments, env=None):
+async def run(*arguments, env=None, wrapper=()):
     """Runs gatewayd to its end; returns its code and all that it said."""
     process = await processes.spawn(
-        GATEWAYD, *arguments, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        *wrapper, GATEWAYD, *arguments, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT)
     try:
         out, _ = await within(process.communicate(), "gatewayd to end")
@@ -184,6 +185,27 @@ async def test_the_daemon_does_not_start_with_an_invalid_configuration(folder):
 async def test_a_configuration_file_that_is_not_there_is_named(folder):
     code, out = await run("--config", folder / "nowhere.toml", "--socket", folder / "socket")
     assert code == 78 and "nowhere.toml" in out
+
+
+@pytest.mark.root
+async def test_a_configuration_file_that_may_not_be_read_says_who_should(folder):
+    folder.chmod(0o755)
+    file = folder / "closed.toml"
+    file.write_text("")
+    file.chmod(0o600)
+    _, out = await run("--check-config", "--config", file, wrapper=as_user(BOB))
+    assert f"{file}: cannot be opened: Permission denied; let the user read it that gatewayd runs as" in out
+
+
+@pytest.mark.root
+async def test_a_socket_of_somebody_else_says_what_to_do(daemons, folder):
+    daemon = await daemons()
+    folder.chmod(0o755)
+    config = empty(folder)
+    config.chmod(0o644)
+    code, out = await run("--config", config, "--socket", daemon.socket, wrapper=as_user(BOB))
+    assert code == 77
+    assert "start as the user it belongs to, or listen elsewhere with --socket PATH" in out
 
 
 async def test_a_check_never_shows_a_secret(folder):

@@ -150,7 +150,9 @@ struct SocketFileTests {
   func aDirectoryThatDoesNotExistIsExplained(_ path: String) {
     let failure = failure { () throws(StartFailure) in try SocketFile(path: path, mode: 0o600, group: nil) }
     #expect(failure?.status == .configuration)
+    let advice = path.hasPrefix("/missing") ? "make it, or listen elsewhere" : "listen elsewhere"
     #expect(failure?.message.hasPrefix("the directory of the socket \(path) cannot be used: ") == true)
+    #expect(failure?.message.hasSuffix("directory; \(advice) with --socket PATH") == true)
   }
 
   @Test func theDescriptorIsCloseOnExecAndNonBlocking() throws {

@@ -20,7 +20,7 @@ struct ConfigurationFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       if errno == ENOENT { throw .missing }
-      throw .unreadable("cannot be opened: \(SystemError.text(of: errno))")
+      throw .unreadable("cannot be opened: \(Self.reason(errno))")
     }
     defer { close(descriptor) }
     var facts = stat()
@@ -28,6 +28,12 @@ struct ConfigurationFile {
       throw .unreadable("is not a regular file")
     }
     return Self(path: path, bytes: try bytes(of: descriptor), mode: facts.st_mode & 0o7777)
+  }
+
+  /// The system's text, and what to do where that depends on who asks.
+  static func reason(_ code: Int32) -> String {
+    let text = SystemError.text(of: code)
+    return code == EACCES || code == EPERM ? text + "; let the user read it that gatewayd runs as" : text
   }
 
   private static func bytes(of descriptor: Int32) throws(Failure) -> [UInt8] {

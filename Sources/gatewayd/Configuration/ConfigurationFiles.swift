@@ -42,7 +42,7 @@ struct ConfigurationFiles: Equatable {
       return code == ENOENT
         ? .success([])
         : .failure(
-          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(SystemError.text(of: code))"))
+          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(ConfigurationFile.reason(code))"))
     }
     defer { closedir(stream) }
     var names: [String] = []

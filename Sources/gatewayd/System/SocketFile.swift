@@ -85,7 +85,8 @@ final class SocketFile {
     case .unknown(let error):
       throw StartFailure(
         error.code == EACCES ? .permission : .unavailable,
-        "\(path) exists and it cannot be told whether anybody listens on it: \(SystemError.text(of: error.code))")
+        "\(path) exists and it cannot be told whether anybody listens on it: \(SystemError.text(of: error.code)); "
+          + "start as the user it belongs to, or listen elsewhere with --socket PATH")
     }
   }
 
@@ -123,8 +124,12 @@ extension SocketFile {
       }
       var status = stat()
       guard stat(directory.isEmpty ? "." : directory, &status) == 0 else {
+        let code = errno
+        let first = code == ENOENT ? "make it, or " : ""
         throw StartFailure(
-          .configuration, "the directory of the socket \(path) cannot be used: \(SystemError.text(of: errno))")
+          .configuration,
+          "the directory of the socket \(path) cannot be used: \(SystemError.text(of: code)); "
+            + "\(first)listen elsewhere with --socket PATH")
       }
     }
 
