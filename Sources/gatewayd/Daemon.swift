@@ -209,7 +209,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .outbox, .outboxWarning, .history, .internalError:
+      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .internalError:
       status.changed()
     }
   }

@@ -106,10 +106,22 @@ async def test_an_accepted_send_moves_to_the_outbox_at_an_orderly_stop(daemons, 
     await client.call("send", url=peer.url, event="two")
     await durable(client, url=peer.url, event="three")
     await daemon.stop()
+    assert "sends that have not left are kept in the outbox sends=3" in daemon.text()
     await peer.start()
     await daemon.start()
     link = await peer.session()
     await link.expect('42["one"]', '42["two"]', '42["three"]')
+
+
+async def test_an_accepted_send_that_no_outbox_keeps_is_reported_at_the_stop(daemons, peer, folder):
+    await peer.refuse()
+    (folder / "file").write_text("")
+    daemon = await daemons(environment={"STATE_DIRECTORY": folder / "file"})
+    client = await daemon.client()
+    sent = await client.call("send", url=peer.url, event="lost")
+    await daemon.stop()
+    assert any("send not delivered" in line and f"command={sent['id']}" in line for line in daemon.text().splitlines())
+    assert "kept in the outbox" not in daemon.text()
 
 
 async def test_an_expired_send_is_never_sent(daemons, peer):

@@ -69,6 +69,10 @@ struct JournalFactTests {
       ])
   }
 
+  @Test func theStopSaysHowManySendsAreKept() {
+    #expect(lines(.sendsKept(3)) == ["notice sends that have not left are kept in the outbox sends=3"])
+  }
+
   @Test func whatWaitsForARestartIsSaidAfterAReload() {
     #expect(lines(.reloaded(changed: [])) == ["notice configuration reloaded changed=nothing"])
     #expect(

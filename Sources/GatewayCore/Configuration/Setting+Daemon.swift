@@ -99,7 +99,8 @@ extension Setting<Limits> {
       ),
       Setting(
         "stop", \.stop, .duration(milliseconds: 1...3_600_000),
-        "Time that queued sends and unread replies get when the daemon stops. What is left then is reported as lost."),
+        "Time that queued sends and unread replies get when the daemon stops. Accepted sends that are left then move to the outbox; one that it cannot keep is reported in the log."
+      ),
     ]
   }
 }

@@ -313,10 +313,16 @@ public final class Gateway {
       guard let self else { return }
       for connection in pool.all { connection.shutDown() }
       outbox.close { [weak self] in
+        self?.noteKept()
         self?.sayGoodbye()
         finished()
       }
     }
+  }
+
+  private func noteKept() {
+    let count = outbox.unfinished.count
+    if count > 0 { note(.sendsKept(count)) }
   }
 
   private func sayGoodbye() {

@@ -14,6 +14,8 @@ public enum GatewayFact: Equatable, Sendable {
   case reloaded(changed: [String])
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)
+  /// So many sends that have not left are in the outbox when the daemon ends; never zero.
+  case sendsKept(Int)
   /// The outbox cannot write; nil when it can again.
   case outbox(OutboxProblem?)
   /// Something about the outbox needs attention although it writes; nil when it does not any more.

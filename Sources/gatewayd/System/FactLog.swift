@@ -18,6 +18,7 @@ enum FactLog {
     case .reloaded(let changed): reloaded(changed)
     case .reloadRefused(let problems): problems.map(refused)
     case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]
+    case .sendsKept(let count): [LogRecord(.sendsKept, [.sends: String(count)])]
     case .outbox(let problem?):
       [LogRecord(.outboxFailing, [.reason: problem.kind.rawValue, .detail: problem.message])]
     case .outbox(nil): [LogRecord(.outboxWorking)]

@@ -4,7 +4,7 @@ enum LogField: String, CaseIterable, Sendable {
   case retryIn = "retry_in"
   case client, name, uid, pid, quota, command, outcome, interest
   case file, line, changed, restart
-  case version, path, saved, signal, repeated
+  case version, path, saved, sends, signal, repeated
 
   /// What a text line shows behind the number; as a field of the journal it is the number alone.
   var unit: String { self == .retryIn ? "ms" : "" }
@@ -26,7 +26,8 @@ enum LogField: String, CaseIterable, Sendable {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .interest, .file, .line, .changed,
       .restart, .path:
       true
-    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .signal, .repeated:
+    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .signal,
+      .repeated:
       false
     }
   }

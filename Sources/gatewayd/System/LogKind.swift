@@ -3,7 +3,7 @@ import GatewayCore
 /// The classes of log records. Each has one message, one level and one identifier, by which `journalctl` finds and
 /// explains all records of the class.
 enum LogKind: CaseIterable, Hashable, Sendable {
-  case started, stopping
+  case started, stopping, sendsKept
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
@@ -15,6 +15,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .started: "started"
     case .stopping: "stopping"
+    case .sendsKept: "sends that have not left are kept in the outbox"
     case .connectionUp: "connected"
     case .connectionDown: "connection down"
     case .connectionAttempt: "connecting"
@@ -59,7 +60,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched:
       .warning
-    case .started, .stopping, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking: .notice
+    case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking: .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -70,6 +71,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .started: "110a38b3b8e644d5a4428a16a4595f55"
     case .stopping: "08d02d3ba5634157a6ca282f429c1ffc"
+    case .sendsKept: "a2c86f0d3b914e57b06df4e91a7c5283"
     case .connectionUp: "70323c2b4dd840eca3ae5b8a06890038"
     case .connectionDown: "8f06a621e4d5462bbd166d554b776a39"
     case .connectionAttempt: "2d59442ceff74a2daf9bf1d71a855749"

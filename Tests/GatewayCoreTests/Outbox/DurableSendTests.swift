@@ -226,6 +226,24 @@ import Testing
     harness.pass(.seconds(6))
     #expect(store.isClosed)
     #expect(store.stored.map(\.message.event) == ["a", "b"])
+    #expect(harness.facts.last == .sendsKept(2))
+  }
+
+  @Test func aStopThatLeavesNothingSaysNothingOfTheOutbox() {
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    #expect(store.isClosed)
+    #expect(!harness.facts.contains { if case .sendsKept = $0 { true } else { false } })
+  }
+
+  @Test func anAcceptedSendThatTheOutboxCannotKeepAtTheStopIsReported() {
+    send("a", durable: false)
+    store.problem = OutboxProblem(.full, "no room")
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    let outcomes = harness.facts.compactMap { if case .sendFailed(_, _, let outcome) = $0 { outcome } else { nil } }
+    #expect(outcomes == ["not stored: no room"])
+    #expect(!harness.facts.contains { if case .sendsKept = $0 { true } else { false } })
   }
 
   @Test func sendingAgainKeepsTheLimits() {
