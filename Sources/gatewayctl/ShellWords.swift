@@ -5,6 +5,11 @@ enum ShellWords {
   /// The sentence in words of the command line. What is no name of a param stays.
   static func of(_ message: String) -> String {
     var text = message
+    for verb in OutboxCommand.Verb.allCases {
+      for mark in ["'", "`"] {
+        text = text.replacing("\(mark)outbox.\(verb.rawValue)\(mark)", by: "'outbox \(verb.rawValue)'")
+      }
+    }
     for (param, word) in words {
       for form in ["The param \"\(param)\"", "the param \"\(param)\"", "`\(param)`"] {
         text = text.replacing(form, by: word)

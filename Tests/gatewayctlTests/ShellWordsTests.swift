@@ -13,6 +13,8 @@ import Testing
       (#"The param "ack_timeout" of "request" must be a number."#, "--ack-timeout must be a number."),
       ("`url` cannot be used: it has no host.", "URL cannot be used: it has no host."),
       (#""send" needs the param "url"."#, "send needs URL."),
+      ("take some back with `outbox.cancel`, or wait.", "take some back with 'outbox cancel', or wait."),
+      ("'outbox.cancel' takes it back.", "'outbox cancel' takes it back."),
       (#"No upstream is called 'retries'; give a configured name, or a URL."#, nil),
       (#"The server refused "event" and "url"."#, nil),
     ] as [(String, String?)])
