@@ -41,7 +41,7 @@ enum SocketIOMessage {
   /// Whether a server of this revision would take offence at the event's name; nil means that it would not.
   static func problem(withName name: String, revision: EngineIORevision?) -> MessageProblem? {
     guard SocketIOEventName.isReserved(name, revision: revision) else { return nil }
-    return .invalid("the event name \(name) is reserved by Socket.IO")
+    return .invalid("the event name \(name) is reserved by Socket.IO; choose another")
   }
 
   /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more. They

@@ -59,10 +59,13 @@ private func prepared(_ name: String, _ body: String, _ attachments: [[UInt8]] =
   for name in ["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"] {
     for revision in [nil, EngineIORevision.three, .four] {
       #expect(
-        event(name, "[]", revision: revision) == .failure(.invalid("the event name \(name) is reserved by Socket.IO")))
+        event(name, "[]", revision: revision)
+          == .failure(.invalid("the event name \(name) is reserved by Socket.IO; choose another")))
     }
   }
-  #expect(event("error", "[]", revision: .three) == .failure(.invalid("the event name error is reserved by Socket.IO")))
+  #expect(
+    event("error", "[]", revision: .three)
+      == .failure(.invalid("the event name error is reserved by Socket.IO; choose another")))
   #expect(event("error", "[]", revision: .four) == .success(prepared("error", #"["error"]"#)))
   #expect(event("error", "[]", revision: nil) == .success(prepared("error", #"["error"]"#)))
 }

@@ -259,7 +259,8 @@ private let python = #""The client is using an unsupported version of the Socket
   rig.transport.open()
   rig.transport.receive(SocketIORig.oldHandshake, "40")
   #expect(
-    connection.connector.check(queued, acknowledged: false) == .invalid("the event name error is reserved by Socket.IO")
+    connection.connector.check(queued, acknowledged: false)
+      == .invalid("the event name error is reserved by Socket.IO; choose another")
   )
 }
 
