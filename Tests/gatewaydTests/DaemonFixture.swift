@@ -5,6 +5,8 @@ import Glibc
 /// The real program, in a process of its own, with a configuration and a socket in a temporary directory.
 final class DaemonFixture {
   let directory: TemporaryDirectory
+  /// Without one of its own it would take the machine's.
+  private let state: TemporaryDirectory
   private let pid: pid_t
   private var ended: Int32?
   private let notifications: Int32
@@ -21,7 +23,13 @@ final class DaemonFixture {
     close(file)
     notifications = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
     try UnixSocket.bind(notifications, to: directory / "notify")
-    var script = "\(preparation)\nexport NOTIFY_SOCKET=%/notify\nexec \(Self.program) \(arguments) >%/out 2>%/err\n"
+    state = try TemporaryDirectory()
+    var script = """
+      \(preparation)
+      export NOTIFY_SOCKET=%/notify STATE_DIRECTORY=\(state.path)
+      exec \(Self.program) \(arguments) >%/out 2>%/err
+
+      """
     script = script.split(separator: "%", omittingEmptySubsequences: false).joined(separator: directory.path)
     pid = try Self.spawn(script, passing: passed)
   }
