@@ -89,21 +89,6 @@ struct LocalPeersTests {
     #expect(try fixture.turn { fixture.server.clientCount == 0 })
   }
 
-  @Test func whoHasMoreToSayDoesNotWaitForItself() throws {
-    let fixture = try LocalServerFixture()
-    let clients = try (0..<2).map { _ in try fixture.connect() }
-    let tags = (0..<2).map { PeerTag(slot: $0, generation: 0).number }
-    for client in clients {
-      client.send(Client.ping(0))
-      #expect(try fixture.turn { client.lines() == [Client.pong(0)] })
-    }
-    clients[0].send(Client.ping(1))
-    #expect(!fixture.loop.isAnyoneReady(besides: tags[0]))
-    #expect(fixture.loop.isAnyoneReady(besides: tags[1]))
-    clients[1].send(Client.ping(1))
-    #expect(fixture.loop.isAnyoneReady(besides: tags[0]))
-  }
-
   @Test func thoseWhoseTurnWasOverDoNotAllGoOnAtOnce() throws {
     let fixture = try LocalServerFixture()
     let clients = try (0..<8).map { _ in try fixture.connect() }

@@ -154,19 +154,6 @@ struct SharedTurnTests {
     #expect(desk.peers.memory.wasUsed)
   }
 
-  @Test func whereThereAreManyItIsKnownWithoutAsking() throws {
-    let epoll = try Epoll(of: "a test")
-    let pairs = try (0..<9).map { _ in try Descriptors.pair() }
-    defer { pairs.forEach(Descriptors.close) }
-    for pair in pairs {
-      Descriptors.write(pair.1, "x")
-      try epoll.add(pair.0, .readable, tag: 0)
-    }
-    epoll.wait(atMost: 8) { _, _ in #expect(epoll.mayHaveMore) }
-    epoll.wait { _, _ in }
-    #expect(!epoll.mayHaveMore)
-  }
-
   @Test func aloneItIsHeardForTheWholeTurn() throws {
     let desk = try Desk()
     let busy = try desk.connect()

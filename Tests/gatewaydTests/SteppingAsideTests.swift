@@ -235,17 +235,4 @@ import Testing
     }
     #expect(!loop.hasDeferred)
   }
-
-  @Test func aSourceWithMembersIsAskedWhomTheyAreFor() throws {
-    let loop = try EventLoop()
-    let pair = try Descriptors.pair()
-    defer { Descriptors.close(pair) }
-    let source = try loop.addIO(pair.0, .readable) { _ in }
-    source.isForOthers = { $0 == 8 }
-    #expect(!loop.isAnyoneReady(besides: 8))
-    Descriptors.write(pair.1, "x")
-    #expect(!loop.isAnyoneReady(besides: 7))
-    #expect(loop.isAnyoneReady(besides: 8))
-    #expect(loop.isAnyoneReady())
-  }
 }

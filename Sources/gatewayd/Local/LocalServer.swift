@@ -37,10 +37,6 @@ final class LocalServer {
     time = loop.time
     peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
-    // Where there are many it is not asked who they are: that would put some of them behind the others.
-    source?.isForOthers = { [unowned epoll] client in
-      epoll.mayHaveMore || epoll.isAnyoneReady { $0 != PeerTag(client).bits }
-    }
     loop.beforeSleep = { [unowned loop, unowned self] in
       if gateway.outputs.hasDirty { loop.noteRecipient(gateway.outputs.onlyDirty?.pointee.tag) }
       peers.flush()

@@ -55,16 +55,12 @@ final class Epoll {
     _ = gw_epoll_remove(self.descriptor, descriptor)
   }
 
-  /// The last `wait` found as many members as it was to find, so that there may be others.
-  private(set) var mayHaveMore = false
-
   /// Hands out what is ready now, without sleeping: at most `limit` members, and other ones the next time if more are
   /// ready. Returns how many.
   @discardableResult
   func wait(atMost limit: Int = batchLimit, _ body: (_ tag: UInt64, Readiness) -> Void) -> Int {
     let limit = min(limit, Self.batchLimit)
     let count = Int(gw_epoll_wait(descriptor, events.baseAddress, Int32(limit), 0))
-    mayHaveMore = count == limit
     guard count > 0 else { return 0 }
     for index in 0..<count {
       body(events[index].tag, Readiness(rawValue: events[index].readiness))
@@ -72,8 +68,8 @@ final class Epoll {
     return count
   }
 
-  /// Whether a member is ready now that `counts`. May be asked while members are handed out. The kernel puts those that it is
-  /// asked for behind the others: with more than `glanceLimit` of them it changes who is handed out next.
+  /// Whether a member is ready now that `counts`. May be asked while members are handed out. The kernel puts those that it
+  /// reports behind the others, so that with more than `glanceLimit` of them it changes who is handed out next.
   func isAnyoneReady(_ counts: (_ tag: UInt64) -> Bool) -> Bool {
     withUnsafeTemporaryAllocation(of: gw_ready.self, capacity: Self.glanceLimit) { found in
       let count = Int(gw_epoll_wait(descriptor, found.baseAddress, Int32(Self.glanceLimit), 0))

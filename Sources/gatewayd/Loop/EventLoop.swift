@@ -180,9 +180,8 @@ final class EventLoop {
     aside.append(SteppedAside(tag: source.map(sources.stepAside), body: body))
   }
 
-  /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that has something for `client` alone
-  /// does not count, nor one that had so when it was served last: who waits for its answers while it calls is not
-  /// interrupted by them.
+  /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that had something for `client` alone
+  /// when it was served last does not count: who waits for its answers while it calls is not interrupted by them.
   func isAnyoneReady(besides client: Int? = nil) -> Bool {
     aside.contains { $0.tag.map { sources.mayBeForOthers($0, than: client) } ?? false }
       || sources.isAnyoneReady(besides: client)

@@ -11,9 +11,6 @@ extension EventLoop {
     private let descriptor: Int32
     fileprivate let tag: UInt64
     fileprivate let handler: (Readiness) -> Void
-    /// Set by who has members of its own in the one descriptor: whether one of those that are ready now has something for
-    /// others than a client. Without it, that is whoever it was the last time.
-    var isForOthers: ((_ client: Int) -> Bool)?
 
     fileprivate init(
       _ table: IOSourceTable, _ descriptor: Int32, _ interest: Readiness, tag: UInt64,
@@ -124,12 +121,9 @@ extension EventLoop {
       noteServed(tag)
     }
 
-    /// Whether a source may have something for others than `client`: by its own word, or else by what it had when it was
-    /// served last.
+    /// Whether a source may have something for others than `client`, going by what it had when it was served last.
     func mayBeForOthers(_ tag: UInt64, than client: Int?) -> Bool {
-      guard isCurrent(tag), let source = slots[Self.slot(tag)].source?.takeUnretainedValue() else { return false }
-      guard let client else { return true }
-      return source.isForOthers.map { $0(client) } ?? (slots[Self.slot(tag)].recipient != client)
+      isCurrent(tag) && (client == nil || slots[Self.slot(tag)].recipient != client)
     }
 
     private func isCurrent(_ tag: UInt64) -> Bool { slots[Self.slot(tag)].generation == Self.generation(tag) }
