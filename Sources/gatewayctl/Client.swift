@@ -40,7 +40,8 @@ final class Client {
       inboxHead = 0
       sayHello()
       return nil
-    case ECONNREFUSED where SocketAccess.isNoSocket(path):
+    // Where something may not be written, the kernel does not look what it is.
+    case ECONNREFUSED where SocketAccess.isNoSocket(path), EACCES where SocketAccess.isNoSocket(path):
       throw Failure(.unavailable, "\(path) is no socket; name gatewayd's with --socket PATH")
     case ENOENT, ECONNREFUSED, EAGAIN, ENOTDIR, EINTR, EMFILE, ENFILE, ENOBUFS: return SystemText.ofError(code)
     case EACCES, EPERM: throw SocketAccess.denied(path)

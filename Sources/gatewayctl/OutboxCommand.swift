@@ -15,33 +15,23 @@ enum OutboxCommand {
       throw Failure(.usage, "outbox: unknown verb '\(word)'; \(nearest ?? "write \(words.joined(separator: ", "))")")
     }
     let selection = try selection(context)
-    guard verb != .list else {
-      let code = try list(context, selection)
-      try sayUnknown(among: selection.ids, context)
-      return code
-    }
+    guard verb != .list else { return try list(context, selection) }
     guard selection.isNarrow || verb == .purge else {
       throw Failure(.usage, "outbox \(verb.rawValue): name ids, or with --upstream the upstream whose sends are meant")
     }
-    // Before: what was purged is not known any more.
-    try sayUnknown(among: selection.ids, context)
     let result = try context.client.call("outbox.\(verb.rawValue)", until: context.deadline, selection.write)
     let count = RawMembers(result)?.integer("count") ?? "?"
     try context.confirm(result, "\(count) \(count == "1" ? "send" : "sends")")
+    if let count = Int(count) { sayLeftOut(Set(selection.ids).count - count, context) }
     return .done
   }
 
-  /// Says which of the ids that were given are none of the outbox. Whoever may not list them is not told.
-  private static func sayUnknown(among ids: [String], _ context: Context) throws(Failure) {
-    guard !ids.isEmpty else { return }
-    let wanted = Selection(ids: ids, states: [], limit: ids.count)
-    let answer = try context.client.answer(
-      to: "outbox.list", Client.object(wanted.write), until: context.deadline)
-    guard case .success(let result) = answer, RawMembers(result)?["more"] != Array("true".utf8) else { return }
-    let known = (RawMembers(result)?.elements("entries") ?? []).compactMap { RawMembers($0)?.string("id") }
-    for id in ids where !known.contains(id) {
-      context.notices.error("no send in the outbox has the id '\(id)'; 'gatewayctl outbox list' shows all")
-    }
+  /// Says that for so many of the ids that were given nothing was done.
+  private static func sayLeftOut(_ count: Int, _ context: Context) {
+    guard count > 0 else { return }
+    let subject = count == 1 ? "1 id: it is" : "\(count) ids: they are"
+    context.notices.error(
+      "nothing was done for \(subject) none of your sends, or too late; 'gatewayctl outbox list' shows yours")
   }
 
   /// The members of `params` that say which entries are meant.
@@ -91,6 +81,11 @@ enum OutboxCommand {
       for entry in entries { try context.printJSON(entry) }
     }
     if more { context.notices.detail("there are more; -n COUNT shows up to 10000") }
+    let missing = Set(selection.ids).count - entries.count
+    if missing > 0, !more, selection.target == nil, selection.states.isEmpty {
+      let subject = missing == 1 ? "1 of the ids is" : "\(missing) of the ids are"
+      context.notices.error("\(subject) none of your sends; 'gatewayctl outbox list' shows yours")
+    }
     return .done
   }
 

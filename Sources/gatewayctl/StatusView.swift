@@ -38,7 +38,8 @@ struct StatusView {
   // MARK: Connections
 
   /// The table of connections; below each that is not connected, why. `target` is the upstream that was asked for alone:
-  /// the daemon has answered, and so it is a URL, or a name in its configuration.
+  /// the daemon has answered, and so it is a URL, or a name in its configuration. Others may use it all the same, in another
+  /// namespace or by connections of their own.
   func connections(of target: String? = nil) -> String {
     var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
@@ -48,7 +49,7 @@ struct StatusView {
   private static func none(of target: String?) -> String {
     guard let target else { return "no connections: nobody uses an upstream\n" }
     let subject = target.contains("://") ? "" : "'\(target)' is configured; "
-    return TextWidth.escaped("\(subject)no connection: nobody uses it, and the first who does makes one") + "\n"
+    return TextWidth.escaped("\(subject)no connection in this namespace; its first use makes one") + "\n"
   }
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {

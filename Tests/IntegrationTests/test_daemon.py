@@ -205,7 +205,7 @@ async def test_a_socket_of_somebody_else_says_what_to_do(daemons, folder):
     config.chmod(0o644)
     code, out = await run("--config", config, "--socket", daemon.socket, wrapper=as_user(BOB))
     assert code == 77
-    assert "start as the user it belongs to, or listen elsewhere with --socket PATH" in out
+    assert "an ordinary user starts with --user or --socket PATH" in out
 
 
 async def test_a_check_never_shows_a_secret(folder):

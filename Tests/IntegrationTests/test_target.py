@@ -36,7 +36,7 @@ async def test_an_upstream_that_is_not_configured_is_unknown(daemons, peer):
 async def test_an_address_in_the_place_of_a_name_is_told_how_a_url_begins(daemons, name):
     client = await (await daemons()).client()
     error = await client.fails("UpstreamUnknown", "subscribe", upstream=name)
-    assert error.message == f"No upstream is called '{name}'; a URL begins with http:// or https://."
+    assert error.message == f"No upstream is called '{name}'; give a configured name, or a URL with its scheme, as in http://localhost:3000."
 
 
 async def test_a_configured_upstream_is_used_by_its_name(daemons, server):

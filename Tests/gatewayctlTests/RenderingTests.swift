@@ -27,7 +27,7 @@ import Testing
   @Test func anUpstreamThatNobodyUsesIsSaidToBeConfigured() throws {
     let document = try JSONValue.parse(Array(#"{"connections":[]}"#.utf8).span.bytes)
     let view = StatusView(document: document, now: 0, palette: plain)
-    let reason = "no connection: nobody uses it, and the first who does makes one\n"
+    let reason = "no connection in this namespace; its first use makes one\n"
     #expect(view.connections(of: "admin") == "'admin' is configured; " + reason)
     #expect(view.connections(of: "https://chat.example") == reason)
   }

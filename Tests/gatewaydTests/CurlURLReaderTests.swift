@@ -63,7 +63,11 @@ import Testing
     #expect(problem("") == "the URL is empty; write for example https://example.org")
     #expect(problem("example.org:80/x") == "the URL has no scheme; write for example https://example.org:80")
     #expect(problem("localhost:3000") == "the URL has no scheme; write for example https://localhost:3000")
-    #expect(problem("bob:1234@h") == "the URL has no scheme; write for example https://bob")
+    // Never what stands before an @.
+    #expect(problem("bob:1234@h") == "the URL has no scheme; write for example https://h")
+    #expect(problem("https:/t0ken@h:80/x") == "the URL has no scheme; write for example https://h:80")
+    #expect(problem("https:a:b@t0ken@h?x@y") == "the URL has no scheme; write for example https://h")
+    #expect(problem("tcp:/h:9000") == "the URL has no scheme; write for example tcp://h:9000")
     #expect(problem("h:x") == "the URL has no scheme; write for example https://h")
     #expect(problem("https:/h") == "the URL has no scheme; write for example https://h")
     #expect(problem("HTTP:/h:80/x") == "the URL has no scheme; write for example http://h:80")

@@ -70,7 +70,7 @@ struct JournalFactTests {
   }
 
   @Test func theStopSaysHowManySendsAreKept() {
-    #expect(lines(.sendsKept(3)) == ["notice sends that have not left are kept in the outbox sends=3"])
+    #expect(lines(.sendsKept(3)) == ["notice unfinished sends are kept in the outbox sends=3"])
   }
 
   @Test func whatWaitsForARestartIsSaidAfterAReload() {

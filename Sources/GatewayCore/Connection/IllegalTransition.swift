@@ -1,10 +1,5 @@
 /// A transition that does not exist was asked for. The connection is as it was.
 public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
-  public var state: ConnectionState
-  public var asked: ConnectionStateMachine.Event
-  /// What alone prevents it, where the state would allow it.
-  public var use: Use?
-
   /// What a connection is needed for.
   public enum Use: Equatable, Sendable {
     /// So many commands have no outcome yet.
@@ -14,6 +9,11 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
     /// So many leases.
     case leases(Int)
   }
+
+  public var state: ConnectionState
+  public var asked: ConnectionStateMachine.Event
+  /// Why it may not be released, whatever its state is.
+  public var use: Use?
 
   public init(state: ConnectionState, asked: ConnectionStateMachine.Event, use: Use? = nil) {
     self.state = state

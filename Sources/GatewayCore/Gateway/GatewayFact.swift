@@ -14,7 +14,7 @@ public enum GatewayFact: Equatable, Sendable {
   case reloaded(changed: [String])
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)
-  /// So many sends that have not left are in the outbox when the daemon ends; never zero.
+  /// So many sends without an outcome are in the outbox when the daemon ends; never zero.
   case sendsKept(Int)
   /// The outbox cannot write; nil when it can again.
   case outbox(OutboxProblem?)

@@ -42,8 +42,8 @@ extension LocalError {
     case .commands(let count):
       "\(count) sends still wait for the connection; 'reconnect' lets them leave, and 'outbox.cancel' takes back the durable ones."
     case .configuration:
-      "The configuration keeps the connection; take `keep = \"always\"` of its upstream out first, and reload."
-    case .leases, nil: "Programs use the connection; 'status' lists them, and they have to leave it first."
+      "The configuration keeps the connection; set `keep` of its upstream to \"on-demand\" first, and reload."
+    case .leases, nil: "Programs use the connection; they have to leave it first."
     }
   }
 
@@ -53,7 +53,7 @@ extension LocalError {
       if let nearest = NearestName.of(name, among: known) {
         "did you mean '\(nearest)'?"
       } else if name == "localhost" || name.utf8.contains(where: { addressMarks.contains($0) }) {
-        "a URL begins with http:// or https://."
+        "give a configured name, or a URL with its scheme, as in http://localhost:3000."
       } else {
         "give a configured name, or a URL."
       }

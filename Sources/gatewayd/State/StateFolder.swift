@@ -36,10 +36,10 @@ final class StateFolder {
     try Self.make(path)
     let file = path + "/" + Self.lockName
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw Self.problem("open \(file)") }
+    guard descriptor >= 0 else { throw Self.problem(SystemError("open \(file)")) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       let isTaken = errno == EWOULDBLOCK
-      let problem = Self.problem("lock \(file)")
+      let problem = Self.problem(SystemError("lock \(file)"))
       close(descriptor)
       throw isTaken
         ? OutboxProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or \(Self.advice)")
@@ -54,24 +54,24 @@ final class StateFolder {
     var place = ""
     for part in path.split(separator: "/") {
       place += "/" + part
-      guard mkdir(place, 0o700) != 0, errno != EEXIST, access(place, F_OK) != 0 else { continue }
-      throw problem("make the state folder \(place)")
+      guard mkdir(place, 0o700) != 0 else { continue }
+      let error = SystemError("make the state folder \(place)")
+      guard error.code != EEXIST, access(place, F_OK) != 0 else { continue }
+      throw problem(error)
     }
     var facts = stat()
-    guard stat(path, &facts) == 0 else { throw problem("use the state folder \(path)") }
+    guard stat(path, &facts) == 0 else { throw problem(SystemError("use the state folder \(path)")) }
     guard facts.st_mode & S_IFMT == S_IFDIR else {
       throw OutboxProblem(.folder, "cannot use \(path) as the state folder: it is no folder")
     }
   }
 
-  private static func problem(_ operation: String) -> OutboxProblem {
-    let error = SystemError(operation)
+  private static func problem(_ error: SystemError) -> OutboxProblem {
     switch error.code {
-    case EROFS: return OutboxProblem(.readOnly, error.description)
+    case EROFS: OutboxProblem(.readOnly, error.description)
     // Somebody else's: the disk would take it.
-    case EACCES, EPERM:
-      return OutboxProblem(.folder, "\(error.description); \(advice), or start with --user")
-    default: return OutboxProblem(.folder, error.description)
+    case EACCES, EPERM: OutboxProblem(.folder, "\(error.description); \(advice)")
+    default: OutboxProblem(.folder, error.description)
     }
   }
 

@@ -15,7 +15,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     switch self {
     case .started: "started"
     case .stopping: "stopping"
-    case .sendsKept: "sends that have not left are kept in the outbox"
+    case .sendsKept: "unfinished sends are kept in the outbox"
     case .connectionUp: "connected"
     case .connectionDown: "connection down"
     case .connectionAttempt: "connecting"

@@ -83,10 +83,11 @@ final class SocketFile {
       throw StartFailure(
         .unavailable, "another gatewayd listens on \(path): stop it, or listen elsewhere with --socket PATH")
     case .unknown(let error):
+      let isDenied = error.code == EACCES
       throw StartFailure(
-        error.code == EACCES ? .permission : .unavailable,
+        isDenied ? .permission : .unavailable,
         "\(path) exists and it cannot be told whether anybody listens on it: \(SystemError.text(of: error.code)); "
-          + "start as the user it belongs to, or listen elsewhere with --socket PATH")
+          + (isDenied ? "an ordinary user starts with --user or --socket PATH" : "listen elsewhere with --socket PATH"))
     }
   }
 

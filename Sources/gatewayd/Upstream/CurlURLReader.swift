@@ -41,24 +41,25 @@ final class CurlURLReader: URLReader {
     return start
   }
 
-  /// What was probably meant by a URL without `://`: its host with its port, and its scheme if it begins with one of the
-  /// web. Nothing else of it is echoed.
+  /// What was probably meant by a URL without `://`: its host with its port, and its scheme if it begins with one. Nothing
+  /// else of it is echoed.
   private static func example(for text: String) -> String {
     let scheme = text.prefix { $0.isHostCharacter }
     var rest = text[...]
     var shown = "https"
-    if ["http", "https", "ws", "wss"].contains(scheme.lowercased()), text[scheme.endIndex...].hasPrefix(":") {
+    let known = ["http", "https", "ws", "wss", "tcp", "tls"]
+    if known.contains(scheme.lowercased()), text[scheme.endIndex...].hasPrefix(":") {
       shown = scheme.lowercased()
       rest = text[text.index(after: scheme.endIndex)...].drop { $0 == "/" }
     }
+    // What stands before an @ is a user, or a secret.
+    rest = rest.prefix { !"/?#".contains($0) }
+    if let mark = rest.lastIndex(of: "@") { rest = rest[mark...].dropFirst() }
     let host = rest.prefix { $0.isHostCharacter }
     guard !host.isEmpty else { return "\(shown)://example.org" }
     let behind = rest[host.endIndex...]
     let port = behind.dropFirst().prefix { $0.isASCII && $0.isNumber }
-    // Digits before an @ are a password.
-    let isPort =
-      behind.hasPrefix(":") && (1...5).contains(port.count)
-      && (rest[port.endIndex...].first.map { "/?#".contains($0) } ?? true)
+    let isPort = behind.hasPrefix(":") && (1...5).contains(port.count) && port.endIndex == rest.endIndex
     return "\(shown)://\(host)" + (isPort ? ":\(port)" : "")
   }
 
