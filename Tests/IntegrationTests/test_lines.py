@@ -132,6 +132,7 @@ async def test_what_was_sent_during_an_outage_arrives(daemons, lines):
     daemon = await daemons(upstream(lines))
     client = await daemon.connected(upstream="chat")
     await lines.stop()
+    await daemon.until(lambda status: status["connections"][0]["state"] != "connected", "the loss to be noticed")
     for number in range(5):
         await client.call("send", upstream="chat", event="note", args=[number], delivery="durable")
     await lines.start()
