@@ -71,15 +71,14 @@ public final class Connection {
   var isWithdrawn: Bool { hold == .withdrawn }
   public var leaseCount: Int { leases.count }
 
-  /// Whether anybody wants the connection: a lease, a command without an outcome, or the configuration.
-  var isOccupied: Bool {
-    !leases.isEmpty || !commands.isIdle || isKept
-  }
+  /// Whether anybody wants the connection.
+  var isOccupied: Bool { use != nil }
 
-  /// What an occupied connection is needed for, to be told to a person.
-  private var use: IllegalTransition.Use {
+  /// What the connection is needed for; nil when nobody wants it.
+  private var use: IllegalTransition.Use? {
     if !commands.isIdle { return .commands(commands.count) }
-    return isKept ? .configuration : .leases(leases.count)
+    if isKept { return .configuration }
+    return leases.isEmpty ? nil : .leases
   }
 
   /// The configuration in force wants it up.
@@ -141,7 +140,7 @@ public final class Connection {
 
   /// Leaves the pool, if nobody uses it.
   func release() throws(IllegalTransition) {
-    guard !isOccupied else { throw IllegalTransition(state: state, asked: .release, use: use) }
+    if let use { throw IllegalTransition(state: state, asked: .release, use: use) }
     try apply(.release)
   }
 

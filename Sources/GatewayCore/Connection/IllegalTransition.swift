@@ -6,8 +6,8 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
     case commands(Int)
     /// The configuration keeps it up.
     case configuration
-    /// So many leases.
-    case leases(Int)
+    /// Programs have leases.
+    case leases
   }
 
   public var state: ConnectionState
