@@ -101,7 +101,7 @@ extension LocalSession {
       }
       return Wanted(names: [.upstream(name)], namespace: target.namespace)
     }
-    let specification = try gateway.resolver.resolve(target, uid: peer.uid)
+    let specification = try resolve(target)
     return Wanted(names: OutboxTarget.names(of: specification), namespace: specification.namespace)
   }
 
