@@ -108,11 +108,16 @@ import Testing
     #expect(store.stored.isEmpty)
   }
 
-  @Test func sentWhenTheKernelHasIt() {
+  /// Sends that are on the disk and written, and of which the kernel has not taken everything.
+  private func sendIntoAFullSocket(_ events: String...) {
     connect()
     harness.upstream.channel.unsentBytes = 10
-    send("a")
+    for (index, event) in events.enumerated() { send(event, id: index + 1) }
     store.settle()
+  }
+
+  @Test func sentWhenTheKernelHasIt() {
+    sendIntoAFullSocket("a")
     harness.pass(.seconds(1))
     #expect(states() == ["a queued"])
     harness.upstream.channel.unsentBytes = 0
@@ -122,10 +127,7 @@ import Testing
   }
 
   @Test func theKernelIsAskedSoonAndThenLessAndLessOften() {
-    connect()
-    harness.upstream.channel.unsentBytes = 10
-    send("a")
-    store.settle()
+    sendIntoAFullSocket("a")
     harness.pass(.microseconds(500))
     harness.upstream.channel.looks = 0
     // 1, 2, 4 and 8 ms after each other, and then always 10.
@@ -141,10 +143,7 @@ import Testing
   }
 
   @Test func aNewLinkIsNotAskedByTheTimersOfTheOldOneToo() {
-    connect()
-    harness.upstream.channel.unsentBytes = 10
-    send("a")
-    store.settle()
+    sendIntoAFullSocket("a")
     harness.pass(.milliseconds(100))
     harness.upstream.channel.fail(.closed)
     harness.client(uid: 0).call("reconnect", #"{"upstream":"chat"}"#)
@@ -158,11 +157,7 @@ import Testing
   }
 
   @Test func brokenLinkBeforeThatSendsItAgainInItsPlace() {
-    connect()
-    harness.upstream.channel.unsentBytes = 10
-    send("a", id: 1)
-    send("b", id: 2)
-    store.settle()
+    sendIntoAFullSocket("a", "b")
     harness.upstream.channel.fail(.closed)
     harness.pass(.seconds(5))
     harness.upstream.channel.accept()
