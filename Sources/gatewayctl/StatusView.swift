@@ -22,6 +22,9 @@ struct StatusView {
     if let uptime = daemon["uptime"]?.integerValue { parts.append("up \(span(uptime))") }
     if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
     if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
+    if let turn = daemon["longest_turn"]?.integerValue {
+      parts.append("longest turn \(tenths(Double(turn) / 1_000)) ms")
+    }
     return parts.joined(separator: "  ") + "\n" + outbox(daemon["outbox"])
   }
 

@@ -102,7 +102,7 @@ extension Daemon {
       _ configuration: Configuration, _ loader: any ConfigurationLoader, _ urls: any URLReader, _ state: DaemonState,
       _ environment: @escaping (String) -> String?
     ) throws(SystemError) {
-      loop = try EventLoop()
+      loop = try EventLoop(turnClock: environment("GATEWAYD_TURN_CLOCK") == "processor" ? .processor : .wall)
       let isJournal = Journal.isConnected(environment: environment)
       let text = TextLog(descriptor: STDERR_FILENO, time: loop.time)
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
@@ -129,7 +129,7 @@ extension Daemon {
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
-          residentBytes: { memory.bytes },
+          residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))

@@ -59,6 +59,8 @@ async def test_status_has_the_promised_shape(daemons, server):
     assert own["pid"] == daemon.process.pid and own["state"] == "running"
     assert re.fullmatch(r"\d+\.\d+\.\d+", own["version"]) and own["instance"]
     assert 0 <= own["uptime"] < 600_000 and own["rss"] > 1 << 20
+    # In microseconds, by the clock: how long it is depends on the machine.
+    assert 0 < own["longest_turn"] < 60_000_000
 
     (connection,) = status["connections"]
     assert UUID.fullmatch(connection["connection"]) and UUID.fullmatch(connection["link"])

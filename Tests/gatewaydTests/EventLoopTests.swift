@@ -77,6 +77,38 @@ import Testing
     Descriptors.close(pair)
   }
 
+  @Test func theLongestTurnIsThatOfOneThingAndNotTheSumOfThem() throws {
+    let loop = try EventLoop(turnClock: .processor)
+    func work(for duration: Duration) {
+      let end = SystemTime.read(CLOCK_THREAD_CPUTIME_ID) + duration.nanoseconds
+      while SystemTime.read(CLOCK_THREAD_CPUTIME_ID) < end {}
+    }
+    for _ in 0..<10 { loop.onNextTurn { work(for: .milliseconds(20)) } }
+    try loop.turn(sleepingAtMost: .zero)
+    loop.timers.after(.milliseconds(1)) { loop.exit(0) }
+    _ = try loop.run()
+    #expect(loop.longestTurn >= .milliseconds(20) && loop.longestTurn < .milliseconds(100))
+  }
+
+  @Test func sleepIsNoPartOfATurn() throws {
+    let loop = try EventLoop()
+    loop.timers.after(.seconds(1)) { loop.exit(0) }
+    _ = try loop.run()
+    try loop.turn(sleepingAtMost: .milliseconds(1))
+    #expect(loop.longestTurn > .zero && loop.longestTurn < .milliseconds(900))
+  }
+
+  @Test func waitingForAnythingElseIsPartOfATurn() throws {
+    let loop = try EventLoop()
+    loop.onNextTurn {
+      usleep(30_000)
+      loop.exit(0)
+    }
+    _ = try loop.run()
+    try loop.turn(sleepingAtMost: .milliseconds(1))
+    #expect(loop.longestTurn >= .milliseconds(30))
+  }
+
   @Test func sourceMayBeLetGoInsideItsOwnHandler() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()

@@ -13,6 +13,8 @@ public struct GatewaySeams {
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
+  /// The longest time for which the daemon was busy with one thing, for `status`; nil where there is no loop.
+  public var longestTurn: (() -> Duration)?
   /// What `doctor` works with; nil where there is no network.
   public var doctor: DoctorSeams?
 
@@ -21,7 +23,7 @@ public struct GatewaySeams {
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
     histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
-    doctor: DoctorSeams? = nil
+    longestTurn: (() -> Duration)? = nil, doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -33,6 +35,7 @@ public struct GatewaySeams {
     self.histories = histories
     self.network = network
     self.residentBytes = residentBytes
+    self.longestTurn = longestTurn
     self.doctor = doctor
   }
 }

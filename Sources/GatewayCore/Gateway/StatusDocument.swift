@@ -15,6 +15,7 @@ enum StatusDocument {
       $0.member("uptime", (gateway.seams.time.now - gateway.started).milliseconds)
       $0.member("pid", Int(gateway.identity.pid))
       $0.member("rss", gateway.seams.residentBytes())
+      $0.member("longest_turn", gateway.seams.longestTurn.map { Int($0().nanoseconds / 1_000) })
       $0.member("state", gateway.isDraining ? "draining" : "running")
       OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
     }

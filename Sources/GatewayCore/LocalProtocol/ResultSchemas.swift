@@ -159,6 +159,9 @@ enum ResultSchemas {
       .object([
         .always("version", .text), .always("instance", .text), .always("uptime", .count, "In milliseconds."),
         .always("pid", .count), .sometimes("rss", .optional(.count), "Resident memory in bytes."),
+        .sometimes(
+          "longest_turn", .optional(.count),
+          "The longest time in microseconds, since the start, for which one thing made everything else wait."),
         .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),

@@ -99,13 +99,16 @@ final class EventLoop {
   private var running: [Deferred] = []
   private var aside: [SteppedAside] = []
   private var exitCode: Int32?
+  private var meter: TurnMeter
 
   /// Timers ring at full multiples of this, in nanoseconds, so that neighbours share one wake-up.
   private static let timerStep: Int64 = 1_000_000
   /// How long those who stepped aside go on before the kernel is looked at again.
   private static let asideLimit: Duration = .microseconds(100)
 
-  init() throws(SystemError) {
+  /// `turnClock`: by what the longest turn is measured.
+  init(turnClock: TurnMeter.Clock = .wall) throws(SystemError) {
+    meter = TurnMeter(turnClock)
     timers = Timers(time: time)
     sources = try IOSourceTable()
     timer = gw_timer_make()
@@ -195,6 +198,9 @@ final class EventLoop {
   /// To be told from `beforeSleep`: what there is to write now is for this client alone, or, with nil, for several.
   func noteRecipient(_ client: Int?) { sources.noteRecipient(client) }
 
+  /// How long the loop was busy with one thing at most, since it was made.
+  var longestTurn: Duration { .nanoseconds(meter.longest) }
+
   /// Keeps the service manager's watchdog content for as long as the loop turns. False when none is asked for.
   func startWatchdog() throws(SystemError) -> Bool {
     let result = sd_event_set_watchdog(event, 1)
@@ -220,18 +226,21 @@ final class EventLoop {
   func turn(sleepingAtMost limit: Duration? = nil) throws(SystemError) {
     runDeferred()
     time.turn()
-    if timerIsDue { timers.fire() }
+    if timerIsDue {
+      beginTurn()
+      timers.fire()
+    }
     if systemIsDue { try turnSystem() }
     beforeSleep?()
     let steppedAside = aside.count
     let isDue = timerIsDue
     if !isDue { armTimer() }
     let mayOversleep = !hasDeferred && exitCode == nil && !isDue
+    if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
-      time.turn()
-      guard !isFirst else { return true }
-      beforeSleep?()
-      return exitCode == nil
+      if !isFirst { beforeSleep?() }
+      beginTurn()
+      return isFirst || exitCode == nil
     }
     if !aside.isEmpty { beforeSleep?() }
     sources.forgetServed()
@@ -297,9 +306,12 @@ final class EventLoop {
 
   /// Each has the time when its turn came.
   private func run(_ body: () -> Void) {
-    time.turn()
+    beginTurn()
     body()
   }
+
+  /// What follows is another thing, which came in now.
+  private func beginTurn() { meter.next(at: time.turnNow()) }
 
   private func armTimer() {
     guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
