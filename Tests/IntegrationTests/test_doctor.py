@@ -190,6 +190,47 @@ async def test_two_servers_behind_a_balancer_that_is_not_sticky(daemons, servers
     assert result["verdict"] == "warning"
 
 
+def hanging_up(answer_of_closing):
+    """A server as gevent's: it closes each connection behind its answer without having said so. `answer_of_closing` makes
+    of how many sessions were opened the answer to the request that closes the newest."""
+    opened = 0
+
+    async def script(reader, writer):
+        nonlocal opened
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        if "websocket" in head:
+            return
+        if head.startswith("GET"):
+            opened += 1
+            body = f'0{{"sid":"s{opened}","upgrades":["websocket"],"pingTimeout":20000,"pingInterval":25000}}'
+            status = "200 OK"
+        else:
+            status, body = answer_of_closing(opened)
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        await writer.drain()
+        await reader.read(1)
+    return script
+
+
+async def sticky_step(daemon, url):
+    return next(step for step in (await examine(daemon, url=url))["steps"] if step["step"] == "sticky")
+
+
+async def test_one_server_that_hangs_up_without_a_word_is_not_called_several(daemons, speaker):
+    url = await speaker(hanging_up(lambda opened: ("200 OK", "ok")))
+    found = await sticky_step(await daemons(), url)
+    assert (found["code"], found["verdict"]) == ("sticky.ok", "ok"), found
+
+
+@pytest.mark.parametrize("answer, word", [
+    (("502 Bad Gateway", "<html>"), "502"), (("400 Bad Request", '{"code":1,"message":"Session ID unknown"}'), "know")])
+async def test_sessions_that_no_answer_of_any_server_knows_prove_nothing(daemons, speaker, answer, word):
+    url = await speaker(hanging_up(lambda opened: answer if opened == 2 else ("200 OK", "ok")))
+    found = await sticky_step(await daemons(), url)
+    assert (found["code"], found["verdict"]) == ("sticky.unsure", "warning"), found
+    assert word in found["seen"] and "several servers behind a balancer" not in found["advice"], found
+
+
 async def test_an_unknown_namespace(daemons, chat):
     assert ending(await examine(await daemons(), url=f"{chat.url}/nowhere")) == "namespace.unknown"
 

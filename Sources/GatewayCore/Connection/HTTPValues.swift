@@ -11,12 +11,18 @@ public struct HTTPRequest: Hashable, Sendable {
   public var contentType: String?
   /// From the connection's being ready to the last byte of the response. A long poll may take this long.
   public var answerLimit: Duration
+  /// On a connection of its own, which nothing used before and nothing uses after it. A header `Connection: close` does not
+  /// do that: not every server repeats it in its answer, and to the client the connection is open until then.
+  public var isAlone: Bool
 
-  public init(_ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration) {
+  public init(
+    _ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration, isAlone: Bool = false
+  ) {
     self.dial = dial
     self.body = body
     self.contentType = contentType
     self.answerLimit = answerLimit
+    self.isAlone = isAlone
   }
 }
 

@@ -1,4 +1,4 @@
-/// The HTTP path, the revision of Engine.IO, and whether sessions stay with their server.
+/// The HTTP path and the revision of Engine.IO.
 extension Doctor {
   /// A request of long-polling. Each goes over a connection of its own, so that a balancer may choose anew.
   func pollingRequest(_ revision: EngineIORevision, sid: String? = nil) -> DialRequest {
@@ -9,18 +9,15 @@ extension Doctor {
     let own = request.target.split(separator: "&").dropFirst(2).map { "&" + $0 }.joined()
     request.target = request.target.prefix { $0 != "?" } + "?" + query + own
     request.headers.append(HTTPHeader(name: "Connection", value: "close"))
-    if sid != nil, !sticky.cookies.isEmpty {
-      request.headers.append(HTTPHeader(name: "Cookie", value: sticky.cookies.joined(separator: "; ")))
-    }
     return request
   }
 
-  private func ask(
+  func ask(
     _ dial: DialRequest, body: String? = nil, _ done: @escaping (Doctor, Result<HTTPResponse, UpstreamFailure>) -> Void
   ) {
     let request = HTTPRequest(
       dial, body: body.map { Array($0.utf8) }, contentType: body.map { _ in "text/plain;charset=UTF-8" },
-      answerLimit: dial.phaseLimit)
+      answerLimit: dial.phaseLimit, isAlone: true)
     let began = time.now
     hold(
       seams.requester.start(request) { [weak self] result in
@@ -83,7 +80,7 @@ extension Doctor {
     switch reading {
     case .handshake(let spoken, let handshake, let upgrades):
       speaks(spoken, handshake, upgrades)
-      checkSession(handshake.sid, response)
+      look(for: Stickiness.Session(handshake, response))
     case .otherRevision where revision == .four: open(.three)
     case .pollingOff:
       find(.ok, "engine.websocket_only", "The server offers no long-polling.")
@@ -106,48 +103,5 @@ extension Doctor {
     find(
       .ok, "engine.three", seen,
       "An old server, of Socket.IO 1 or 2. The gateway speaks its revision; clients for Socket.IO 3 and later do not.")
-  }
-
-  // MARK: - Stickiness
-
-  /// Ends the session by its id. Only the server that opened it knows it.
-  private func checkSession(_ sid: String, _ response: HTTPResponse) {
-    sticky.opened += 1
-    sticky.cookies = response.headers.filter { $0.name == "set-cookie" }.map { String($0.value.prefix { $0 != ";" }) }
-    let revision = revision ?? .four
-    ask(pollingRequest(revision, sid: sid), body: revision == .three ? "1:1" : "1") { doctor, result in
-      if case .success(let answer) = result, answer.status == 200 { doctor.sticky.found += 1 }
-      guard doctor.sticky.opened < Doctor.sessions else { return doctor.lookAtWebSocket() }
-      doctor.openSession()
-    }
-  }
-
-  private func openSession() {
-    let revision = revision ?? .four
-    let request = pollingRequest(revision)
-    ask(request) { doctor, result in
-      guard case .success(let response) = result,
-        case .handshake(_, let handshake, _) = HTTPReading(response, to: request)
-      else {
-        doctor.sticky.opened += 1
-        return doctor.sticky.opened < Doctor.sessions ? doctor.openSession() : doctor.lookAtWebSocket()
-      }
-      doctor.checkSession(handshake.sid, response)
-    }
-  }
-
-  /// Says what the sessions showed; after the WebSocket, because without one it weighs more.
-  func judgeStickiness() {
-    begin(.sticky)
-    guard pollingWorks else { return find(.skipped, "sticky.none", "Without long-polling nothing has to be sticky.") }
-    let seen =
-      "\(sticky.found) of \(sticky.opened) sessions were known to the server that their second request reached."
-    guard sticky.found < sticky.opened else { return find(.ok, "sticky.ok", seen) }
-    let balancer =
-      "There are several servers behind a balancer that is not sticky: have it keep a client with its server (by cookie or "
-      + "address), or share sessions."
-    find(
-      webSocketWorks ? .warning : .failed, "sticky.lost", seen,
-      webSocketWorks ? balancer + " WebSocket works without; long-polling does not." : balancer)
   }
 }

@@ -32,11 +32,8 @@ final class Doctor {
   var webSocketWorks = false
   /// Of one question and its answer, the shortest so far.
   var roundTrip: Duration?
-  /// Sessions of long-polling that were opened and asked for again, and cookies of the newest.
-  var sticky = StickyCount()
+  var stickiness = Stickiness()
 
-  /// How many sessions the check for stickiness opens.
-  static let sessions = 4
   /// A longer round trip is worth a warning.
   static let slow: Duration = .milliseconds(500)
 
@@ -124,11 +121,4 @@ final class Doctor {
     underWay?.cancel()
     underWay = nil
   }
-}
-
-/// Whether later requests of a session reach the server that opened it.
-struct StickyCount: Equatable {
-  var opened = 0
-  var found = 0
-  var cookies: [String] = []
 }

@@ -52,7 +52,8 @@ final class CurlEasy {
   }
 
   enum NumberOption {
-    case connectOnly, noSignal, freshConnection, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost, caCacheTime,
+    case connectOnly, noSignal, freshConnection, forbidsReuse, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost,
+      caCacheTime,
       keepsCertificates
     /// With the values `oneDotOne`, and `tlsOneDotTwo` or `tlsOneDotThree`.
     case httpVersion, tlsVersion, proxyTunnel
@@ -64,6 +65,7 @@ final class CurlEasy {
       case .connectOnly: CURLOPT_CONNECT_ONLY
       case .noSignal: CURLOPT_NOSIGNAL
       case .freshConnection: CURLOPT_FRESH_CONNECT
+      case .forbidsReuse: CURLOPT_FORBID_REUSE
       case .quickExit: CURLOPT_QUICK_EXIT
       case .oldHTTP: CURLOPT_HTTP09_ALLOWED
       case .idleAge: CURLOPT_MAXAGE_CONN

@@ -45,6 +45,10 @@ final class CurlExchange: HTTPExchange {
     // What is no HTTP is told by its first bytes.
     try easy.set(.oldHTTP, 1)
     if let body = request.body { try easy.set(body: body) }
+    if request.isAlone {
+      try easy.set(.freshConnection, 1)
+      try easy.set(.forbidsReuse, 1)
+    }
     try easy.listenToExchange()
     easy.onReady = { [unowned self] in ready() }
     easy.onHeader = { [unowned self] in receive(headerLine: $0) }

@@ -1,0 +1,121 @@
+/// Whether later requests of a session of long-polling reach the server that opened it.
+///
+/// A session is asked for by the request that ends it. What is called "several servers" is proven: a session that one
+/// answer does not know and a later one does. Everything else that goes wrong has other causes as well, and is told as
+/// what it is.
+extension Doctor {
+  /// Asks for a session that was just opened; once more where it is not known, until several servers are proven.
+  func look(for session: Stickiness.Session, asked: Int = 1) {
+    let revision = revision ?? .four
+    var request = pollingRequest(revision, sid: session.sid)
+    if !session.cookies.isEmpty {
+      request.headers.append(HTTPHeader(name: "Cookie", value: session.cookies.joined(separator: "; ")))
+    }
+    ask(request, body: revision == .three ? "1:1" : "1") { doctor, result in
+      let answer = Stickiness.Answer(result)
+      if answer == .unknown, asked < Stickiness.askLimit, !doctor.stickiness.provesSeveralServers {
+        return doctor.look(for: session, asked: asked + 1)
+      }
+      doctor.stickiness.take(answer, asked: asked)
+      doctor.openNextSession()
+    }
+  }
+
+  private func openNextSession() {
+    guard stickiness.opened < Stickiness.sessions else { return lookAtWebSocket() }
+    let request = pollingRequest(revision ?? .four)
+    ask(request) { doctor, result in
+      if case .success(let response) = result,
+        case .handshake(_, let handshake, _) = HTTPReading(response, to: request)
+      {
+        return doctor.look(for: Stickiness.Session(handshake, response))
+      }
+      doctor.stickiness.take(.nothing(Stickiness.sentence(of: result)), asked: 1)
+      doctor.openNextSession()
+    }
+  }
+
+  /// Says what the sessions showed; after the WebSocket, because without one it weighs more.
+  func judgeStickiness() {
+    begin(.sticky)
+    guard pollingWorks else { return find(.skipped, "sticky.none", "Without long-polling nothing has to be sticky.") }
+    let seen =
+      "\(stickiness.found) of \(stickiness.opened) sessions were known to the server that their second request reached."
+    guard stickiness.found < stickiness.opened else { return find(.ok, "sticky.ok", seen) }
+    let verdict = webSocketWorks ? DoctorVerdict.warning : .failed
+    let way = webSocketWorks ? " WebSocket works without; long-polling does not." : ""
+    guard !stickiness.provesSeveralServers else {
+      let balancer =
+        "There are several servers behind a balancer that is not sticky: have it keep a client with its server (by "
+        + "cookie or address), or share sessions."
+      return find(verdict, "sticky.lost", seen, balancer + way)
+    }
+    find(
+      .warning, "sticky.unsure", seen + (stickiness.trouble.map { " \($0)" } ?? ""),
+      "Long-polling may not work there. Examine it again; if it stays so, look into the log of the server and of what "
+        + "is in between.")
+  }
+}
+
+/// What the sessions that were opened for the check of stickiness have shown so far.
+struct Stickiness: Equatable {
+  /// How many sessions are opened.
+  static let sessions = 4
+  /// How often a session is asked for at most.
+  static let askLimit = 6
+
+  private(set) var opened = 0
+  /// Known to the first server that was asked.
+  private(set) var found = 0
+  /// A session was known to one server and not to another.
+  private(set) var provesSeveralServers = false
+  /// What went wrong last with a session of which nobody knew.
+  private(set) var trouble: String?
+
+  /// A session, and the cookies that came with it.
+  struct Session: Equatable {
+    var sid: String
+    var cookies: [String]
+
+    init(_ handshake: EngineIOHandshake, _ response: HTTPResponse) {
+      sid = handshake.sid
+      cookies = response.headers.filter { $0.name == "set-cookie" }.map { String($0.value.prefix { $0 != ";" }) }
+    }
+  }
+
+  /// What a request said of its session.
+  enum Answer: Equatable {
+    case known
+    /// By the server's own word, or as servers without such words refuse what they do not know.
+    case unknown
+    /// Nothing; with a sentence about what came instead.
+    case nothing(String)
+
+    init(_ result: Result<HTTPResponse, UpstreamFailure>) {
+      switch result {
+      case .success(let response) where response.status == 200: self = .known
+      case .success(let response) where [400, 404, 410].contains(response.status): self = .unknown
+      case .success, .failure: self = .nothing(Stickiness.sentence(of: result))
+      }
+    }
+  }
+
+  /// What came where a session was to be opened or asked for.
+  static func sentence(of result: Result<HTTPResponse, UpstreamFailure>) -> String {
+    switch result {
+    case .success(let response): "Another request was answered with \(response.status)."
+    case .failure(let failure): "Another request failed: \(failure.detail)."
+    }
+  }
+
+  /// Counts a session: what the last request said that asked for it, and how many did.
+  mutating func take(_ answer: Answer, asked: Int) {
+    opened += 1
+    switch answer {
+    case .known where asked == 1: found += 1
+    case .known: provesSeveralServers = true
+    case .unknown: trouble = "The others are not known to any server that answered."
+    case .nothing(let sentence): trouble = sentence
+    }
+  }
+}
