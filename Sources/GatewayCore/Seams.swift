@@ -146,6 +146,9 @@ public protocol Transport: AnyObject {
   /// The same for one long text in two parts. A transport that can keep `body` as it is, and work on it piece by piece,
   /// should.
   func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool)
+  /// Queues a text message that no program asked for: an answer that the server demands, or a sign of life. Where the server
+  /// does not take `answerLimit` bytes of them, the transport ends with `UpstreamFailure.unreadAnswers`.
+  func send(control text: RawSpan)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.

@@ -143,6 +143,10 @@ extension Setting<UpstreamSettings> {
       Setting(
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
+      Setting(
+        "answer_limit", \.answerLimit, .size((4 << 10)...(1 << 30)),
+        "Bytes of answers that a server may ask for without reading them: pongs, errors for calls that nobody answers, signs of life. Beyond it the link is lost with `protocol`."
+      ),
     ]
   }
 }

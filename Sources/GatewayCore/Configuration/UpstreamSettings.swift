@@ -47,6 +47,8 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  /// Most bytes of answers that wait for a server which asks for them and does not read.
+  public var answerLimit = 256 << 10
   public var history = HistorySettings()
   public var serverTime = ServerTimeSettings()
   public var compression = CompressionSettings()

@@ -27,6 +27,8 @@ public struct DialRequest: Hashable, Sendable {
   public var phaseLimit: Duration
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
+  /// Most bytes of answers that wait for a server which asks for them and does not read; beyond it the transport ends.
+  public var answerLimit = 256 << 10
   /// WebSocket subprotocols that are offered, the preferred one first; empty offers none.
   public var subprotocols: [String] = []
   /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil

@@ -72,6 +72,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   // MARK: - From the session
 
   func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
+  func send(control text: RawSpan) { transport?.send(control: text) }
   func send(binary: RawSpan, compress: Bool = true) { transport?.send(binary: binary, compress: compress) }
 
   /// The kind's handshake is done.

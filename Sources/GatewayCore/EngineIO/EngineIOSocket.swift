@@ -219,7 +219,7 @@ final class EngineIOSocket: TransportReceiver {
 
   private func send(packet: [UInt8]) {
     observer?.sent(packet)
-    transport?.send(text: packet.span.bytes)
+    transport?.send(control: packet.span.bytes)
   }
 
   private func timerFired() {

@@ -43,6 +43,7 @@ final class LinesSession: DirectSession {
   }
 
   private func send(_ line: [UInt8]) { link.send(text: line.span.bytes) }
+  private func sendControl(_ line: [UInt8]) { link.send(control: line.span.bytes) }
 
   func forget(ack: UInt64) {
     if let id = acks.forget(ack) { clock?.forget(id) }
@@ -52,7 +53,7 @@ final class LinesSession: DirectSession {
     guard let type = names.heartbeat.type else { return false }
     link.trace?.message(.outgoing, "HEARTBEAT \(type)")
     clock?.askedHeartbeat(at: link.now)
-    send(profile.line(type: type))
+    sendControl(profile.line(type: type))
     return true
   }
 
@@ -107,7 +108,7 @@ final class LinesSession: DirectSession {
     link.trace?.message(.incoming, "HEARTBEAT \(type)")
     if let answer = names.heartbeat.answer {
       link.trace?.message(.outgoing, "HEARTBEAT \(answer)")
-      send(profile.line(type: answer))
+      sendControl(profile.line(type: answer))
     }
     return true
   }

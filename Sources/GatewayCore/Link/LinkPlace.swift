@@ -26,6 +26,8 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   let phaseLimit: Duration
   /// Largest message from the server, in bytes.
   let messageLimit: Int
+  /// Most bytes of answers that wait for a server which does not read them.
+  let answerLimit: Int
   private let compression: CompressionSettings
   /// Whether a connection begins with an HTTP request.
   private let isWeb: Bool
@@ -42,6 +44,7 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
     redirects = settings.redirects
     phaseLimit = settings.handshake
     messageLimit = settings.messageLimit
+    answerLimit = settings.answerLimit
     compression = settings.compression
     isWeb = !["tcp", "tls"].contains(url.transportScheme)
   }
@@ -84,6 +87,7 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
       secure: endpoint.secure, host: endpoint.host, port: endpoint.port,
       target: endpoint.path + (query.isEmpty ? "" : "?" + query), headers: headers, tls: tls, proxy: proxy,
       phaseLimit: phaseLimit, messageLimit: messageLimit)
+    request.answerLimit = answerLimit
     request.compressionThreshold = compression.enabled ? compression.threshold : nil
     return request
   }

@@ -13,6 +13,9 @@ public struct PollingOutbox: Equatable, Sendable {
   /// Most packets of one POST: some servers drop a larger one whole, and say that all is well.
   static let packetLimit = 16
 
+  /// What a packet takes in memory besides its content, in bytes.
+  static let packetCost = 64
+
   /// Where a POST of several packets ends, in bytes: some servers read only as much of a body as came in one piece.
   static let batchLimit = 32 << 10
 

@@ -29,6 +29,9 @@ final class PollingTransport: Transport {
   private var outbox = PollingOutbox()
   /// Content of the POST that is under way, in bytes.
   private var postedBytes = 0
+  /// Content of the POSTs that were answered, in bytes.
+  private var takenBytes = 0
+  private var control: ControlBacklog
   private var flushTimer: Timers.ID?
   private var farewellTimer: Timers.ID?
   private var isPaused = false
@@ -46,6 +49,7 @@ final class PollingTransport: Transport {
     self.requester = requester
     self.timers = timers
     self.receiver = receiver
+    control = ControlBacklog(limit: requests.key.answerLimit)
   }
 
   /// Starts the handshake; nobody is called back from here.
@@ -58,6 +62,12 @@ final class PollingTransport: Transport {
 
   func send(text: RawSpan) { send(text, isBinary: false) }
   func send(binary: RawSpan) { send(binary, isBinary: true) }
+
+  func send(control text: RawSpan) {
+    guard phase == .open, !control.isFull else { return }
+    send(text, isBinary: false)
+    control.add(text.byteCount + PollingOutbox.packetCost, taken: takenBytes, waiting: unsentBytes)
+  }
 
   /// Packets of one turn leave together at the beginning of the next one.
   private func send(_ span: RawSpan, isBinary: Bool) {
@@ -167,7 +177,10 @@ final class PollingTransport: Transport {
   private func deliver(_ body: [UInt8], _ form: PayloadForm) {
     var reader = PayloadReader(form: form, sizeLimit: requests.key.packetLimit)
     do throws(PayloadProblem) {
-      while phase == .open, let packet = try reader.next(in: body) { deliver(packet, body) }
+      while phase == .open, let packet = try reader.next(in: body) {
+        deliver(packet, body)
+        if control.isFull { return fail(TransportFailure(.unreadAnswers(limit: control.limit))) }
+      }
     } catch { fail(TransportFailure(error.failure)) }
   }
 
@@ -205,6 +218,7 @@ final class PollingTransport: Transport {
 
   private func posted(_ result: Result<HTTPResponse, UpstreamFailure>) {
     post = nil
+    takenBytes += postedBytes
     postedBytes = 0
     switch result {
     case .failure(let failure): fail(TransportFailure(failure))

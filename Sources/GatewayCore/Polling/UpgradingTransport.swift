@@ -44,6 +44,7 @@ final class UpgradingTransport: Transport {
   func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
     carrier?.send(text: head, body: body, compress: compress)
   }
+  func send(control text: RawSpan) { carrier?.send(control: text) }
   func probe() -> Bool { carrier?.probe() ?? false }
 
   func close() {

@@ -57,6 +57,8 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   var phaseLimit: Duration { place.phaseLimit }
   /// Largest message from the server, in bytes, alone or with its attachments.
   var messageLimit: Int { place.messageLimit }
+  /// Most bytes of answers that wait for a server which does not read them.
+  var answerLimit: Int { place.answerLimit }
 
   /// Largest packet of long-polling: the largest message as base64, with its packet type.
   var packetLimit: Int {

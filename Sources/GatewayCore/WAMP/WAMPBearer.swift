@@ -3,6 +3,8 @@
 protocol WAMPBearer: AnyObject {
   /// `compress`: whether the transport may compress it.
   func send(_ text: RawSpan, compress: Bool)
+  /// As `Transport.send(control:)`: what the router makes us say.
+  func send(control text: RawSpan)
   /// The router has answered our goodbye.
   func farewellEnded()
   /// The session is there.

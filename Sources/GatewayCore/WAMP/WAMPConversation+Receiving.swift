@@ -131,7 +131,7 @@ extension WAMPConversation {
 
   func refuse(_ invocation: UInt64, _ reason: WAMPURI) {
     let body = WAMPWriter.Payload().body(after: reason.text)
-    send(WAMPWriter.error(invocation, body: body[...]), "ERROR \(reason.text) for INVOCATION \(invocation)")
+    send(control: WAMPWriter.error(invocation, body: body[...]), "ERROR \(reason.text) for INVOCATION \(invocation)")
   }
 
   /// The payload in the local form: the inside of the arguments, and the keywords where there are some.

@@ -141,10 +141,12 @@ final class WAMPConversation {
     case .sendAuthenticate:
       guard let answer else { return }
       self.answer = nil
-      send(WAMPWriter.authenticate(signature: answer.signature, extra: answer.extra), "AUTHENTICATE", isSecret: true)
+      send(
+        control: WAMPWriter.authenticate(signature: answer.signature, extra: answer.extra), "AUTHENTICATE",
+        isSecret: true)
     case .sendAbort(let reason, let message):
-      send(WAMPWriter.abort(reason, message: message), "ABORT \(reason.text)")
-    case .sendGoodbye(let reason): send(WAMPWriter.goodbye(reason), "GOODBYE \(reason.text)")
+      send(control: WAMPWriter.abort(reason, message: message), "ABORT \(reason.text)")
+    case .sendGoodbye(let reason): send(control: WAMPWriter.goodbye(reason), "GOODBYE \(reason.text)")
     case .announce: bearer?.began()
     case .deliver: break
     case .farewell: bearer?.farewellEnded()
@@ -202,5 +204,12 @@ final class WAMPConversation {
     guard let bearer else { return }
     if bearer.isObserved { bearer.observed(.outgoing, words(), isSecret ? nil : message.span.bytes) }
     bearer.send(message.span.bytes, compress: compress)
+  }
+
+  /// The same for what the router makes us say.
+  func send(control message: [UInt8], _ words: @autoclosure () -> String, isSecret: Bool = false) {
+    guard let bearer else { return }
+    if bearer.isObserved { bearer.observed(.outgoing, words(), isSecret ? nil : message.span.bytes) }
+    bearer.send(control: message.span.bytes)
   }
 }

@@ -63,6 +63,7 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
   // MARK: - WAMPBearer
 
   func send(_ text: RawSpan, compress: Bool) { link.send(text: text, compress: compress) }
+  func send(control text: RawSpan) { link.send(control: text) }
   func began() { link.ready() }
   func ended(_ failure: UpstreamFailure) { link.fail(failure) }
   func farewellEnded() { link.farewellEnded() }

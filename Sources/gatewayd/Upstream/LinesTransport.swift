@@ -43,6 +43,12 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     socket.flushSoon()
   }
 
+  func send(control text: RawSpan) {
+    guard !socket.output.control.isFull else { return }
+    send(text: text)
+    socket.output.noteControl(text.byteCount)
+  }
+
   /// A line is text.
   func send(binary: RawSpan) {}
 
@@ -75,6 +81,10 @@ final class LinesTransport: Transport, TransportSocket.Owner {
       while case .open = phase, let piece = rest.cutLine() {
         try lines.append(piece.bytes) { receiver?.transportReceived(text: $0) }
         count += 1
+        if socket.output.control.isFull {
+          fail(TransportFailure(.unreadAnswers(limit: socket.output.control.limit)))
+          return 0
+        }
         if count % TransportSocket.pauseStep == 0, socket.mustPause() { return rest.count }
       }
     } catch {

@@ -45,8 +45,19 @@ final class SendQueue {
   /// How many bytes wait.
   private(set) var byteCount = 0
   var isEmpty: Bool { byteCount == 0 }
+  /// Bytes that were written.
+  private var takenCount = 0
+  /// What of it no program asked for.
+  private(set) var control: ControlBacklog
 
-  init(pool: Pool) { self.pool = pool }
+  /// - Parameter controlLimit: most bytes of what no program asked for.
+  init(pool: Pool, controlLimit: Int = 256 << 10) {
+    self.pool = pool
+    control = ControlBacklog(limit: controlLimit)
+  }
+
+  /// The last `count` bytes are something that no program asked for.
+  func noteControl(_ count: Int) { control.add(count, taken: takenCount, waiting: byteCount) }
 
   deinit { giveBackAll() }
 
@@ -127,6 +138,7 @@ final class SendQueue {
   func consume(_ count: Int) {
     start += count
     byteCount -= count
+    takenCount &+= count
     guard start == pieces[first].end, pieces[first].text.isEmpty else { return }
     if let block = pieces[first].block { pool.giveBack(block) }
     // The text's memory goes with it.

@@ -64,7 +64,7 @@ final class TransportSocket {
     self.ground = ground
     self.request = request
     self.turnLimit = turnLimit
-    output = SendQueue(pool: ground.blocks)
+    output = SendQueue(pool: ground.blocks, controlLimit: request.answerLimit)
   }
 
   deinit {

@@ -17,8 +17,7 @@ extension WebSocketFramer.Ending {
       return UpstreamFailure(.protocolError, "the server sent a compressed message that cannot be decompressed")
     case .violation:
       return UpstreamFailure(.protocolError, "the server broke the rules of WebSocket frames")
-    case .pingFlood:
-      return UpstreamFailure(.protocolError, "the server sends pings and does not read the answers")
+    case .unreadAnswers(let limit): return .unreadAnswers(limit: limit)
     }
   }
 

@@ -18,12 +18,9 @@ final class WebSocketFramer {
     case invalidCompression
     /// A frame against the rules; 1002 was queued.
     case violation
-    /// Pings whose answers the peer does not read.
-    case pingFlood
+    /// The peer asks for answers, of which it leaves more than this many bytes unread.
+    case unreadAnswers(limit: Int)
   }
-
-  /// Most bytes of answers to pings that wait for a peer that does not read them.
-  static let pongLimit = 64 << 10
 
   private let output: SendQueue
   private let random: any RandomSource
@@ -49,7 +46,6 @@ final class WebSocketFramer {
   private(set) var ending: Ending?
   /// Set once a close frame is queued: nothing is sent behind it.
   private var isClosing = false
-  private var pongBytes = 0
   /// Bytes that the last `receive` left.
   private var untaken = 0
   /// Frames of the present read.
@@ -127,21 +123,23 @@ final class WebSocketFramer {
     head.withUnsafeBytes { output.append($0, then: body, mask: mask) }
   }
 
+  /// Queues a text message that no program asked for.
+  func send(control text: RawSpan) {
+    writeControl { send(.text, text, compress: false) }
+  }
+
   /// Queues a ping, whose answer `onPong` hears.
   func ping() {
     guard !isClosing else { return }
     pingNumber &+= 1
     awaitsPong = true
-    withUnsafeBytes(of: pingNumber.bigEndian) { write(.ping, $0) }
+    withUnsafeBytes(of: pingNumber.bigEndian) { number in writeControl { write(.ping, number) } }
   }
 
   /// Queues a close frame and hands over no further message; the peer's own close frame is still recognised.
   func close(_ code: UInt16) {
     withUnsafeBytes(of: code.bigEndian) { close(echoing: $0) }
   }
-
-  /// The queue was written out: what is left to be read by the peer is up to the peer.
-  func outputDrained() { pongBytes = 0 }
 
   // MARK: - Incoming
 
@@ -187,9 +185,16 @@ final class WebSocketFramer {
   }
 
   private func answerPing(_ payload: UnsafeRawBufferPointer) {
-    guard !isClosing else { return }
-    pongBytes += payload.count + 6
-    if pongBytes > Self.pongLimit { ending = .pingFlood } else { write(.pong, payload) }
+    if !isClosing { writeControl { write(.pong, payload) } }
+  }
+
+  /// Writes what no program asked for. When too much of it waits, nothing more is read: what asks for it comes from there.
+  private func writeControl(_ write: () -> Void) {
+    guard !output.control.isFull else { return }
+    let waiting = output.byteCount
+    write()
+    output.noteControl(output.byteCount - waiting)
+    if output.control.isFull, ending == nil { ending = .unreadAnswers(limit: output.control.limit) }
   }
 
   private func takePong(_ payload: UnsafeRawBufferPointer) {
@@ -224,7 +229,7 @@ final class WebSocketFramer {
     case .tooLarge: close(1_009)
     case .invalidText, .invalidCompression: close(1_007)
     case .violation: close(1_002)
-    case .closed, .pingFlood: return
+    case .closed, .unreadAnswers: return
     }
   }
 

@@ -83,6 +83,12 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     socket.flushSoon()
   }
 
+  func send(control text: RawSpan) {
+    guard case .open = phase else { return }
+    framer?.send(control: text)
+    socket.flushSoon()
+  }
+
   /// Messages of one turn leave together at the beginning of the next one.
   private func send(_ kind: MessageKind, _ body: RawSpan, compress: Bool) {
     guard case .open = phase else { return }
@@ -235,7 +241,6 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   func socketDrained() {
-    framer?.outputDrained()
     if case .leaving(until: .written) = phase { release() }
   }
 
@@ -265,7 +270,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     switch ending {
     case .closed: leave(until: .written)
     case .tooLarge, .invalidText, .invalidCompression, .violation: leave(until: .hungUp)
-    case .pingFlood: release()
+    case .unreadAnswers: release()
     }
     receiver?.transportClosed(TransportFailure(ending.failure(messageLimit: request.messageLimit)))
   }

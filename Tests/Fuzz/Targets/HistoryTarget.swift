@@ -162,6 +162,7 @@ private final class Same: ConfigurationLoader {
 private final class DeafDialer: TransportDialer {
   private final class Deaf: Transport {
     func send(text: RawSpan) {}
+    func send(control text: RawSpan) {}
     func send(binary: RawSpan) {}
     let unsentBytes = 0
     let isCongested = false

@@ -55,6 +55,7 @@ final class UpstreamScene {
     }
 
     func send(text: RawSpan) { sent.append(.text(text.withUnsafeBytes { Array($0) })) }
+    func send(control text: RawSpan) { send(text: text) }
     func send(binary: RawSpan) { sent.append(.binary(binary.withUnsafeBytes { Array($0) })) }
     func close() {
       isClosed = true

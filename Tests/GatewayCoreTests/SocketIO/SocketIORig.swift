@@ -19,6 +19,8 @@ final class FakeTransport: Transport {
     unread.append(text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
   }
 
+  func send(control text: RawSpan) { send(text: text) }
+
   func send(binary: RawSpan) {
     let bytes = binary.withUnsafeBytes { [UInt8]($0) }
     unread.append("<" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + ">")

@@ -110,6 +110,7 @@ struct ConfigurationSettingTests {
     Change("compression.enabled", "false") { $0.compression.enabled = false },
     Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },
+    Change("answer_limit", #""64KiB""#) { $0.answerLimit = 64 << 10 },
     Change("tls.ca", #""/ca""#) { $0.tls.ca = "/ca" },
     Change("tls.cert", #""/cert", tls.key = "/key""#) {
       $0.tls.certificate = "/cert"
