@@ -1,0 +1,50 @@
+/// What waits for a turn, in a round over users instead of one line: whoever has many waiting gets one turn, then everybody
+/// else does. Of one user the first that came is the first that goes. Adding and taking cost the same however many wait.
+///
+/// To be used wherever users wait for something of which there is one, or so much per second.
+public struct UserRound<Element> {
+  private var lines: [Principal: Ring<Element>] = [:]
+  /// Those who have something waiting; the first one's turn is the next.
+  private var order = Ring<Principal>()
+  public private(set) var count = 0
+
+  public init() {}
+
+  public var isEmpty: Bool { count == 0 }
+
+  public mutating func append(_ element: consuming Element, for principal: Principal) {
+    if lines[principal] == nil { order.append(principal) }
+    lines[principal, default: Ring()].append(element)
+    count += 1
+  }
+
+  /// Takes out whose turn is the next.
+  public mutating func popFirst() -> Element? {
+    guard let principal = order.popFirst(), let element = lines[principal]?.popFirst() else { return nil }
+    if lines[principal]?.count == 0 { lines[principal] = nil } else { order.append(principal) }
+    count -= 1
+    return element
+  }
+
+  /// Takes out what does not wait any more; nobody loses a place by it. Looks at all.
+  public mutating func removeAll(where isMeant: (Element) -> Bool) {
+    var rest = UserRound()
+    for offset in 0..<order.count {
+      guard let principal = order[offset], let line = lines[principal] else { continue }
+      for place in 0..<line.count {
+        if let element = line[place], !isMeant(element) { rest.append(element, for: principal) }
+      }
+    }
+    self = rest
+  }
+
+  /// About how many go before one that would be added now, unless further users come.
+  public func ahead(of principal: Principal) -> Int {
+    let own = lines[principal]?.count ?? 0
+    guard own > 0 else {
+      // The others' first ones.
+      return lines.count
+    }
+    return lines.reduce(0) { $0 + ($1.key == principal ? own : min($1.value.count, own + 1)) }
+  }
+}
