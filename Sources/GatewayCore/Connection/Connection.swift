@@ -29,8 +29,6 @@ public final class Connection {
   private var hold: Hold?
   private(set) var isDraining = false
   private(set) var hasBeenConnected = false
-  /// There was a conversation, whether all of it was confirmed or not.
-  private var hasConversed = false
   private(set) var reconnects = 0
   private(set) var judgement: Judgement?
   private var reviewTimer: Timers.ID?
@@ -320,6 +318,7 @@ public final class Connection {
 
   private func forgetChannel() {
     channel = nil
+    stream.conversationEnded()
     stream.log?.noteResumption()
     forgetInterests()
     answers.endOfLink()
@@ -361,9 +360,13 @@ public final class Connection {
 
   /// The server has accepted us; events may come from now on.
   func beginConversation() {
-    if hasConversed || stream.isContinued, channel?.isRecovered != true { stream.beginEpoch() }
+    stream.conversationBegan(isRecovered: channel?.isRecovered == true)
     stream.log?.noteResumption()
-    hasConversed = true
+  }
+
+  /// A subscription that asks for nothing of the past begins.
+  func prepareForFreshSubscriber() {
+    if connector.resumption == nil { stream.prepareForFreshSubscriber() }
   }
 
   /// Everything that belongs to the conversation is agreed.

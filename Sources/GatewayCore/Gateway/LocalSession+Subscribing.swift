@@ -50,6 +50,7 @@ extension LocalSession {
 
   private func begin(_ pending: PendingSubscription, _ id: RequestID?) throws(LocalError) {
     let (call, connection) = (pending.call, pending.connection)
+    if call.resume == nil { connection.prepareForFreshSubscriber() }
     let replay = connection.stream.replay(call.resume, pending.filter)
     if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.

@@ -1,6 +1,17 @@
 /// The events of one connection on their way to local subscribers: numbers them, encodes each once, and hands the same
 /// bytes to everybody who wants it.
 final class EventStream {
+  /// What the present epoch has behind it.
+  enum Continuity: Equatable {
+    /// No conversation with the server yet: the first one begins nothing new. May become `conversing`.
+    case fresh
+    /// Events may come. May become `interrupted`.
+    case conversing
+    /// The conversation has ended, perhaps with an earlier daemon: unless the server goes on where it was left, the epoch
+    /// ends when the next one begins. May become `conversing`, or `fresh` with a new epoch.
+    case interrupted
+  }
+
   /// Changes exactly when continuity with the upstream was lost. Random, so that one daemon's never means another's.
   var epoch: String { history.current.epoch }
   /// The number of the last event; 0 before the first.
@@ -10,8 +21,7 @@ final class EventStream {
   var history: EventHistory
   /// Keeps it on disk as well.
   var log: HistoryLog?
-  /// The epoch began before the daemon did: unless the server goes on where it was left, it ends at the first opening.
-  private(set) var isContinued = false
+  private(set) var continuity = Continuity.fresh
   /// The number of the last event of an earlier daemon.
   private(set) var inherited: UInt64 = 0
   private var router = Router()
@@ -53,7 +63,7 @@ final class EventStream {
     self.history = history
     sequence = history.sequence
     inherited = sequence
-    isContinued = isContinuous
+    if isContinuous { continuity = .interrupted }
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
     let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
     for subscription in router.all { subscription.tell(gap) }
@@ -132,8 +142,26 @@ final class EventStream {
     for subscription in router.all { subscription.tell(gap) }
   }
 
+  /// The server has accepted us; events may come from now on. Unless it goes on where the last conversation ended, this
+  /// is where an epoch that had one ends.
+  func conversationBegan(isRecovered: Bool) {
+    if continuity != .fresh, !isRecovered { beginEpoch() }
+    continuity = .conversing
+  }
+
+  func conversationEnded() {
+    if continuity == .conversing { continuity = .interrupted }
+  }
+
+  /// A subscriber that asks for nothing of the past is about to be told the epoch. One that can only end, and that no
+  /// other subscriber follows, ends now: what came before the subscription must not be announced to it as missing.
+  func prepareForFreshSubscriber() {
+    if continuity == .interrupted, router.count == 0 { beginEpoch() }
+  }
+
   /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
-  func beginEpoch() {
+  private func beginEpoch() {
+    continuity = .fresh
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
     clock.beginEpoch()
