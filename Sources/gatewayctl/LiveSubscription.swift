@@ -9,8 +9,6 @@ final class LiveSubscription {
     /// Names or patterns; empty means every event.
     var events: [String]
     var resume: Resume?
-    /// Be told every state of the connection.
-    var wantsStates = false
     /// Receive the tokens of acknowledgements that the server waits for.
     var answers = false
     /// Go on when the daemon closes the connection.
@@ -151,7 +149,7 @@ final class LiveSubscription {
       for event in wish.events { writer.string(event) }
       writer.endArray()
     }
-    for (name, flag) in [("state", wish.wantsStates), ("answer", wish.answers)] where flag {
+    for (name, flag) in [("state", true), ("answer", wish.answers)] where flag {
       writer.key(name)
       writer.bool(true)
     }
@@ -253,10 +251,12 @@ final class LiveSubscription {
     return .state(snapshot(members))
   }
 
+  /// The state that the subscription found, as a `state` notification would have said it.
   private func snapshot(_ members: RawMembers) -> [UInt8] {
-    Client.object { writer in
-      for key in ["state", "epoch"] {
-        guard let value = members[key] else { continue }
+    let upstream = members["upstream"].flatMap { RawMembers($0) }
+    return Client.object { writer in
+      for key in ["state", "epoch", "attempt", "in", "reason", "detail", "status"] {
+        guard let value = members[key] ?? upstream?[key], value != Array("null".utf8) else { continue }
         writer.key(key)
         writer.raw(value)
       }

@@ -1,7 +1,7 @@
 import GatewayCore
 
 /// `send` and `request`: one event for a server, or one per line of standard input.
-struct SendCommand {
+final class SendCommand {
   private let context: Context
   private let event: String
   private let delivery: DeliveryLevel
@@ -10,6 +10,7 @@ struct SendCommand {
   private let ackTimeout: Duration?
   /// A raw JSON object.
   private let kwargs: [UInt8]?
+  private var outages = UpstreamOutages()
 
   init(_ context: Context) throws(Failure) {
     self.context = context
@@ -121,6 +122,11 @@ struct SendCommand {
   private func report(_ result: [UInt8]) throws(Failure) {
     let members = RawMembers(result)
     if let failure = members.flatMap(EarlierSend.init)?.failure { throw failure }
+    if let upstream = members?["upstream"].flatMap({ RawMembers($0) }),
+      let outage = outages.note(upstream, of: context.target.name), outage.isNew
+    {
+      context.notices.notice(outage.text)
+    }
     let sentence = "\(members?.string("state") ?? "sent") as \(members?.string("id") ?? "?")"
     try context.confirm(result, sentence)
     if !context.settings.isReadable { context.notices.detail(sentence) }

@@ -9,8 +9,7 @@ enum ServeCommand {
     try Executable.check(arguments.operands[2])
     let wish = LiveSubscription.Wish(
       target: context.target, events: [arguments.operands[1]],
-      wantsStates: context.settings.isWatched || context.settings.verbosity == .verbose, answers: true,
-      reconnects: !arguments.has(.noReconnect))
+      answers: true, reconnects: !arguments.has(.noReconnect))
     let stream = LiveSubscription(
       wish, client: context.client, notices: context.notices,
       patience: context.settings.timeoutWasGiven ? context.settings.timeout : nil)

@@ -59,7 +59,7 @@ struct StatusView {
     let state = connection["state"]?.stringValue ?? "?"
     return [
       .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)), .init(state, role(state)),
-      .init(since(connection)), .init(number(connection["leases"])), .init(number(connection["queue"]?["count"])),
+      .init(since(connection, "down_since")), .init(number(connection["leases"])), .init(number(connection["queue"]?["count"])),
       .init(number(connection["in"]?["events"])), .init(number(connection["out"]?["events"])),
       .init(connection["rtt"]?.doubleValue.map { "\(tenths($0)) ms" } ?? "-"),
       .init(connection["transport"]?.stringValue ?? "-"),
@@ -144,8 +144,10 @@ struct StatusView {
 
   private func number(_ value: JSONValue?) -> String { value?.integerValue.map(String.init) ?? "-" }
 
-  private func since(_ value: JSONValue) -> String {
-    value["since"]?.integerValue.map { span(Int(clamping: now &- Int64($0))) } ?? "-"
+  /// For how long it is as it is; where the daemon tells since when something lasts over attempts, that.
+  private func since(_ value: JSONValue, _ preferred: String = "since") -> String {
+    let since = value[preferred]?.integerValue ?? value["since"]?.integerValue
+    return since.map { span(Int(clamping: now &- Int64($0))) } ?? "-"
   }
 
   private func span(_ milliseconds: Int) -> String { DurationText.describe(milliseconds: Int64(milliseconds)) }

@@ -34,7 +34,6 @@ enum SubscribeCommand {
     return LiveSubscription.Wish(
       target: context.target, events: Array(arguments.operands.dropFirst()),
       resume: since.map { .since($0) } ?? last.map { .last($0) },
-      wantsStates: arguments.has(.state) || context.settings.isWatched || context.settings.verbosity == .verbose,
       reconnects: !arguments.has(.noReconnect))
   }
 

@@ -8,6 +8,7 @@ final class SubscriptionLoop {
   private let end: Deadline
   private let gapPolicy: GapPolicy
   private let printsStates: Bool
+  private var outages = UpstreamOutages()
   /// -1 where standard output was closed from the beginning.
   private let outputDescriptor = fcntl(STDOUT_FILENO, F_GETFD) < 0 ? -1 : STDOUT_FILENO
 
@@ -59,15 +60,9 @@ final class SubscriptionLoop {
 
   private func show(_ state: [UInt8]) throws(Failure) {
     if printsStates { return try context.printJSON(state) }
-    guard let members = RawMembers(state), let name = members.string("state") else { return }
-    let reason = [members.string("reason"), members.string("detail")].compactMap { $0 }.joined(separator: ", ")
-    let next = members.integer("in").flatMap { Int64($0) }.map {
-      "; next attempt in \(DurationText.describe(milliseconds: $0))"
-    }
-    // The first attempt has a state of its own, whose name says little to a person.
-    let word = name == "created" ? "connecting" : name
-    let text = "\(context.target.name) is \(word)\(reason.isEmpty ? "" : ": \(reason)")\(next ?? "")"
-    if context.settings.isWatched { context.notices.notice(text) } else { context.notices.detail(text) }
+    guard let members = RawMembers(state), let outage = outages.note(members, of: context.target.name) else { return }
+    let isWarning = context.settings.isWatched || outage.isNew
+    if isWarning { context.notices.notice(outage.text) } else { context.notices.detail(outage.text) }
   }
 
   private func wait() throws(Failure) {

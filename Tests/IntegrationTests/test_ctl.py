@@ -635,3 +635,38 @@ async def test_on_a_terminal_status_is_a_table_in_colour(daemons, chat):
 async def test_without_a_terminal_colour_comes_only_when_forced(daemons, ctl):
     daemon = await daemons()
     assert "\x1b" not in (await ctl(daemon, "status")).out
+
+
+# What a script is told of an upstream that is down
+
+async def test_a_script_that_subscribes_to_a_wrong_port_is_told_why_once(daemons, closed_port, ctl):
+    daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "20ms"}}})
+    url = f"http://127.0.0.1:{closed_port}"
+    outcome = await ctl(daemon, "subscribe", url, "--for", "600ms")
+    assert outcome.code == 0 and outcome.out == "", outcome
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, outcome
+
+
+async def test_a_send_to_a_server_that_is_known_to_be_down_says_so(daemons, closed_port, ctl):
+    daemon = await daemons({"upstream": {"chat": {"url": f"http://127.0.0.1:{closed_port}"}}})
+    await ctl(daemon, "send", "chat", "say", "first")
+    await daemon.until(lambda s: s["connections"][0]["reason"] == "unreachable", "the failure")
+    outcome = await ctl(daemon, "send", "chat", "say", "second")
+    assert outcome.code == 0 and "unreachable" in outcome.err, outcome
+    (result,) = lines(outcome)
+    assert result["state"] == "accepted" and result["upstream"]["reason"] == "unreachable", result
+    quiet = await ctl(daemon, "send", "-q", "chat", "say", "third")
+    assert quiet.err == "", quiet
+
+
+async def test_a_subscriber_after_the_idle_close_misses_nothing(daemons, chat, start_ctl):
+    daemon = await daemons({"upstream": {"chat": {"url": chat.url, "linger": "0ms", "retain": "1h"}}})
+    for value in (1, 2):
+        reader = await start_ctl(daemon, "subscribe", "chat", "said", "-n1", "--on-gap", "fail")
+        await chat.present(1)
+        await chat.emit("said", value)
+        outcome = await reader.outcome()
+        assert outcome.code == 0 and lines(outcome)[0]["args"] == [value], outcome
+        await daemon.until(lambda s: s["connections"][0]["reason"] == "idle", "the idle close")
+    assert (await daemon.connection())["reconnects"] == 1

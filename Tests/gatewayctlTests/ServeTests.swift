@@ -13,7 +13,7 @@ import Testing
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
       let call = try client.call("subscribe")
-      #expect(call.line.hasSuffix(#""params":{"upstream":"chat","events":["load"],"answer":true}}"#))
+      #expect(call.line.hasSuffix(#""params":{"upstream":"chat","events":["load"],"state":true,"answer":true}}"#))
       client.begin(call)
       try script(client)
     }

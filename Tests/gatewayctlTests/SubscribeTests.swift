@@ -11,7 +11,7 @@ import Testing
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
       let call = try client.call("subscribe")
-      #expect(call.line.hasSuffix(#""params":{"upstream":"chat","events":["a*","b"]}}"#))
+      #expect(call.line.hasSuffix(#""params":{"upstream":"chat","events":["a*","b"],"state":true}}"#))
       client.begin(call)
       client.event(11, args: "[1.0]")
       client.event(12, "other", args: "[]")

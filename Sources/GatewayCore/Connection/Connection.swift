@@ -24,6 +24,9 @@ public final class Connection {
   var reach = NetworkReach()
   private(set) var since: MonotonicInstant
   private(set) var sinceWall: Int64
+  /// When it was last up, and since when it is not, in milliseconds since 1970. Attempts move neither.
+  private(set) var lastConnected: Int64?
+  private(set) var downSince: Int64?
   private var unleasedSince: MonotonicInstant?
   /// An administrator's `disconnect`, or the upstream's removal from the configuration, until it is taken back.
   private var hold: Hold?
@@ -68,6 +71,9 @@ public final class Connection {
   /// Its upstream is not in the configuration any more.
   var isWithdrawn: Bool { hold == .withdrawn }
   public var leaseCount: Int { leases.count }
+
+  /// Why it is not connected; nil while it is, and before the first attempt has failed.
+  var downFailure: UpstreamFailure? { state == .connected ? nil : lastFailure }
 
   /// Whether anybody wants the connection.
   var isOccupied: Bool { use != nil }
@@ -331,6 +337,11 @@ public final class Connection {
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
     if to == .released { return }
+    if to == .connected {
+      (lastConnected, downSince) = (sinceWall, nil)
+    } else {
+      downSince = downSince ?? sinceWall
+    }
     for subscription in stream.subscriptions where subscription.wantsState {
       subscription.notify(stateNotification(for: subscription))
     }
@@ -338,7 +349,7 @@ public final class Connection {
   }
 
   private func stateNotification(for subscription: Subscription) -> [UInt8] {
-    let down = state == .disconnected ? lastFailure : nil
+    let down = downFailure
     return LocalNotification.state(
       subscription: subscription.id, state: state, epoch: stream.epoch,
       attempt: state == .connected ? nil : failedAttempts, retryIn: state == .disconnected ? retryIn : nil,

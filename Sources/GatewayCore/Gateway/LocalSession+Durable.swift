@@ -23,13 +23,14 @@ extension LocalSession {
   }
 
   /// A durable send is on disk.
-  func stored(_ number: UInt64, _ id: String) {
+  func stored(_ number: UInt64, _ id: String, on connection: Connection) {
     guard let call = close(number) else { return }
     reply(call.id) { out in
       out.begin(#""id":"#)
       out.string(id)
       out.begin(#","state":"#)
       out.string(DeliveryLevel.durable.rawValue)
+      StatusDocument.writeUpstream(connection, into: &out)
     }
   }
 }

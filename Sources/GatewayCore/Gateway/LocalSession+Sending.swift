@@ -29,6 +29,7 @@ extension LocalSession {
         out.member("state", known.state)
         out.key("duplicate")
         out.bool(true)
+        if form != .request { StatusDocument.writeUpstream(connection, into: &out) }
       }
     }
     if call.delivery == .durable { try checkDurable(call, message, connection) }
@@ -41,11 +42,12 @@ extension LocalSession {
       if command.isStored {
         return gateway.store(command, on: connection, asked: call.delivery, key: call.key)
       }
-      if submission == .dropped { return dropped(command, number, id) }
+      if submission == .dropped { return dropped(command, number, id, on: connection) }
       guard command.owner == .none else { return }
       reply(id) { out in
         out.member("id", command.id)
         out.member("state", "accepted")
+        StatusDocument.writeUpstream(connection, into: &out)
       }
     } catch {
       _ = close(number)
@@ -92,17 +94,18 @@ extension LocalSession {
   }
 
   /// A volatile send that could not be written at once.
-  private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?) {
+  private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?, on connection: Connection) {
     _ = close(number)
     gateway.keys.note(command, state: nil)
-    replyDropped(id, command, reason: "volatile")
+    replyDropped(id, command, reason: "volatile", on: connection)
   }
 
-  private func replyDropped(_ id: RequestID?, _ command: Command, reason: String) {
+  private func replyDropped(_ id: RequestID?, _ command: Command, reason: String, on connection: Connection) {
     reply(id) { out in
       out.member("id", command.id)
       out.member("state", "dropped")
       out.member("reason", reason)
+      StatusDocument.writeUpstream(connection, into: &out)
     }
   }
 
@@ -114,6 +117,7 @@ extension LocalSession {
       reply(call.id) { out in
         out.member("id", command.id)
         out.member("state", form == .send(.accepted) ? "accepted" : "sent")
+        if form != .request { StatusDocument.writeUpstream(connection, into: &out) }
       }
     case .acknowledged(let answer) where answer.byteCount + Self.replyAllowance > lineLimit:
       reply(call.id, .tooLong(answer.byteCount + Self.replyAllowance, limit: lineLimit))
@@ -122,11 +126,12 @@ extension LocalSession {
         if form != .request {
           out.member("id", command.id)
           out.member("state", "acked")
+          StatusDocument.writeUpstream(connection, into: &out)
         }
         answer.write(into: &out)
       }
     case .failed(let error): reply(call.id, LocalError(error).fitting(lineLimit))
-    case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced")
+    case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced", on: connection)
     case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }

@@ -71,6 +71,7 @@ extension LocalSession {
       out.bool(replay.isComplete)
       out.member("replayed", replay.eventCount)
       if replay.epoch != connection.stream.epoch { out.member("first_epoch", replay.epoch) }
+      StatusDocument.writeUpstream(connection, into: &out)
     }
     subscription.replay(replay)
   }

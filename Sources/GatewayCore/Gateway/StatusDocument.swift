@@ -77,6 +77,8 @@ enum StatusDocument {
     out.member("kind", connection.connector.kind)
     out.member("state", connection.state.rawValue)
     out.member("since", connection.sinceWall)
+    out.member("down_since", connection.downSince)
+    out.member("last_connected", connection.lastConnected)
     writeReason(connection, into: &out)
     out.member("leases", connection.leaseCount)
     out.member("subscriptions", connection.stream.subscriptionCount)
@@ -87,8 +89,25 @@ enum StatusDocument {
     out.endObject()
   }
 
+  /// The member `upstream` of what `send` and `subscribe` answer: whether the connection is up and, if not, why.
+  static func writeUpstream(_ connection: Connection, into out: inout JSONWriter) {
+    guard connection.state != .connected else {
+      return out.finish(#","upstream":{"state":"connected","reason":null,"detail":null}"#)
+    }
+    let failure = connection.downFailure
+    out.key("upstream")
+    out.object {
+      $0.member("state", connection.state.rawValue)
+      $0.member("reason", failure?.reason.rawValue)
+      $0.member("detail", failure?.detail)
+      if let status = failure?.status { $0.member("status", status) }
+      $0.member("attempt", connection.failedAttempts)
+      if let next = connection.retryIn { $0.member("in", next) }
+    }
+  }
+
   private static func writeReason(_ connection: Connection, into out: inout JSONWriter) {
-    let failure = connection.state == .connected ? nil : connection.lastFailure
+    let failure = connection.downFailure
     out.member("reason", failure?.reason.rawValue)
     out.member("detail", failure?.detail)
     if let status = failure?.status { out.member("status", status) }

@@ -66,6 +66,12 @@ public struct JSONWriter {
     needsComma = false
   }
 
+  /// Whole members that are known when the program is built. Any comma before them is part of the text.
+  mutating func finish(_ text: StaticString) {
+    bytes.append(text)
+    needsComma = true
+  }
+
   /// One value that is JSON text already.
   public mutating func raw(_ value: RawSpan) {
     separate()

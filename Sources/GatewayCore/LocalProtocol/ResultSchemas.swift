@@ -25,6 +25,14 @@ enum ResultSchemas {
       "Who the client is, and what it may do."),
   ])
 
+  /// Whether the connection is up, and if not, why.
+  private static let upstream = JSONSchema.object([
+    .always("state", connectionState), .always("reason", .optional(reason)), .always("detail", .optional(.text)),
+    .sometimes("status", .count, "HTTP status or WebSocket close code."),
+    .sometimes("attempt", .count, "How many attempts have failed since the connection was up."),
+    .sometimes("in", .count, "Milliseconds until the next attempt."),
+  ])
+
   static let subscribe = JSONSchema.object([
     .always("subscription", .text), .always("connection", .text), .always("state", connectionState),
     .always("epoch", .text, "Ends exactly when continuity is lost."),
@@ -32,6 +40,7 @@ enum ResultSchemas {
     .always("recovered", .boolean, "Whether everything since the asked position follows."),
     .always("replayed", .count, "How many events of the history follow before anything new."),
     .sometimes("first_epoch", .text, "The epoch of what follows first, where that is an earlier one."),
+    .always("upstream", upstream, "Whether the connection is up, and if not, why."),
   ])
 
   private static let pastEvent = JSONSchema.object([
@@ -57,6 +66,7 @@ enum ResultSchemas {
     .sometimes("kwargs", .object([]), "The same, where the upstream has such."),
     .sometimes("reason", .text, "By what it was dropped."),
     .sometimes("duplicate", .boolean, "The same key was sent before; this is the first one's id."),
+    .always("upstream", upstream, "Whether the connection is up, and if not, why."),
   ])
 
   static let outbox = JSONSchema.object([
@@ -115,6 +125,8 @@ enum ResultSchemas {
     .always("connection", .text), .sometimes("link", .optional(.text)), .always("upstream", .optional(.text)),
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
     .always("kind", .text), .always("state", connectionState), .always("since", instant),
+    .sometimes("down_since", .optional(instant), "Since when it is not connected; attempts do not move it."),
+    .sometimes("last_connected", .optional(instant), "When it last became connected."),
     .sometimes("reason", .optional(reason)), .sometimes("detail", .optional(.text)),
     .sometimes("status", .count, "HTTP status or WebSocket close code."),
     .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."),

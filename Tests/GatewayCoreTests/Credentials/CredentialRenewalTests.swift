@@ -26,7 +26,7 @@ import Testing
     old.renewCredentials()
     #expect(old.isClosed && harness.upstream.channels.count == 2)
     harness.upstream.channel.accept()
-    #expect(states(client) == ["disconnected auth", "reconnecting", "connected"])
+    #expect(states(client) == ["disconnected auth", "reconnecting auth", "connected"])
   }
 
   @Test func whatIsSentMeanwhileLeavesAfterwards() {

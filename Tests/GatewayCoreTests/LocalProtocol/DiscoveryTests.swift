@@ -75,13 +75,14 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
     ),
     (
       "subscribe",
-      #"{"subscription":"s1","connection":"c","state":"connected","epoch":"e7","seq":4100,"recovered":true,"replayed":2}"#
+      #"{"subscription":"s1","connection":"c","state":"connected","epoch":"e7","seq":4100,"recovered":true,"replayed":2,"upstream":{"state":"connected","reason":null,"detail":null}}"#
     ),
     (
       "history",
       #"{"events":[{"seq":1,"time":2,"event":"e","args":[1]}],"epoch":"e7","seq":4103,"complete":true,"more":false}"#
     ),
-    ("send", #"{"id":"x","state":"acked","args":[1]}"#), ("request", #"{"args":[]}"#), ("credit", #"{"credit":5}"#),
+    ("send", #"{"id":"x","state":"acked","args":[1],"upstream":{"state":"connected","reason":null,"detail":null}}"#),
+    ("request", #"{"args":[]}"#), ("credit", #"{"credit":5}"#),
     ("wait", #"{"state":"connected"}"#), ("ping", "{}"), ("reload", #"{"changed":["log.level"]}"#),
     (
       "status",

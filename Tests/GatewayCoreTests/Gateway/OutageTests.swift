@@ -1,0 +1,79 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What a program is told of an upstream that is down.
+@Suite struct OutageTests {
+  private func result(_ lines: [String]) -> JSONValue? { HarnessClient.values(lines).first?["result"] }
+
+  private func down() -> (GatewayHarness, HarnessClient) {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.fail(.unreachable)
+    client.read()
+    return (harness, client)
+  }
+
+  @Test(arguments: [
+    ("subscribe", #"{"upstream":"chat","subscription":"two"}"#),
+    ("send", #"{"upstream":"chat","event":"say","args":[]}"#),
+  ])
+  func anAnswerSaysThatTheUpstreamIsDownAndWhy(_ method: String, _ params: String) {
+    let (harness, client) = down()
+    harness.pass(.milliseconds(1_500))
+    harness.upstream.channel.fail(.unreachable)
+    client.read()
+    let upstream = result(client.call(method, params))?["upstream"]
+    #expect(upstream?["reason"] == .string("unreachable"))
+    #expect(upstream?["detail"]?.stringValue?.isEmpty == false)
+    #expect(["disconnected", "reconnecting"].contains(upstream?["state"]?.stringValue ?? ""))
+  }
+
+  @Test(arguments: ["accepted", "sent"])
+  func anAnswerSaysThatTheUpstreamIsUp(_ delivery: String) {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    client.read()
+    let sent = result(client.call("send", #"{"upstream":"chat","event":"say","delivery":"\#(delivery)"}"#))
+    #expect(
+      sent?["upstream"]
+        == .object([.init("state", .string("connected")), .init("reason", .null), .init("detail", .null)]))
+  }
+
+  @Test func stateNotificationsCarryTheReasonUntilTheConnectionIsUp() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","state":true}"#)
+    harness.upstream.channel.fail(.unreachable)
+    harness.pass(.seconds(2))
+    harness.upstream.channel.accept()
+    let states = client.readValues().filter { $0["method"] == .string("state") }.map { value in
+      "\(value["params"]?["state"]?.stringValue ?? "") \(value["params"]?["reason"]?.stringValue ?? "-")"
+    }
+    #expect(states == ["disconnected unreachable", "reconnecting unreachable", "connected -"])
+  }
+
+  @Test func downSinceIsNotMovedByAttempts() {
+    let (harness, client) = down()
+    let start = harness.time.wallMilliseconds
+    var seen: Set<Int> = []
+    for _ in 0..<5 {
+      harness.pass(.seconds(40))
+      harness.upstream.channel.fail(.unreachable)
+      let connection = result(client.call("status"))?["connections"]?.elements?.first
+      seen.insert(connection?["down_since"]?.integerValue ?? -1)
+      #expect(connection?["last_connected"] == .null)
+      client.read()
+    }
+    #expect(seen == [Int(start)])
+    harness.pass(.seconds(40))
+    harness.upstream.channel.accept()
+    let up = harness.time.wallMilliseconds
+    let connection = result(client.call("status"))?["connections"]?.elements?.first
+    #expect(connection?["down_since"] == .null)
+    #expect(connection?["last_connected"]?.integerValue == Int(up))
+  }
+}

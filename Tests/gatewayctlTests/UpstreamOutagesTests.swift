@@ -1,0 +1,31 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayctl
+
+@Suite struct UpstreamOutagesTests {
+  private func members(_ text: String) throws -> RawMembers { try #require(RawMembers(Array(text.utf8))) }
+
+  @Test func eachReasonIsSaidOnceUntilTheUpstreamIsUpAgain() throws {
+    var outages = UpstreamOutages()
+    let steps = [
+      (#"{"state":"created"}"#, false),
+      (#"{"state":"disconnected","reason":"unreachable","detail":"no answer","in":2000}"#, true),
+      (#"{"state":"reconnecting","reason":"unreachable","detail":"no answer"}"#, false),
+      (#"{"state":"disconnected","reason":"refused","detail":"not you"}"#, true),
+      (#"{"state":"disconnected","reason":"unreachable"}"#, false),
+      (#"{"state":"connected","reason":null,"detail":null}"#, true),
+      (#"{"state":"connected"}"#, false),
+      (#"{"state":"disconnected","reason":"idle"}"#, false),
+      (#"{"state":"disconnected","reason":"unreachable"}"#, true),
+    ]
+    for (text, isNew) in steps { #expect(outages.note(try members(text), of: "chat")?.isNew == isNew, "\(text)") }
+  }
+
+  @Test func theSentenceSaysWhyAndWhenTheNextAttemptIs() throws {
+    var outages = UpstreamOutages()
+    let down = try members(#"{"state":"disconnected","reason":"unreachable","detail":"no answer","in":2000}"#)
+    #expect(outages.note(down, of: "chat")?.text == "chat is disconnected: unreachable, no answer; next attempt in 2 s")
+    #expect(outages.note(try members(#"{"state":"created"}"#), of: "chat")?.text == "chat is connecting")
+  }
+}
