@@ -59,7 +59,8 @@ struct StatusView {
     let state = connection["state"]?.stringValue ?? "?"
     return [
       .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)), .init(state, role(state)),
-      .init(since(connection, "down_since")), .init(number(connection["leases"])), .init(number(connection["queue"]?["count"])),
+      .init(since(connection, "down_since")), .init(number(connection["leases"])),
+      .init(number(connection["queue"]?["count"])),
       .init(number(connection["in"]?["events"])), .init(number(connection["out"]?["events"])),
       .init(connection["rtt"]?.doubleValue.map { "\(tenths($0)) ms" } ?? "-"),
       .init(connection["transport"]?.stringValue ?? "-"),

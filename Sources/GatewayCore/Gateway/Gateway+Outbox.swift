@@ -36,7 +36,9 @@ extension Gateway {
     _ problem: OutboxProblem?
   ) {
     if let problem { return connection.reject(command, problem) }
-    if case .call(let client, let request) = owner { sessions[client]?.stored(request, record.entry.id, on: connection) }
+    if case .call(let client, let request) = owner {
+      sessions[client]?.stored(request, record.entry.id, on: connection)
+    }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     connection.committed(command)
     while let surplus = outbox.surplus(after: record) {
