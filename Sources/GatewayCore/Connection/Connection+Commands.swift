@@ -121,9 +121,15 @@ extension Connection {
     }
   }
 
+  /// Something in the queue may be written from now on. To be called after every change of a queue that is not a send of
+  /// this moment: what stands there unnoticed on a connected connection would be overtaken by the next send.
+  private func flowOn() {
+    if state == .connected, !commands.flow.isPaused { drainQueue() }
+  }
+
   /// A command left the queue that may have held up what is behind it.
   private func flowOn(without command: Command) {
-    if !command.isCommitted, state == .connected, !commands.flow.isPaused { drainQueue() }
+    if !command.isCommitted { flowOn() }
   }
 
   // MARK: - Commands of the outbox
@@ -134,7 +140,7 @@ extension Connection {
     guard isQueued else { return }
     commands.deadlines.remove(command)
     if let replaced { settle(replaced, .replaced) }
-    if state == .connected, !commands.flow.isPaused { drainQueue() }
+    flowOn()
   }
 
   /// The disk does not take a command, which therefore ends here.
@@ -145,10 +151,11 @@ extension Connection {
     review()
   }
 
-  /// Takes over commands that were accepted by an earlier life of the daemon, in order.
+  /// Takes over commands that were accepted before, by an earlier life of the daemon or for another connection, in order.
   func restore(_ stored: some Collection<Command>) {
     commands.restore(stored)
     armExpiry()
+    flowOn()
     hurry(.lease)
   }
 

@@ -32,10 +32,7 @@ import Testing
   @Test func entryOfAnUnknownUpstreamLeavesWhenItComesBack() throws {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
-    var configuration = harness.gateway.configuration
-    configuration.upstreams["gone"] = configuration.upstreams["chat"]
-    harness.loader.next = .success(configuration)
-    _ = harness.gateway.reload()
+    harness.reload { $0.upstreams["gone"] = $0.upstreams["chat"] }
     harness.upstream.channel.accept()
     #expect(harness.upstream.channel.written == ["e1 []"])
   }
@@ -45,14 +42,32 @@ import Testing
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))
     harness.pass(.seconds(61))
     harness.client().call("outbox.retry", #"{"ids":["old-1"]}"#)
-    var configuration = harness.gateway.configuration
-    configuration.upstreams["gone"] = configuration.upstreams["chat"]
-    harness.loader.next = .success(configuration)
-    _ = harness.gateway.reload()
+    harness.reload { $0.upstreams["gone"] = $0.upstreams["chat"] }
     #expect(harness.upstream.channels.isEmpty)
     store.settle()
     harness.upstream.channel.accept()
     #expect(harness.upstream.channel.written == ["e1 []"])
+  }
+
+  /// An entry by a URL that two upstreams have, and the reload that leaves it to `chat` alone, whose connection is up.
+  private static func resolvedConflict() -> (FakeOutboxStore, GatewayHarness, HarnessClient) {
+    var entry = Self.entry(1)
+    entry.target.name = .url("http://chat.example/")
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [entry])) { $0.upstreams["other"] = $0.upstreams["chat"] }
+    let client = harness.client()
+    client.call("send", #"{"upstream":"chat","event":"hi"}"#)
+    harness.upstream.channel.accept()
+    harness.reload { $0.upstreams["other"] = nil }
+    return (store, harness, client)
+  }
+
+  @Test func whatAReloadGivesToAConnectedConnectionLeavesAtOnceAndIsNotOvertaken() {
+    let (store, harness, client) = Self.resolvedConflict()
+    client.call("send", #"{"upstream":"chat","event":"late"}"#)
+    #expect(harness.upstream.channel.written == ["hi []", "e1 []", "late []"])
+    harness.pass(.milliseconds(1))
+    #expect(store.stored.map(\.state) == [.sent])
   }
 
   @Test func entryForAnotherParserIsRefusedWithThatReason() {

@@ -51,6 +51,14 @@ final class GatewayHarness {
     }
   }
 
+  /// Reads a configuration that differs from the present one so.
+  func reload(_ change: (inout Configuration) -> Void) {
+    var configuration = gateway.configuration
+    change(&configuration)
+    loader.next = .success(configuration)
+    _ = gateway.reload()
+  }
+
   /// Lets time pass, with every timer in between firing at its instant.
   func pass(_ duration: Duration) {
     let end = time.now + duration
