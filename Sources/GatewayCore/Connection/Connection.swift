@@ -191,7 +191,7 @@ public final class Connection {
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
     // What the outbox has stays there for the next daemon.
-    for command in commands.takeAll() where !command.isStored { settle(command, .down(failure)) }
+    for command in commands.takeAll() where !command.isStored { report?(self, .leftOver(command, failure)) }
     context.timers.cancel(reviewTimer)
     endHistory()
   }

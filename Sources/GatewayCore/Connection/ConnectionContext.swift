@@ -33,6 +33,9 @@ enum ConnectionReport {
   case released
   /// A command has its outcome.
   case settled(Command, CommandOutcome)
+  /// The daemon ends before a command could be written, or, with retries, written once more: the outbox may keep it. Where
+  /// it cannot, it is to be settled for that reason.
+  case leftOver(Command, UpstreamFailure)
   /// A part of the answer to a command has come.
   case progressed(Command, RemoteAnswer)
   /// The server does not let us have what local programs subscribe to.

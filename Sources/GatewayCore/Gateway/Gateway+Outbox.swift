@@ -197,10 +197,10 @@ extension Gateway {
 
   // MARK: - The stop
 
-  /// An accepted send that is still queued when the daemon stops moves to the outbox, if that can keep it. Credentials
-  /// that a program gave with a URL are never written to the disk, and so such a send cannot.
-  func storeLeftover(_ command: Command, _ outcome: CommandOutcome, of connection: Connection) -> Bool {
-    guard case .down = outcome, command.delivery == .accepted, command.owner == .none, !command.noQueue,
+  /// An accepted send that may still be written when the daemon stops moves to the outbox, if that can keep it; false: it
+  /// stays as it is. Credentials that a program gave with a URL are never written to the disk, and so such a send cannot.
+  func storeLeftover(_ command: Command, of connection: Connection) -> Bool {
+    guard command.delivery == .accepted, command.owner == .none, !command.noQueue,
       !connection.specification.hasCredentialsOfItsOwn(configuration),
       (try? outbox.checkRoom(
         cost: command.message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,

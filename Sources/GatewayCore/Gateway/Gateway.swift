@@ -207,6 +207,8 @@ public final class Gateway {
       generation += 1
       note(.connectionReleased(connection.fact))
     case .settled(let command, let outcome): settled(command, outcome, on: connection)
+    case .leftOver(let command, let failure):
+      if !storeLeftover(command, of: connection) { connection.settle(command, .down(failure)) }
     case .progressed(let command, let part):
       if case .call(let client, let request) = command.owner { sessions[client]?.progressed(request, part) }
     case .refusedInterest(let interest, let refusal):
@@ -219,8 +221,6 @@ public final class Gateway {
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
     if command.isStored {
       finishStored(command, outcome)
-    } else if isStopping, storeLeftover(command, outcome, of: connection) {
-      return
     }
     keys.note(command, state: outcome.idempotencyState)
     if case .call(let client, let request) = command.owner {
