@@ -31,8 +31,10 @@ struct HistoryWriter {
     case .resumption(let resumption, let target):
       bytes.append(HistoryFormat.Code.resumption)
       integer(target)
-      bytes.append(resumption == nil ? 0 : 1)
-      guard let resumption else { return }
+      // One that is too long to be written is none: the server is asked to begin anew.
+      let written = resumption.flatMap { Self.fits($0.session) && Self.fits($0.offset) ? $0 : nil }
+      bytes.append(written == nil ? 0 : 1)
+      guard let resumption = written else { return }
       text(resumption.session)
       text(resumption.offset)
     case .event(let arrival, let tail): event(tail, arrival: arrival)
@@ -40,8 +42,10 @@ struct HistoryWriter {
       bytes.append(HistoryFormat.Code.hole)
       integer(UInt64(bitPattern: arrival))
       bytes.append(UInt8(HistoryFormat.reasons.firstIndex(of: reason) ?? 0))
-      bytes.append(name == nil ? 0 : 1)
-      if let name { text(name) }
+      // A piece of a name would be another name, which other filters want; a hole without one concerns all of them.
+      let written = name.flatMap { Self.fits($0) ? $0 : nil }
+      bytes.append(written == nil ? 0 : 1)
+      if let written { text(written) }
     case .end: bytes.append(HistoryFormat.Code.end)
     }
   }
@@ -83,10 +87,13 @@ struct HistoryWriter {
     withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
-  /// At most 65,535 bytes.
+  /// Whether a text can be written.
+  private static func fits(_ text: String) -> Bool { text.utf8.count <= Int(UInt16.max) }
+
+  /// One that is too long is written as empty, never in part: what the reader gets is always a text that was.
   private mutating func text(_ text: String) {
-    let utf8 = Array(text.utf8.prefix(Int(UInt16.max)))
-    integer(UInt16(utf8.count))
-    bytes += utf8
+    let written = Self.fits(text) ? text : ""
+    integer(UInt16(truncatingIfNeeded: written.utf8.count))
+    bytes += written.utf8
   }
 }
