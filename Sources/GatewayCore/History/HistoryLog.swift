@@ -33,7 +33,8 @@ final class HistoryLog {
   private let store: any HistoryStore
   private unowned let stream: EventStream
   private var settings: HistorySettings
-  private var number: UInt64
+  /// The last segment's.
+  private var number: UInt64 = 0
   private var older: [Older] = []
   /// Nil while the disk fails, and after the end.
   private var file: (any HistoryFile)?
@@ -42,24 +43,42 @@ final class HistoryLog {
   private var isListed = false
   private var lastResumption: Resumption?
   private(set) var problem: HistoryProblem?
+  /// What is on the disk was taken over; before that nothing of it is touched.
+  private var isTakenOver = false
+  /// The disk shows what it has of the present epoch as if it were all.
+  private var isStale = false
+  /// The present epoch has to end for that reason, as soon as no event is being delivered.
+  private var mustLeaveEpoch = false
 
   /// What the upstream needs to go on, as it is now.
   var resumption: () -> Resumption? = { nil }
 
-  /// `found` are the segments that are there; their content is the stream's by now, so that they are not needed as soon
-  /// as it was written anew. `number` is the last that was used.
   init(
-    _ identity: Identity, logs: HistoryLogs, store: any HistoryStore, stream: EventStream, settings: HistorySettings,
-    found: [HistorySegment.ID], number: UInt64, resumption: Resumption?
+    _ identity: Identity, logs: HistoryLogs, store: any HistoryStore, stream: EventStream, settings: HistorySettings
   ) {
     self.identity = identity
     self.logs = logs
     self.store = store
     self.stream = stream
     self.settings = settings
-    self.number = number
-    older = found.map { Older(id: $0, end: 0) }
-    lastResumption = resumption
+  }
+
+  /// Takes over what is on the disk, and returns what the upstream needs to go on from there. Where the disk cannot even be
+  /// looked at, that is tried again now and then.
+  func begin() -> Resumption? {
+    let found: HistoryLogs.Found
+    do throws(HistoryProblem) { found = try logs.read(identity, settings, into: stream, isLate: problem != nil) } catch {
+      fail(error)
+      return nil
+    }
+    isTakenOver = true
+    // Their content is the stream's by now: they are not needed as soon as it was written anew.
+    older = found.segments.map { Older(id: $0, end: 0) }
+    number = found.number
+    lastResumption = found.resumption
+    if problem == nil { resumption = { found.resumption } }
+    writeAnew()
+    return found.resumption
   }
 
   // MARK: - From the stream
@@ -67,7 +86,7 @@ final class HistoryLog {
   /// Something came in, so many milliseconds after 1970.
   func append(_ content: EventHistory.Content, arrival: Int64) {
     guard file != nil else { return }
-    if frame.count >= HistoryFormat.frameTarget { commit() }
+    if frame.count >= HistoryFormat.frameTarget { handOver() }
     switch content {
     case .event(let tail): frame.event(tail, arrival: arrival)
     case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
@@ -98,9 +117,16 @@ final class HistoryLog {
 
   // MARK: - To the disk
 
-  /// Hands over what was gathered. To be called before anybody is given any of it.
+  /// Hands over what was gathered. To be called before anybody is given any of it, and while no event is being delivered.
   func commit() {
     isListed = false
+    handOver()
+    guard mustLeaveEpoch else { return }
+    mustLeaveEpoch = false
+    stream.beginEpoch()
+  }
+
+  private func handOver() {
     guard let file else { return }
     let now = resumption()
     if now != lastResumption {
@@ -162,6 +188,7 @@ final class HistoryLog {
       try finish(fresh)
       for segment in older { store.remove(segment.id) }
       older = []
+      (isStale, mustLeaveEpoch) = (false, false)
       guard problem != nil else { return }
       problem = nil
       logs.report(identity, .working)
@@ -223,14 +250,23 @@ final class HistoryLog {
 
   // MARK: - A disk in trouble
 
-  /// What is on the disk must not be taken for all that there was, should the daemon die now.
+  /// What is on the disk must not be taken for all that there was, should the daemon die now. Where it cannot even be
+  /// marked, the numbers from now on belong to another epoch, which the disk does not know: so none is used twice.
   private func fail(_ problem: HistoryProblem) {
     if file != nil { older.append(Older(id: id(number), end: 0)) }
     file = nil
     frame.reset()
     var told = problem
+    var isMarked = true
     for segment in older {
-      do throws(HistoryProblem) { try store.cut(segment.id) } catch { told.message += "; \(error.message)" }
+      do throws(HistoryProblem) { try store.cut(segment.id) } catch {
+        told.message += "; \(error.message)"
+        isMarked = false
+      }
+    }
+    if !isMarked, !isStale {
+      (isStale, mustLeaveEpoch) = (true, true)
+      list()
     }
     guard self.problem?.kind != problem.kind else { return }
     self.problem = told
@@ -241,12 +277,16 @@ final class HistoryLog {
 
   /// Lets go of what is too old on the disk as well, and tries again what failed. To be called now and then.
   func lookAfter() {
-    guard file != nil else { return writeAnew() }
+    guard file != nil else { return tryAgain() }
     dropOlder()
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
     guard written.events > 0, written.first < oldest, older.isEmpty else { return }
     commit()
     do throws(HistoryProblem) { if file != nil { try turnOver() } } catch { fail(error) }
+  }
+
+  private func tryAgain() {
+    if isTakenOver { writeAnew() } else { _ = begin() }
   }
 
   /// New bounds count from the next segment on.
@@ -257,7 +297,7 @@ final class HistoryLog {
   func close(_ end: End) {
     noteResumption()
     commit()
-    if file == nil { writeAnew() }
+    if file == nil { tryAgain() }
     guard let file else { return }
     frame.write(.end)
     do throws(HistoryProblem) { try write(to: file) } catch { return fail(error) }

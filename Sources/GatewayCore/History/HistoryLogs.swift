@@ -54,26 +54,34 @@ final class HistoryLogs {
   /// Opens a history. A stream that has had no event takes over what is found; another one replaces it.
   func open(_ identity: HistoryLog.Identity, _ settings: HistorySettings, for stream: EventStream) -> Opened? {
     guard case .success(let store) = opening, open.insert(identity.name).inserted else { return nil }
-    var found: [HistorySegment.ID] = []
+    let log = HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings)
+    return Opened(log: log, resumption: log.begin())
+  }
+
+  /// What of a history is on the disk.
+  struct Found {
+    var segments: [HistorySegment.ID] = []
+    /// The highest number that a segment has, also of those that were set aside.
     var number: UInt64 = 0
+    /// Holds only for the same server and credentials.
     var resumption: Resumption?
-    do throws(HistoryProblem) {
-      let segments = try store.segments(of: identity.name)
-      found = segments.map(\.id)
-      number = found.last?.number ?? 0
-      resumption = load(segments, store, identity, settings, into: stream, &found)
-    } catch { report(identity, .failing(error)) }
-    let log = HistoryLog(
-      identity, logs: self, store: store, stream: stream, settings: settings, found: found, number: number,
-      resumption: resumption)
-    log.resumption = { resumption }
-    log.writeAnew()
-    return Opened(log: log, resumption: resumption)
+  }
+
+  /// Reads a history into its stream, if that has had no event yet. `isLate`: what came in meanwhile was not written down,
+  /// so that the epoch that is found has ended.
+  func read(
+    _ identity: HistoryLog.Identity, _ settings: HistorySettings, into stream: EventStream, isLate: Bool
+  ) throws(HistoryProblem) -> Found {
+    guard case .success(let store) = opening else { return Found() }
+    let segments = try store.segments(of: identity.name)
+    var found = Found(segments: segments.map(\.id), number: segments.last?.id.number ?? 0)
+    found.resumption = load(segments, store, identity, settings, into: stream, isLate, &found.segments)
+    return found
   }
 
   private func load(
     _ segments: [HistorySegment], _ store: any HistoryStore, _ identity: HistoryLog.Identity,
-    _ settings: HistorySettings, into stream: EventStream, _ found: inout [HistorySegment.ID]
+    _ settings: HistorySettings, into stream: EventStream, _ isLate: Bool, _ found: inout [HistorySegment.ID]
   ) -> Resumption? {
     var loader = HistoryLoader(
       settings, boot: store.boot, now: time.now, wall: time.wallMilliseconds, checksum: store.checksum)
@@ -88,6 +96,11 @@ final class HistoryLogs {
       } catch { report(identity, .failing(error)) }
     }
     guard let history = loader.history, stream.sequence == 0 else { return nil }
+    guard !isLate else {
+      stream.restore(history, isContinuous: false)
+      if loader.isWhole { stream.beginEpoch() }
+      return nil
+    }
     stream.restore(history, isContinuous: loader.isWhole)
     guard let (resumption, target) = loader.resumption, target == identity.target else { return nil }
     return resumption

@@ -29,7 +29,7 @@ final class HistoryFolder: HistoryStore {
       if entry.ending == .new {
         unlink(place(entry.id, .new))
       } else {
-        let content = Self.read(place(entry.id, entry.ending), upTo: Self.sizeLimit)
+        let content = try Self.read(place(entry.id, entry.ending), upTo: Self.sizeLimit)
         found.append(HistorySegment(id: entry.id, isCut: entry.ending == .cut, content: content))
       }
     }
@@ -76,7 +76,7 @@ final class HistoryFolder: HistoryStore {
       listings[entry.id.name] = HistoryListing(
         name: entry.id.name, segments: (before?.segments ?? []) + [entry.id],
         modified: max(before?.modified ?? 0, modified),
-        head: (try? Self.read(file, upTo: HistoryListing.headLimit, isWhole: false).get()) ?? [])
+        head: (try? Self.read(file, upTo: HistoryListing.headLimit, isWhole: false))?.bytes ?? [])
     }
     return Array(listings.values)
   }
@@ -110,9 +110,17 @@ final class HistoryFolder: HistoryStore {
     return found
   }
 
-  private static func read(_ path: String, upTo limit: Int, isWhole: Bool = true) -> Result<[UInt8], HistoryProblem> {
+  /// What is in a file, or why that will never be known. Throws where the file is not to blame, but this moment is.
+  private static func read(
+    _ path: String, upTo limit: Int, isWhole: Bool = true
+  ) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else { return .failure(HistoryProblem("open \(path)")) }
+    guard descriptor >= 0 else {
+      let passes = [EMFILE, ENFILE, ENOMEM].contains(errno)
+      let problem = HistoryProblem("open \(path)")
+      if passes { throw problem }
+      return .failure(problem)
+    }
     defer { close(descriptor) }
     var facts = stat()
     guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
@@ -145,6 +153,11 @@ final class HistoryFolder: HistoryStore {
     }
     return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
   }
+}
+
+extension Result where Success == [UInt8], Failure == HistoryProblem {
+  /// Nil where there are none.
+  fileprivate var bytes: [UInt8]? { try? get() }
 }
 
 extension HistoryProblem {

@@ -96,6 +96,58 @@ import Testing
     #expect(scene.subscribe(since: second, 3) == ["recovered true", "event 4"])
   }
 
+  @Test func aDiskThatTakesNotEvenTheMarkGetsNoNumberOfItsEpochTwice() {
+    let (scene, _, second) = scene()
+    scene.harness.client().call("subscribe", #"{"upstream":"chat"}"#)
+    let problem = HistoryProblem(.readOnly, "read-only file system")
+    (scene.store.problem, scene.store.markProblem) = (problem, problem)
+    scene.emit("d")
+    scene.flush()
+    let third = scene.position.epoch
+    #expect(third != second)
+    scene.emit("e")
+    scene.flush()
+    #expect(scene.position == (third, 5))
+    // The next daemon finds a log that looks whole and is not, on a disk that still takes nothing.
+    scene.crash()
+    scene.flush()
+    #expect(![second, third].contains(scene.position.epoch))
+    #expect(scene.subscribe(since: second, 3) == ["recovered true", "epoch B after 3"])
+    // It is told once, and ends when the disk works.
+    let fourth = scene.position.epoch
+    scene.harness.pass(.seconds(61))
+    scene.flush()
+    #expect(scene.position.epoch == fourth)
+    (scene.store.problem, scene.store.markProblem) = (nil, nil)
+    scene.harness.pass(.seconds(31))
+    scene.emit("f")
+    scene.flush()
+    let last = scene.position
+    scene.crash()
+    #expect(scene.position == last)
+  }
+
+  @Test func aHistoryThatCannotBeListedIsLeftAloneAndReadLater() {
+    let (scene, first, second) = scene()
+    scene.store.listingProblem = HistoryProblem(.failed, "too many open files")
+    let whole = scene.store.newest
+    scene.crash()
+    #expect(scene.connection.historyCondition == .failing)
+    #expect(scene.store.newest == whole)
+    #expect(![first, second].contains(scene.position.epoch))
+    scene.store.listingProblem = nil
+    scene.harness.pass(.seconds(31))
+    #expect(scene.connection.historyCondition == .working)
+    #expect(scene.reports.last == .working)
+    #expect(![first, second].contains(scene.position.epoch))
+    #expect(scene.subscribe(since: second, 2).prefix(2) == ["recovered true", "event 3"])
+    scene.channel.accept()
+    scene.emit("d")
+    scene.flush()
+    scene.crash()
+    #expect(scene.position.sequence == 4)
+  }
+
   @Test func aDiskThatFailsAtTheStartLosesNothingOfWhatIsThere() {
     let (scene, _, second) = scene()
     scene.store.problem = HistoryProblem(.readOnly, "cannot write")

@@ -12,6 +12,10 @@ final class FakeHistoryStore: HistoryStore {
   private(set) var aside: [String: [UInt8]] = [:]
   /// Answers every write; nil writes.
   var problem: HistoryProblem?
+  /// Answers when segments are looked for; nil lists them.
+  var listingProblem: HistoryProblem?
+  /// Answers when a segment is marked as cut; nil marks it.
+  var markProblem: HistoryProblem?
   /// How often bytes were handed over.
   private(set) var writes = 0
   private(set) var syncs = 0
@@ -24,7 +28,8 @@ final class FakeHistoryStore: HistoryStore {
   }
 
   func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
-    stored.filter { $0.key.name == name }.sorted { $0.key.number < $1.key.number }.map {
+    if let listingProblem { throw listingProblem }
+    return stored.filter { $0.key.name == name }.sorted { $0.key.number < $1.key.number }.map {
       HistorySegment(id: $0.key, isCut: $0.value.isCut, content: .success($0.value.bytes))
     }
   }
@@ -42,7 +47,10 @@ final class FakeHistoryStore: HistoryStore {
     return path
   }
 
-  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) { stored[id]?.isCut = true }
+  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {
+    if let markProblem { throw markProblem }
+    stored[id]?.isCut = true
+  }
 
   func list() -> [HistoryListing] {
     Dictionary(grouping: stored.keys, by: \.name).map { name, ids in
@@ -92,6 +100,8 @@ final class FakeHistoryStore: HistoryStore {
 
     func publish() throws(HistoryProblem) {
       if let problem = store.problem { throw problem }
+      // As in a folder: what is there under that name is never replaced.
+      guard store.stored[id] == nil else { throw HistoryProblem(.failed, "put it in its place: file exists") }
       store.stored[id] = Stored(bytes: unpublished ?? [])
       unpublished = nil
     }
