@@ -1,5 +1,9 @@
 """A disk in trouble fails durable sends with its reason; everything else goes on, and nothing that was safe is lost."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from failing_disk import Faults, SmallDisk
@@ -102,6 +106,37 @@ async def test_a_read_only_folder_leaves_its_files_alone(daemons, disk, peer):
     await peer.start()
     await daemon.start()
     await (await peer.session()).expect('42["kept0"]', '42["kept1"]', '42["kept2"]')
+
+
+SPOIL = "UPDATE outbox SET body = zeroblob(3) WHERE number = (SELECT min(number) FROM outbox)"
+
+
+@pytest.mark.root
+async def test_a_repair_for_which_the_disk_has_no_room_loses_nothing(daemons, disk, peer):
+    disk.remount("size=64m")
+    await peer.refuse()
+    daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
+    client = await daemon.client()
+    for number in range(60):
+        await durable(client, url=peer.url, event=f"e{number}", args=[LARGE])
+    await daemon.stop()
+    script = f"import sqlite3; file = sqlite3.connect({str(disk.mount / 'state/outbox.sqlite')!r}); " \
+        f"file.execute({SPOIL!r}); file.commit()"
+    subprocess.run([*disk.wrapper, sys.executable, "-c", script], check=True, timeout=30)
+    size = (disk.inside / "state/outbox.sqlite").stat().st_size
+    facts = os.statvfs(disk.inside)
+    # There is room for the new file's log, but not for the file as well.
+    ballast = disk.inside / "ballast"
+    ballast.write_bytes(bytes(facts.f_bavail * facts.f_frsize - size * 3 // 2))
+    await daemon.start()
+    assert ((await outbox(daemon))["state"], (await outbox(daemon))["reason"]) == ("unavailable", "full")
+    await daemon.crash()
+    ballast.unlink()
+    await daemon.start()
+    assert len(await entries(await daemon.client(), states=["queued"])) == 59
+    await daemon.crash()
+    await daemon.start()
+    assert len(await entries(await daemon.client(), states=["queued"])) == 59
 
 
 @pytest.mark.parametrize("call", ["write", "sync"])

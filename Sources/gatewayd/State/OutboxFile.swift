@@ -49,19 +49,31 @@ struct OutboxFile {
 
   /// The new file is complete before the old one moves, so that a crash in between loses nothing.
   private func repair(_ damage: String, saving entries: [OutboxEntry]) throws(OutboxProblem) -> Contents {
-    for suffix in Self.suffixes { unlink(fresh + suffix) }
-    try make(entries)
+    removeFresh()
+    do throws(OutboxProblem) { try make(entries) } catch {
+      // What there is of it takes room that the disk may not have.
+      removeFresh()
+      throw error
+    }
     try setAside()
     try finishRepair()
     switch Result(catching: { () throws(OutboxDatabase.Refusal) in try OutboxDatabase(path: path) }) {
     case .success(let database):
-      let repair = Repair(path: aside, damage: damage, saved: entries.count)
-      return Contents(database: database, entries: entries, repair: repair)
+      // What counts is what the new file has, not what was meant to be in it.
+      let (kept, fresh) = database.load()
+      if let fresh { throw OutboxProblem(.damaged, "\(path) is damaged again: \(fresh)") }
+      return Contents(
+        database: database, entries: kept, repair: Repair(path: aside, damage: damage, saved: kept.count))
     case .failure(.unusable(let problem)): throw problem
     case .failure(.damaged(let damage)): throw OutboxProblem(.damaged, "\(path) is damaged again: \(damage)")
     }
   }
 
+  private func removeFresh() {
+    for suffix in Self.suffixes { unlink(fresh + suffix) }
+  }
+
+  /// Makes the new file, with everything in it: what stayed in its write-ahead log would not move with it.
   private func make(_ entries: [OutboxEntry]) throws(OutboxProblem) {
     let made: OutboxDatabase
     do throws(OutboxDatabase.Refusal) { made = try OutboxDatabase(path: fresh) } catch {
@@ -70,7 +82,10 @@ struct OutboxFile {
       case .unusable(let problem): throw problem
       }
     }
-    do throws(SQLiteDatabase.Failure) { try made.apply(entries.map { .add(.init($0)) }) } catch {
+    do throws(SQLiteDatabase.Failure) {
+      try made.apply(entries.map { .add(.init($0)) })
+      try made.moveLog()
+    } catch {
       throw OutboxProblem(error, fresh)
     }
   }
