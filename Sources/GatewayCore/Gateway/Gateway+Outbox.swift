@@ -41,6 +41,7 @@ extension Gateway {
     }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     connection.committed(command)
+    placeIfHomeless(record)
     while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
@@ -63,11 +64,11 @@ extension Gateway {
       remember(entry, on: connection)
     }
     outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
-      if carrier == nil, isAwaited, problem == nil { self?.place(record) }
       if problem != nil { self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited) }
       if let (connection, command) = carrier {
         if let problem { connection.reject(command, problem) } else { connection.committed(command) }
       }
+      if isAwaited, problem == nil { self?.placeIfHomeless(record) }
       done(problem)
     }
   }
@@ -76,11 +77,12 @@ extension Gateway {
 
   /// A command of the outbox has its outcome.
   func finishStored(_ command: Command, _ outcome: CommandOutcome) {
-    let attempts = command.retry?.writes ?? (outcome.isWritten ? 1 : 0)
     guard let end = outcome.outboxEnd else { return outbox.retract(command) }
     guard let record = command.record else { return }
     var result: [UInt8]?
     if case .acknowledged(let answer) = outcome { result = answer.args }
+    // What has no retries does not count its writes.
+    let attempts = command.retry == nil ? (outcome.isWritten ? 1 : 0) : nil
     outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: result)
   }
 
@@ -102,20 +104,25 @@ extension Gateway {
 
   // MARK: - The start, and a reload
 
-  /// Hands everything unfinished that is on disk to its connections, in the order of its acceptance. What has no usable
-  /// upstream waits for a configuration that has one.
+  /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
+  /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a link
+  /// ends there. What has no usable upstream waits for a configuration that has one, in its place if it has any.
   func placeStored() {
     clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     for line in outbox.usage.allLines {
-      let waiting = line.records { $0.connection == nil && $0.isCommitted }
-      guard let first = waiting.first else { continue }
-      guard let connection = carrier(of: first.entry) else {
-        for record in waiting { expireLater(record) }
+      guard let specification = specification(of: line.target, line.owner) else {
+        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { expireLater(record) }
         continue
       }
-      for record in waiting { record.connection = connection }
+      let key = ConnectionKey(specification)
+      let waiting = line.records { $0.isCommitted && !$0.isUnderWay && $0.connection?.key != key }
+      guard !waiting.isEmpty, let connection = connection(for: specification) else { continue }
+      for record in waiting {
+        layDown(record)
+        record.connection = connection
+      }
       keyed += waiting.filter { $0.entry.key != nil }
       queues[ObjectIdentifier(connection), default: (connection, [])].records += waiting
     }
@@ -134,19 +141,33 @@ extension Gateway {
     }
   }
 
-  /// Hands over a single one: its upstream may have come back while the disk wrote.
-  private func place(_ record: OutboxRecord) {
-    guard let connection = carrier(of: record.entry) else { return expireLater(record) }
+  /// Hands over a single one that nobody can write: while the disk wrote, its upstream may have come back, or left.
+  private func placeIfHomeless(_ record: OutboxRecord) {
+    guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
+    guard let connection = carrier(of: record.entry), connection !== record.connection else {
+      return expireLater(record)
+    }
+    layDown(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
     remember(record.entry, on: connection)
     connection.restore([command])
   }
 
+  /// Whoever carries it does not any more.
+  private func layDown(_ record: OutboxRecord) {
+    if let command = record.command { record.connection?.takeBack(command) }
+    record.layDown()
+  }
+
+  /// Nil if the configuration in force has no such upstream.
+  private func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
+    try? resolver.resolve(target.call, uid: owner)
+  }
+
   /// Nil if the configuration in force has no such upstream.
   private func carrier(of entry: OutboxEntry) -> Connection? {
-    guard let specification = try? resolver.resolve(entry.target.call, uid: entry.owner) else { return nil }
-    return connection(for: specification)
+    specification(of: entry.target, entry.owner).flatMap { connection(for: $0) }
   }
 
   private func command(for entry: OutboxEntry) -> Command {
