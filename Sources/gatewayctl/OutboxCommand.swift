@@ -22,6 +22,9 @@ enum OutboxCommand {
     let result = try context.client.call("outbox.\(verb.rawValue)", until: context.deadline, selection.write)
     let count = RawMembers(result)?.integer("count") ?? "?"
     try context.confirm(result, "\(count) \(count == "1" ? "send" : "sends")")
+    if let detail = RawMembers(result)?.string("detail") {
+      context.notices.error("done, but not on the disk yet, and a crash of the daemon before that undoes it: \(detail)")
+    }
     if let count = Int(count) { sayLeftOut(Set(selection.ids).count - count, context) }
     return .done
   }

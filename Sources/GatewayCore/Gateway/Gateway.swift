@@ -213,7 +213,7 @@ public final class Gateway {
       if case .call(let client, let request) = command.owner { sessions[client]?.progressed(request, part) }
     case .refusedInterest(let interest, let refusal):
       note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
-    case .tried(let command): outbox.noteAttempts(command, command.retry?.writes ?? 0)
+    case .tried(let command): outbox.noteAttempts(command)
     case .illegal(let transition): note(.internalError(transition.description))
     }
   }

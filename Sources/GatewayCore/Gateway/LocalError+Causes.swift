@@ -143,6 +143,14 @@ extension LocalError {
       [.init("reason", .string(problem.kind.rawValue))])
   }
 
+  /// So many of the sends that were to be taken again could not be kept; `count` says how many were.
+  init(outbox problem: OutboxProblem, refused: Int, of all: Int) {
+    self.init(
+      .internalError,
+      "\(refused) of \(all) sends were not taken, because the outbox cannot keep them: \(problem.message).",
+      [.init("reason", .string(problem.kind.rawValue)), .init("count", .integer(all - refused))])
+  }
+
   init(_ refusal: Outbox.Refusal) {
     switch refusal {
     case .unavailable(let problem): self.init(outbox: problem)

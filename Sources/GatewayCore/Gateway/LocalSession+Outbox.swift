@@ -6,7 +6,7 @@ extension LocalSession {
       out.key("entries")
       out.beginArray()
       let left = out.values(Array(records.prefix(limit)), within: StatusDocument.listLimit(gateway)) {
-        OutboxDocument.write($0.entry, carrier: $0.connection, &$1)
+        OutboxDocument.write($0, &$1)
       }
       out.endArray()
       out.key("more")
@@ -16,7 +16,8 @@ extension LocalSession {
 
   func cancelStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
-    answer(id, whenDoneWith: try records(selection).filter { !$0.entry.state.isFinal }) { gateway, record, work in
+    let queued = try records(selection).filter { !$0.entry.state.isFinal }
+    answer(id, whenDoneWith: queued, Self.sayChanged) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1
       gateway.finish(record, .cancelled, reason: nil, work.awaited())
@@ -25,13 +26,11 @@ extension LocalSession {
 
   func purgeStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
     try demandSending(selection)
-    answer(id, whenDoneWith: try records(selection)) { gateway, record, work in
+    answer(id, whenDoneWith: try records(selection), Self.sayChanged) { gateway, record, work in
       guard !record.isOnItsWay else { return }
       work.count += 1
-      if record.line != nil {
-        gateway.finish(record, .cancelled, reason: nil, work.awaited())
-      }
-      gateway.outbox.purge(record.entry.id)
+      gateway.finish(record, .cancelled, reason: nil)
+      gateway.outbox.purge(record, work.awaited())
     }
   }
 
@@ -44,7 +43,7 @@ extension LocalSession {
       throw LocalError(error)
     }
     var hurried: Set<ObjectIdentifier> = []
-    answer(id, whenDoneWith: records) { gateway, record, work in
+    answer(id, whenDoneWith: records, Self.sayTaken) { gateway, record, work in
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.outbox.checkRoom(again: record)) != nil else { return }
@@ -73,12 +72,15 @@ extension LocalSession {
   /// The entries that are meant, as far as the caller may see them, the oldest first.
   private func records(_ selection: OutboxSelection, limit: Int = .max) throws(LocalError) -> [OutboxRecord] {
     let target = try selection.target.map { target throws(LocalError) in try self.outboxTarget(target) }
-    let states = selection.states
-    let isWanted: (OutboxRecord) -> Bool = { [self] record in
-      states?.contains(record.entry.state) ?? true && target?.covers(record.entry.target) ?? true && maySee(record)
+    let isWanted: (OutboxTarget, UInt32) -> Bool = { [self] other, owner in
+      maySee(other, of: owner) && target?.covers(other) ?? true
     }
-    guard let ids = selection.ids else { return gateway.outbox.records(limit: limit, where: isWanted) }
-    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter(isWanted)
+    guard let ids = selection.ids else {
+      return gateway.outbox.records(limit: limit, states: selection.states, where: isWanted)
+    }
+    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter {
+      selection.states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+    }
     return found.sorted { $0.entry.number < $1.entry.number }
   }
 
@@ -107,13 +109,13 @@ extension LocalSession {
 
   /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
   private func holdsSends(to name: OutboxTarget.Name) -> Bool {
-    !gateway.outbox.records(limit: 1) { $0.entry.target.name == name && maySee($0) }.isEmpty
+    !gateway.outbox.records(limit: 1) { $0.name == name && maySee($0, of: $1) }.isEmpty
   }
 
   /// One's own, and those of upstreams that one administers.
-  private func maySee(_ record: OutboxRecord) -> Bool {
-    record.entry.owner == peer.uid || gateway.access.isAdministrator(peer)
-      || gateway.access.allows(.admin, upstream: record.entry.target.upstream, peer: peer)
+  private func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
+    owner == peer.uid || gateway.access.isAdministrator(peer)
+      || gateway.access.allows(.admin, upstream: target.upstream, peer: peer)
   }
 
   private func demandSending(_ selection: OutboxSelection) throws(LocalError) {
@@ -122,19 +124,37 @@ extension LocalSession {
 
   // MARK: - Answers
 
-  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers with how
-  /// many it concerned as soon as the disk has everything that was awaited, or with the first problem.
+  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers as soon as
+  /// the disk has decided everything that was awaited.
   private func answer(
     _ id: RequestID?, whenDoneWith records: [OutboxRecord],
+    _ say: @escaping (LocalSession, RequestID?, OutboxWork.Result) -> Void,
     _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
   ) {
     let number = makeCallNumber()
     open(id, number: number, .background)
-    let work = OutboxWork { [weak self] count, problem in
+    let work = OutboxWork { [weak self] result in
       guard let self, let call = close(number) else { return }
-      if let problem { return reply(call.id, LocalError(outbox: problem)) }
-      reply(call.id) { $0.member("count", count) }
+      say(self, call.id, result)
     }
     work.run(records[...], on: gateway, body)
+  }
+
+  /// What has happened has happened, whatever the disk says: it will be told again.
+  private static func sayChanged(_ session: LocalSession, _ id: RequestID?, _ result: OutboxWork.Result) {
+    session.reply(id) {
+      $0.member("count", result.count)
+      guard let problem = result.problem else { return }
+      $0.key("saved")
+      $0.bool(false)
+      $0.member("reason", problem.kind.rawValue)
+      $0.member("detail", problem.message)
+    }
+  }
+
+  /// What the disk does not take stays as it was.
+  private static func sayTaken(_ session: LocalSession, _ id: RequestID?, _ result: OutboxWork.Result) {
+    guard let problem = result.problem else { return session.reply(id) { $0.member("count", result.count) } }
+    session.reply(id, LocalError(outbox: problem, refused: result.refused, of: result.count))
   }
 }

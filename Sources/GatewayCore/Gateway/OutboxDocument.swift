@@ -1,7 +1,7 @@
 /// Writes entries of the outbox for local programs.
 enum OutboxDocument {
-  /// `carrier` is the connection that has the entry in its queue, if one does.
-  static func write(_ entry: OutboxEntry, carrier: Connection?, _ out: inout JSONWriter) {
+  static func write(_ record: OutboxRecord, _ out: inout JSONWriter) {
+    let entry = record.entry
     out.object {
       $0.member("id", entry.id)
       $0.member("upstream", entry.target.upstream)
@@ -11,8 +11,8 @@ enum OutboxDocument {
       $0.member("state", entry.state.rawValue)
       $0.member("created", entry.created)
       $0.member("expires", entry.expires)
-      $0.member("attempts", entry.attempts)
-      $0.member("reason", entry.reason ?? waitingFor(entry, carrier))
+      $0.member("attempts", record.attempts)
+      $0.member("reason", entry.reason ?? waitingFor(entry, record.connection))
       $0.member("uid", Int(entry.owner))
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }

@@ -1,16 +1,29 @@
 /// Something that is done to many entries of the outbox: a portion in each turn, so that the loop serves the others in
 /// between. Done when every portion was, and when the disk has decided everything that was awaited.
 final class OutboxWork {
-  /// How many entries it concerned so far.
-  var count = 0
+  struct Result {
+    /// How many entries it concerned.
+    var count = 0
+    /// How many decisions of the disk were refusals.
+    var refused = 0
+    /// Why the first of them was.
+    var problem: OutboxProblem?
+  }
+
+  private var result = Result()
   private var left = 1
-  private var problem: OutboxProblem?
-  private let done: (Int, OutboxProblem?) -> Void
+  private let done: (Result) -> Void
+
+  /// How many entries it concerned so far.
+  var count: Int {
+    get { result.count }
+    set { result.count = newValue }
+  }
 
   /// Entries per turn: few milliseconds.
   static let portion = 500
 
-  init(_ done: @escaping (Int, OutboxProblem?) -> Void) { self.done = done }
+  init(_ done: @escaping (Result) -> Void) { self.done = done }
 
   /// One more decision of the disk is awaited; what is returned hears it.
   func awaited() -> (OutboxProblem?) -> Void {
@@ -32,8 +45,11 @@ final class OutboxWork {
   }
 
   private func decided(_ problem: OutboxProblem?) {
-    self.problem = self.problem ?? problem
+    if let problem {
+      result.refused += 1
+      result.problem = result.problem ?? problem
+    }
     left -= 1
-    if left == 0 { done(count, self.problem) }
+    if left == 0 { done(result) }
   }
 }

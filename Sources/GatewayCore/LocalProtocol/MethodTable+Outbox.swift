@@ -12,7 +12,7 @@ extension MethodTable {
     },
     LocalMethod(
       "outbox.cancel", "Takes durable sends back that are not finished.", right: .send,
-      parameters: LocalParameter.optionalTarget + neededSelection, result: count
+      parameters: LocalParameter.optionalTarget + neededSelection, result: changed
     ) { params, line throws(LocalError) in .outboxCancel(try readSelection(params, line, isNeeded: true)) },
     LocalMethod(
       "outbox.retry", "Sends again what failed, and connects at once for what waits.", right: .send,
@@ -20,7 +20,7 @@ extension MethodTable {
     ) { params, line throws(LocalError) in .outboxRetry(try readSelection(params, line, isNeeded: true)) },
     LocalMethod(
       "outbox.purge", "Takes back what is not finished, and forgets what is.", right: .send,
-      parameters: LocalParameter.optionalTarget + selection, result: count
+      parameters: LocalParameter.optionalTarget + selection, result: changed
     ) { params, line throws(LocalError) in .outboxPurge(try readSelection(params, line)) },
     LocalMethod(
       "drain", "Takes nothing new any more, and answers when everything has left or the time is over.", right: .admin,
@@ -31,7 +31,14 @@ extension MethodTable {
     ) { params, line throws(LocalError) in .drain(timeout: try params.duration(.timeout, line)) },
   ]
 
-  private static let count = JSONSchema.object([.always("count", .count, "How many sends that concerned.")])
+  private static let countMember = JSONSchema.Member.always("count", .count, "How many sends that concerned.")
+  private static let count = JSONSchema.object([countMember])
+  /// Of what happens even where the disk does not take it.
+  private static let changed = JSONSchema.object([
+    countMember,
+    .sometimes("saved", .boolean, "False: the disk does not know it yet, and a crash before it does would undo it."),
+    .sometimes("reason", .text, "Why not, in a word."), .sometimes("detail", .text, "The same in a sentence."),
+  ])
 
   private static let selection = selection(ids: "Only the sends of these ids.")
 

@@ -95,13 +95,19 @@ final class Outbox {
     return record
   }
 
-  /// The first so many entries on disk of which that is true, the oldest first.
-  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
-    var found: [OutboxRecord] = []
-    for line in usage.allLines { found += line.records(limit: limit) { $0.isCommitted && isWanted($0) } }
-    found += archive.records.filter(isWanted)
-    // Each line is in order already.
-    found.sort { $0.entry.number < $1.entry.number }
+  /// The first so many entries on disk in one of these states, the oldest first. Whether they are wanted is asked once for
+  /// all unfinished ones of a user to a target, so that those of others cost nothing.
+  func records(
+    limit: Int = .max, states: Set<OutboxState>? = nil, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool
+  ) -> [OutboxRecord] {
+    let showsQueued = states?.contains(.queued) ?? true
+    var found =
+      showsQueued ? OutboxLine.oldest(limit, of: usage.allLines.lazy.filter { isWanted($0.target, $0.owner) }) : []
+    let queued = found.count
+    found += archive.records.filter {
+      states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+    }
+    if found.count > queued { found.sort { $0.entry.number < $1.entry.number } }
     if found.count > limit { found.removeLast(found.count - limit) }
     return found
   }
@@ -208,15 +214,16 @@ final class Outbox {
   // MARK: - Changing
 
   /// The entry was written once more and is not finished.
-  func noteAttempts(_ command: Command, _ attempts: Int) {
-    guard let record = command.record, record.line != nil, record.isCommitted, record.entry.attempts != attempts else {
-      return
-    }
-    record.entry.attempts = attempts
+  func noteAttempts(_ command: Command) {
+    guard let record = command.record, record.line != nil, record.isCommitted,
+      record.entry.attempts != record.attempts
+    else { return }
+    record.entry.attempts = record.attempts
     store?.note(.update(.init(record.entry)))
   }
 
-  /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows.
+  /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows. Unless
+  /// `attempts` says otherwise it was written as often as its command knows.
   @discardableResult
   func finish(
     _ record: OutboxRecord, _ state: OutboxState, reason: String? = nil, attempts: Int? = nil, result: [UInt8]? = nil,
@@ -264,11 +271,11 @@ final class Outbox {
     store?.note(.update(.init(old.entry)))
   }
 
-  /// Forgets a finished entry. Its key is forgotten with it.
-  func purge(_ id: String) {
-    guard let record = known[id], archive.remove(record) else { return }
-    known[id] = nil
-    store?.note(.remove(record.entry.number))
+  /// Forgets a finished entry, and its key with it; `done` hears when the disk has.
+  func purge(_ record: OutboxRecord, _ done: @escaping (OutboxProblem?) -> Void) {
+    guard archive.remove(record) else { return done(nil) }
+    known[record.entry.id] = nil
+    commit(.remove(record.entry.number), done)
   }
 
   /// Forgets finished entries that were shown long enough, or are too many.

@@ -31,12 +31,39 @@ final class OutboxLine {
     records[head...].first { $0.line === self && isMeant($0) }
   }
 
-  /// The first so many of those that are meant, in their order.
-  func records(limit: Int = .max, where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+  /// All of those that are meant, in their order.
+  func records(where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    records[head...].filter { $0.line === self && isWanted($0) }
+  }
+
+  /// Where a reader of a line stands: at a record that is on disk. The one with the oldest record comes first.
+  private struct Reader: Comparable {
+    let line: OutboxLine
+    let index: Int
+    let record: OutboxRecord
+
+    static func == (a: Reader, b: Reader) -> Bool { a.record === b.record }
+    static func < (a: Reader, b: Reader) -> Bool { a.record.entry.number < b.record.entry.number }
+  }
+
+  private func reader(from index: Int) -> Reader? {
+    var index = max(index, head)
+    while index < records.count, records[index].line !== self || !records[index].isCommitted { index += 1 }
+    return index < records.count ? Reader(line: self, index: index, record: records[index]) : nil
+  }
+
+  /// The first so many records of several lines that are on disk, the oldest first. It looks at no more of them than it
+  /// returns, however many there are.
+  static func oldest(_ limit: Int, of lines: some Sequence<OutboxLine>) -> [OutboxRecord] {
+    // The order of the readers alone counts.
+    let always = MonotonicInstant(nanoseconds: 0)
+    var readers = DeadlineHeap<Reader>()
+    for line in lines { if let reader = line.reader(from: 0) { readers.push(always, reader) } }
     var found: [OutboxRecord] = []
-    for record in records[head...] where record.line === self && isWanted(record) {
-      guard found.count < limit else { break }
-      found.append(record)
+    while found.count < limit, let reader = readers.first?.item {
+      found.append(reader.record)
+      readers.removeFirst()
+      if let next = reader.line.reader(from: reader.index + 1) { readers.push(always, next) }
     }
     return found
   }

@@ -29,6 +29,12 @@ final class OutboxRecord {
   /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
   var isOnItsWay: Bool { command?.isHandedOver ?? false }
 
+  /// How often it was written so far.
+  var attempts: Int { command?.retry?.writes ?? entry.attempts }
+
+  /// Its connection has it, and not in its queue: only its outcome or the end of the link takes it from there.
+  var isUnderWay: Bool { command.map { !$0.isQueued } ?? false }
+
   /// It is written to the present link, and its outcome is not known yet.
   var isWritten: Bool {
     guard let command else { return false }
@@ -41,8 +47,9 @@ final class OutboxRecord {
     self.command = command
   }
 
-  /// Nobody carries it any more.
+  /// Nobody carries it any more; how often it was written is kept.
   func layDown() {
+    entry.attempts = attempts
     connection = nil
     command = nil
   }

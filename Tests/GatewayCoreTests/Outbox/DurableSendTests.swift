@@ -224,6 +224,94 @@ import Testing
     #expect(harness.facts.last == .sendsKept(2))
   }
 
+  @Test func anAcceptedSendWithRetriesThatWasWrittenOnceMovesToTheDiskAtTheStop() {
+    connect()
+    send("a", #","retries":5"#, durable: false)
+    send("b", #","retries":0,"delivery":"accepted""#, durable: false)
+    #expect(written == ["hi []", "a []#0"])
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    #expect(store.stored.map(\.message) == ["a", "b"].map { PreparedMessage(event: $0, body: Array("[]".utf8)) })
+    #expect(store.stored.map(\.attempts) == [2, 0])
+    #expect(!harness.facts.contains { if case .sendFailed = $0 { true } else { false } })
+  }
+
+  @Test func anAcceptedSendThatHadItsLastTryIsReportedAtTheStop() {
+    connect()
+    send("a", #","retries":0"#, durable: false)
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    #expect(store.stored.isEmpty)
+    #expect(harness.facts.contains { if case .sendFailed = $0 { true } else { false } })
+  }
+
+  @Test func aSendThatIsCancelledAfterItsWritesSaysHowOftenItWasWritten() throws {
+    connect()
+    send("a", #","retries":20"#)
+    store.settle()
+    client.read()
+    harness.pass(.seconds(31))
+    func attempts() -> Int? {
+      let result = HarnessClient.values(client.call("outbox.list", "{}", id: 99)).last?["result"]
+      return result?["entries"]?.elements?.first?["attempts"]?.integerValue
+    }
+    #expect(attempts() == 11)
+    client.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    store.settle()
+    client.read()
+    #expect(attempts() == 11)
+    #expect(store.stored.map(\.attempts) == [11])
+    harness.pass(.seconds(31))
+    #expect(written.count == 12)
+  }
+
+  @Test func whatIsCancelledWhileTheDiskIsFullIsSaidToBeCancelledAndNotOnDisk() throws {
+    for id in 1...3 { send("e", id: id) }
+    store.settle()
+    client.read()
+    store.problem = OutboxProblem(.full, "the disk is full")
+    client.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    store.settle()
+    let answer = try #require(HarnessClient.values(client.read()).first?["result"])
+    #expect(answer["count"]?.integerValue == 3)
+    #expect(answer["saved"]?.boolValue == false)
+    #expect(answer["reason"]?.stringValue == "full")
+    #expect(answer["detail"]?.stringValue == "the disk is full")
+    #expect(states() == ["e cancelled", "e cancelled", "e cancelled"])
+  }
+
+  @Test func whatCouldNotBeSentAgainIsToldApartFromWhatWas() throws {
+    for id in 1...2 { send("e", id: id) }
+    store.settle()
+    client.read()
+    client.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    store.settle()
+    client.read()
+    client.call("outbox.retry", #"{"upstream":"chat"}"#)
+    store.settle(1)
+    store.problem = OutboxProblem(.full, "the disk is full")
+    store.settle()
+    let error = try #require(HarnessClient.values(client.read()).first?["error"])
+    #expect(error["data"]?["count"]?.integerValue == 1)
+    #expect(error["data"]?["reason"]?.stringValue == "full")
+    #expect(error["message"]?.stringValue?.contains("1 of 2 sends") == true)
+    #expect(states() == ["e cancelled", "e queued"])
+  }
+
+  @Test func whatIsPurgedIsAnsweredWhenTheDiskKnows() {
+    send("a")
+    store.settle()
+    client.read()
+    client.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    store.settle()
+    client.read()
+    client.call("outbox.purge", #"{"upstream":"chat"}"#)
+    #expect(client.read().isEmpty)
+    store.settle()
+    #expect(HarnessClient.values(client.read()).first?["result"]?["count"]?.integerValue == 1)
+    #expect(store.stored.isEmpty)
+  }
+
   @Test func aStopThatLeavesNothingSaysNothingOfTheOutbox() {
     harness.gateway.stop(reason: "test") {}
     harness.pass(.seconds(6))

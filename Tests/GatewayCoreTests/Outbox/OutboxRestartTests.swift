@@ -70,6 +70,34 @@ import Testing
     #expect(store.stored.map(\.state) == [.sent])
   }
 
+  @Test func entryByAUrlGoesOnWhenTheUpstreamOfThatUrlIsRenamed() {
+    let (store, harness, client) = Self.resolvedConflict()
+    harness.upstream.channel.fail(.closed)
+    client.call("send", #"{"url":"http://chat.example/","event":"waits","delivery":"durable","retries":3}"#)
+    client.call("send", #"{"url":"http://chat.example/","event":"late","delivery":"durable"}"#, id: 2)
+    store.settle(1)
+    harness.reload {
+      $0.upstreams["renamed"] = $0.upstreams["chat"]
+      $0.upstreams["chat"] = nil
+    }
+    store.settle()
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["waits []#0", "late []"])
+    let listed = HarnessClient.values(client.read() + client.call("outbox.list", "{}", id: 9)).last?["result"]
+    #expect(listed?["entries"]?.elements?.allSatisfy { $0["reason"]?.stringValue == nil } == true)
+  }
+
+  @Test func entryKeepsItsPlaceWhenItsUpstreamLeavesAndComesBack() {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [Self.entry(1)]))
+    harness.client().call("send", #"{"upstream":"chat","event":"late"}"#)
+    let chat = harness.gateway.configuration.upstreams["chat"]
+    harness.reload { $0.upstreams["chat"] = nil }
+    harness.reload { $0.upstreams["chat"] = chat }
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e1 []", "late []"])
+  }
+
   @Test func entryForAnotherParserIsRefusedWithThatReason() {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
