@@ -67,7 +67,9 @@ final class HistoryLog {
   /// looked at, that is tried again now and then.
   func begin() -> Resumption? {
     let found: HistoryLogs.Found
-    do throws(HistoryProblem) { found = try logs.read(identity, settings, into: stream, isLate: problem != nil) } catch {
+    do throws(HistoryProblem) {
+      found = try logs.read(identity, settings, into: stream, isLate: problem != nil)
+    } catch {
       fail(error)
       return nil
     }
