@@ -102,7 +102,7 @@ final class Outbox {
   ) -> [OutboxRecord] {
     let showsQueued = states?.contains(.queued) ?? true
     var found =
-      showsQueued ? OutboxLine.oldest(limit, of: usage.allLines.lazy.filter { isWanted($0.target, $0.owner) }) : []
+      showsQueued ? OutboxLine.oldest(limit, of: usage.allLines.filter { isWanted($0.target, $0.owner) }) : []
     let queued = found.count
     found += archive.records.filter {
       states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
