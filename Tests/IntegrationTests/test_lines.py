@@ -28,6 +28,16 @@ def quick(**heartbeat):
 
 # What works
 
+async def test_a_login_for_this_host_does_not_go_through_a_proxy(daemons, lines, proxies):
+    proxy = await proxies("http")
+    daemon = await daemons(upstream(lines), environment={"all_proxy": proxy.url()})
+    client = await daemon.client()
+    await client.call("subscribe", upstream="chat", state=True)
+    state = (await client.state_until("disconnected"))[-1]
+    assert state["reason"] == "auth" and proxy.place in state["detail"]
+    assert lines.received == []
+
+
 async def test_events_come_down_with_all_they_have(daemons, lines):
     client = await (await daemons(upstream(lines))).connected(upstream="chat")
     await client.call("subscribe", upstream="chat", events=["said", "price"])

@@ -146,3 +146,21 @@ async def test_the_daemon_cannot_be_dumped_unless_it_is_allowed(daemons):
     assert owner(daemon) == 0, "a process that cannot be dumped belongs to root in /proc"
     daemon = await daemons(wrapper=nobody, arguments=["--core-dumps"])
     assert owner(daemon) == (65534 if nobody else os.geteuid())
+
+
+async def test_a_query_without_a_value_is_as_secret_as_a_value(daemons, folder):
+    marker = MARKERS["query"]
+    daemon = await daemons({
+        "log": {"level": "debug"}, "upstream": {"feed": {"url": f"raw+ws://127.0.0.1:1/feed?{marker}"}}})
+    client = await daemon.client()
+    await client.call("trace", upstream="feed", payloads=True)
+    await client.call("subscribe", upstream="feed", state=True)
+    await client.state_until("disconnected")
+    await client.call("send", url=f"raw+ws://127.0.0.1:1/other?{marker}", event="message", args=[1],
+                      delivery="durable")
+    for method in ("status", "outbox.list"):
+        await client.call(method)
+    await client.call("doctor", upstream="feed")
+    shown = b"".join(client.lines).decode()
+    assert "feed?***" in shown and "other?***" in shown
+    assert marker not in shown and marker not in daemon.text()

@@ -22,12 +22,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
   }
 
   /// The namespace without what may be secret in it: old servers take credentials as its query.
-  public var shownNamespace: String {
-    guard let mark = namespace.firstIndex(of: "?") else { return namespace }
-    return namespace[..<mark] + "?***"
-  }
+  public var shownNamespace: String { ShownAddress.namespace(namespace) }
 
-  /// Whether nobody can listen on the way to any of its places.
+  /// Whether nobody can listen on the way to any of its places, unless it goes through a proxy.
   var isPrivate: Bool { ([url] + settings.alternatives).allSatisfy(\.isPrivate) }
 }
 

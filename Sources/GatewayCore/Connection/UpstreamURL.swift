@@ -36,9 +36,14 @@ public struct UpstreamURL: Hashable, Sendable {
   /// TLS by scheme.
   public var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
 
-  /// Whether nobody can listen on the way: TLS, or no way that leaves the machine.
-  var isPrivate: Bool {
-    secure || host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 < 0x3a }
+  /// Whether nobody can listen on the way, unless it goes through a proxy: TLS, or no way that leaves the machine.
+  var isPrivate: Bool { secure || Self.isThisMachine(host) }
+
+  /// Whether a host is certainly the machine that we are on.
+  static func isThisMachine(_ host: String) -> Bool {
+    if host == "localhost" || host == "::1" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
 
   /// A URL of HTTP or of WebSocket alone, which has no use for a fragment (RFC 6455 section 3).
@@ -52,20 +57,4 @@ public struct UpstreamURL: Hashable, Sendable {
 
   /// A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 section 3.2.2), anything else as it is.
   public static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
-
-  /// For `status`, logs and errors: no user info, every query value replaced.
-  public var redacted: String {
-    var text = "\(scheme)://\(bracketedHost)"
-    if let port { text += ":\(port)" }
-    text += path
-    if let query {
-      let pairs = query.split(separator: "&", omittingEmptySubsequences: true).map { pair in
-        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-        return pair[..<equals] + "=***"
-      }
-      text += "?" + pairs.joined(separator: "&")
-    }
-    if let fragment, !isWeb { text += "#" + fragment }
-    return text
-  }
 }

@@ -44,6 +44,13 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// A redirect led to another host, whose business the credentials are not.
   var isForeign: Bool { routes.current.isForeign }
 
+  /// Whether nobody could listen on the way that was taken. A proxy hears everything that has no TLS, also what goes to a host
+  /// that is called `localhost`.
+  var isPrivate: Bool {
+    let endpoint = routes.current.endpoint
+    return endpoint.secure || transportFacts?.proxy == nil && UpstreamURL.isThisMachine(endpoint.host)
+  }
+
   /// Reads the credentials and dials; the owner is told nothing from here.
   func start() {
     retrace()

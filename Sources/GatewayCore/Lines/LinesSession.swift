@@ -24,6 +24,14 @@ final class LinesSession: DirectSession {
 
   func begin(_ facts: TransportFacts) {
     guard let type = names.login.type else { return link.ready() }
+    guard link.secrets?.payload == nil || link.isPrivate || names.readableLogin else {
+      let way = facts.proxy.map { "through the proxy \($0)" } ?? "over tcp://"
+      return link.fail(
+        UpstreamFailure(
+          .auth,
+          "the login would travel readably \(way); use tls://, or no proxy (`proxy = \"none\"`), or set lines.readable_login"
+        ))
+    }
     isLoggingIn = true
     clock?.askedRequest(Self.loginID, at: link.now)
     let payload = link.secrets?.payload

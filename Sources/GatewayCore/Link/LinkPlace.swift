@@ -16,7 +16,7 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   private var headers: [HTTPHeader]
   /// Headers and query parameters that are read at each connect: by where from, not by value.
   private let sources: [[SecretMember]]
-  private let tls: TLSSettings
+  private var tls: TLSSettings
   private let proxy: ProxySettings
   /// Which redirects are followed.
   let redirects: RedirectPolicy
@@ -67,13 +67,15 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
     return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
   }
 
-  /// The same at the place that a server redirects to. Headers with credentials do not go to another host.
+  /// The same at the place that a server redirects to. What was configured for the server that we know is not for another
+  /// host: no header, whatever it is for, no client certificate, and no trust that is not checked.
   func moved(to target: Endpoint) -> LinkPlace {
     var moved = self
     moved.endpoint = target
     if target.host != endpoint.host {
       moved.isForeign = true
-      moved.headers.removeAll { $0.isCredential }
+      moved.headers = []
+      moved.tls = tls.forStrangers
     }
     return moved
   }
@@ -112,7 +114,11 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   }
 }
 
-extension HTTPHeader {
-  /// Whether it proves who we are.
-  var isCredential: Bool { ["authorization", "cookie", "proxy-authorization"].contains(name.lowercased()) }
+extension TLSSettings {
+  /// What of them is for another host than the configured one: who is trusted, and how strictly.
+  fileprivate var forStrangers: TLSSettings {
+    var settings = TLSSettings()
+    (settings.ca, settings.minimum, settings.pins) = (ca, minimum, pins)
+    return settings
+  }
 }

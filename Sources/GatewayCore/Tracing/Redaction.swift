@@ -1,7 +1,7 @@
 /// Replaces known secrets in texts that are shown.
 struct Redaction: Equatable {
   /// What stands in their place.
-  static let mark = "***"
+  static let mark = ShownAddress.mark
   /// Shorter secrets are not searched for: they would be found everywhere.
   static let shortest = 4
   /// Most secrets that are searched for.
@@ -40,7 +40,7 @@ struct Redaction: Equatable {
       // A scheme such as `Bearer` is no secret, what follows it is.
       if let space = header.value.firstIndex(of: " ") { add(String(header.value[header.value.index(after: space)...])) }
     }
-    for pair in Self.pairs(request.target) where !Self.isProtocols(pair.name) {
+    for pair in Self.pairs(request.target) where !Self.protocols.contains(pair.name) {
       add(pair.value)
       add(PercentEncoding.decode(pair.value))
     }
@@ -85,20 +85,19 @@ struct Redaction: Equatable {
 
   /// Path and query of a request with every value replaced but the protocol's own.
   static func shown(target: String) -> String {
-    guard let mark = target.firstIndex(of: "?") else { return target }
-    let query = pairs(target).map { pair in
-      isProtocols(pair.name) || pair.value.isEmpty ? pair.text : "\(pair.name)=\(Self.mark)"
-    }
-    return target[...mark] + query.joined(separator: "&")
+    ShownAddress.target(target, open: protocols)
   }
 
-  private static func isProtocols(_ name: Substring) -> Bool { name == "EIO" || name == "transport" || name == "b64" }
+  /// The parameters of Engine.IO's own.
+  private static let protocols: Set<String> = ["EIO", "transport", "b64"]
 
-  private static func pairs(_ target: String) -> [(name: Substring, value: String, text: String)] {
+  private static func pairs(_ target: String) -> [(name: String, value: String)] {
     guard let mark = target.firstIndex(of: "?") else { return [] }
     return target[target.index(after: mark)...].split(separator: "&").map { pair in
       let equals = pair.firstIndex(of: "=") ?? pair.endIndex
-      return (pair[..<equals], String(pair[equals...].dropFirst()), String(pair))
+      let value = pair[equals...].dropFirst()
+      // Without a value the whole may be a secret.
+      return value.allSatisfy { $0 == "=" } ? ("", String(pair)) : (String(pair[..<equals]), String(value))
     }
   }
 }

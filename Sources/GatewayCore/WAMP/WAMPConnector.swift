@@ -12,7 +12,7 @@ final class WAMPConnector: UpstreamConnector {
     let wamp = specification.settings.wamp
     settings = WAMPConversation.Settings(
       realm: WAMPKind.realm(of: specification) ?? "", invoke: wamp.invoke,
-      isPrivate: wamp.readableTickets || specification.isPrivate)
+      isPrivate: wamp.readableTickets || specification.isPrivate, mayBeReadable: wamp.readableTickets)
     authID = wamp.authID
     heartbeat = specification.settings.heartbeat
     self.cryptography = cryptography

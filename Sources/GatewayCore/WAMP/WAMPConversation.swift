@@ -5,8 +5,10 @@ final class WAMPConversation {
   struct Settings: Equatable, Sendable {
     var realm: String
     var invoke = WAMPInvocationPolicy.single
-    /// Whether nobody can listen on the way to the router.
+    /// Whether nobody can listen on the way to the router, or the configuration says that this does not matter.
     var isPrivate = true
+    /// It says so.
+    var mayBeReadable = false
   }
 
   let settings: Settings

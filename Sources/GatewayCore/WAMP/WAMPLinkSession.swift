@@ -34,6 +34,9 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     }
     do throws(CredentialProblem) {
       let credentials = try WAMPCredentials(link.secrets?.payload, authID: authID)
+      var settings = settings
+      // The way that was taken may be another one than the URL says.
+      if !link.isPrivate, !settings.mayBeReadable { settings.isPrivate = false }
       let conversation = WAMPConversation(
         settings, credentials, cryptography: cryptography, random: link.way.seams.random, bearer: self)
       self.conversation = conversation

@@ -259,6 +259,25 @@ import Testing
     return connection
   }
 
+  @Test func aLoginForThisHostDoesNotTravelReadablyThroughAProxy() throws {
+    func sent(_ scheme: String, isSaid: Bool = false) throws -> (sent: [String], failure: UpstreamFailure?) {
+      let connection = try rig.connection(UpstreamURL(scheme: scheme, host: "localhost", port: 4_000)) {
+        $0.auth = .inline(Array(#"{"password":"hunter2"}"#.utf8))
+        $0.lines.login.type = "login"
+        $0.lines.readableLogin = isSaid
+      }
+      rig.transport.open(proxy: "proxy.example:3128")
+      guard case .ended(let failure) = connection.log.take().first else { return (rig.transport.takeSent(), nil) }
+      return (rig.transport.takeSent(), failure)
+    }
+    let readable = try sent("tcp")
+    #expect(readable.sent.isEmpty)
+    #expect(readable.failure?.reason == .auth && readable.failure?.detail.contains("proxy.example:3128") == true)
+    for (scheme, isSaid) in [("tls", false), ("tcp", true)] {
+      #expect(try sent(scheme, isSaid: isSaid).sent.count == 1)
+    }
+  }
+
   @Test func theLoginIsTheFirstMessageAndItsAnswerOpens() throws {
     let connection = try loggingIn()
     #expect(

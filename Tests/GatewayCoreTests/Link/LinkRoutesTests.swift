@@ -103,7 +103,31 @@ import Testing
     #expect(routes.redirected(failure, headers) == .dial)
     let request = Self.key(["a"]).at(routes.current).request(.four, .websocket)
     #expect(request.secure && request.host == "b" && request.port == 443)
-    #expect(request.headers.map(\.name) == ["X-Team"])
+    #expect(request.headers == [])
+  }
+
+  @Test func anotherHostGetsNoClientCertificateAndNoTrustThatIsNotChecked() {
+    var settings = UpstreamSettings()
+    settings.redirects = .any
+    settings.tls.ca = "/ca.pem"
+    settings.tls.certificate = "/me.pem"
+    settings.tls.key = "/me.key"
+    settings.tls.keyPassword = "word"
+    settings.tls.keyPasswordFile = "/word"
+    settings.tls.verify = false
+    settings.tls.serverName = "inner"
+    settings.tls.pins = ["sha256//x"]
+    var place = LinkPlace(Self.url("a", secure: true), path: "/", settings)
+    #expect(place.request().tls == settings.tls)
+    place = place.moved(to: LinkPlace.Endpoint(secure: true, host: "b", port: 443, path: "/"))
+    var expected = TLSSettings()
+    expected.ca = "/ca.pem"
+    expected.pins = ["sha256//x"]
+    #expect(place.request().tls == expected)
+    #expect(place.verifiesCertificates)
+    // The way back is one that a stranger named.
+    place = place.moved(to: LinkPlace.Endpoint(secure: true, host: "a", port: 443, path: "/"))
+    #expect(place.request().tls == expected && place.request().headers == [])
   }
 
   @Test func anotherHostIsRefusedWhereOnlyTheSameIsAllowed() {

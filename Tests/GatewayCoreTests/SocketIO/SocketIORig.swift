@@ -48,8 +48,9 @@ final class FakeTransport: Transport {
     return unread
   }
 
-  func open(headers: [HTTPHeader] = []) {
-    receiver?.transportOpened(TransportFacts(name: "websocket", tlsVersion: nil, verified: true), headers: headers)
+  func open(headers: [HTTPHeader] = [], proxy: String? = nil) {
+    let facts = TransportFacts(name: "websocket", tlsVersion: nil, verified: true, proxy: proxy)
+    receiver?.transportOpened(facts, headers: headers)
   }
 
   func receive(_ texts: String...) {

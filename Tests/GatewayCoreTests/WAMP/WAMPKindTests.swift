@@ -13,9 +13,10 @@ import Testing
   }
 
   /// The router agrees to a subprotocol.
-  private func open(_ subprotocol: String? = "wamp.2.json") {
+  private func open(_ subprotocol: String? = "wamp.2.json", proxy: String? = nil) {
     var facts = TransportFacts(name: "websocket", tlsVersion: nil, verified: true)
     facts.subprotocol = subprotocol
+    facts.proxy = proxy
     rig.transport.receiver?.transportOpened(facts, headers: [])
   }
 
@@ -83,6 +84,14 @@ import Testing
     guard case .ended(let failure) = connection.log.take().first else { return #expect(Bool(false)) }
     #expect(failure.reason == .auth)
     #expect(failure.detail.contains("wamp.readable_tickets"))
+    #expect(rig.transport.takeSent().isEmpty)
+  }
+
+  @Test func aTicketForThisHostDoesNotTravelReadablyThroughAProxy() throws {
+    let connection = try rig.connection(Self.url("wamp+ws", "localhost")) { $0.auth = ticket }
+    open(proxy: "proxy.example:3128")
+    guard case .ended(let failure) = connection.log.take().first else { return #expect(Bool(false)) }
+    #expect(failure.reason == .auth)
     #expect(rig.transport.takeSent().isEmpty)
   }
 

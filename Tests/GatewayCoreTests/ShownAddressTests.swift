@@ -1,0 +1,46 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What of an address people may see.
+@Suite struct ShownAddressTests {
+  @Test(
+    arguments: [
+      ("TOKEN", "***"), ("token=x", "token=***"), ("token=", "***"), ("a=1&TOKEN&b=2", "a=***&***&b=***"),
+      ("dG9rZW4=", "***"), ("dG9rZW4==", "***"), ("=x", "***"), ("a=b=c", "a=***"), ("TO%3DKEN", "***"), ("&&", ""),
+      ("", ""),
+    ] as [(String, String)])
+  func ofAQueryOnlyTheNamesOfParametersWithAValueAreShown(_ query: String, _ shown: String) {
+    #expect(ShownAddress.query(query) == shown)
+    let url = UpstreamURL(scheme: "raw+wss", userInfo: "u:p", host: "h", path: "/feed", query: query)
+    #expect(url.redacted == "raw+wss://h/feed?" + shown)
+  }
+
+  @Test func aTraceShowsTheParametersOfTheProtocolAlone() {
+    #expect(
+      Redaction.shown(target: "/socket.io/?EIO=4&transport=websocket&sid=x&TOKEN")
+        == "/socket.io/?EIO=4&transport=websocket&sid=***&***")
+  }
+
+  @Test func aSecretParameterWithoutAValueIsNotShownInPayloadsEither() {
+    var redaction = Redaction()
+    let url = UpstreamURL(scheme: "raw+wss", host: "h", path: "/feed", query: "TOKEN-1&dG9rZW4=")
+    redaction.add(LinkPlace(url, path: "/feed", UpstreamSettings()).request())
+    #expect(
+      String(decoding: redaction.apply(to: Array("a TOKEN-1 b dG9rZW4= c".utf8)), as: UTF8.self) == "a *** b *** c")
+  }
+
+  @Test func aFragmentIsShownOnlyWhereItIsARealm() {
+    #expect(UpstreamURL(scheme: "raw+wss", host: "h", fragment: "TOKEN").redacted == "raw+wss://h")
+    #expect(UpstreamURL(scheme: "wamp+wss", host: "h", fragment: "realm1").redacted == "wamp+wss://h#realm1")
+  }
+
+  @Test(
+    arguments: [
+      ("localhost", true), ("127.0.0.1", true), ("127.9.8.7", true), ("::1", true), ("localhost.example", false),
+      ("127.example", false), ("127.0.0.1.example", false), ("128.0.0.1", false), ("127.0.0.256", false),
+    ] as [(String, Bool)])
+  func thisMachineIsMeantByItsLoopbackAlone(_ host: String, _ expected: Bool) {
+    #expect(UpstreamURL.isThisMachine(host) == expected)
+  }
+}
