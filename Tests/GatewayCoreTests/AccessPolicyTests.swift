@@ -23,14 +23,14 @@ import Testing
     AccessRule(subject: subject, upstreams: upstreams, allow: allow)
   }
 
-  static func peer(_ uid: UInt32, _ gid: UInt32 = 100, groups: [UInt32] = []) -> PeerCredentials {
-    PeerCredentials(pid: 1, uid: uid, gid: gid, groups: groups)
+  static func peer(_ uid: UInt32, _ gid: UInt32 = 100, groups: [UInt32] = []) -> Principal {
+    PeerCredentials(pid: 1, uid: uid, gid: gid, groups: groups).principal
   }
 
   @Test func withoutRulesWhoeverCanOpenTheSocketHasThreeRights() {
     let policy = Self.policy()
     for upstream in ["chat", "news", nil] {
-      #expect(policy.verbs(upstream: upstream, peer: Self.peer(1_000)) == Self.open)
+      #expect(policy.verbs(upstream: upstream, for: Self.peer(1_000)) == Self.open)
     }
     #expect(!policy.isAdministrator(Self.peer(1_000)))
     #expect(policy.generalRights(Self.peer(1_000)) == [.status, .subscribe, .send])
@@ -40,7 +40,7 @@ import Testing
   func rootAndTheDaemonsUserMayEverything(uid: UInt32) {
     let policy = Self.policy([Self.rule(.user(1_000), [], [.status])])
     for upstream in ["chat", "unknown", nil] {
-      #expect(policy.verbs(upstream: upstream, peer: Self.peer(uid)) == Self.everything)
+      #expect(policy.verbs(upstream: upstream, for: Self.peer(uid)) == Self.everything)
     }
     #expect(policy.isAdministrator(Self.peer(uid)))
     #expect(policy.generalRights(Self.peer(uid)) == [.status, .subscribe, .send, .admin])
@@ -49,38 +49,38 @@ import Testing
   @Test func oneRuleClosesAnUpstreamForEverybodyElse() {
     let policy = Self.policy([Self.rule(.group(50), ["chat"], [.status, .subscribe])])
     let member = Self.peer(1_000, groups: [7, 50])
-    #expect(policy.verbs(upstream: "chat", peer: member) == [.status, .subscribe])
-    #expect(policy.verbs(upstream: "chat", peer: Self.peer(1_001)) == [])
-    #expect(policy.verbs(upstream: "news", peer: Self.peer(1_001)) == Self.open)
-    #expect(policy.verbs(upstream: nil, peer: Self.peer(1_001)) == Self.open)
+    #expect(policy.verbs(upstream: "chat", for: member) == [.status, .subscribe])
+    #expect(policy.verbs(upstream: "chat", for: Self.peer(1_001)) == [])
+    #expect(policy.verbs(upstream: "news", for: Self.peer(1_001)) == Self.open)
+    #expect(policy.verbs(upstream: nil, for: Self.peer(1_001)) == Self.open)
     #expect(policy.generalRights(Self.peer(1_001)) == [.status, .subscribe, .send])
   }
 
   @Test func groupZeroIsNotRoot() {
-    #expect(Self.policy().verbs(upstream: "chat", peer: Self.peer(1_000, 0, groups: [0])) == Self.open)
+    #expect(Self.policy().verbs(upstream: "chat", for: Self.peer(1_000, 0, groups: [0])) == Self.open)
   }
 
   @Test func aPrimaryAndASupplementaryGroupCountAlike() {
     let policy = Self.policy([Self.rule(.group(50), [], [.send])])
-    #expect(policy.verbs(upstream: "chat", peer: Self.peer(1, 50)) == [.send])
-    #expect(policy.verbs(upstream: "chat", peer: Self.peer(1, 100, groups: [50])) == [.send])
-    #expect(policy.verbs(upstream: "chat", peer: Self.peer(50, 100)) == [])
+    #expect(policy.verbs(upstream: "chat", for: Self.peer(1, 50)) == [.send])
+    #expect(policy.verbs(upstream: "chat", for: Self.peer(1, 100, groups: [50])) == [.send])
+    #expect(policy.verbs(upstream: "chat", for: Self.peer(50, 100)) == [])
   }
 
   @Test func aRuleWithoutUpstreamCoversAdHocOnesAndAStarDoesNot() {
     let nobody = Self.peer(2)
-    #expect(Self.policy([Self.rule(.user(1), [], [.send])]).verbs(upstream: nil, peer: nobody) == [])
+    #expect(Self.policy([Self.rule(.user(1), [], [.send])]).verbs(upstream: nil, for: nobody) == [])
     let star = Self.policy([Self.rule(.user(1), ["*"], [.send])])
-    #expect(star.verbs(upstream: nil, peer: nobody) == Self.open)
-    #expect(star.verbs(upstream: "chat", peer: nobody) == [])
-    #expect(star.verbs(upstream: "not configured", peer: nobody) == [])
+    #expect(star.verbs(upstream: nil, for: nobody) == Self.open)
+    #expect(star.verbs(upstream: "chat", for: nobody) == [])
+    #expect(star.verbs(upstream: "not configured", for: nobody) == [])
   }
 
   @Test func adminForSomeUpstreamsIsNoFullAdministrator() {
     let policy = Self.policy([Self.rule(.user(1), ["chat*"], [.admin, .status])])
     let peer = Self.peer(1)
-    #expect(policy.allows(.admin, upstream: "chat-test", peer: peer))
-    #expect(!policy.allows(.admin, upstream: "news", peer: peer))
+    #expect(policy.allows(.admin, upstream: "chat-test", for: peer))
+    #expect(!policy.allows(.admin, upstream: "news", for: peer))
     #expect(!policy.isAdministrator(peer))
     #expect(policy.generalRights(peer) == [.status, .subscribe, .send])
   }
@@ -105,7 +105,7 @@ import Testing
   static let allowances: [Set<AccessVerb>] = [[], [.status], [.subscribe, .send], [.status, .admin]]
 
   /// What the doc comment says, written down a second time in the shortest form, by name of rule and upstream.
-  static func expected(_ rules: [AccessRule], _ upstream: String?, _ peer: PeerCredentials) -> Set<AccessVerb> {
+  static func expected(_ rules: [AccessRule], _ upstream: String?, _ peer: Principal) -> Set<AccessVerb> {
     if [0, daemon].contains(peer.uid) { return everything }
     let reach: [[String]: Set<String?>] = [
       []: ["chat", "chat-test", "news", nil], ["chat"]: ["chat"], ["chat*"]: ["chat", "chat-test"],
@@ -114,7 +114,7 @@ import Testing
     let covering = rules.filter { reach[$0.upstreams]?.contains(upstream) == true }
     if covering.isEmpty { return open }
     let names: Set<AccessSubject> = Set(
-      [.user(peer.uid), .group(peer.gid)] + peer.groups.map { AccessSubject.group($0) })
+      [.user(peer.uid)] + peer.groups.map { AccessSubject.group($0) })
     return covering.filter { names.contains($0.subject) }.reduce([]) { $0.union($1.allow) }
   }
 
@@ -136,7 +136,7 @@ import Testing
         for peer in peers {
           for upstream in ["chat", "chat-test", "news", nil] {
             let expected = Self.expected(pair, upstream, peer)
-            let decided = AccessVerb.allCases.filter { policy.allows($0, upstream: upstream, peer: peer) }
+            let decided = AccessVerb.allCases.filter { policy.allows($0, upstream: upstream, for: peer) }
             if Set(decided) != expected { wrong.append("\(pair) \(peer) \(upstream ?? "ad-hoc"): \(decided)") }
           }
         }

@@ -183,3 +183,73 @@ async def test_another_users_client_cannot_be_found_and_kicked(daemons):
     (target,) = (await alice.call("clients.list"))["clients"]
     await bob.fails("PermissionDenied", "clients.kick", client=target["client"])
     assert await alice.call("ping") == {}
+
+
+def limited(peer, allow):
+    return {**OPEN, "upstream": {"chat": {"url": peer.url}},
+            "access": [{"user": ALICE, "upstream": ["chat"], "allow": allow}]}
+
+
+async def test_a_durable_send_does_not_leave_after_the_right_to_send_was_taken(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons(limited(peer, ["status", "send"]))
+    alice, root = await client_as(daemon, ALICE), await daemon.client()
+    sent = await alice.call("send", upstream="chat", event="secret", delivery="durable")
+    daemon.configure(limited(peer, ["status"]))
+    await root.call("reload")
+    for params in ({"ids": [sent["id"]]}, {"upstream": "chat"}):
+        assert (await alice.fails("PermissionDenied", "outbox.retry", params)).data["need"] == "send"
+    (entry,) = (await alice.call("outbox.list"))["entries"]
+    assert (entry["state"], entry["reason"]) == ("queued", "permission")
+    await peer.start()
+    await root.call("send", upstream="chat", event="allowed")
+    link = await peer.session()
+    await link.expect('42["allowed"]')
+    await root.call("disconnect", upstream="chat")
+    daemon.configure(limited(peer, ["status", "send"]))
+    await root.call("reload")
+    await root.call("reconnect", upstream="chat")
+    link = await peer.session()
+    await link.expect('42["secret"]')
+
+
+async def test_what_waits_is_not_listed_without_the_right_to_the_status(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons(limited(peer, ["send"]))
+    alice = await client_as(daemon, ALICE)
+    await alice.call("send", upstream="chat", event="e", delivery="durable")
+    assert (await alice.fails("PermissionDenied", "outbox.list", upstream="chat")).data["need"] == "status"
+    assert (await alice.call("outbox.list"))["entries"] == []
+
+
+async def test_a_send_stored_by_url_does_not_leave_through_an_upstream_that_is_forbidden_by_then(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons(OPEN)
+    alice = await client_as(daemon, ALICE)
+    sent = await alice.call("send", url=peer.url, event="e", delivery="durable")
+    await daemon.stop()
+    daemon.configure({
+        **OPEN, "upstream": {"secret": {"url": peer.url, "headers": {"X-Key": "k"}}},
+        "access": [{"user": BOB, "upstream": ["secret"], "allow": ["send"]}]})
+    await daemon.start()
+    await peer.start()
+    root = await daemon.client()
+    await root.call("send", upstream="secret", event="allowed")
+    link = await peer.session()
+    await link.expect('42["allowed"]')
+    (entry,) = (await root.call("outbox.list", ids=[sent["id"]]))["entries"]
+    assert (entry["state"], entry["reason"]) == ("queued", "permission")
+    assert (await root.call("status"))["connections"][0]["out"]["events"] == 1
+
+
+async def test_connections_by_url_end_when_they_are_not_allowed_any_more(daemons, peer):
+    daemon = await daemons(OPEN)
+    alice, root = await client_as(daemon, ALICE), await daemon.client()
+    await alice.call("subscribe", url=peer.url, state=True)
+    await peer.session()
+    await alice.state_until("connected")
+    daemon.configure({**OPEN, "defaults": {"adhoc": False}})
+    await root.call("reload")
+    await alice.until_closed()
+    assert (await alice.note("goodbye"))[1]["reason"] == "permission"
+    assert all(one["state"] == "disconnected" for one in (await root.call("status"))["connections"])

@@ -74,12 +74,27 @@ struct JournalFactTests {
   }
 
   @Test func whatWaitsForARestartIsSaidAfterAReload() {
-    #expect(lines(.reloaded(changed: [])) == ["notice configuration reloaded changed=nothing"])
+    let old = Configuration()
     #expect(
-      lines(.reloaded(changed: ["socket", "log", "upstream.chat"])) == [
-        "notice configuration reloaded changed=socket,log,upstream.chat",
-        "warning some changes of the configuration wait for a restart restart=socket",
+      lines(.reloaded(ConfigurationChange(from: old, to: old))) == ["notice configuration reloaded changed=nothing"])
+    var new = old
+    new.socket.path = "/run/other.sock"
+    new.state.path = "/var/other"
+    new.log.level = .debug
+    #expect(
+      lines(.reloaded(ConfigurationChange(from: old, to: new))) == [
+        "notice configuration reloaded changed=[socket],[log],[state]",
+        "warning some changes of the configuration wait for a restart restart=socket,state",
       ])
+  }
+
+  @Test func anUpstreamThatIsCalledSocketNeedsNoRestart() {
+    let old = Configuration()
+    var new = old
+    new.upstreams["socket"] = ConfiguredUpstream(
+      url: UpstreamURL(scheme: "http", host: "h"), settings: UpstreamSettings())
+    #expect(
+      lines(.reloaded(ConfigurationChange(from: old, to: new))) == ["notice configuration reloaded changed=socket"])
   }
 
   @Test func everyProblemOfARefusedConfigurationIsToldWithItsPlace() {

@@ -105,6 +105,26 @@ public enum AccessSubject: Hashable, Sendable {
   case group(UInt32)
 }
 
+/// In whose name something is done: what access rules are compared with, now or when it is done later.
+public struct Principal: Hashable, Sendable {
+  public var uid: UInt32
+  /// The groups that the program had, the primary one among them.
+  public var groups: [UInt32]
+
+  public init(uid: UInt32, groups: [UInt32]) {
+    self.uid = uid
+    self.groups = groups
+  }
+
+  /// Whether an access rule with this subject is about it.
+  public func matches(_ subject: AccessSubject) -> Bool {
+    switch subject {
+    case .user(let uid): self.uid == uid
+    case .group(let gid): groups.contains(gid)
+    }
+  }
+}
+
 /// The verbs of the local protocol's rights.
 public enum AccessVerb: String, CaseIterable, Sendable {
   case status, subscribe, send, admin

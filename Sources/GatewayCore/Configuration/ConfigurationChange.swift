@@ -12,7 +12,7 @@ public struct ConfigurationChange: Equatable, Sendable {
   public let tables: [String]
 
   /// Tables that are read only when the daemon starts.
-  public static let readAtStart = ["socket", "state"]
+  private static let readAtStart = ["socket", "state"]
 
   public init(from old: Configuration, to new: Configuration) {
     added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()

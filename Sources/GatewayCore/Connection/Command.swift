@@ -17,7 +17,9 @@ public final class Command {
   public let acceptedAt: Int64
   public var owner: CommandOwner
   /// The uid of the program that sent it.
-  public var user: UInt32 = 0
+  public var user: UInt32 { sender.uid }
+  /// In whose name it is written.
+  var sender = Principal(uid: 0, groups: [])
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
   /// any more. Nil when nobody waits.
   public var deadline: MonotonicInstant?
@@ -31,6 +33,9 @@ public final class Command {
   public var coalescing: Coalescing?
   /// Its entry in the outbox, from the moment it has one until that is finished.
   var record: OutboxRecord?
+
+  /// Its sender has lost the right to send: it must not be written.
+  var isRevoked = false
 
   // MARK: - What its connection notes about it
 

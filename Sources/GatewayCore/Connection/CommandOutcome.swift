@@ -16,6 +16,8 @@ public enum CommandOutcome: Equatable, Sendable {
   case expired
   /// Certainly not sent: the outbox could not keep it.
   case notStored(OutboxProblem)
+  /// Certainly not sent: its sender has lost the right to.
+  case denied
   /// Certainly not sent: a newer command took its place in the queue.
   case replaced
   /// Written, but the acknowledgement did not come in time: delivered or not is unknown.
@@ -31,6 +33,7 @@ extension CommandOutcome {
     case .down(let failure), .refused(let failure): .acknowledgementLost(failure)
     case .impossible:
       .acknowledgementLost(UpstreamFailure(.tooLarge, "the server takes it no more since it was connected again"))
+    case .denied: .acknowledgementLost(UpstreamFailure(.requested, "the right to send was taken away"))
     case .expired: .acknowledgementTimeout
     case .written, .acknowledged, .failed, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost: self
     }

@@ -161,7 +161,9 @@ extension Connection {
 
   /// Writes a command that was in the queue, if it still may be.
   func writeQueued(_ command: Command, to channel: any UpstreamChannel) {
-    if let expires = command.expires, expires <= context.time.now {
+    if command.isRevoked {
+      deny(command)
+    } else if let expires = command.expires, expires <= context.time.now {
       settle(command, .expired)
     } else if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
       settle(command, .impossible(problem))

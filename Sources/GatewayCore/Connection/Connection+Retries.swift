@@ -64,7 +64,7 @@ extension Connection {
   private func ackTimerFired(_ command: Command) {
     guard let channel, commands.retries.contains(command) else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
-    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
+    guard mayWait, !command.isRevoked, command.retry?.mayWrite == true else { return giveUpTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(command) }
     noteWrite(of: command)

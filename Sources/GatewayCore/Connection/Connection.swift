@@ -5,6 +5,8 @@ public final class Connection {
   public let id: String
   public let key: ConnectionKey
   public private(set) var specification: UpstreamSpecification
+  /// Whose access rules hold for it. Those of another upstream than it was made for, if that has its URL by now.
+  var rules: AccessScope
   /// How the outbox names it; the settings in it change nothing about that.
   lazy var outboxTarget = OutboxTarget(specification)
   private(set) var connector: any UpstreamConnector
@@ -53,6 +55,7 @@ public final class Connection {
   ) {
     self.key = key
     self.specification = specification
+    rules = specification.name.map { .upstream($0) } ?? .adhoc
     self.connector = connector
     self.context = context
     id = context.random.uuid()

@@ -40,6 +40,8 @@ enum ConnectionReport {
   case progressed(Command, RemoteAnswer)
   /// The server does not let us have what local programs subscribe to.
   case refusedInterest(Interest, UpstreamFailure)
+  /// A command of the outbox may not be written now, because its sender has lost the right to.
+  case withheld(Command)
   /// A command of the outbox was written and waits for another try.
   case tried(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.

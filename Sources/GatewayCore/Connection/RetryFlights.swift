@@ -16,6 +16,9 @@ struct RetryFlights {
   var isEmpty: Bool { flights.isEmpty }
   var count: Int { flights.count }
 
+  /// All of them, in no order.
+  var commands: some Collection<Command> { flights.values.lazy.map(\.command) }
+
   /// How many of a line are under way.
   func count(inLine line: UInt32) -> Int { counts[line] ?? 0 }
 

@@ -4,7 +4,7 @@
 /// - A rule *covers* the upstreams whose name is, or fits, one of its `upstream` entries. A rule without `upstream`
 ///   covers every configured upstream and the ad-hoc ones.
 /// - An upstream that no rule covers is open to whoever can open the socket: `status`, `subscribe` and `send`.
-/// - As soon as one rule covers an upstream, only the covering rules decide: a peer has the verbs that those which name
+/// - As soon as one rule covers an upstream, only the covering rules decide: a program has the verbs that those which name
 ///   its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
 /// - `admin` in a rule is for the upstreams that the rule covers; a rule without `upstream` makes a full administrator,
 ///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`).
@@ -31,42 +31,66 @@ public struct AccessPolicy: Equatable, Sendable {
     covering = Dictionary(uniqueKeysWithValues: names.map { name in (name, rules.filter { $0.covers(name) }) })
   }
 
-  /// Whether the peer may do that with an upstream; nil stands for an ad-hoc one. Whether there may be ad-hoc upstreams
+  /// Whether a program of the principal may do that with an upstream; nil stands for an ad-hoc one. Whether there may be ad-hoc upstreams
   /// at all, and that they belong to one uid each, is decided elsewhere.
-  public func allows(_ verb: AccessVerb, upstream: String?, peer: PeerCredentials) -> Bool {
-    verbs(upstream: upstream, peer: peer).contains(verb)
+  public func allows(_ verb: AccessVerb, upstream: String?, for principal: Principal) -> Bool {
+    verbs(upstream: upstream, for: principal).contains(verb)
   }
 
-  /// Everything that the peer may do with an upstream; nil stands for an ad-hoc one.
-  public func verbs(upstream: String?, peer: PeerCredentials) -> Set<AccessVerb> {
-    if isOwner(peer) { return Set(AccessVerb.allCases) }
-    let deciding = decidingRules(upstream)
-    guard !deciding.isEmpty else { return Self.open }
-    return deciding.reduce(into: []) { verbs, rule in
-      if peer.matches(rule.subject) { verbs.formUnion(rule.allow) }
+  /// Whether a program of the principal may do that where those rules hold.
+  func allows(_ verb: AccessVerb, under rules: AccessScope, for principal: Principal) -> Bool {
+    switch rules {
+    case .upstream(let name): allows(verb, upstream: name, for: principal)
+    case .adhoc: allows(verb, upstream: nil, for: principal)
+    case .closed: false
     }
   }
 
-  /// Whether the peer may ask what concerns the whole daemon.
-  public func isAdministrator(_ peer: PeerCredentials) -> Bool {
-    isOwner(peer) || unboundRules.contains { $0.allow.contains(.admin) && peer.matches($0.subject) }
+  /// Everything that the principal may do with an upstream; nil stands for an ad-hoc one.
+  public func verbs(upstream: String?, for principal: Principal) -> Set<AccessVerb> {
+    if isOwner(principal) { return Set(AccessVerb.allCases) }
+    let deciding = decidingRules(upstream)
+    guard !deciding.isEmpty else { return Self.open }
+    return deciding.reduce(into: []) { verbs, rule in
+      if principal.matches(rule.subject) { verbs.formUnion(rule.allow) }
+    }
   }
 
-  /// What the peer may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
+  /// Whether a program of the principal may ask what concerns the whole daemon.
+  public func isAdministrator(_ principal: Principal) -> Bool {
+    isOwner(principal) || unboundRules.contains { $0.allow.contains(.admin) && principal.matches($0.subject) }
+  }
+
+  /// What the principal may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
   /// configured; `admin` only for a full administrator. In the order status, subscribe, send, admin: `you.rights` of `hello`.
-  public func generalRights(_ peer: PeerCredentials) -> [AccessVerb] {
-    var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, peer: peer) : []
-    for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, peer: peer)) }
+  public func generalRights(_ principal: Principal) -> [AccessVerb] {
+    var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, for: principal) : []
+    for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, for: principal)) }
     verbs.remove(.admin)
-    if isAdministrator(peer) { verbs.insert(.admin) }
+    if isAdministrator(principal) { verbs.insert(.admin) }
     return AccessVerb.allCases.filter(verbs.contains)
   }
 
-  private func isOwner(_ peer: PeerCredentials) -> Bool { peer.uid == 0 || peer.uid == daemonUser }
+  private func isOwner(_ principal: Principal) -> Bool { principal.uid == 0 || principal.uid == daemonUser }
 
   private func decidingRules(_ upstream: String?) -> [AccessRule] {
     guard let upstream else { return unboundRules }
     return covering[upstream] ?? rules.filter { $0.covers(upstream) }
+  }
+}
+
+/// Which rules say who may use an upstream.
+enum AccessScope: Equatable {
+  /// Those of the configured upstream of that name.
+  case upstream(String)
+  /// Those of upstreams that are used by URL.
+  case adhoc
+  /// None, because the configuration in force lets no program use it, whoever that is.
+  case closed
+
+  /// The name of a configured upstream.
+  var name: String? {
+    if case .upstream(let name) = self { name } else { nil }
   }
 }
 

@@ -23,6 +23,7 @@ extension Gateway {
       message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
       created: command.acceptedAt,
       expires: command.expires.map { outbox.wallMilliseconds() + ($0 - now).milliseconds })
+    entry.groups = command.sender.groups
     entry.retries = command.retry?.again
     entry.attempts = command.retry?.writes ?? 0
     entry.ackTimeout = command.ackTimeout?.milliseconds
@@ -40,24 +41,26 @@ extension Gateway {
       sessions[client]?.stored(request, record.entry.id, on: connection)
     }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
-    connection.committed(command)
+    if command.isRevoked { withhold(command) } else { connection.committed(command) }
     placeIfHomeless(record)
     while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
   }
 
-  /// A failed entry begins anew, at the end of the queue and with its whole time-to-live.
-  func sendAgain(_ id: String, _ done: @escaping (OutboxProblem?) -> Void) {
+  /// A failed entry begins anew, at the end of the queue and with its whole time-to-live; in the name of the program that
+  /// wants it, if that is one of the same user.
+  func sendAgain(_ id: String, for principal: Principal, _ done: @escaping (OutboxProblem?) -> Void) {
     let now = outbox.wallMilliseconds()
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
     var entry = old
+    if principal.uid == entry.owner { entry.groups = principal.groups }
     entry.number = makeCommandNumber()
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
     (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
-    let carrier = carrier(of: entry).map { ($0, command(for: entry)) }
+    let carrier = (try? carrier(of: entry)).map { ($0, command(for: entry)) }
     if let (connection, command) = carrier {
       command.isCommitted = false
       connection.restore([command])
@@ -66,7 +69,13 @@ extension Gateway {
     outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
       if problem != nil { self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited) }
       if let (connection, command) = carrier {
-        if let problem { connection.reject(command, problem) } else { connection.committed(command) }
+        if let problem {
+          connection.reject(command, problem)
+        } else if command.isRevoked {
+          self?.withhold(command)
+        } else {
+          connection.committed(command)
+        }
       }
       if isAwaited, problem == nil { self?.placeIfHomeless(record) }
       done(problem)
@@ -113,40 +122,57 @@ extension Gateway {
     var keyed: [OutboxRecord] = []
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
-        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { expireLater(record) }
+        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, .notConfigured) }
         continue
       }
       let key = ConnectionKey(specification)
       let waiting = line.records { $0.isCommitted && !$0.isUnderWay && $0.connection?.key != key }
-      guard !waiting.isEmpty, let connection = connection(for: specification) else { continue }
-      for record in waiting {
-        layDown(record)
-        record.connection = connection
+      // A line has one user and one target, but the user's programs may have had other groups.
+      for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
+        for record in alike { layDown(record) }
+        let sender = Principal(uid: line.owner, groups: groups)
+        guard access.allows(.send, upstream: specification.name, for: sender),
+          let connection = connection(for: specification)
+        else {
+          for record in alike { leave(record, .permission) }
+          continue
+        }
+        for record in alike { record.connection = connection }
+        keyed += alike.filter { $0.entry.key != nil }
+        queues[ObjectIdentifier(connection), default: (connection, [])].records += alike
       }
-      keyed += waiting.filter { $0.entry.key != nil }
-      queues[ObjectIdentifier(connection), default: (connection, [])].records += waiting
     }
     for record in keyed.sorted(by: { $0.entry.number < $1.entry.number }) {
       if let connection = record.connection { remember(record.entry, on: connection) }
     }
     for (connection, records) in queues.values {
-      // Each line is in order already.
       let ordered = records.sorted { $0.entry.number < $1.entry.number }
       connection.restore(
         ordered.map { record in
           let command = command(for: record.entry)
-          record.command = command
+          record.carry(command, on: connection)
           return command
         })
     }
   }
 
+  /// Somebody does not want to wait until a configuration lets an entry leave that nobody carries: it may now, where he is of
+  /// the same user and has other groups.
+  func place(_ record: OutboxRecord, for principal: Principal) {
+    guard record.isCommitted, record.connection == nil, record.entry.owner == principal.uid else { return }
+    if record.entry.groups != principal.groups { outbox.setGroups(of: record, principal.groups) }
+    placeIfHomeless(record)
+  }
+
   /// Hands over a single one that nobody can write: while the disk wrote, its upstream may have come back, or left.
   private func placeIfHomeless(_ record: OutboxRecord) {
     guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
-    guard let connection = carrier(of: record.entry), connection !== record.connection else {
-      return expireLater(record)
+    let connection: Connection
+    do { connection = try carrier(of: record.entry) } catch {
+      if error == .permission { layDown(record) }
+      return leave(record, error)
     }
+    guard connection !== record.connection else { return expireLater(record) }
     layDown(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
@@ -160,14 +186,37 @@ extension Gateway {
     record.layDown()
   }
 
+  /// Why nobody can carry an entry now.
+  private enum Obstacle: Error {
+    /// The configuration in force has no such upstream.
+    case notConfigured
+    /// It does not let the sender send to it.
+    case permission
+  }
+
   /// Nil if the configuration in force has no such upstream.
   private func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
     try? resolver.resolve(target.call, uid: owner)
   }
 
-  /// Nil if the configuration in force has no such upstream.
-  private func carrier(of entry: OutboxEntry) -> Connection? {
-    specification(of: entry.target, entry.owner).flatMap { connection(for: $0) }
+  private func carrier(of entry: OutboxEntry) throws(Obstacle) -> Connection {
+    guard let specification = specification(of: entry.target, entry.owner) else { throw .notConfigured }
+    guard access.allows(.send, upstream: specification.name, for: entry.sender) else { throw .permission }
+    guard let connection = connection(for: specification) else { throw .notConfigured }
+    return connection
+  }
+
+  /// A command of the outbox may not be written now: its entry waits until the sender has the right to send again.
+  func withhold(_ command: Command) {
+    guard let record = command.record else { return }
+    layDown(record)
+    leave(record, .permission)
+  }
+
+  /// An entry waits for a configuration under which somebody can carry it.
+  private func leave(_ record: OutboxRecord, _ obstacle: Obstacle) {
+    record.isWithheld = obstacle == .permission
+    expireLater(record)
   }
 
   private func command(for entry: OutboxEntry) -> Command {
@@ -176,7 +225,7 @@ extension Gateway {
       id: entry.id, number: entry.number, message: entry.message, delivery: .durable,
       expires: left.map { seams.time.now + $0 },
       acceptedAt: entry.created, owner: .none)
-    command.user = entry.owner
+    command.sender = entry.sender
     command.isStored = true
     if let retries = entry.retries {
       command.retry = Retry(again: retries, line: entry.owner)
@@ -270,7 +319,7 @@ extension CommandOutcome {
     case .replaced: (.dropped, "coalesced")
     case .acknowledgementTimeout: (.lost, "ack_timeout")
     case .acknowledgementLost(let failure): (.lost, failure.reason.rawValue)
-    case .notStored: nil
+    case .notStored, .denied: nil
     }
   }
 

@@ -213,6 +213,7 @@ public final class Gateway {
       if case .call(let client, let request) = command.owner { sessions[client]?.progressed(request, part) }
     case .refusedInterest(let interest, let refusal):
       note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
+    case .withheld(let command): withhold(command)
     case .tried(let command): outbox.noteAttempts(command)
     case .illegal(let transition): note(.internalError(transition.description))
     }
@@ -241,7 +242,7 @@ public final class Gateway {
     case .success(let fresh):
       let change = ConfigurationChange(from: configuration, to: fresh)
       apply(fresh)
-      note(.reloaded(changed: change.names))
+      note(.reloaded(change))
       return .success(change.names)
     }
   }
@@ -251,6 +252,7 @@ public final class Gateway {
     budget.adopt(fresh.limits)
     generation += 1
     access = AccessPolicy(fresh, daemonUser: identity.uid)
+    checkRights()
     for connection in pool.all {
       guard let specification = current(connection.specification) else {
         connection.withdraw()
@@ -266,16 +268,35 @@ public final class Gateway {
         pool.adopt(specification, for: connection)
       }
     }
-    for session in sessions.values { session.checkRights() }
     outbox.adopt(fresh.outbox)
     histories.removeOld(unless: wantsHistory)
     placeStored()
     connectKept()
   }
 
+  /// What was allowed when it began may not be any more. Before anything else of a new configuration, so that nothing is
+  /// done with its settings for those who may not.
+  private func checkRights() {
+    let resolver = resolver
+    for connection in pool.all { connection.rules = resolver.scope(of: connection.specification) }
+    for session in sessions.values { session.checkRights() }
+    for connection in pool.inNoOrder {
+      connection.checkSenders { access.allows(.send, under: connection.rules, for: $0) }
+    }
+    // Those who were let go have given back what they held by then.
+    seams.timers.after(.zero) { [weak self] in
+      guard let self else { return }
+      for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied
+      {
+        connection.withdraw()
+      }
+    }
+  }
+
   /// What an existing connection's specification is under the configuration in force; nil if it has none.
   private func current(_ old: UpstreamSpecification) -> UpstreamSpecification? {
     guard let name = old.name else {
+      guard resolver.scope(of: old) != .closed else { return nil }
       var settings = configuration.adhocSettings
       settings.auth = old.settings.auth
       var fresh = old

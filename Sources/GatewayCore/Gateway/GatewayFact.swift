@@ -11,7 +11,7 @@ public enum GatewayFact: Equatable, Sendable {
   case sendFailed(ConnectionFact, command: String, outcome: String)
   /// The server does not let us have what local programs subscribe to.
   case interestRefused(ConnectionFact, interest: String, detail: String)
-  case reloaded(changed: [String])
+  case reloaded(ConfigurationChange)
   case reloadRefused([ConfigurationProblem])
   case stopping(reason: String)
   /// So many sends without an outcome are in the outbox when the daemon ends; never zero.

@@ -127,6 +127,7 @@ extension LocalError {
         .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
     case .notStored(let problem): self.init(outbox: problem)
+    case .denied: self = .denied(.send, on: connection.rules.name ?? connection.specification.url.redacted)
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue; it was not sent.",
@@ -225,7 +226,7 @@ extension CommandOutcome {
     case .written: "sent"
     case .acknowledged: "acked"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .failed, .expired, .notStored, .replaced: nil
+    case .down, .refused, .impossible, .failed, .expired, .notStored, .denied, .replaced: nil
     }
   }
 
@@ -239,6 +240,7 @@ extension CommandOutcome {
     case .notStored(let problem): "not stored: \(problem.message)"
     case .impossible: "refused by the server's limits"
     case .expired: "expired"
+    case .denied: "its sender has lost the right to send"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
     }
   }

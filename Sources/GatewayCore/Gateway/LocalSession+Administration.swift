@@ -8,29 +8,29 @@ extension LocalSession {
       shown = shown.filter { $0.key == wanted }
     }
     let clients = visibleClients
-    let user = gateway.access.isAdministrator(peer) ? nil : peer.uid
+    let user = gateway.access.isAdministrator(principal) ? nil : peer.uid
     reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, outboxOf: user, into: &$0) }
   }
 
   /// Whoever may see anything at all may ask; what is shown is another matter.
-  private func demandStatus() throws(LocalError) {
-    if gateway.access.generalRights(peer).contains(.status) { return }
+  func demandStatus() throws(LocalError) {
+    if gateway.access.generalRights(principal).contains(.status) { return }
     let names = gateway.configuration.upstreams.keys
-    guard names.contains(where: { gateway.access.allows(.status, upstream: $0, peer: peer) }) else {
+    guard names.contains(where: { gateway.access.allows(.status, upstream: $0, for: principal) }) else {
       throw .denied(.status, on: nil)
     }
   }
 
   /// An administrator sees everything, others their own ad-hoc connections and the upstreams that they may use.
   private func maySee(_ connection: Connection) -> Bool {
-    if gateway.access.isAdministrator(peer) { return true }
+    if gateway.access.isAdministrator(principal) { return true }
     if let owner = connection.specification.owner, owner != peer.uid { return false }
-    return gateway.access.allows(.status, upstream: connection.specification.name, peer: peer)
+    return gateway.access.allows(.status, upstream: connection.rules.name, for: principal)
   }
 
   private var visibleClients: [LocalSession] {
     let all = gateway.sessions.values.sorted { $0.number < $1.number }
-    return gateway.access.isAdministrator(peer) ? all : all.filter { $0.peer.uid == peer.uid }
+    return gateway.access.isAdministrator(principal) ? all : all.filter { $0.peer.uid == peer.uid }
   }
 
   func listClients(_ id: RequestID?) throws(LocalError) {

@@ -99,7 +99,7 @@ extension LocalSession {
         $0.member("gid", Int(peer.gid))
         $0.key("rights")
         $0.beginArray()
-        for verb in gateway.access.generalRights(peer) { $0.string(verb.rawValue) }
+        for verb in gateway.access.generalRights(principal) { $0.string(verb.rawValue) }
         $0.endArray()
       }
     }
@@ -124,17 +124,28 @@ extension LocalSession {
   func unknownUpstream(_ name: String) -> LocalError {
     let known = gateway.configuration.upstreams.keys.sorted()
     return .unknownUpstream(
-      name, among: known.filter { !gateway.access.verbs(upstream: $0, peer: peer).isEmpty })
+      name, among: known.filter { !gateway.access.verbs(upstream: $0, for: principal).isEmpty })
   }
 
   func demand(_ verb: AccessVerb, on specification: UpstreamSpecification) throws(LocalError) {
-    guard gateway.access.allows(verb, upstream: specification.name, peer: peer) else {
+    guard gateway.access.allows(verb, upstream: specification.name, for: principal) else {
       throw .denied(verb, on: specification.name ?? specification.url.redacted)
     }
   }
 
+  /// The same where the connection is there already: its URL may have become that of a configured upstream.
+  func demand(_ verb: AccessVerb, on connection: Connection) throws(LocalError) {
+    guard may(verb, connection.rules) else {
+      throw .denied(verb, on: connection.rules.name ?? connection.specification.url.redacted)
+    }
+  }
+
+  func may(_ verb: AccessVerb, _ rules: AccessScope) -> Bool {
+    gateway.access.allows(verb, under: rules, for: principal)
+  }
+
   func demandAdministrator() throws(LocalError) {
-    guard gateway.access.isAdministrator(peer) else { throw .denied(.admin, on: nil) }
+    guard gateway.access.isAdministrator(principal) else { throw .denied(.admin, on: nil) }
   }
 
   /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs
@@ -142,7 +153,7 @@ extension LocalSession {
   func connection(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Connection {
     if let lastUsed, lastUsed.isCurrent(in: gateway), lastUsed.target == target {
       if lastUsed.right != verb {
-        try demand(verb, on: lastUsed.connection.specification)
+        try demand(verb, on: lastUsed.connection)
         lastUsed.right = verb
       }
       return lastUsed.connection

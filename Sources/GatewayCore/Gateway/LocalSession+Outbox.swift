@@ -1,7 +1,8 @@
 /// `outbox.*` and `drain`.
 extension LocalSession {
   func listOutbox(_ selection: OutboxSelection, _ limit: Int, _ id: RequestID?) throws(LocalError) {
-    let records = try records(selection, limit: limit + 1)
+    try demandStatus()
+    let records = try records(selection, need: .status, limit: limit + 1)
     reply(id) { out in
       out.key("entries")
       out.beginArray()
@@ -15,8 +16,8 @@ extension LocalSession {
   }
 
   func cancelStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
-    try demandSending(selection)
-    let queued = try records(selection).filter { !$0.entry.state.isFinal }
+    try demandSending()
+    let queued = try records(selection, need: .send).filter { !$0.entry.state.isFinal }
     answer(id, whenDoneWith: queued, Self.sayChanged) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1
@@ -25,8 +26,8 @@ extension LocalSession {
   }
 
   func purgeStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
-    try demandSending(selection)
-    answer(id, whenDoneWith: try records(selection), Self.sayChanged) { gateway, record, work in
+    try demandSending()
+    answer(id, whenDoneWith: try records(selection, need: .send), Self.sayChanged) { gateway, record, work in
       guard !record.isOnItsWay else { return }
       work.count += 1
       gateway.finish(record, .cancelled, reason: nil)
@@ -35,25 +36,28 @@ extension LocalSession {
   }
 
   func retryStored(_ selection: OutboxSelection, _ id: RequestID?) throws(LocalError) {
-    try demandSending(selection)
-    let records = try records(selection).filter { !$0.entry.state.isFinal || $0.entry.state.isRepeatable }
+    try demandSending()
+    let records = try records(selection, need: .send).filter { !$0.entry.state.isFinal || $0.entry.state.isRepeatable }
     do throws(Outbox.Refusal) {
       if let first = records.first(where: \.entry.state.isFinal) { try gateway.outbox.checkRoom(again: first) }
     } catch {
       throw LocalError(error)
     }
     var hurried: Set<ObjectIdentifier> = []
+    let principal = principal
     answer(id, whenDoneWith: records, Self.sayTaken) { gateway, record, work in
+      // The rights may have changed between two portions.
+      let name = gateway.resolver.scope(of: record.entry.target).name
+      guard gateway.access.allows(.send, upstream: name, for: principal) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.outbox.checkRoom(again: record)) != nil else { return }
         work.count += 1
-        return gateway.sendAgain(record.entry.id, work.awaited())
+        return gateway.sendAgain(record.entry.id, for: principal, work.awaited())
       }
       work.count += 1
-      if let carrier = record.connection, hurried.insert(ObjectIdentifier(carrier)).inserted {
-        carrier.hurry(.order)
-      }
+      guard let carrier = record.connection else { return gateway.place(record, for: principal) }
+      if hurried.insert(ObjectIdentifier(carrier)).inserted { carrier.hurry(.order) }
     }
   }
 
@@ -69,17 +73,26 @@ extension LocalSession {
 
   // MARK: - Which entries
 
-  /// The entries that are meant, as far as the caller may see them, the oldest first.
-  private func records(_ selection: OutboxSelection, limit: Int = .max) throws(LocalError) -> [OutboxRecord] {
-    let target = try selection.target.map { target throws(LocalError) in try self.outboxTarget(target) }
-    let isWanted: (OutboxTarget, UInt32) -> Bool = { [self] other, owner in
-      maySee(other, of: owner) && target?.covers(other) ?? true
+  /// The entries that are meant, as far as the caller may see them, the oldest first. Those that are named have to be of
+  /// upstreams on which the caller has the right; where none are named the others are left out.
+  private func records(
+    _ selection: OutboxSelection, need verb: AccessVerb, limit: Int = .max
+  ) throws(LocalError) -> [OutboxRecord] {
+    let target = try selection.target.map { target throws(LocalError) in try self.outboxTarget(target, need: verb) }
+    let rights = EntryRights(self, verb)
+    let isWanted: (OutboxTarget, UInt32) -> Bool = { other, owner in
+      rights.maySee(other, of: owner) && target?.covers(other) ?? true
     }
     guard let ids = selection.ids else {
-      return gateway.outbox.records(limit: limit, states: selection.states, where: isWanted)
+      return gateway.outbox.records(limit: limit, states: selection.states) {
+        isWanted($0, $1) && rights.hasRight(on: $0)
+      }
     }
     let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter {
       selection.states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+    }
+    if let first = found.first(where: { !rights.hasRight(on: $0.entry.target) }) {
+      throw .denied(verb, on: gateway.resolver.scope(of: first.entry.target).name)
     }
     return found.sorted { $0.entry.number < $1.entry.number }
   }
@@ -96,30 +109,26 @@ extension LocalSession {
     }
   }
 
-  private func outboxTarget(_ target: CallTarget) throws(LocalError) -> Wanted {
+  private func outboxTarget(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Wanted {
     if case .upstream(let name) = target.name {
       guard gateway.configuration.upstreams[name] != nil || holdsSends(to: .upstream(name)) else {
         throw unknownUpstream(name)
       }
+      guard may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
       return Wanted(names: [.upstream(name)], namespace: target.namespace)
     }
-    let specification = try resolve(target)
+    let specification = try self.target(target, need: verb)
     return Wanted(names: OutboxTarget.names(of: specification), namespace: specification.namespace)
   }
 
   /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
   private func holdsSends(to name: OutboxTarget.Name) -> Bool {
-    !gateway.outbox.records(limit: 1) { $0.name == name && maySee($0, of: $1) }.isEmpty
+    let rights = EntryRights(self, .status)
+    return !gateway.outbox.records(limit: 1) { $0.name == name && rights.maySee($0, of: $1) }.isEmpty
   }
 
-  /// One's own, and those of upstreams that one administers.
-  private func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
-    owner == peer.uid || gateway.access.isAdministrator(peer)
-      || gateway.access.allows(.admin, upstream: target.upstream, peer: peer)
-  }
-
-  private func demandSending(_ selection: OutboxSelection) throws(LocalError) {
-    guard gateway.access.generalRights(peer).contains(.send) else { throw .denied(.send, on: nil) }
+  private func demandSending() throws(LocalError) {
+    guard gateway.access.generalRights(principal).contains(.send) else { throw .denied(.send, on: nil) }
   }
 
   // MARK: - Answers
@@ -156,5 +165,39 @@ extension LocalSession {
   private static func sayTaken(_ session: LocalSession, _ id: RequestID?, _ result: OutboxWork.Result) {
     guard let problem = result.problem else { return session.reply(id) { $0.member("count", result.count) } }
     session.reply(id, LocalError(outbox: problem, refused: result.refused, of: result.count))
+  }
+}
+
+/// What a program may do with entries of the outbox. Most have the target of the one before them, and so its rights.
+private final class EntryRights {
+  private let session: LocalSession
+  private let verb: AccessVerb
+  private let isAdministrator: Bool
+  private var last: (target: OutboxTarget, hasRight: Bool, administers: Bool)?
+
+  init(_ session: LocalSession, _ verb: AccessVerb) {
+    self.session = session
+    self.verb = verb
+    isAdministrator = session.gateway.access.isAdministrator(session.principal)
+  }
+
+  /// One's own, and those of upstreams that one administers.
+  func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
+    owner == session.principal.uid || isAdministrator || rights(on: target).administers
+  }
+
+  func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
+
+  private func rights(on target: OutboxTarget) -> (target: OutboxTarget, hasRight: Bool, administers: Bool) {
+    if let last, last.target == target { return last }
+    // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
+    let name = session.gateway.resolver.scope(of: target).name
+    let access = session.gateway.access
+    let fresh = (
+      target, access.allows(verb, upstream: name, for: session.principal),
+      access.allows(.admin, upstream: name, for: session.principal)
+    )
+    last = fresh
+    return fresh
   }
 }

@@ -72,7 +72,7 @@ extension LocalSession {
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: self.number, request: request) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
-    command.user = peer.uid
+    command.sender = principal
     command.isStored = isStored
     command.isCommitted = !isStored
     command.noQueue = call.noQueue
@@ -132,7 +132,8 @@ extension LocalSession {
       }
     case .failed(let error): reply(call.id, LocalError(error).fitting(lineLimit))
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced", on: connection)
-    case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout, .acknowledgementLost:
+    case .down, .refused, .impossible, .expired, .notStored, .denied, .replaced, .acknowledgementTimeout,
+      .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }
   }
@@ -157,7 +158,7 @@ extension LocalSession {
     for subscription in subscriptions.values where subscription.feed.pointee.answers {
       let connection = subscription.connection
       guard connection.answers.isPending(call.ack) else { continue }
-      try demand(.send, on: connection.specification)
+      try demand(.send, on: connection)
       let answered: Bool
       do { answered = try connection.answer(call.ack, draft) } catch { throw LocalError(error) }
       if answered { return reply(id) }

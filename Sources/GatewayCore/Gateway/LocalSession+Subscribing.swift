@@ -11,7 +11,7 @@ extension LocalSession {
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
     let connection = try connection(call.target, need: .subscribe)
-    if call.answer { try demand(.send, on: connection.specification) }
+    for verb in AccessVerb.needed(answers: call.answer) { try demand(verb, on: connection) }
     let interests = Interest.of(events: call.events, answers: call.answer)
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }

@@ -4,6 +4,8 @@ public final class LocalSession {
   /// Unique within the daemon's life; shown as `c<number>`.
   let number: UInt64
   public let peer: PeerCredentials
+  /// In whose name its calls are made, now and later.
+  let principal: Principal
   /// What is still to be written to its socket.
   public let output: ClientOutputs.Pointer
   /// Outlives its sessions. Used for every line, so that a check of it each time would be felt.
@@ -70,6 +72,7 @@ public final class LocalSession {
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
     self.number = number
     self.peer = peer
+    principal = peer.principal
     self.gateway = gateway
     self.output = output
     since = gateway.seams.time.wallMilliseconds
@@ -325,14 +328,42 @@ public final class LocalSession {
     }
   }
 
-  /// The configuration changed: a program that lost the right to what it subscribes to is let go.
+  /// The configuration changed: a program that lost the right to what it subscribes to or traces is let go, and a call
+  /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {
-    for trace in traces.values where !gateway.access.allows(.admin, upstream: trace.upstream, peer: peer) {
+    let resolver = gateway.resolver
+    for trace in traces.values where !may(.admin, resolver.scope(of: trace.specification)) {
       return drop(reason: "permission")
     }
     for subscription in subscriptions.values {
-      let name = subscription.connection.specification.name
-      guard gateway.access.allows(.subscribe, upstream: name, peer: peer) else { return drop(reason: "permission") }
+      for verb in AccessVerb.needed(answers: subscription.feed.pointee.answers) {
+        guard may(verb, subscription.connection.rules) else { return drop(reason: "permission") }
+      }
+    }
+    for (number, call) in calls.numbered {
+      do throws(LocalError) { try demandStill(call.work) } catch {
+        guard close(number) != nil else { continue }
+        abandon(call.work)
+        reply(call.id, error)
+      }
     }
   }
+
+  /// Whether a call that is not answered yet could be made now.
+  private func demandStill(_ work: OpenCall.Work) throws(LocalError) {
+    switch work {
+    case .subscribe(let pending):
+      for verb in AccessVerb.needed(answers: pending.call.answer) { try demand(verb, on: pending.connection) }
+    case .wait(let connection, _, _, _): try demand(.subscribe, on: connection)
+    case .doctor(let doctor):
+      let rules = gateway.resolver.scope(of: doctor.specification)
+      guard may(.send, rules) else { throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted) }
+    case .command, .background: break
+    }
+  }
+}
+
+extension AccessVerb {
+  /// What a subscription needs.
+  static func needed(answers: Bool) -> [AccessVerb] { answers ? [.subscribe, .send] : [.subscribe] }
 }

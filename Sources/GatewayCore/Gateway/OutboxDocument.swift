@@ -6,13 +6,13 @@ enum OutboxDocument {
       $0.member("id", entry.id)
       $0.member("upstream", entry.target.upstream)
       if case .url(let url) = entry.target.name { $0.member("url", UpstreamURL.redacted(url)) }
-      $0.member("namespace", entry.target.shownNamespace)
+      $0.member("namespace", ShownAddress.namespace(entry.target.namespace))
       $0.member("event", entry.message.event)
       $0.member("state", entry.state.rawValue)
       $0.member("created", entry.created)
       $0.member("expires", entry.expires)
       $0.member("attempts", record.attempts)
-      $0.member("reason", entry.reason ?? waitingFor(entry, record.connection))
+      $0.member("reason", entry.reason ?? waitingFor(record))
       $0.member("uid", Int(entry.owner))
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }
@@ -23,9 +23,10 @@ enum OutboxDocument {
   }
 
   /// Why a queued entry has not left yet; nil when it is about to.
-  private static func waitingFor(_ entry: OutboxEntry, _ carrier: Connection?) -> String? {
-    guard !entry.state.isFinal else { return nil }
-    guard let carrier, !carrier.isWithdrawn else { return "not_configured" }
+  private static func waitingFor(_ record: OutboxRecord) -> String? {
+    guard !record.entry.state.isFinal else { return nil }
+    if record.isWithheld { return "permission" }
+    guard let carrier = record.connection, !carrier.isWithdrawn else { return "not_configured" }
     return carrier.state == .connected ? nil : carrier.lastFailure?.reason.rawValue
   }
 
@@ -60,25 +61,18 @@ extension Outbox.Condition {
   }
 }
 
-extension OutboxTarget {
-  /// Without what may be secret in it: old servers take credentials as the namespace's query.
-  fileprivate var shownNamespace: String {
-    guard let mark = namespace.firstIndex(of: "?") else { return namespace }
-    return namespace[..<mark] + "?***"
-  }
-}
-
 extension UpstreamURL {
   /// The text of a canonical URL without user info and query values, as `short` spells it.
   fileprivate static func redacted(_ text: String) -> String {
     guard let scheme = text.firstIndex(of: ":") else { return "***" }
     let behind = text[scheme...].dropFirst(3)
-    let end = behind.firstIndex(where: { $0 == "/" || $0 == "?" }) ?? behind.endIndex
+    let end = behind.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) ?? behind.endIndex
     let host = behind[..<end].split(separator: "@").last ?? ""
-    let path = behind[end...].prefix { $0 != "?" }
-    let hasQuery = behind[end...].contains("?")
+    let path = behind[end...].prefix { $0 != "?" && $0 != "#" }
+    let query = behind[end...].dropFirst(path.count).prefix { $0 != "#" }
     let port = ["http": ":80", "https": ":443"][String(text[..<scheme])]
     let place = port.map { host.hasSuffix($0) } ?? false ? host.dropLast(port?.count ?? 0) : host
-    return text[..<scheme] + "://" + place + (path == "/" && !hasQuery ? "" : path) + (hasQuery ? "?***" : "")
+    return text[..<scheme] + "://" + place + (path == "/" && query.isEmpty ? "" : path)
+      + ShownAddress.target(String(query))
   }
 }

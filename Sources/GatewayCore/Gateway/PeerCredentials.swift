@@ -14,11 +14,6 @@ public struct PeerCredentials: Equatable, Sendable {
     self.groups = groups
   }
 
-  /// Whether an access rule with this subject is about this peer.
-  public func matches(_ subject: AccessSubject) -> Bool {
-    switch subject {
-    case .user(let uid): self.uid == uid
-    case .group(let gid): self.gid == gid || groups.contains(gid)
-    }
-  }
+  /// In whose name its calls are made.
+  public var principal: Principal { Principal(uid: uid, groups: groups.contains(gid) ? groups : [gid] + groups) }
 }

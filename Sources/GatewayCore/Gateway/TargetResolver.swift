@@ -36,7 +36,7 @@ struct TargetResolver {
     do { url = try urls.read(text) } catch {
       throw LocalError(.invalidParams, "`url` cannot be used: \(error.message).")
     }
-    let same = configuration.upstreams.filter { $0.value.urls.contains(where: url.isSameUpstream) }.keys.sorted()
+    let same = names(of: url)
     if same.count > 1 {
       throw LocalError(
         .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); use the name of one of them.")
@@ -58,6 +58,32 @@ struct TargetResolver {
     return UpstreamSpecification(
       name: nil, url: url, namespace: try namespace(of: url, asked: target.namespace), settings: settings,
       owner: uid)
+  }
+
+  /// The configured upstreams that have a URL.
+  private func names(of url: UpstreamURL) -> [String] {
+    configuration.upstreams.filter { $0.value.urls.contains(where: url.isSameUpstream) }.keys.sorted()
+  }
+
+  /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.
+  func scope(of specification: UpstreamSpecification) -> AccessScope {
+    specification.name.map { .upstream($0) } ?? scope(of: specification.url)
+  }
+
+  private func scope(of url: UpstreamURL) -> AccessScope {
+    let names = names(of: url)
+    guard let name = names.first else { return configuration.adhoc ? .adhoc : .closed }
+    return names.count == 1 ? .upstream(name) : .closed
+  }
+
+  /// The same for the target of an entry of the outbox.
+  func scope(of target: OutboxTarget) -> AccessScope {
+    switch target.name {
+    case .upstream(let name): return .upstream(name)
+    case .url(let text):
+      guard let url = try? urls.read(text) else { return .closed }
+      return scope(of: url)
+    }
   }
 
   /// A URL that no kind claims is refused as a whole.

@@ -222,6 +222,12 @@ final class Outbox {
     store?.note(.update(.init(record.entry)))
   }
 
+  /// The entry is sent in the name of a program with other groups from now on.
+  func setGroups(of record: OutboxRecord, _ groups: [UInt32]) {
+    record.entry.groups = groups
+    store?.note(.update(.init(record.entry)))
+  }
+
   /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows. Unless
   /// `attempts` says otherwise it was written as often as its command knows.
   @discardableResult

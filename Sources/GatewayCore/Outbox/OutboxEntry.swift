@@ -7,6 +7,8 @@ public struct OutboxEntry: Equatable, Sendable {
   public var id: String
   /// The uid of the program that sent it.
   public var owner: UInt32
+  /// The groups that this program had, the primary one among them: access rules ask for them when it is sent.
+  public var groups: [UInt32] = []
   public var target: OutboxTarget
   /// Ready to be written; without arguments once the entry was sent.
   public var message: PreparedMessage
@@ -51,6 +53,9 @@ public struct OutboxEntry: Equatable, Sendable {
     self.created = created
     self.expires = expires
   }
+
+  /// In whose name it is sent.
+  public var sender: Principal { Principal(uid: owner, groups: groups) }
 
   /// The same with all its instants so many milliseconds later.
   public func moved(by step: Int64) -> OutboxEntry {

@@ -18,6 +18,9 @@ final class OutboxRecord {
   /// Its place among the finished ones; nil while it is none of them.
   var archivePlace: UInt64?
 
+  /// Nobody carries it, because its sender has lost the right to send it.
+  var isWithheld = false
+
   /// A timer ends it at the end of its time-to-live, unless somebody carries it then.
   var isWatched = false
 
@@ -45,6 +48,7 @@ final class OutboxRecord {
   func carry(_ command: Command, on connection: Connection) {
     self.connection = connection
     self.command = command
+    isWithheld = false
   }
 
   /// Nobody carries it any more; how often it was written is kept.

@@ -3,8 +3,8 @@ final class Trace {
   /// Unique per client; `t1`.
   let id: String
   let key: ConnectionKey
-  /// The configured name, which the right to trace hangs on; nil for an ad-hoc URL.
-  let upstream: String?
+  /// What the right to trace hangs on.
+  let specification: UpstreamSpecification
   let wantsPayloads: Bool
   private let output: ClientOutputs.Pointer
   private let outputs: ClientOutputs
@@ -22,7 +22,7 @@ final class Trace {
   ) {
     self.id = id
     key = ConnectionKey(specification)
-    upstream = specification.name
+    self.specification = specification
     wantsPayloads = payloads
     self.output = output
     self.outputs = outputs

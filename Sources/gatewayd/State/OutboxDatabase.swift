@@ -8,8 +8,8 @@ final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
   /// The layout of the tables. A higher number is a later version's, which this one leaves alone; 1 has no checksum in
-  /// `OutboxClock`'s table, if it has that at all, and becomes 2 when it is opened.
-  private static let version: Int64 = 2
+  /// `OutboxClock`'s table, if it has that at all, and 2 has no groups of the senders; both become 3 when they are opened.
+  private static let version: Int64 = 3
 
   let path: String
   private let database: SQLiteDatabase
@@ -56,7 +56,7 @@ final class OutboxDatabase {
         }
         guard version <= Self.version else { throw SQLiteDatabase.Failure.future(version) }
         try database.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
-        if version < Self.version { try Self.takeOver(database) }
+        if version < Self.version { try Self.takeOver(database, version) }
       } else {
         try Self.make(database)
       }
@@ -65,8 +65,9 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
+      let names = OutboxRow.columns.joined(separator: ",")
       let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
-      insert = try database.prepare("INSERT OR REPLACE INTO outbox VALUES (\(places))")
+      insert = try database.prepare("INSERT OR REPLACE INTO outbox (\(names)) VALUES (\(places))")
       delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
       shift = try database.prepare(OutboxClock.writing)
     } catch {
@@ -83,18 +84,18 @@ final class OutboxDatabase {
       """)
   }
 
-  /// Gives a file of layout 1 the present one, in one step.
-  private static func takeOver(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
-    let offset = try OutboxClock.readBare(database)
+  /// Gives a file of an earlier layout the present one, in one step.
+  private static func takeOver(_ database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
+    let clock = old < 2 ? "DROP TABLE IF EXISTS clock; \(OutboxClock.making(try OutboxClock.readBare(database)));" : ""
     try database.run(
-      """
-      BEGIN IMMEDIATE; DROP TABLE IF EXISTS clock; \(OutboxClock.making(offset)); PRAGMA user_version=\(version); COMMIT
-      """)
+      "BEGIN IMMEDIATE; \(clock) \(OutboxRow.addition); PRAGMA user_version=\(version); COMMIT")
   }
 
   /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if nothing
   /// did.
-  func load() -> (entries: [OutboxEntry], damage: String?) { Self.load(database, offset) }
+  func load() -> (entries: [OutboxEntry], damage: String?) {
+    Self.load(database, layout: Self.version, offset)
+  }
 
   /// What can be read of a file that cannot be used.
   static func salvage(_ path: String) -> [OutboxEntry] {
@@ -104,19 +105,23 @@ final class OutboxDatabase {
     try? database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA writable_schema=ON")
     guard (try? database.number("PRAGMA application_id")) == application else { return [] }
     let version = (try? database.number("PRAGMA user_version")) ?? Self.version
-    let offset = version < Self.version ? try? OutboxClock.readBare(database) : try? OutboxClock.read(database)
+    let offset = version < 2 ? try? OutboxClock.readBare(database) : try? OutboxClock.read(database)
     // Whoever cannot say by how much the clock was set leaves the instants as they stand in the rows.
-    return load(database, offset ?? 0).entries
+    return load(database, layout: version, offset ?? 0).entries
   }
 
   /// Behind a page that is broken the table is read from its other end.
-  private static func load(_ database: SQLiteDatabase, _ offset: Int64) -> (entries: [OutboxEntry], damage: String?) {
+  private static func load(
+    _ database: SQLiteDatabase, layout: Int64, _ offset: Int64
+  ) -> (entries: [OutboxEntry], damage: String?) {
+    let columns = OutboxRow.columns.map { $0 == "gids" && layout < 3 ? "NULL" : $0 }.joined(separator: ",")
+    let selection = "SELECT \(columns) FROM outbox ORDER BY number"
     var entries: [OutboxEntry] = []
     var isWhole = true
-    let damage = read(database, "ORDER BY number", into: &entries, isWhole: &isWhole)
+    let damage = read(database, selection, into: &entries, isWhole: &isWhole)
     if !isWhole {
       var rest: [OutboxEntry] = []
-      _ = read(database, "ORDER BY number DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
+      _ = read(database, selection + " DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
       entries += rest.reversed()
     }
     for index in entries.indices { entries[index].move(by: offset) }
@@ -126,12 +131,12 @@ final class OutboxDatabase {
   /// Appends the rows up to the first one that cannot be read, and says why not; rows whose checksum is wrong are left
   /// out and count as damage too.
   private static func read(
-    _ database: SQLiteDatabase, _ order: String, until last: UInt64? = nil, into entries: inout [OutboxEntry],
+    _ database: SQLiteDatabase, _ selection: String, until last: UInt64? = nil, into entries: inout [OutboxEntry],
     isWhole: inout Bool
   ) -> String? {
     var damage: String?
     do throws(SQLiteDatabase.Failure) {
-      let rows = try database.prepare("SELECT \(OutboxRow.columns.joined(separator: ",")) FROM outbox \(order)")
+      let rows = try database.prepare(selection)
       var target: OutboxTarget?
       while try rows.step() {
         guard let entry = OutboxRow.read(rows, last: &target) else {

@@ -6,7 +6,7 @@ enum OutboxRow {
   static let columns = [
     "number", "id", "owner", "upstream", "url", "namespace", "event", "body", "attachments", "delivery", "retries",
     "ack_timeout", "coalesce", "key", "fingerprint", "created", "expires", "attempts", "state", "reason", "ended",
-    "result", "compress", "checksum",
+    "result", "compress", "gids", "checksum",
   ]
 
   /// SQLite's types of the columns.
@@ -15,8 +15,11 @@ enum OutboxRow {
     namespace TEXT NOT NULL, event TEXT NOT NULL, body BLOB, attachments BLOB, delivery TEXT NOT NULL, retries INTEGER,
     ack_timeout INTEGER, coalesce TEXT, key TEXT, fingerprint INTEGER NOT NULL, created INTEGER NOT NULL,
     expires INTEGER, attempts INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, ended INTEGER, result BLOB,
-    compress INTEGER NOT NULL, checksum INTEGER NOT NULL)
+    compress INTEGER NOT NULL, checksum INTEGER NOT NULL, gids BLOB)
     """
+
+  /// Gives the table of a file of layout 1 or 2 its last column. The rows in it have nothing there, nor in their checksums.
+  static let addition = "ALTER TABLE outbox ADD COLUMN gids BLOB"
 
   /// Binds all columns, from the first place on.
   static func bind(_ sheet: OutboxChange.Sheet, to statement: SQLiteDatabase.Statement) {
@@ -75,11 +78,15 @@ enum OutboxRow {
     integer(21, sheet.entry.ended)
     blob(22, sheet.entry.result)
     integer(23, sheet.entry.message.compress ? 1 : 0)
-    statement.bind(24, checksum.value)
+    if sheet.entry.groups.isEmpty { statement.bind(24, blob: nil) } else { blob(24, joined(sheet.entry.groups)) }
+    statement.bind(25, checksum.value)
   }
 
   /// The places of the columns that hold integers, as bits.
   private static let integers: UInt32 = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22].reduce(0) { $0 | 1 << $1 }
+
+  /// The place of the column that older layouts lack.
+  private static let gids: Int32 = 23
 
   private static func isWhole(_ row: SQLiteDatabase.Statement) -> Bool {
     var checksum = Checksum()
@@ -88,7 +95,7 @@ enum OutboxRow {
       if integers & 1 << UInt32(column) != 0 {
         checksum.add(row.optionalInteger(column))
       } else {
-        row.withBytes(column) { checksum.add($0) }
+        row.withBytes(column) { if $0 != nil || column != gids { checksum.add($0) } }
       }
     }
     return checksum.value == row.integer(count)
@@ -100,13 +107,14 @@ enum OutboxRow {
     guard isWhole(row), var target = target(row), let id = row.text(1),
       let delivery = row.text(9).flatMap(DeliveryLevel.init), let state = row.text(18).flatMap(OutboxState.init),
       let owner = UInt32(exactly: row.integer(2)), let event = row.text(6),
-      let attachments = separated(row.blob(8) ?? [])
+      let attachments = separated(row.blob(8) ?? []), let groups = numbers(row.blob(23) ?? [])
     else { return nil }
     if let last, last == target { target = last } else { last = target }
     var entry = OutboxEntry(
       number: UInt64(bitPattern: row.integer(0)), id: id, owner: owner, target: target,
       message: PreparedMessage(event: event, body: row.blob(7) ?? [], attachments: attachments), delivery: delivery,
       fingerprint: UInt64(bitPattern: row.integer(14)), created: row.integer(15), expires: row.optionalInteger(16))
+    entry.groups = groups
     entry.retries = row.optionalInteger(10).map { Int($0) }
     entry.ackTimeout = row.optionalInteger(11)
     entry.coalesce = row.text(12)
@@ -132,9 +140,25 @@ enum OutboxRow {
   /// Each part behind its length in four bytes, the lowest first.
   private static func joined(_ parts: [[UInt8]]) -> [UInt8] {
     parts.reduce(into: []) { bytes, part in
-      let count = UInt32(clamping: part.count)
-      for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+      append(UInt32(clamping: part.count), to: &bytes)
       bytes += part
+    }
+  }
+
+  /// Each number in four bytes, the lowest first.
+  private static func joined(_ numbers: [UInt32]) -> [UInt8] {
+    numbers.reduce(into: []) { bytes, number in append(number, to: &bytes) }
+  }
+
+  private static func append(_ number: UInt32, to bytes: inout [UInt8]) {
+    for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
+  }
+
+  /// Nil if it is no whole number of numbers.
+  private static func numbers(_ bytes: [UInt8]) -> [UInt32]? {
+    guard bytes.count % 4 == 0 else { return nil }
+    return stride(from: 0, to: bytes.count, by: 4).map { place in
+      bytes[place..<place + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
   }
 

@@ -15,7 +15,7 @@ enum FactLog {
       [record(.sendFailed, connection, [.command: command, .outcome: outcome])]
     case .interestRefused(let connection, let interest, let detail):
       [record(.interestRefused, connection, [.interest: interest, .detail: detail])]
-    case .reloaded(let changed): reloaded(changed)
+    case .reloaded(let change): reloaded(change)
     case .reloadRefused(let problems): problems.map(refused)
     case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]
     case .sendsKept(let count): [LogRecord(.sendsKept, [.sends: String(count)])]
@@ -88,8 +88,8 @@ enum FactLog {
       ])
   }
 
-  private static func reloaded(_ changed: [String]) -> [LogRecord] {
-    let waiting = changed.filter(ConfigurationChange.readAtStart.contains)
+  private static func reloaded(_ change: ConfigurationChange) -> [LogRecord] {
+    let (changed, waiting) = (change.names, change.needsRestart)
     let done = LogRecord(
       .configurationReloaded, [.changed: changed.isEmpty ? "nothing" : changed.joined(separator: ",")])
     return waiting.isEmpty ? [done] : [done, LogRecord(.restartNeeded, [.restart: waiting.joined(separator: ",")])]

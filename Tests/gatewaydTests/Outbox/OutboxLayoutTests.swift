@@ -47,7 +47,7 @@ import Testing
   /// What a daemon of that time left.
   private func makeLayout1(_ clock: String) throws {
     try make(offset: 0)
-    try change("DROP TABLE clock; \(clock); PRAGMA user_version=1")
+    try change("ALTER TABLE outbox DROP COLUMN gids; DROP TABLE clock; \(clock); PRAGMA user_version=1")
   }
 
   @Test(
@@ -67,7 +67,17 @@ import Testing
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: offset) })
       #expect(contents.repair == nil)
     }
-    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 2)
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 3)
+  }
+
+  @Test func aFileOfLayout2IsTakenOverWithItsOffset() throws {
+    try make(offset: 7_000)
+    try change("ALTER TABLE outbox DROP COLUMN gids; PRAGMA user_version=2")
+    for _ in 0..<2 {
+      let contents = try open()
+      #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
+      #expect(contents.repair == nil)
+    }
   }
 
   @Test func aDamagedFileOfLayout1KeepsItsOffset() throws {

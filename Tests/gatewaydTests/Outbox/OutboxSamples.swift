@@ -12,6 +12,7 @@ enum OutboxSamples {
       target: OutboxTarget(name: .url("https://u:p@h/n?q=1"), namespace: "/n"),
       message: PreparedMessage(event: "é\u{0}v", body: Array(#"["x",1.0]"#.utf8), attachments: [[], [0, 255], [7]]),
       delivery: .sent, fingerprint: .max, created: 1_795_000_000_000, expires: 1_795_000_000_001)
+    entry.groups = [4_294_967_295, 0, 100]
     entry.retries = 3
     entry.ackTimeout = 3_000
     entry.coalesce = "c"

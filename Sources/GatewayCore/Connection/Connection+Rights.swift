@@ -1,0 +1,28 @@
+/// What becomes of commands whose sender has lost the right to send. A call is checked when it is made; what is written
+/// later, when the rights have changed and when it is handed to a connection.
+extension Connection {
+  /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld.
+  func checkSenders(_ maySend: (Principal) -> Bool) {
+    let queued = commands.queue.commands
+    // Most have the sender of the one before.
+    var last: (sender: Principal, isRevoked: Bool)?
+    for command in queued + commands.handedOver + commands.retries.commands {
+      if last?.sender != command.sender { last = (command.sender, !maySend(command.sender)) }
+      command.isRevoked = last?.isRevoked ?? true
+    }
+    // What is on its way to the disk is looked at when it is there.
+    let revoked = queued.filter { $0.isRevoked && $0.isCommitted }
+    for command in revoked { commands.deadlines.remove(command) }
+    for command in revoked where commands.takeBack(command) { deny(command) }
+    guard !revoked.isEmpty else { return }
+    if state == .connected, !commands.flow.isPaused { drainQueue() }
+    review()
+  }
+
+  /// A command that left the queue, and that its sender may not send.
+  func deny(_ command: Command) {
+    guard command.isStored else { return settle(command, .denied) }
+    commands.deadlines.remove(command)
+    report?(self, .withheld(command))
+  }
+}
