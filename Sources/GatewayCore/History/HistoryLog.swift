@@ -297,6 +297,8 @@ final class HistoryLog {
   /// The end, in order. With the daemon's own end it is made sure that what was written can be trusted whatever happens to
   /// the machine; as long as it serves others it does not wait for a disk.
   func close(_ end: End) {
+    // Who still waits to be asked for what it has gathered may be asked when the stream is gone.
+    defer { mustLeaveEpoch = false }
     noteResumption()
     commit()
     if file == nil { tryAgain() }
