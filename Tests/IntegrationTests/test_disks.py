@@ -166,6 +166,23 @@ async def test_an_input_or_output_error_fails_the_call_and_passes(daemons, folde
     assert [entry["event"] for entry in shown] == ["before", "after"]
 
 
+async def test_what_is_cancelled_while_the_disk_fails_is_cancelled_and_the_disk_learns_of_it(daemons, folder, peer):
+    await peer.refuse()
+    faults = Faults(folder)
+    daemon = await daemons(environment=faults.environment)
+    client = await daemon.client()
+    await durable(client, url=peer.url, event="e")
+    faults.begin("write")
+    result = await client.call("outbox.cancel", url=peer.url)
+    assert (result["count"], result["saved"], result["reason"]) == (1, False, "failed")
+    assert [entry["state"] for entry in await entries(client)] == ["cancelled"]
+    faults.end("write")
+    await durable(client, url=peer.url, event="after")
+    await daemon.crash()
+    await daemon.start()
+    assert [entry["state"] for entry in await entries(await daemon.client())] == ["cancelled", "queued"]
+
+
 async def test_a_log_that_cannot_move_to_its_file_is_told_once_and_costs_nothing(daemons, folder, peer):
     faults = Faults(folder)
     daemon = await daemons(environment=faults.environment)
