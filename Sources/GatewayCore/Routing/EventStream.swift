@@ -159,6 +159,13 @@ final class EventStream {
     if continuity == .interrupted, router.count == 0 { beginEpoch() }
   }
 
+  /// Nothing vouches any more for the numbers of the present epoch: it ends, whatever the conversation is at.
+  func leaveEpoch() {
+    let isConversing = continuity == .conversing
+    beginEpoch()
+    if isConversing { continuity = .conversing }
+  }
+
   /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
   private func beginEpoch() {
     continuity = .fresh

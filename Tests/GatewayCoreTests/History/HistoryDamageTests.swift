@@ -112,7 +112,7 @@ import Testing
     scene.crash()
     scene.flush()
     #expect(![second, third].contains(scene.position.epoch))
-    #expect(scene.subscribe(since: second, 3) == ["recovered true", "epoch B after 3"])
+    #expect(scene.subscribe(since: second, 3) == ["recovered true", "epoch A after 3"])
     // It is told once, and ends when the disk works.
     let fourth = scene.position.epoch
     scene.harness.pass(.seconds(61))
