@@ -167,8 +167,8 @@ final class EventStream {
   }
 
   /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
-  private func beginEpoch() {
-    continuity = .fresh
+  func beginEpoch() {
+    if continuity == .interrupted { continuity = .fresh }
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
     clock.beginEpoch()
