@@ -1,3 +1,5 @@
+import GatewayCore
+
 /// How many columns a text takes on a terminal, and how to show text from elsewhere safely.
 enum TextWidth {
   /// Columns of a text without control characters.
@@ -30,25 +32,19 @@ enum TextWidth {
 
   /// Text from a server or another program with everything that could steer a terminal written out as `\u001b`.
   static func escaped(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: steersTerminal) else { return text }
+    guard text.unicodeScalars.contains(where: \.isInvisibleControl) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
-      if steersTerminal(scalar) { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
+      if scalar.isInvisibleControl { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
     }
     return result
   }
 
-  /// C0, DEL and C1 controls, line separators, and the marks that turn the direction of text round.
-  private static func steersTerminal(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f...0x9f, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true
-    default: false
-    }
-  }
-
-  /// As JSON writes it, so that JSON text stays JSON.
+  /// As JSON writes it, so that JSON text stays JSON: beyond U+FFFF as two surrogates.
   private static func escape(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    scalar.utf16.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
   }
 }

@@ -44,6 +44,20 @@ import Testing
     #expect(TextWidth.escaped("grün 日本 👋") == "grün 日本 👋")
   }
 
+  @Test func noMarkThatTurnsOrHidesTextReachesATerminal() {
+    let marks: [ClosedRange<UInt32>] = [
+      0xad...0xad, 0x61c...0x61c, 0x180e...0x180e, 0x200b...0x200b, 0x200e...0x200f, 0x2028...0x202e, 0x2060...0x2064,
+      0x2066...0x206f, 0xfeff...0xfeff, 0xfff9...0xfffb, 0x1d173...0x1d17a, 0xe0001...0xe0001, 0xe0020...0xe007f,
+    ]
+    for value in marks.joined() {
+      let text = Unicode.Scalar(value).map { "a\($0)b" } ?? ""
+      let shown = TextWidth.escaped(text)
+      #expect(shown.utf8.allSatisfy { $0 < 0x7f }, "U+\(String(value, radix: 16))")
+      #expect(try! JSONValue.parse(Array("\"\(shown)\"".utf8).span.bytes) == .string(text))
+    }
+    for text in ["می\u{200c}خواهم", "👩\u{200d}🚀", "क्\u{200d}ष"] { #expect(TextWidth.escaped(text) == text) }
+  }
+
   @Test(
     arguments: [
       ([:], true, false, true), ([:], false, false, false), (["TERM": "dumb"], true, false, false),

@@ -109,7 +109,7 @@ enum HTTPReading: Equatable {
   /// A place without what may be secret in it.
   private static func shown(_ location: String) -> String {
     let bare = location.prefix { $0 != "?" && $0 != "#" }.prefix(200)
-    let text = bare.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : String($0) }.joined()
+    let text = bare.unicodeScalars.map { $0.isInvisibleControl ? "?" : String($0) }.joined()
     guard let at = text.lastIndex(of: "@"), let scheme = text.firstRange(ofText: "://") else { return text }
     return at > scheme.lowerBound ? text[..<scheme.upperBound] + "…" + text[at...] : text
   }

@@ -43,7 +43,7 @@ struct LogRecord: Equatable {
   }
 
   private static func quoted(_ value: String) -> String {
-    let plain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !isUnsafe($0) }
+    let plain = value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !$0.isInvisibleControl }
     if plain, !value.isEmpty { return value }
     var text = "\""
     for scalar in value.unicodeScalars {
@@ -51,18 +51,10 @@ struct LogRecord: Equatable {
       case "\"": text += "\\\""
       case "\\": text += "\\\\"
       case "\n": text += "\\n"
-      case _ where isUnsafe(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
+      case _ where scalar.isInvisibleControl: text += "\\u{\(String(scalar.value, radix: 16))}"
       default: text.unicodeScalars.append(scalar)
       }
     }
     return text + "\""
-  }
-
-  /// Control characters, and those that change the direction of text.
-  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true
-    default: false
-    }
   }
 }
