@@ -16,6 +16,7 @@ enum Executable {
 
   /// The error of a command that cannot be started.
   static func unusable(_ word: String, _ code: Int32) -> Failure {
-    Failure(.usage, "'\(word)' cannot be run: \(SystemText.ofError(code)); check its name")
+    let advice = code == E2BIG ? "its words and the environment are too much for a program" : "check its name"
+    return Failure(.usage, "'\(word)' cannot be run: \(SystemText.ofError(code)); \(advice)")
   }
 }

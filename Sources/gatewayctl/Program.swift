@@ -1,8 +1,8 @@
 /// From the words of the command line to the exit code.
 enum Program {
-  static func run(_ words: [String], environment: Environment) -> Int32 {
+  static func run(_ words: () throws(Failure) -> [String], environment: Environment) -> Int32 {
     do {
-      let arguments = try Arguments.parse(words)
+      let arguments = try Arguments.parse(try words())
       let context = try Context(arguments, environment: environment)
       do {
         let code = try run(context)

@@ -54,16 +54,12 @@ struct ReceivedEvent: Equatable, Sendable {
   /// What a command finds in its environment. A NUL in a name, which no environment can hold, becomes U+FFFD.
   func variables(target: Target) -> [(name: String, value: String)] {
     let text = name.first == UInt8(ascii: "\"") ? JSONScanner.decodeString(name.span.bytes, 0..<name.count) : ""
-    // An environment holds no longer texts; the events themselves do.
-    let kwargs = kwargs.flatMap { $0.count <= Self.variableLimit ? String(decoding: $0, as: UTF8.self) : nil } ?? ""
+    let kwargs = kwargs.map { String(decoding: $0, as: UTF8.self) } ?? ""
     return [
       ("GATEWAY_EVENT", text.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
       ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name), ("GATEWAY_KWARGS", kwargs),
     ]
   }
-
-  /// Longest variable, in bytes.
-  private static let variableLimit = 100 << 10
 }
 
 extension String {

@@ -46,7 +46,8 @@ final class RunningCommand {
     closeOutput()
   }
 
-  /// Starts `words[0]`, found by `PATH`, with `input` on its standard input and `variables` added to the environment.
+  /// Starts `words[0]`, found by `PATH`, with `input` on its standard input and `variables` added to the environment, as
+  /// far as it takes them.
   static func start(
     _ words: [String], for event: ReceivedEvent, input: [UInt8], variables: [(name: String, value: String)],
     collectsOutput: Bool
@@ -92,17 +93,24 @@ final class RunningCommand {
     var blocked = sigset_t()
     sigemptyset(&blocked)
     posix_spawnattr_setsigmask(&attributes, &blocked)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-    for variable in variables { setenv(variable.name, variable.value, 1) }
+    let ownGroup = ChildProcesses.haveOwnGroup
+    let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (ownGroup ? POSIX_SPAWN_SETPGROUP : 0)
+    posix_spawnattr_setflags(&attributes, Int16(flags))
     var vector = words.map { strdup($0) } + [nil]
     defer {
       for word in vector { free(word) }
       posix_spawnattr_destroy(&attributes)
       posix_spawn_file_actions_destroy(&actions)
     }
-    var pid: pid_t = 0
-    let code = posix_spawnp(&pid, vector[0] ?? strdup(""), &actions, &attributes, &vector, ChildEnvironment.vector)
-    return code == 0 ? .success(pid) : .failure(SpawnError(code: code))
+    return ChildEnvironment(adding: variables).withVector { environment in
+      Signals.holdingBack {
+        var pid: pid_t = 0
+        let code = posix_spawnp(&pid, vector[0] ?? strdup(""), &actions, &attributes, &vector, environment)
+        guard code == 0 else { return .failure(SpawnError(code: code)) }
+        ChildProcesses.add(pid, ownGroup: ownGroup)
+        return .success(pid)
+      }
+    }
   }
 
   // MARK: Running
@@ -121,7 +129,7 @@ final class RunningCommand {
     readOutput()
     guard ending == nil else { return }
     var status: Int32 = 0
-    guard waitpid(pid, &status, WNOHANG) == pid else { return }
+    guard collect(&status, WNOHANG) else { return }
     readOutput()
     guard ending == nil else { return }
     let signal = status & 0x7f
@@ -161,7 +169,17 @@ final class RunningCommand {
     closeInput()
     closeOutput()
     kill(pid, SIGKILL)
-    waitpid(pid, nil, 0)
+    var status: Int32 = 0
+    _ = collect(&status, 0)
+  }
+
+  /// Whether the process has ended and is forgotten.
+  private func collect(_ status: inout Int32, _ options: Int32) -> Bool {
+    Signals.holdingBack {
+      guard waitpid(pid, &status, options) == pid else { return false }
+      ChildProcesses.remove(pid)
+      return true
+    }
   }
 
   private func closeInput() {

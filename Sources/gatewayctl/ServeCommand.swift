@@ -1,7 +1,7 @@
 /// `serve`: answers the server's requests with what a command prints.
 enum ServeCommand {
   /// More commands at a time than any machine should be asked for.
-  static let parallelLimit = 256
+  static let parallelLimit = ChildProcesses.limit
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
     let arguments = context.arguments

@@ -32,6 +32,14 @@ final class SubscriptionLoop {
   /// Returns whether the consumer has finished; otherwise the time was up.
   func run() throws(Failure) -> Bool {
     try Signals.watchChildren()
+    do throws(Failure) { return try runToEnd() } catch {
+      // A command that was started for an event is no loose end, whatever else has ended.
+      while !consumer.isIdle { try waitForCommands() }
+      throw error
+    }
+  }
+
+  private func runToEnd() throws(Failure) -> Bool {
     while true {
       if !end.hasPassed {
         while consumer.hasRoom, let fact = try stream.next() { try take(fact) }
@@ -82,6 +90,18 @@ final class SubscriptionLoop {
     if entries[2].revents != 0 {
       if takesMore { try client.transfer() } else { client.write() }
     }
+    try settleCommands()
+  }
+
+  private func waitForCommands() throws(Failure) {
+    var entries = [pollfd(fd: Signals.childPipe, events: Int16(POLLIN), revents: 0)]
+    entries += consumer.commands.flatMap(\.pollEntries)
+    guard poll(&entries, nfds_t(entries.count), -1) > 0 else { return }
+    if entries[0].revents != 0 { Signals.drainChildPipe() }
+    try settleCommands()
+  }
+
+  private func settleCommands() throws(Failure) {
     for command in consumer.commands {
       command.transfer()
       if command.ending != nil { try consumer.settle(command) }

@@ -2,4 +2,4 @@ import Glibc
 
 StandardStreams.hold()
 Signals.install()
-exit(Program.run(CommandLine.arguments.dropFirst().map { $0 }, environment: .ofProcess()))
+exit(Program.run(ProgramWords.ofProcess, environment: .ofProcess()))

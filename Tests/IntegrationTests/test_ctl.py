@@ -1,8 +1,10 @@
 """gatewayctl as a script sees it: stdout is data, stderr is one line, and the exit code says which kind of failure."""
 
 import asyncio
+import contextlib
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -495,6 +497,43 @@ async def test_serve_can_run_several_commands_at_a_time(daemons, chat, start_ctl
     slow = asyncio.ensure_future(chat.ask("confirm", 2))
     assert await chat.ask("confirm", 1) == [1]
     assert await slow == [2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_what_ends_serve_ends_its_commands_and_what_they_have_started(daemons, chat, start_ctl, folder, number):
+    script = f"sleep 1000 & echo $! > {folder}/new; mv {folder}/new {folder}/child; wait"
+    command = await serving(await daemons(), chat, start_ctl, chat.url, "confirm", "--", "/bin/sh", "-c", script)
+    asked = asyncio.ensure_future(chat.ask("confirm", 1, timeout=1))
+    child = await within(text_of(folder / "child"), "the command to start")
+    command.process.send_signal(number)
+    assert (await command.outcome()).code == -number
+    await within(end_of(int(child)), "the command's own child to end")
+    assert await asked is None
+
+
+async def text_of(path):
+    while not path.exists():
+        await asyncio.sleep(0.01)
+    return path.read_text()
+
+
+async def end_of(pid):
+    while True:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state not in "ZX":
+                await asyncio.sleep(0.01)
+                continue
+        return
+
+
+@pytest.mark.parametrize("arguments", [["--raw", "a", "caf\udce9"], ["e\udcff"]])
+async def test_words_that_are_no_utf_8_are_refused_and_never_changed(daemons, chat, ctl, arguments):
+    daemon = await daemons()
+    outcome = await ctl(daemon, "send", chat.url, *arguments)
+    check_failure(outcome, 65)
+    assert "UTF-8" in outcome.err
+    assert (await chat.counters())["received"] == 0
 
 
 # Looking and steering

@@ -277,6 +277,61 @@ import Testing
     try daemon.finish()
   }
 
+  @Test func whatIsTooLongForAnEnvironmentIsLeftOutOfItAndTheCommandRuns() throws {
+    let name = String(repeating: "n", count: 200_000)
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.begin(try client.call("subscribe"))
+      client.event(11, name)
+      client.event(12)
+      try client.awaitEnd()
+    }
+    let command = #"echo "${GATEWAY_EVENT-none} $GATEWAY_SEQ $HOME"; wc -c"#
+    let outcome = try ControlProgram.run(
+      ["subscribe", "-n2", "--exec", command, "chat"], socket: daemon.path,
+      environment: ["GATEWAY_EVENT": "inherited", "HOME": "/home/ann"])
+    #expect(outcome.errors.isEmpty)
+    let sizes = [name, "chat"].enumerated().map { index, name in
+      #"{"event":"\#(name)","args":[],"seq":\#(11 + index),"epoch":"e7","time":1795232601218}"#.utf8.count + 1
+    }
+    #expect(outcome.lines == ["none 11 /home/ann", "\(sizes[0])", "chat 12 /home/ann", "\(sizes[1])"])
+    try daemon.finish()
+  }
+
+  @Test func theMemoryOfExecDoesNotGrowWithItsEvents() throws {
+    let kwargs = #"{"k":"\#(String(repeating: "x", count: 90_000))"}"#
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.begin(try client.call("subscribe"))
+      for number in 1...160 {
+        client.notify(
+          "event",
+          #"{"subscription":"s1","seq":\#(number),"time":1,"event":"e","args":[],"kwargs":\#(kwargs)}"#)
+      }
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(
+      ["subscribe", "-n160", "--exec", "exec grep RssAnon /proc/$PPID/status", "chat"], socket: daemon.path)
+    let sizes = outcome.lines.compactMap { line in Int(line.filter(\.isNumber)) }
+    #expect(sizes.count == 160)
+    // In KiB. What waits for its turn was read at the beginning.
+    #expect((sizes.last ?? 0) - (sizes.first ?? 0) < 6_000)
+    try daemon.finish()
+  }
+
+  @Test func aCommandIsNotLeftBehindWhenTheDaemonGoes() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.begin(try client.call("subscribe"))
+      client.event(11)
+    }
+    let outcome = try ControlProgram.run(
+      ["subscribe", "--no-reconnect", "--exec", "sleep 0.3; echo done", "chat"], socket: daemon.path)
+    #expect(outcome.status == 69)
+    #expect(outcome.lines == ["done"])
+    try daemon.finish()
+  }
+
   @Test func aCommandMayIgnoreItsInput() throws {
     let large = "[\"" + String(repeating: "x", count: 500_000) + "\"]"
     let daemon = try FakeDaemon { daemon in
