@@ -36,6 +36,10 @@ struct ConfigurationNameTests {
       "[defaults]\n\"tls.verify\" = false",
       #"g.toml:2: defaults has no setting "tls.verify""#),
     BrokenConfiguration(
+      "[upstream.a]\nurl = \"http://h\"\nnamespace = \"/admin\"",
+      #"g.toml:3: upstream.a has no setting "namespace": the path of its url is the namespace, as in url = "https://chat.example.com/admin""#
+    ),
+    BrokenConfiguration(
       "[upstream.a]\nurl = \"http://h\"\nreconnect = { cpa = \"1s\" }",
       #"g.toml:3: upstream.a.reconnect has no setting "cpa", did you mean "cap"?"#),
     BrokenConfiguration(
