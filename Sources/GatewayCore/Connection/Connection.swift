@@ -100,6 +100,9 @@ public final class Connection {
   /// The number of the last attempt.
   var generation: UInt64 { schedule.generation }
 
+  /// Whether an attempt is under way, or will be made without an order.
+  var expectsAttempt: Bool { state == .reconnecting || machine.attemptIsUnderWay || retryIn != nil }
+
   /// Nothing is queued, awaited or still to be taken by the kernel.
   var isFlushed: Bool { commands.isIdle && (channel?.unsentBytes ?? 0) == 0 }
 

@@ -315,7 +315,9 @@ public final class Gateway {
   func drain(within limit: Duration, _ done: @escaping (Int) -> Void) {
     isDraining = true
     for connection in pool.all { connection.flushForStop() }
-    awaitIdle(until: seams.time.now + limit) { [weak self] in done(self?.leftCount ?? 0) }
+    waitForConnections(until: seams.time.now + limit, { connection, _ in connection.isFlushed }) { [weak self] in
+      done(self?.leftCount ?? 0)
+    }
   }
 
   /// Sends that wait to be written or acknowledged.
@@ -330,7 +332,11 @@ public final class Gateway {
     guard !isStopping else { return }
     isStopping = true
     note(.stopping(reason: reason))
-    drain(within: configuration.limits.stop) { [weak self] _ in
+    isDraining = true
+    let patience = StopPatience(pool.inNoOrder, now: seams.time.now)
+    for connection in pool.all { connection.flushForStop() }
+    waitForConnections(until: seams.time.now + configuration.limits.stop, { !patience.waits(for: $0, at: $1) }) {
+      [weak self] in
       guard let self else { return }
       for connection in pool.all { connection.shutDown() }
       outbox.close { [weak self] in
@@ -357,10 +363,14 @@ public final class Gateway {
   /// Spreads the return of all clients after a restart.
   private var reconnectDelay: Duration { .milliseconds(100 + Int64(seams.random.fraction() * 900)) }
 
-  private func awaitIdle(until deadline: MonotonicInstant, _ done: @escaping () -> Void) {
-    let isIdle = pool.inNoOrder.allSatisfy(\.isFlushed)
-    guard !isIdle, seams.time.now < deadline else { return done() }
-    seams.timers.after(.milliseconds(20)) { [weak self] in self?.awaitIdle(until: deadline, done) }
+  /// Calls back when every connection is ready, or when the time is over.
+  private func waitForConnections(
+    until deadline: MonotonicInstant, _ isReady: @escaping (Connection, MonotonicInstant) -> Bool,
+    _ done: @escaping () -> Void
+  ) {
+    let now = seams.time.now
+    guard now < deadline, !pool.inNoOrder.allSatisfy({ isReady($0, now) }) else { return done() }
+    seams.timers.after(.milliseconds(20)) { [weak self] in self?.waitForConnections(until: deadline, isReady, done) }
   }
 
   /// One line for `STATUS=`.

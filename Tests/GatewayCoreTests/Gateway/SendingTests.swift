@@ -242,6 +242,60 @@ import Testing
     #expect(connections[0]["unanswered"]?.integerValue == 1)
   }
 
+  @Test func aStopDoesNotWaitForAServerThatIsKnownToBeDown() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", Self.send)
+    harness.upstream.channel.fail(.unreachable)
+    harness.pass(.milliseconds(100))
+    var isFinished = false
+    harness.gateway.stop(reason: "stopping") { isFinished = true }
+    // One attempt more it gets.
+    harness.pass(.milliseconds(1_500))
+    #expect(harness.upstream.channels.count == 2)
+    #expect(!isFinished)
+    harness.upstream.channel.fail(.unreachable)
+    harness.pass(.milliseconds(100))
+    #expect(isFinished)
+  }
+
+  @Test func aServerThatIsDownAndSilentHasTwoSecondsOfAStop() {
+    let harness = GatewayHarness()
+    harness.client().call("send", Self.send)
+    harness.upstream.channel.fail(.timeout)
+    var isFinished = false
+    harness.gateway.stop(reason: "stopping") { isFinished = true }
+    harness.pass(.milliseconds(1_900))
+    #expect(!isFinished)
+    harness.pass(.milliseconds(200))
+    #expect(isFinished)
+  }
+
+  @Test func whatNobodyWillTryKeepsNoStopWaiting() {
+    let harness = GatewayHarness()
+    let client = harness.client(uid: 0)
+    client.call("send", Self.send)
+    harness.upstream.channel.fail(.unreachable)
+    client.call("reconnect", #"{"upstream":"chat"}"#)
+    client.call("disconnect", #"{"upstream":"chat"}"#)
+    var isFinished = false
+    harness.gateway.stop(reason: "stopping") { isFinished = true }
+    harness.pass(.milliseconds(50))
+    #expect(isFinished)
+  }
+
+  @Test func aStopGivesAConnectionThatWasJustLostItsWholeTime() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("send", Self.send)
+    var isFinished = false
+    harness.gateway.stop(reason: "stopping") { isFinished = true }
+    harness.pass(.seconds(4))
+    #expect(!isFinished)
+    harness.pass(.seconds(2))
+    #expect(isFinished)
+  }
+
   @Test func drainingRefusesNewWorkAndWritesWhatIsQueued() {
     let harness = GatewayHarness()
     let client = harness.client()
