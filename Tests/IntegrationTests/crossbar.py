@@ -54,6 +54,8 @@ AUTHENTICATION = {
     "ticket": {"type": "static", "principals": {"alice": {"ticket": "wonder-ticket", "role": "user"}}},
     "wampcra": {"type": "static", "users": {
         "bob": {"secret": "bobs-secret", "role": "user"},
+        # Of the first example of docs/wamp.md.
+        "reader": {"secret": "…", "role": "user"},
         "carol": {"secret": "carols-secret", "role": "user", "salt": "salt123", "iterations": 1000, "keylen": 32}}},
     "scram": {"type": "static", "principals": principals()},
     "cryptosign": {"type": "static", "principals": {

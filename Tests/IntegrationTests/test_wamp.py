@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import tomllib
 
 import pytest
 
 from crossbar import KEY, PASSWORD, Router
 from patience import SOON, within
+from programs import ROOT
 
 
 async def until(ask, holds, what):
@@ -458,6 +460,17 @@ async def test_every_way_to_authenticate_leads_into_the_realm(daemons, crossbar,
     session = await peer.ask("wamp.session.get", int((await daemon.connection())["sid"]))
     assert session["authmethod"] == method
     assert authid in (None, session["authid"])
+
+
+async def test_the_first_example_of_the_document_logs_in(daemons, crossbar):
+    example = (ROOT / "docs" / "wamp.md").read_text().split("```toml\n")[1].split("```")[0]
+    settings = tomllib.loads(example)["upstream"]
+    settings["ticker"]["url"] = crossbar.url
+    daemon = await daemons({"upstream": settings})
+    await daemon.connected(upstream="ticker")
+    peer = await crossbar.peer()
+    session = await peer.ask("wamp.session.get", int((await daemon.connection())["sid"]))
+    assert (session["authid"], session["authmethod"]) == ("reader", "wampcra")
 
 
 async def test_a_ticket_travels_by_tls(daemons, crossbar, authority):

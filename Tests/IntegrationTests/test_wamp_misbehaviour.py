@@ -405,6 +405,36 @@ async def challenged(daemons, router, auth, **members):
     return daemon, session
 
 
+async def test_a_router_that_denies_at_the_first_name_it_does_not_know_is_offered_each_method_alone(daemons, router):
+    daemon, session = await challenged(daemons, router, {"authid": "jo", "secret": "pencil"})
+    offers = []
+    while True:
+        offers.append(session.hello[2]["authmethods"])
+        if offers[-1] == ["wampcra"]:
+            break
+        await session.send(ABORT, {"message": "invalid authmethod"}, "wamp.error.not_authorized")
+        session = await router.session()
+        await session.upgrade()
+        session.hello = await session.receive(HELLO)
+    assert offers == [["scram", "wamp-scram", "wampcra"], ["scram"], ["wamp-scram"], ["wampcra"]]
+    await session.send(WELCOME, 7, {"roles": {"broker": {}, "dealer": {}}})
+    await daemon.connected(upstream="w")
+    # What was accepted comes first the next time.
+    await session.close()
+    client = await daemon.client()
+    await client.call("reconnect", upstream="w")
+    session = await router.session()
+    await session.upgrade()
+    assert (await session.receive(HELLO))[2]["authmethods"] == ["wampcra"]
+
+
+async def test_a_realm_that_does_not_exist_is_no_reason_to_offer_another_method(daemons, router):
+    daemon, session = await challenged(daemons, router, {"authid": "jo", "secret": "pencil"})
+    await session.send(ABORT, {}, "wamp.error.no_such_realm")
+    await daemon.until(lambda status: status["connections"][0]["reason"] == "refused", "the refusal")
+    assert (await daemon.connection())["generation"] == 1
+
+
 async def test_the_specifications_scram_is_spoken_too(daemons, router):
     daemon, session = await challenged(daemons, router, {"authid": "jo=e", "secret": "pencil", "method": "wamp-scram"})
     details = session.hello[2]

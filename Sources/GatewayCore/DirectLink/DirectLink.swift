@@ -95,6 +95,13 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     }
   }
 
+  /// The server refused how the session introduced itself, which knows another way: the same server is dialled once more
+  /// within the attempt, with the same credentials.
+  func startOver() {
+    guard machine.state == .joining, owner != nil else { return }
+    goOn(.dial)
+  }
+
   /// The server has answered our goodbye.
   func farewellEnded() { perform(machine.handle(.farewellEnded)) }
 

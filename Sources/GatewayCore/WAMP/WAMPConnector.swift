@@ -5,6 +5,7 @@ final class WAMPConnector: UpstreamConnector {
   private let authID: String?
   private let heartbeat: HeartbeatSettings
   private let cryptography: any Cryptography
+  private let offers = WAMPOffers()
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams, cryptography: any Cryptography) {
     way = DirectWay(specification, seams: seams, layer: .wamp)
@@ -44,8 +45,9 @@ final class WAMPConnector: UpstreamConnector {
   func awaitNewCredentials(_ done: @escaping () -> Void) { way.awaitNewCredentials(done) }
 
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
-    way.dial(owner: owner) { [settings, authID, heartbeat, cryptography] link in
-      WAMPLinkSession(link, settings, authID: authID, heartbeat: heartbeat, cryptography: cryptography)
+    offers.begin()
+    return way.dial(owner: owner) { [settings, authID, heartbeat, cryptography, offers] link in
+      WAMPLinkSession(link, settings, authID: authID, offers: offers, heartbeat: heartbeat, cryptography: cryptography)
     }
   }
 }

@@ -4,6 +4,7 @@ extension WAMPConversation {
     switch message {
     case .welcome(let session, let details): welcomed(session, text, details)
     case .challenge(let method, let extra):
+      wasChallenged = true
       challenge = (JSONScanner.decodeString(text, method), text.extracting(extra).withUnsafeBytes { Array($0) })
       perform(.challenged)
     case .abort(let details, let reason):

@@ -20,6 +20,8 @@ final class WAMPConversation {
   /// The answer that AUTHENTICATE will carry, or the challenge that it answers.
   var challenge: (method: String, extra: [UInt8])?
   private var answer: (signature: String, extra: [UInt8])?
+  /// The router has asked for a proof.
+  var wasChallenged = false
   /// The router's id of the session, from WELCOME on.
   var sessionID: UInt64?
   /// Whether the router knows CANCEL.
@@ -44,6 +46,8 @@ final class WAMPConversation {
   }
 
   var isJoined: Bool { session.state == .joined }
+  /// The router neither let us in nor asked who we are.
+  var isUnproven: Bool { !wasChallenged && sessionID == nil }
 
   // MARK: - From the transport
 

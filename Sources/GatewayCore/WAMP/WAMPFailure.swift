@@ -28,6 +28,11 @@ enum WAMPFailure {
     }
   }
 
+  /// Whether another method of authentication could help after a refusal. Routers have many words for that.
+  static func mayConcernOffer(_ failure: UpstreamFailure) -> Bool {
+    failure.reason == .refused && failure.serverData != data("wamp.error.no_such_realm")
+  }
+
   /// The reason as the server's own data.
   static func data(_ uri: String) -> [UInt8] {
     var writer = JSONWriter()

@@ -7,16 +7,19 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
   private let cryptography: any Cryptography
   private let settings: WAMPConversation.Settings
   private let authID: String?
+  private let offers: WAMPOffers
   let heartbeat: HeartbeatSettings?
   private var conversation: WAMPConversation?
+  private var credentials: WAMPCredentials?
 
   init(
-    _ link: DirectLink, _ settings: WAMPConversation.Settings, authID: String?, heartbeat: HeartbeatSettings,
-    cryptography: any Cryptography
+    _ link: DirectLink, _ settings: WAMPConversation.Settings, authID: String?, offers: WAMPOffers,
+    heartbeat: HeartbeatSettings, cryptography: any Cryptography
   ) {
     self.link = link
     self.settings = settings
     self.authID = authID
+    self.offers = offers
     self.heartbeat = heartbeat
     self.cryptography = cryptography
   }
@@ -33,7 +36,9 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
         UpstreamFailure(.auth, "the server redirected to another host, which is not given the credentials"))
     }
     do throws(CredentialProblem) {
-      let credentials = try WAMPCredentials(link.secrets?.payload, authID: authID)
+      var credentials = try WAMPCredentials(link.secrets?.payload, authID: authID)
+      self.credentials = credentials
+      credentials.offer = offers.current(credentials)
       var settings = settings
       // The way that was taken may be another one than the URL says.
       if !link.isPrivate, !settings.mayBeReadable { settings.isPrivate = false }
@@ -68,7 +73,15 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
   func send(_ text: RawSpan, compress: Bool) { link.send(text: text, compress: compress) }
   func send(control text: RawSpan) { link.send(control: text) }
   func began() { link.ready() }
-  func ended(_ failure: UpstreamFailure) { link.fail(failure) }
+
+  func ended(_ failure: UpstreamFailure) {
+    if WAMPFailure.mayConcernOffer(failure), conversation?.isUnproven == true, let credentials, offers.next(credentials)
+    {
+      return link.startOver()
+    }
+    link.fail(failure)
+  }
+
   func farewellEnded() { link.farewellEnded() }
 
   func event(_ name: RawSpan, _ arguments: RawSpan, _ keywords: RawSpan?, ack: UInt64?) {

@@ -10,6 +10,8 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
   var key: [UInt8]?
   /// Only these of the methods that are possible; nil for all of them.
   var methods: [WAMPMethod]?
+  /// What of all that is possible one session makes use of; nil for everything.
+  var offer: [WAMPMethod]?
 
   init(authID: String? = nil) { self.authID = authID }
 
@@ -40,12 +42,12 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
   private var problem: String? {
     if authID == nil, ticket != nil || secret != nil { return "the credentials lack the member authid" }
     guard let methods else { return nil }
-    let missing = methods.first { !possible.contains($0) }
+    let missing = methods.first { !sufficient.contains($0) }
     return missing.map { "the credentials name the method \($0.rawValue), but not what it needs" }
   }
 
-  /// What these credentials are enough for, the safest first.
-  private var possible: [WAMPMethod] {
+  /// What these credentials are enough for.
+  private var sufficient: [WAMPMethod] {
     var possible: [WAMPMethod] = []
     if key != nil { possible.append(.cryptosign) }
     if secret != nil { possible += [.scram, .wampScram, .wampcra] }
@@ -53,11 +55,14 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
     return possible.isEmpty ? [.anonymous] : possible
   }
 
-  /// The methods that the router is offered, in the order of preference.
-  var offered: [WAMPMethod] {
-    guard let methods else { return possible }
-    return possible.filter { methods.contains($0) }
+  /// The methods that a router may be offered, the safest first.
+  var possible: [WAMPMethod] {
+    guard let methods else { return sufficient }
+    return sufficient.filter { methods.contains($0) }
   }
+
+  /// Those of them that the router is offered now.
+  var offered: [WAMPMethod] { offer ?? possible }
 
   private static func text(_ member: JSONValue.Member) throws(CredentialProblem) -> String {
     guard let text = member.value.stringValue, !text.isEmpty else {
