@@ -176,6 +176,10 @@ extension Daemon {
   private func announceStart() {
     for record in blindness { log.record(record) }
     for socket in listeners.ignored { log.record(LogRecord(.socketIgnored, [.name: socket.name])) }
+    if let path = listeners.passedOver {
+      let detail = "socket.path is not used, because $GATEWAYD_SOCKET names another path; --socket comes before both"
+      log.record(LogRecord(.configurationWarning, [.path: path, .detail: detail]))
+    }
     for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
     for record in state.records { log.record(record) }
     log.record(

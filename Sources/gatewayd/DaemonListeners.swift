@@ -11,6 +11,9 @@ final class DaemonListeners {
   let path: String?
   /// Passed descriptors that serve no purpose here; they are closed.
   let ignored: [PassedSocket]
+  /// `socket.path` of a configuration that was named on the command line, where the environment names another path: whoever
+  /// wrote the command may expect the daemon there.
+  let passedOver: String?
   private let file: SocketFile?
 
   init(
@@ -23,6 +26,7 @@ final class DaemonListeners {
     guard usable.isEmpty else {
       descriptors = usable
       path = nil
+      passedOver = nil
       file = nil
       return
     }
@@ -31,6 +35,8 @@ final class DaemonListeners {
     let file = try SocketFile(path: path, mode: settings.mode, group: settings.group)
     descriptors = [file.descriptor]
     self.path = path
+    let isExpected = options.configuration != nil && options.socket == nil
+    passedOver = isExpected ? settings.path.flatMap { $0 == path ? nil : $0 } : nil
     self.file = file
   }
 

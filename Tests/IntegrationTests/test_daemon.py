@@ -110,6 +110,7 @@ async def test_the_command_line_wins_over_the_environment_and_that_over_the_conf
     from_environment, from_arguments = str(folder / "env"), str(folder / "arg")
     daemon = await daemons(environment={"GATEWAYD_SOCKET": from_environment})
     assert os.path.exists(from_environment) and not os.path.exists(daemon.socket)
+    assert "$GATEWAYD_SOCKET names another path" in daemon.text()
     daemon = await daemons(environment={"GATEWAYD_SOCKET": folder / "other"}, arguments=["--socket", from_arguments])
     assert os.path.exists(from_arguments) and not os.path.exists(folder / "other")
 
