@@ -179,3 +179,31 @@ async def test_the_url_is_shown_without_user_and_query_values(daemons, peer):
     for secret in ("user-name", "pass-word", "query-secret", "other-secret"):
         assert secret not in shown
     assert "token" in shown
+
+
+async def test_status_of_a_target_lists_only_the_programs_that_use_it(daemons, servers):
+    one, two = await servers(), await servers()
+    daemon = await daemons()
+    first, second, looking = [await daemon.client() for _ in range(3)]
+    for number, (client, server) in enumerate([(first, one), (second, two)]):
+        await client.call("hello", client=f"user-{number}")
+        await client.call("subscribe", url=server.url)
+    status = await looking.call("status", url=one.url)
+    assert [each["name"] for each in status["clients"]] == ["user-0"]
+    assert len((await looking.call("status"))["clients"]) == 3
+    assert (await looking.call("status", url=f"{one.url}/unused"))["clients"] == []
+
+
+async def test_asking_for_the_history_lists_a_connection_that_never_tries_to_connect(daemons, chat):
+    client = await (await daemons()).client()
+    assert (await client.call("history", url=chat.url))["events"] == []
+    (connection,) = (await client.call("status"))["connections"]
+    assert [connection[name] for name in ("state", "reason", "generation")] == ["disconnected", "idle", 0]
+    await chat.links(0)
+
+
+async def test_an_order_to_what_is_not_there_names_the_state_and_what_was_asked(daemons, chat):
+    client = await (await daemons()).client()
+    for method, asked in [("reconnect", "connect"), ("disconnect", "disconnect"), ("release", "release")]:
+        error = await client.fails("IllegalState", method, url=chat.url)
+        assert (error.data["state"], error.data["asked"]) == ("released", asked)

@@ -7,7 +7,8 @@ extension LocalSession {
       let wanted = ConnectionKey(try self.target(target, need: .status))
       shown = shown.filter { $0.key == wanted }
     }
-    let clients = visibleClients
+    var clients = visibleClients
+    if target != nil { clients = clients.filter { client in shown.contains { client.uses($0) } } }
     let user = gateway.access.isAdministrator(principal) ? nil : peer.uid
     reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, outboxOf: user, into: &$0) }
   }
@@ -50,13 +51,12 @@ extension LocalSession {
 
   /// `reconnect`, `disconnect` and `release`.
   func order(
-    _ target: CallTarget, _ id: RequestID?, _ perform: (Connection) throws(IllegalTransition) -> Void
+    _ target: CallTarget, _ asked: ConnectionStateMachine.Event, _ id: RequestID?,
+    _ perform: (Connection) throws(IllegalTransition) -> Void
   ) throws(LocalError) {
     let specification = try self.target(target, need: .admin)
     guard let connection = gateway.pool.existing(specification) else {
-      throw LocalError(
-        .illegalState, "Nobody uses that upstream: there is no connection.",
-        [.init("state", .string(ConnectionState.released.rawValue))])
+      throw LocalError(IllegalTransition(state: .released, asked: asked))
     }
     do { try perform(connection) } catch { throw LocalError(error) }
     reply(id) { $0.member("state", connection.state.rawValue) }

@@ -31,11 +31,11 @@ extension LocalSession {
     case .clientsList: try listClients(id)
     case .clientsKick(let client): try kick(client, id)
     case .reconnect(let target):
-      try order(target, id) { connection throws(IllegalTransition) in try connection.reconnect() }
+      try order(target, .connect, id) { connection throws(IllegalTransition) in try connection.reconnect() }
     case .disconnect(let target):
-      try order(target, id) { connection throws(IllegalTransition) in try connection.disconnect() }
+      try order(target, .disconnect, id) { connection throws(IllegalTransition) in try connection.disconnect() }
     case .release(let target):
-      try order(target, id) { connection throws(IllegalTransition) in try connection.release() }
+      try order(target, .release, id) { connection throws(IllegalTransition) in try connection.release() }
     case .doctor(let target, let timeout): try examine(target, limit: timeout, id)
     case .trace(let target, let payloads): try trace(target, payloads: payloads, id)
     case .untrace(let trace): try untrace(trace, id)

@@ -46,6 +46,15 @@ public final class LocalSession {
       /// It goes on whether anybody waits or not.
       case background
       case doctor(Doctor)
+
+      /// The connection that it is about; the doctor has some of its own.
+      var connection: Connection? {
+        switch self {
+        case .command(let connection, _, _), .wait(let connection, _, _, _): connection
+        case .subscribe(let pending): pending.connection
+        case .background, .doctor: nil
+        }
+      }
     }
   }
 
@@ -195,6 +204,13 @@ public final class LocalSession {
   func openCall(_ number: UInt64) -> OpenCall? { calls[number] }
 
   func openCall(with id: RequestID) -> UInt64? { calls.number(of: id) }
+
+  /// Whether it subscribes to a connection, waits for it, or looks on.
+  func uses(_ connection: Connection) -> Bool {
+    subscriptions.values.contains { $0.connection === connection }
+      || traces.values.contains { $0.key == connection.key }
+      || calls.all.contains { $0.work.connection === connection }
+  }
 
   /// Every open `wait`.
   var waits: [(number: UInt64, call: OpenCall)] {
