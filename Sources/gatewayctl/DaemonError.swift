@@ -46,17 +46,35 @@ extension DaemonError {
   /// Where the daemon has said what to do, nothing is added.
   private func failure(advice: String?) -> Failure {
     let code = kind.map { ExitCode($0) } ?? .refusedByDaemon
-    guard !message.contains(";"), let advice else { return Failure(code, message) }
+    guard !ownWords.contains(";"), let advice else { return Failure(code, message) }
     return Failure(code, "\(message.hasSuffix(".") ? String(message.dropLast()) : message); \(advice)")
+  }
+
+  /// The daemon's part of its sentence, in which a semicolon is followed by what to do. What it repeats of a server, a
+  /// name or a URL stands in `data` as well, and may hold semicolons of its own.
+  private var ownWords: String {
+    // The longest first: a shorter one may stand in it.
+    let repeated = (data.members ?? []).compactMap(\.value.stringValue).filter { !$0.isEmpty }
+    return repeated.sorted { $0.utf8.count > $1.utf8.count }.reduce(message) { $0.replacing($1, by: "") }
+  }
+
+  /// What to do where the server refuses us; there are namespaces where the daemon names the one that was meant.
+  private var adviceForRefusal: String {
+    let doctor = "'gatewayctl doctor' finds out more"
+    guard let namespace = data["namespace"]?.stringValue else { return "check the credentials; \(doctor)" }
+    if ["/socket.io", "/socket.io/"].contains(namespace) {
+      return "leave \(namespace) out of the URL, whose path is the namespace; \(doctor)"
+    }
+    return "check the credentials, and the URL, whose path is the namespace; \(doctor)"
   }
 
   /// What to do, for errors whose message only says what happened.
   private func advice(_ readsJournal: Bool) -> String? {
     switch kind {
-    case .upstreamDown: "'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
+    case .upstreamDown:
+      "'gatewayctl doctor' finds out why, 'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
     case .upstreamUnknown: "write a URL with ://, or the name of an upstream in the daemon's configuration"
-    case .upstreamRefused:
-      "check the credentials, and the URL, whose path is the namespace; 'gatewayctl doctor' finds out more"
+    case .upstreamRefused: adviceForRefusal
     case .queueFull, .quotaExceeded, .draining: "try again later"
     case .ackTimeout: "whether the server has acted is unknown; give it more time with --timeout"
     case .ackLost: "whether the server has acted is unknown; ask it before sending again"

@@ -43,7 +43,7 @@ enum ShellWords {
 
 extension String {
   /// With every occurrence of a text replaced.
-  fileprivate func replacing(_ text: String, by other: String) -> String {
+  func replacing(_ text: String, by other: String) -> String {
     let (bytes, wanted) = (Array(utf8), Array(text.utf8))
     var result: [UInt8] = []
     var place = 0

@@ -235,6 +235,24 @@ async def test_an_unknown_namespace(daemons, chat):
     assert ending(await examine(await daemons(), url=f"{chat.url}/nowhere")) == "namespace.unknown"
 
 
+async def test_the_http_path_in_the_url_is_told_from_an_unknown_namespace(daemons, chat, ctl):
+    daemon = await daemons()
+    for path in ("/socket.io/", "/socket.io"):
+        result = await examine(daemon, url=chat.url + path)
+        assert ending(result) == "namespace.unknown"
+        assert f"Leave {path} out of the URL" in result["steps"][-1]["advice"]
+    outcome = await ctl(daemon, "request", f"{chat.url}/socket.io/", "echo")
+    assert outcome.code == 73 and "leave /socket.io/ out of the URL" in outcome.err, outcome
+
+
+async def test_a_server_with_another_parser(daemons, servers):
+    daemon = await daemons({"defaults": {"handshake": "1s"}})
+    server = await servers("eio4", "--serializer", "msgpack")
+    result = await examine(daemon, url=server.url)
+    assert ending(result).startswith("namespace.")
+    assert '`parser` is "json" here' in result["steps"][-1]["advice"], result
+
+
 async def test_credentials_that_are_refused(daemons, chat):
     daemon = await daemons()
     assert ending(await examine(daemon, url=f"{chat.url}/auth")) == "auth.refused"

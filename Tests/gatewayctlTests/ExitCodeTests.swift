@@ -46,6 +46,39 @@ import Testing
     )
   }
 
+  /// How `data.type` and further members of an error with this message are shown.
+  private func shown(_ message: String, _ data: String) throws -> String? {
+    let text = #"{"code":-1,"message":\#(message),"data":{\#(data)}}"#
+    return try #require(DaemonError(Array(text.utf8))).failure.message
+  }
+
+  @Test func aSemicolonOfTheServerDoesNotPassForAdvice() throws {
+    let down = "'gatewayctl doctor' finds out why, 'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
+    #expect(
+      try shown(
+        #""Not connected: closed; code 1006.""#,
+        #""type":"UpstreamDown","reason":"closed","detail":"closed; code 1006""#)
+        == "Not connected: closed; code 1006; \(down)")
+    // The daemon's own advice is enough.
+    #expect(
+      try shown(#""Not connected; wait a moment.""#, #""type":"UpstreamDown","reason":"closed","detail":"x""#)
+        == "Not connected; wait a moment.")
+  }
+
+  @Test func aRefusalNamesTheNamespaceOnlyWhereThereAreSome() throws {
+    func refused(_ more: String) throws -> String? {
+      try shown(#""It says: no; never""#, #""type":"UpstreamRefused","message":"no; never","data":null\#(more)"#)
+    }
+    let doctor = "'gatewayctl doctor' finds out more"
+    #expect(try refused("") == "It says: no; never; check the credentials; \(doctor)")
+    #expect(
+      try refused(#","namespace":"/admin""#)
+        == "It says: no; never; check the credentials, and the URL, whose path is the namespace; \(doctor)")
+    #expect(
+      try refused(#","namespace":"/socket.io/""#)
+        == "It says: no; never; leave /socket.io/ out of the URL, whose path is the namespace; \(doctor)")
+  }
+
   @Test func theHelpIsNamedOnlyWhereItExplainsSomething() throws {
     func shown(_ message: String) throws -> DaemonError {
       try #require(DaemonError(Array(#"{"code":-32602,"message":"\#(message)"}"#.utf8)))

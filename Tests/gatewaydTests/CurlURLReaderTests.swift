@@ -77,6 +77,13 @@ import Testing
     #expect(problem("https://:80/x") == "the URL names no host; write for example https://example.org")
     #expect(problem("h_tp://h") == "the URL's scheme is malformed; write for example https://example.org")
     #expect(problem("https://a b/") == "the URL contains a space; write %20 instead")
+    #expect(problem("wamp+wss://h/a b#r") == "the URL contains a space; write %20 instead")
+    #expect(problem("https://h/a?q=b c") == "the URL contains a space; write %20 instead")
+    // `%20` would be another namespace.
+    #expect(
+      problem("HTTPS://h/a b")
+        == "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace by `namespace`"
+    )
     #expect(problem("https://a\n/") == "the URL contains a control character; remove it")
     #expect(problem("https://a\0b/") == "the URL contains a control character; remove it")
   }

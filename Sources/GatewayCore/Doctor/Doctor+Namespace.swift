@@ -26,23 +26,36 @@ extension Doctor {
     switch failure.reason {
     case .auth: credentialsMissing(failure)
     case .refused where Self.isUnknown(failure):
-      find(
-        .failed, "namespace.unknown", seen,
-        "The server has no namespace \(namespace): the path of the URL is the namespace. Leave it out for the main one, or "
-          + "ask which namespaces there are.")
+      find(.failed, "namespace.unknown", seen, adviceForUnknown)
     case .refused:
       find(.ok, "namespace.ok", "The server knows the namespace \(namespace).")
       credentialsRefused(failure)
     case .timeout:
       find(
         .failed, "namespace.silent", seen,
-        "The server opens the link but does not answer for the namespace: a middleware of it hangs. Look into its log.")
+        "The server opens the link but does not answer for the namespace: a middleware of it hangs, or it expects another "
+          + "parser (`parser` is \(parser) here). Look into its log.")
     case .idle, .requested, .offline, .unreachable, .tls, .http, .incompatible, .kicked, .closed, .heartbeat,
       .protocolError, .tooLarge, .draining:
       find(
         .failed, "namespace.failed", seen,
-        "The link broke before the namespace was accepted: look into the server's log.")
+        "The link broke before the namespace was accepted: the server may expect another parser (`parser` is \(parser) "
+          + "here); look into its log.")
     }
+  }
+
+  private var parser: String { "\"\(specification.settings.parser.rawValue)\"" }
+
+  /// Socket.IO's own HTTP path is not a part of the URL, though people write it there.
+  private var adviceForUnknown: String {
+    if ["/socket.io", "/socket.io/"].contains(specification.namespace) {
+      return
+        "Leave \(namespace) out of the URL: Socket.IO's HTTP path is found by itself (`path` for another one), and the "
+        + "path of the URL is the namespace."
+    }
+    return
+      "The server has no namespace \(namespace): the path of the URL is the namespace. Leave it out for the main one, "
+      + "or ask which namespaces there are."
   }
 
   /// What servers say to a namespace that they do not have: Node, and Python.

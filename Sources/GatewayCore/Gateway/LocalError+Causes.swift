@@ -21,6 +21,8 @@ extension LocalError {
 
   private static func sentence(_ transition: IllegalTransition) -> String {
     switch (transition.asked, transition.state) {
+    case (.connect, .released), (.disconnect, .released), (.release, .released):
+      "Nobody uses that upstream: there is no connection."
     case (.connect, .connected): "The connection is connected already."
     case (.connect, .reconnecting): "An attempt to connect is under way already."
     case (.connect, .created), (.disconnect, .created), (.release, .created):
@@ -28,8 +30,7 @@ extension LocalError {
     case (.release, .connected), (.release, .reconnecting):
       "Only a disconnected connection can be released, and this one is \(transition.state.rawValue); 'disconnect' it first."
     case (.release, .disconnected): sentence(transition.use)
-    case (.connect, .disconnected), (.disconnect, _), (.connect, .released), (.release, .released), (.opened, _),
-      (.lost, _):
+    case (.connect, .disconnected), (.disconnect, _), (.opened, _), (.lost, _):
       "The connection does not allow that now: \(transition)."
     }
   }
@@ -115,7 +116,7 @@ extension LocalError {
   init(_ outcome: CommandOutcome, on connection: Connection) {
     switch outcome {
     case .down(let failure): self.init(down: failure)
-    case .refused(let failure): self.init(refused: failure)
+    case .refused(let failure): self.init(refused: failure, by: connection.specification)
     case .impossible(let problem): self.init(problem)
     case .expired: self.init(.expired, "The send's time-to-live ended before it could be written; it was not sent.")
     case .failed(let error): self.init(error)
@@ -193,11 +194,16 @@ extension LocalError {
   private static let idAllowance = 1_024
 
   /// - Parameter subject: what the server refuses.
-  init(refused failure: UpstreamFailure, _ subject: String = "connection") {
+  init(refused failure: UpstreamFailure, by specification: UpstreamSpecification, _ subject: String = "connection") {
     let message = failure.serverMessage ?? failure.detail
-    self.init(
-      .upstreamRefused, "The server refuses the \(subject): \(message)",
-      [.init("message", .string(message)), .init("data", failure.serverData.map { .raw($0) } ?? .null)])
+    var facts: [Fact] = [
+      .init("message", .string(message)), .init("data", failure.serverData.map { .raw($0) } ?? .null),
+    ]
+    // Where there are namespaces one of them was refused, and may be the wrong one.
+    if UpstreamKinds.traits(of: specification.url.scheme)?.path == .namespace {
+      facts.append(.init("namespace", .string(specification.shownNamespace)))
+    }
+    self.init(.upstreamRefused, "The server refuses the \(subject): \(message)", facts)
   }
 
   init(_ problems: ConfigurationProblems) {

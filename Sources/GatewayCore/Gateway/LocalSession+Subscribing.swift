@@ -39,7 +39,9 @@ extension LocalSession {
     guard !isClosing else { return pending.giveUp() }
     do throws(LocalError) {
       if let failure {
-        throw failure.isRefusal ? LocalError(refused: failure, "subscription") : LocalError(down: failure)
+        throw failure.isRefusal
+          ? LocalError(refused: failure, by: pending.connection.specification, "subscription")
+          : LocalError(down: failure)
       }
       try begin(pending, call.id)
     } catch {

@@ -31,8 +31,13 @@ struct SocketIORefusal: Equatable, Sendable {
     let name = Self.shown(namespace)
     var detail =
       reason == .kicked ? "the server disconnected the namespace \(name)" : "the server refused the namespace \(name)"
-    if let message, !message.isEmpty { detail += ": " + message }
+    if let words, !words.isEmpty { detail += ": " + words }
     return UpstreamFailure(reason, detail, serverMessage: message, serverData: data)
+  }
+
+  /// The server's message; where it sent data alone, as servers of Socket.IO 2 do with an object, that.
+  private var words: String? {
+    message ?? data.map { String(decoding: $0, as: UTF8.self).singleLine(limit: Self.messageLimit) }
   }
 
   /// Without what may be secret in it: old servers take credentials as the query of a namespace.

@@ -26,9 +26,22 @@ final class CurlURLReader: URLReader {
       throw URLProblem("the URL is longer than \(lengthLimit) bytes")
     }
     for byte in text.utf8 {
-      if byte == 32 { throw URLProblem("the URL contains a space; write %20 instead") }
+      if byte == 32 { throw space(in: text) }
       if byte < 32 || byte == 127 { throw URLProblem("the URL contains a control character; remove it") }
     }
+  }
+
+  /// What to write instead depends on what the part means in which the space stands: a namespace is taken as it is written,
+  /// so that `%20` would be another one.
+  private static func space(in text: String) -> URLProblem {
+    let path = text.firstRange(of: "://").map { text[$0.upperBound...].drop { $0 != "/" } } ?? ""
+    let scheme = text.prefix { $0 != ":" }.lowercased()
+    guard UpstreamKinds.traits(of: scheme)?.path == .namespace,
+      path.prefix(while: { $0 != "?" && $0 != "#" }).contains(" ")
+    else { return URLProblem("the URL contains a space; write %20 instead") }
+    return URLProblem(
+      "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace by `namespace`"
+    )
   }
 
   /// Where the host part begins. libcurl is content with one slash or three, and guesses a scheme from the host's name.

@@ -135,10 +135,11 @@ import Testing
     (#"{"message":"bare"}"#, ": bare", "bare", nil),
     (#""Unable to connect""#, ": Unable to connect", "Unable to connect", nil),
     (#"["auth required",{"code":401}]"#, ": auth required", "auth required", #"{"code":401}"#),
-    (#"["a","b","c"]"#, "", nil, #"["a","b","c"]"#),
-    (#"{"code":3}"#, "", nil, #"{"code":3}"#),
+    // Servers of Socket.IO 2 send what the application gave them, without words around it.
+    (#"["a","b","c"]"#, #": ["a","b","c"]"#, nil, #"["a","b","c"]"#),
+    (#"{"code":3,"why":"no seat"}"#, #": {"code":3,"why":"no seat"}"#, nil, #"{"code":3,"why":"no seat"}"#),
     ("{\"message\":\"two\\nlines\",\"data\":[1,\n2]}", ": two lines", "two lines", "[1, 2]"),
-    (#"{"message":5}"#, "", nil, #"{"message":5}"#),
+    (#"{"message":5}"#, #": {"message":5}"#, nil, #"{"message":5}"#),
   ]
   for (payload, suffix, message, data) in rows {
     let rig = SocketIORig()
