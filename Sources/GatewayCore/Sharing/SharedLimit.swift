@@ -4,7 +4,7 @@
 /// To be used wherever a number or a sum of bytes is bounded over several users: one value for each thing that is bounded.
 /// `init(total:)` is for a setting that says what all may have; `init(share:)` for one that says what one may have, of which
 /// all together get twice as much. `take` before something begins; it takes nothing when it throws. `giveBack` the same
-/// amount, once, for the same principal, when it is over. `count` is for what is there whatever the limits say, such as what
+/// amount, once, for the same account, when it is over. `count` is for what is there whatever the limits say, such as what
 /// an earlier daemon had accepted. Whoever was counted last is remembered apart, so that a series of one user costs no
 /// look-up. A value of a reload is given by `adopt`; what is counted stays.
 public struct SharedLimit {
@@ -15,8 +15,8 @@ public struct SharedLimit {
   public private(set) var used = 0
 
   /// Of everybody but `recent`; none has nothing.
-  private var amounts: [Principal: Int] = [:]
-  private var recent = Principal.configuration
+  private var amounts: [Account: Int] = [:]
+  private var recent = Account.configuration
   private var ofRecent = 0
 
   /// Which of the two would be exceeded.
@@ -43,41 +43,41 @@ public struct SharedLimit {
   public mutating func adopt(_ other: SharedLimit) { (total, share) = (other.total, other.share) }
 
   /// What one has.
-  public func used(by principal: Principal) -> Int {
-    principal == recent ? ofRecent : amounts[principal] ?? 0
+  public func used(by account: Account) -> Int {
+    account == recent ? ofRecent : amounts[account] ?? 0
   }
 
   /// Whether one may have so much more, if `freed` of its own goes.
-  public func check(_ amount: Int = 1, for principal: Principal, freeing freed: Int = 0) throws(Overrun) {
-    guard amount - freed <= share - used(by: principal) else { throw .share(share) }
+  public func check(_ amount: Int = 1, for account: Account, freeing freed: Int = 0) throws(Overrun) {
+    guard amount - freed <= share - used(by: account) else { throw .share(share) }
     guard amount - freed <= total - used else { throw .total(total) }
   }
 
   /// Counts so much more, or nothing and says why.
-  public mutating func take(_ amount: Int = 1, for principal: Principal) throws(Overrun) {
-    try check(amount, for: principal)
-    count(amount, for: principal)
+  public mutating func take(_ amount: Int = 1, for account: Account) throws(Overrun) {
+    try check(amount, for: account)
+    count(amount, for: account)
   }
 
   /// Counts so much more, whatever the limits say.
-  public mutating func count(_ amount: Int = 1, for principal: Principal) {
-    remember(principal)
+  public mutating func count(_ amount: Int = 1, for account: Account) {
+    remember(account)
     ofRecent += amount
     used += amount
   }
 
   /// So much is over.
-  public mutating func giveBack(_ amount: Int = 1, for principal: Principal) {
-    remember(principal)
+  public mutating func giveBack(_ amount: Int = 1, for account: Account) {
+    remember(account)
     ofRecent -= amount
     used -= amount
   }
 
-  private mutating func remember(_ principal: Principal) {
-    guard principal != recent else { return }
+  private mutating func remember(_ account: Account) {
+    guard account != recent else { return }
     if ofRecent != 0 { amounts[recent] = ofRecent }
-    recent = principal
-    ofRecent = amounts.removeValue(forKey: principal) ?? 0
+    recent = account
+    ofRecent = amounts.removeValue(forKey: account) ?? 0
   }
 
   private static func twice(_ share: Int) -> Int {

@@ -3,25 +3,25 @@
 ///
 /// To be used wherever users wait for something of which there is one, or so much per second.
 public struct UserRound<Element> {
-  private var lines: [Principal: Ring<Element>] = [:]
+  private var lines: [Account: Ring<Element>] = [:]
   /// Those who have something waiting; the first one's turn is the next.
-  private var order = Ring<Principal>()
+  private var order = Ring<Account>()
   public private(set) var count = 0
 
   public init() {}
 
   public var isEmpty: Bool { count == 0 }
 
-  public mutating func append(_ element: consuming Element, for principal: Principal) {
-    if lines[principal] == nil { order.append(principal) }
-    lines[principal, default: Ring()].append(element)
+  public mutating func append(_ element: consuming Element, for account: Account) {
+    if lines[account] == nil { order.append(account) }
+    lines[account, default: Ring()].append(element)
     count += 1
   }
 
   /// Takes out whose turn is the next.
   public mutating func popFirst() -> Element? {
-    guard let principal = order.popFirst(), let element = lines[principal]?.popFirst() else { return nil }
-    if lines[principal]?.count == 0 { lines[principal] = nil } else { order.append(principal) }
+    guard let account = order.popFirst(), let element = lines[account]?.popFirst() else { return nil }
+    if lines[account]?.count == 0 { lines[account] = nil } else { order.append(account) }
     count -= 1
     return element
   }
@@ -30,21 +30,21 @@ public struct UserRound<Element> {
   public mutating func removeAll(where isMeant: (Element) -> Bool) {
     var rest = UserRound()
     for offset in 0..<order.count {
-      guard let principal = order[offset], let line = lines[principal] else { continue }
+      guard let account = order[offset], let line = lines[account] else { continue }
       for place in 0..<line.count {
-        if let element = line[place], !isMeant(element) { rest.append(element, for: principal) }
+        if let element = line[place], !isMeant(element) { rest.append(element, for: account) }
       }
     }
     self = rest
   }
 
   /// About how many go before one that would be added now, unless further users come.
-  public func ahead(of principal: Principal) -> Int {
-    let own = lines[principal]?.count ?? 0
+  public func ahead(of account: Account) -> Int {
+    let own = lines[account]?.count ?? 0
     guard own > 0 else {
       // The others' first ones.
       return lines.count
     }
-    return lines.reduce(0) { $0 + ($1.key == principal ? own : min($1.value.count, own + 1)) }
+    return lines.reduce(0) { $0 + ($1.key == account ? own : min($1.value.count, own + 1)) }
   }
 }
