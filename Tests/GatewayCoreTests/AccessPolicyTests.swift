@@ -23,8 +23,8 @@ import Testing
     AccessRule(subject: subject, upstreams: upstreams, allow: allow)
   }
 
-  static func peer(_ uid: UInt32, _ gid: UInt32 = 100, groups: [UInt32] = []) -> Principal {
-    PeerCredentials(pid: 1, uid: uid, gid: gid, groups: groups).principal
+  static func peer(_ uid: UInt32, _ gid: UInt32 = 100, groups: [UInt32] = []) -> AccessIdentity {
+    PeerCredentials(pid: 1, uid: uid, gid: gid, groups: groups).identity
   }
 
   @Test func withoutRulesWhoeverCanOpenTheSocketHasThreeRights() {
@@ -105,7 +105,7 @@ import Testing
   static let allowances: [Set<AccessVerb>] = [[], [.status], [.subscribe, .send], [.status, .admin]]
 
   /// What the doc comment says, written down a second time in the shortest form, by name of rule and upstream.
-  static func expected(_ rules: [AccessRule], _ upstream: String?, _ peer: Principal) -> Set<AccessVerb> {
+  static func expected(_ rules: [AccessRule], _ upstream: String?, _ peer: AccessIdentity) -> Set<AccessVerb> {
     if [0, daemon].contains(peer.uid) { return everything }
     let reach: [[String]: Set<String?>] = [
       []: ["chat", "chat-test", "news", nil], ["chat"]: ["chat"], ["chat*"]: ["chat", "chat-test"],

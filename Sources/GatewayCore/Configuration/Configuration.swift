@@ -106,7 +106,7 @@ public enum AccessSubject: Hashable, Sendable {
 }
 
 /// In whose name something is done: what access rules are compared with, now or when it is done later.
-public struct Principal: Hashable, Sendable {
+public struct AccessIdentity: Hashable, Sendable {
   public var uid: UInt32
   /// The groups that the program had, the primary one among them.
   public var groups: [UInt32]

@@ -19,7 +19,7 @@ public final class Command {
   /// The uid of the program that sent it.
   public var user: UInt32 { sender.uid }
   /// In whose name it is written.
-  var sender = Principal(uid: 0, groups: [])
+  var sender = AccessIdentity(uid: 0, groups: [])
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
   /// any more. Nil when nobody waits.
   public var deadline: MonotonicInstant?

@@ -2,10 +2,10 @@
 /// later, when the rights have changed and when it is handed to a connection.
 extension Connection {
   /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld.
-  func checkSenders(_ maySend: (Principal) -> Bool) {
+  func checkSenders(_ maySend: (AccessIdentity) -> Bool) {
     let queued = commands.queue.commands
     // Most have the sender of the one before.
-    var last: (sender: Principal, isRevoked: Bool)?
+    var last: (sender: AccessIdentity, isRevoked: Bool)?
     for command in queued + commands.handedOver + commands.retries.commands {
       if last?.sender != command.sender { last = (command.sender, !maySend(command.sender)) }
       command.isRevoked = last?.isRevoked ?? true

@@ -31,47 +31,47 @@ public struct AccessPolicy: Equatable, Sendable {
     covering = Dictionary(uniqueKeysWithValues: names.map { name in (name, rules.filter { $0.covers(name) }) })
   }
 
-  /// Whether a program of the principal may do that with an upstream; nil stands for an ad-hoc one. Whether there may be ad-hoc upstreams
-  /// at all, and that they belong to one uid each, is decided elsewhere.
-  public func allows(_ verb: AccessVerb, upstream: String?, for principal: Principal) -> Bool {
-    verbs(upstream: upstream, for: principal).contains(verb)
+  /// Whether a program with that identity may do that with an upstream; nil stands for an ad-hoc one. Whether there may be
+  /// ad-hoc upstreams at all, and that they belong to one uid each, is decided elsewhere.
+  public func allows(_ verb: AccessVerb, upstream: String?, for identity: AccessIdentity) -> Bool {
+    verbs(upstream: upstream, for: identity).contains(verb)
   }
 
-  /// Whether a program of the principal may do that where those rules hold.
-  func allows(_ verb: AccessVerb, under rules: AccessScope, for principal: Principal) -> Bool {
+  /// Whether a program with that identity may do that where those rules hold.
+  func allows(_ verb: AccessVerb, under rules: AccessScope, for identity: AccessIdentity) -> Bool {
     switch rules {
-    case .upstream(let name): allows(verb, upstream: name, for: principal)
-    case .adhoc: allows(verb, upstream: nil, for: principal)
+    case .upstream(let name): allows(verb, upstream: name, for: identity)
+    case .adhoc: allows(verb, upstream: nil, for: identity)
     case .closed: false
     }
   }
 
-  /// Everything that the principal may do with an upstream; nil stands for an ad-hoc one.
-  public func verbs(upstream: String?, for principal: Principal) -> Set<AccessVerb> {
-    if isOwner(principal) { return Set(AccessVerb.allCases) }
+  /// Everything that a program with that identity may do with an upstream; nil stands for an ad-hoc one.
+  public func verbs(upstream: String?, for identity: AccessIdentity) -> Set<AccessVerb> {
+    if isOwner(identity) { return Set(AccessVerb.allCases) }
     let deciding = decidingRules(upstream)
     guard !deciding.isEmpty else { return Self.open }
     return deciding.reduce(into: []) { verbs, rule in
-      if principal.matches(rule.subject) { verbs.formUnion(rule.allow) }
+      if identity.matches(rule.subject) { verbs.formUnion(rule.allow) }
     }
   }
 
-  /// Whether a program of the principal may ask what concerns the whole daemon.
-  public func isAdministrator(_ principal: Principal) -> Bool {
-    isOwner(principal) || unboundRules.contains { $0.allow.contains(.admin) && principal.matches($0.subject) }
+  /// Whether a program with that identity may ask what concerns the whole daemon.
+  public func isAdministrator(_ identity: AccessIdentity) -> Bool {
+    isOwner(identity) || unboundRules.contains { $0.allow.contains(.admin) && identity.matches($0.subject) }
   }
 
-  /// What the principal may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
+  /// What a program with that identity may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
   /// configured; `admin` only for a full administrator. In the order status, subscribe, send, admin: `you.rights` of `hello`.
-  public func generalRights(_ principal: Principal) -> [AccessVerb] {
-    var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, for: principal) : []
-    for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, for: principal)) }
+  public func generalRights(_ identity: AccessIdentity) -> [AccessVerb] {
+    var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, for: identity) : []
+    for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, for: identity)) }
     verbs.remove(.admin)
-    if isAdministrator(principal) { verbs.insert(.admin) }
+    if isAdministrator(identity) { verbs.insert(.admin) }
     return AccessVerb.allCases.filter(verbs.contains)
   }
 
-  private func isOwner(_ principal: Principal) -> Bool { principal.uid == 0 || principal.uid == daemonUser }
+  private func isOwner(_ identity: AccessIdentity) -> Bool { identity.uid == 0 || identity.uid == daemonUser }
 
   private func decidingRules(_ upstream: String?) -> [AccessRule] {
     guard let upstream else { return unboundRules }

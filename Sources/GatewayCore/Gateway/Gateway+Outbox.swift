@@ -50,12 +50,12 @@ extension Gateway {
 
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live; in the name of the program that
   /// wants it, if that is one of the same user.
-  func sendAgain(_ id: String, for principal: Principal, _ done: @escaping (OutboxProblem?) -> Void) {
+  func sendAgain(_ id: String, for identity: AccessIdentity, _ done: @escaping (OutboxProblem?) -> Void) {
     let now = outbox.wallMilliseconds()
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
     var entry = old
-    if principal.uid == entry.owner { entry.groups = principal.groups }
+    if identity.uid == entry.owner { entry.groups = identity.groups }
     entry.number = makeCommandNumber()
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
@@ -130,7 +130,7 @@ extension Gateway {
       // A line has one user and one target, but the user's programs may have had other groups.
       for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
         for record in alike { layDown(record) }
-        let sender = Principal(uid: line.owner, groups: groups)
+        let sender = AccessIdentity(uid: line.owner, groups: groups)
         guard access.allows(.send, upstream: specification.name, for: sender),
           let connection = connection(for: specification)
         else {
@@ -158,9 +158,9 @@ extension Gateway {
 
   /// Somebody does not want to wait until a configuration lets an entry leave that nobody carries: it may now, where he is of
   /// the same user and has other groups.
-  func place(_ record: OutboxRecord, for principal: Principal) {
-    guard record.isCommitted, record.connection == nil, record.entry.owner == principal.uid else { return }
-    if record.entry.groups != principal.groups { outbox.setGroups(of: record, principal.groups) }
+  func place(_ record: OutboxRecord, for identity: AccessIdentity) {
+    guard record.isCommitted, record.connection == nil, record.entry.owner == identity.uid else { return }
+    if record.entry.groups != identity.groups { outbox.setGroups(of: record, identity.groups) }
     placeIfHomeless(record)
   }
 

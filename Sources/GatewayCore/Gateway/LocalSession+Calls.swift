@@ -99,7 +99,7 @@ extension LocalSession {
         $0.member("gid", Int(peer.gid))
         $0.key("rights")
         $0.beginArray()
-        for verb in gateway.access.generalRights(principal) { $0.string(verb.rawValue) }
+        for verb in gateway.access.generalRights(identity) { $0.string(verb.rawValue) }
         $0.endArray()
       }
     }
@@ -124,11 +124,11 @@ extension LocalSession {
   func unknownUpstream(_ name: String) -> LocalError {
     let known = gateway.configuration.upstreams.keys.sorted()
     return .unknownUpstream(
-      name, among: known.filter { !gateway.access.verbs(upstream: $0, for: principal).isEmpty })
+      name, among: known.filter { !gateway.access.verbs(upstream: $0, for: identity).isEmpty })
   }
 
   func demand(_ verb: AccessVerb, on specification: UpstreamSpecification) throws(LocalError) {
-    guard gateway.access.allows(verb, upstream: specification.name, for: principal) else {
+    guard gateway.access.allows(verb, upstream: specification.name, for: identity) else {
       throw .denied(verb, on: specification.name ?? specification.url.redacted)
     }
   }
@@ -141,11 +141,11 @@ extension LocalSession {
   }
 
   func may(_ verb: AccessVerb, _ rules: AccessScope) -> Bool {
-    gateway.access.allows(verb, under: rules, for: principal)
+    gateway.access.allows(verb, under: rules, for: identity)
   }
 
   func demandAdministrator() throws(LocalError) {
-    guard gateway.access.isAdministrator(principal) else { throw .denied(.admin, on: nil) }
+    guard gateway.access.isAdministrator(identity) else { throw .denied(.admin, on: nil) }
   }
 
   /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs

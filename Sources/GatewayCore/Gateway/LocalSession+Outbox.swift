@@ -44,19 +44,19 @@ extension LocalSession {
       throw LocalError(error)
     }
     var hurried: Set<ObjectIdentifier> = []
-    let principal = principal
+    let identity = identity
     answer(id, whenDoneWith: records, Self.sayTaken) { gateway, record, work in
       // The rights may have changed between two portions.
       let name = gateway.resolver.scope(of: record.entry.target).name
-      guard gateway.access.allows(.send, upstream: name, for: principal) else { return }
+      guard gateway.access.allows(.send, upstream: name, for: identity) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.outbox.checkRoom(again: record)) != nil else { return }
         work.count += 1
-        return gateway.sendAgain(record.entry.id, for: principal, work.awaited())
+        return gateway.sendAgain(record.entry.id, for: identity, work.awaited())
       }
       work.count += 1
-      guard let carrier = record.connection else { return gateway.place(record, for: principal) }
+      guard let carrier = record.connection else { return gateway.place(record, for: identity) }
       if hurried.insert(ObjectIdentifier(carrier)).inserted { carrier.hurry(.order) }
     }
   }
@@ -128,7 +128,7 @@ extension LocalSession {
   }
 
   private func demandSending() throws(LocalError) {
-    guard gateway.access.generalRights(principal).contains(.send) else { throw .denied(.send, on: nil) }
+    guard gateway.access.generalRights(identity).contains(.send) else { throw .denied(.send, on: nil) }
   }
 
   // MARK: - Answers
@@ -178,12 +178,12 @@ private final class EntryRights {
   init(_ session: LocalSession, _ verb: AccessVerb) {
     self.session = session
     self.verb = verb
-    isAdministrator = session.gateway.access.isAdministrator(session.principal)
+    isAdministrator = session.gateway.access.isAdministrator(session.identity)
   }
 
   /// One's own, and those of upstreams that one administers.
   func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
-    owner == session.principal.uid || isAdministrator || rights(on: target).administers
+    owner == session.identity.uid || isAdministrator || rights(on: target).administers
   }
 
   func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
@@ -194,8 +194,8 @@ private final class EntryRights {
     let name = session.gateway.resolver.scope(of: target).name
     let access = session.gateway.access
     let fresh = (
-      target, access.allows(verb, upstream: name, for: session.principal),
-      access.allows(.admin, upstream: name, for: session.principal)
+      target, access.allows(verb, upstream: name, for: session.identity),
+      access.allows(.admin, upstream: name, for: session.identity)
     )
     last = fresh
     return fresh

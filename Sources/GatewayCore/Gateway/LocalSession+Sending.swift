@@ -72,7 +72,7 @@ extension LocalSession {
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: self.number, request: request) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
-    command.sender = principal
+    command.sender = identity
     command.isStored = isStored
     command.isCommitted = !isStored
     command.noQueue = call.noQueue

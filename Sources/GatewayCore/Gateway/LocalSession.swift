@@ -5,7 +5,7 @@ public final class LocalSession {
   let number: UInt64
   public let peer: PeerCredentials
   /// In whose name its calls are made, now and later.
-  let principal: Principal
+  let identity: AccessIdentity
   /// What is still to be written to its socket.
   public let output: ClientOutputs.Pointer
   /// Outlives its sessions. Used for every line, so that a check of it each time would be felt.
@@ -81,7 +81,7 @@ public final class LocalSession {
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
     self.number = number
     self.peer = peer
-    principal = peer.principal
+    identity = peer.identity
     self.gateway = gateway
     self.output = output
     since = gateway.seams.time.wallMilliseconds

@@ -15,5 +15,7 @@ public struct PeerCredentials: Equatable, Sendable {
   }
 
   /// In whose name its calls are made.
-  public var principal: Principal { Principal(uid: uid, groups: groups.contains(gid) ? groups : [gid] + groups) }
+  public var identity: AccessIdentity {
+    AccessIdentity(uid: uid, groups: groups.contains(gid) ? groups : [gid] + groups)
+  }
 }

@@ -55,7 +55,7 @@ public struct OutboxEntry: Equatable, Sendable {
   }
 
   /// In whose name it is sent.
-  public var sender: Principal { Principal(uid: owner, groups: groups) }
+  public var sender: AccessIdentity { AccessIdentity(uid: owner, groups: groups) }
 
   /// The same with all its instants so many milliseconds later.
   public func moved(by step: Int64) -> OutboxEntry {
