@@ -32,13 +32,16 @@ public struct RemoteAnswer: Equatable, Sendable {
 
 /// The application at the other end answered with an error: it was reached, it understood, and it declined.
 public struct RemoteError: Error, Equatable, Sendable {
-  /// What the server calls it, such as a URI.
+  /// What the server calls it, such as a URI; at most `nameLimit` bytes and a mark.
   public var name: String
   /// What came with it.
   public var answer: RemoteAnswer
 
+  /// Longest name that is kept whole, in bytes: as long as one that a program may send.
+  static let nameLimit = 1_024
+
   public init(_ name: String, _ answer: RemoteAnswer = RemoteAnswer([])) {
-    self.name = name
+    self.name = name.shortened(to: Self.nameLimit)
     self.answer = answer
   }
 }

@@ -35,27 +35,33 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
 /// One failure of an upstream: a reason for programs, a sentence for people, and what the server itself said.
 public struct UpstreamFailure: Error, Equatable, Sendable {
   public var reason: DownReason
-  /// One sentence, without payloads and secrets.
+  /// One sentence, without payloads and secrets, at most `detailLimit` bytes and a mark.
   public var detail: String
   /// HTTP status or WebSocket close code, where there is one.
   public var status: Int?
-  /// The server's own message, for `refused`.
+  /// The server's own message, for `refused`; at most `messageLimit` bytes and a mark.
   public var serverMessage: String?
-  /// The server's own data as raw JSON text, for `refused`; nil when it sent none.
+  /// The server's own data as raw JSON text, for `refused`; nil when it sent none, or more than `dataLimit` bytes.
   public var serverData: [UInt8]?
   /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
   /// said nothing.
   public var retryAfter: Duration?
+
+  /// What is kept of a server's words: it stays for as long as the connection is down, and goes into every reply that says
+  /// why. In bytes.
+  static let detailLimit = 2 << 10
+  static let messageLimit = 1 << 10
+  static let dataLimit = 64 << 10
 
   public init(
     _ reason: DownReason, _ detail: String, status: Int? = nil, serverMessage: String? = nil,
     serverData: [UInt8]? = nil, retryAfter: Duration? = nil
   ) {
     self.reason = reason
-    self.detail = detail
+    self.detail = detail.shortened(to: Self.detailLimit)
     self.status = status
-    self.serverMessage = serverMessage
-    self.serverData = serverData
+    self.serverMessage = serverMessage?.shortened(to: Self.messageLimit)
+    self.serverData = serverData.flatMap { $0.count <= Self.dataLimit ? $0 : nil }
     self.retryAfter = retryAfter
   }
 }

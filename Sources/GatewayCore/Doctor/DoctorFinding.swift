@@ -28,6 +28,9 @@ public struct DoctorFinding: Equatable, Sendable {
   /// How long the step took.
   public var took: Duration
 
+  /// Longest sentence about what was seen, in bytes.
+  static let textLimit = 4 << 10
+
   public init(
     _ step: DoctorStep, _ verdict: DoctorVerdict, _ code: String, _ seen: String, advice: String? = nil,
     took: Duration = .zero
@@ -35,7 +38,7 @@ public struct DoctorFinding: Equatable, Sendable {
     self.step = step
     self.verdict = verdict
     self.code = code
-    self.seen = seen
+    self.seen = seen.shortened(to: Self.textLimit)
     self.advice = advice
     self.took = took
   }

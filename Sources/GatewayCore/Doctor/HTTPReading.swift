@@ -108,7 +108,7 @@ enum HTTPReading: Equatable {
 
   /// A place without what may be secret in it.
   private static func shown(_ location: String) -> String {
-    let bare = location.prefix { $0 != "?" && $0 != "#" }.prefix(200)
+    let bare = String(location.prefix { $0 != "?" && $0 != "#" }).shortened(to: 200)
     let text = bare.unicodeScalars.map { $0.isInvisibleControl ? "?" : String($0) }.joined()
     guard let at = text.lastIndex(of: "@"), let scheme = text.firstRange(ofText: "://") else { return text }
     return at > scheme.lowerBound ? text[..<scheme.upperBound] + "…" + text[at...] : text

@@ -8,7 +8,7 @@ enum EngineIORefusal: Equatable, Sendable {
   /// With the server's own words.
   case forbidden(String)
 
-  /// Longest message of a server that is kept, in characters.
+  /// Longest message of a server that is kept, in bytes.
   private static let messageLimit = 200
 
   /// Nil when the body is not an Engine.IO server's.
@@ -20,7 +20,7 @@ enum EngineIORefusal: Equatable, Sendable {
     case (0, _), (nil, "Transport unknown"), (nil, "Invalid transport"): self = .unknownTransport
     case (1, _), (nil, "Session ID unknown"): self = .unknownSession
     case (2, _), (3, _), (nil, "Bad handshake method"), (nil, "Bad request"): self = .badRequest
-    case (4, _), (nil, "Forbidden"): self = .forbidden(message.singleLine(limit: Self.messageLimit))
+    case (4, _), (nil, "Forbidden"): self = .forbidden(message.shortened(to: Self.messageLimit).singleLine)
     // Python servers name the session, which is a secret, or the transport.
     case (nil, _) where message.hasPrefix("Invalid session"): self = .unknownSession
     case (nil, _) where message.hasPrefix("Invalid transport"): self = .unknownTransport

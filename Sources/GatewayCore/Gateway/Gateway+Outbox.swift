@@ -309,7 +309,7 @@ extension CommandOutcome {
     switch self {
     case .written: (.sent, nil)
     case .acknowledged: (.acked, nil)
-    case .failed(let error): (.refused, String(error.name.prefix(200)))
+    case .failed(let error): (.refused, error.name.shortened(to: 200))
     case .down(let failure): (.refused, failure.reason.rawValue)
     case .refused(let failure): (.refused, failure.reason.rawValue)
     case .impossible(.tooLarge): (.refused, "too_large")

@@ -168,7 +168,7 @@ public final class Gateway {
     if sessionsPerUser[peer.uid, default: 0] >= limits.clientsPerUser {
       return refuse(peer, quota: "clients_per_user", limit: limits.clientsPerUser)
     }
-    if isStopping { return .refused(LocalReply.error(nil, .draining)) }
+    if isStopping { return .refused(LocalReply.error(nil, .draining, limit: configuration.limits.line)) }
     let session = LocalSession(number: nextSession, peer: peer, gateway: self, output: outputs.add(tag: tag))
     nextSession += 1
     sessions[session.number] = session
@@ -182,7 +182,7 @@ public final class Gateway {
     let error = LocalError(
       .quotaExceeded, "The gateway has as many local clients as `limits.\(quota)` allows (\(limit)); try again later.",
       [.init("quota", .string(quota)), .init("limit", .integer(limit))])
-    return .refused(LocalReply.error(nil, error))
+    return .refused(LocalReply.error(nil, error, limit: configuration.limits.line))
   }
 
   /// The program's socket is fully closed: everything it held is given back.

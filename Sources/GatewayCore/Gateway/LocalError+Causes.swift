@@ -182,17 +182,6 @@ extension LocalError {
     self.init(.requestFailed, "The server answered with the error \(error.name).", facts)
   }
 
-  /// The same without what does not fit into a line.
-  func fitting(_ limit: Int) -> LocalError {
-    let size = LocalReply.error(nil, self).count + Self.idAllowance
-    guard size > limit else { return self }
-    let kept = facts.filter { if case .raw = $0.value { false } else { true } }
-    return LocalError(kind, message, kept + [.init("limit", .integer(limit)), .init("size", .integer(size))])
-  }
-
-  /// The longest id, each of its bytes escaped.
-  private static let idAllowance = 1_024
-
   /// - Parameter subject: what the server refuses.
   init(refused failure: UpstreamFailure, by specification: UpstreamSpecification, _ subject: String = "connection") {
     let message = failure.serverMessage ?? failure.detail

@@ -108,7 +108,7 @@ public final class LocalSession {
       }
       perform(request)
     } catch {
-      if error.answered { say(LocalReply.error(error.id, error.error)) }
+      if error.answered { say(error.id, error.error) }
     }
   }
 
@@ -120,7 +120,7 @@ public final class LocalSession {
       .payloadTooLarge,
       "A line may have \(limit) bytes (`limits.line`); this one is longer: none of it was done, and the connection is closed.",
       [.init("limit", .integer(limit))])
-    say(LocalReply.error(nil, error))
+    say(nil, error)
     closeWhenFlushed()
   }
 
@@ -146,6 +146,10 @@ public final class LocalSession {
       return drop(reason: "slow_consumer")
     }
     line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
+  }
+
+  private func say(_ id: RequestID?, _ error: LocalError) {
+    say(LocalReply.error(id, error, limit: gateway.configuration.limits.line))
   }
 
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
@@ -246,7 +250,7 @@ public final class LocalSession {
 
   /// Answers with an error; a notification is not answered.
   func reply(_ id: RequestID?, _ error: LocalError) {
-    if let id { say(LocalReply.error(id, error)) }
+    if let id { say(id, error) }
     closeIfDone()
   }
 

@@ -59,9 +59,10 @@ extension JSONScanner {
   public static func stringEquals(_ text: RawSpan, _ range: Range<Int>, _ expected: StaticString) -> Bool {
     guard byte(text, range.lowerBound) == UInt8(ascii: "\"") else { return false }
     let inside = inside(text, range)
-    guard hasEscape(text, inside) else {
-      return inside.count == expected.utf8CodeUnitCount && bytesEqual(text, inside.lowerBound, expected)
-    }
+    let count = expected.utf8CodeUnitCount
+    if inside.count == count { return bytesEqual(text, inside.lowerBound, expected) }
+    // An escape stands for fewer bytes than it has, and has six at most for one: whatever else is long is not decoded.
+    guard inside.count > count, inside.count <= 6 * count, hasEscape(text, inside) else { return false }
     let decoded = decodeBytes(text, range)
     return expected.withUTF8Buffer { decoded.wellFormed && $0.elementsEqual(decoded.bytes) }
   }

@@ -16,27 +16,39 @@ enum LinesError {
 
   /// The words in a text, a number, or an object that has some under a usual name; nil when there are none.
   static func words(_ text: RawSpan, _ range: Range<Int>) -> String? {
-    switch (try? JSONValue.parse(text.extracting(range))) ?? .null {
-    case .string(let words), .number(let words): return cut(words)
-    case .object(let members):
-      for name in ["code", "name", "type", "message", "reason", "error"] {
-        switch members.first(where: { $0.key == name })?.value {
-        case .string(let words)?, .number(let words)?: return cut(words)
-        case .null?, .bool?, .array?, .object?, nil: continue
-        }
-      }
-      return nil
-    case .null, .bool, .array: return nil
+    guard JSONScanner.byte(text, range.lowerBound) == UInt8(ascii: "{") else { return scalar(text, range) }
+    var best = members.count
+    var found: Range<Int>?
+    var at = range.lowerBound
+    // Of a member that occurs twice the first counts.
+    try? JSONScanner.scanObject(text, &at) { key, value in
+      guard let rank = members[..<best].firstIndex(where: { JSONScanner.stringEquals(text, key, $0) }),
+        isScalar(text, value)
+      else { return }
+      (best, found) = (rank, value)
+    }
+    return found.flatMap { scalar(text, $0) }
+  }
+
+  /// Where an object says it, the best first.
+  private static let members: [StaticString] = ["code", "name", "type", "message", "reason", "error"]
+
+  /// A text or a number.
+  private static func isScalar(_ text: RawSpan, _ range: Range<Int>) -> Bool {
+    switch JSONScanner.byte(text, range.lowerBound) {
+    case UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: false
     }
   }
 
-  /// At the last scalar that ends within the limit, so that the costs are bounded too: a character may be of any length.
-  private static func cut(_ words: String) -> String? {
-    guard !words.isEmpty else { return nil }
-    guard words.utf8.count > nameLimit else { return words }
-    let mark = "…"
-    var end = words.utf8.index(words.utf8.startIndex, offsetBy: nameLimit - mark.utf8.count)
-    while end.samePosition(in: words.unicodeScalars) == nil { end = words.utf8.index(before: end) }
-    return words[..<end] + mark
+  /// The words of a text or a number; nil for an empty text and for everything else.
+  private static func scalar(_ text: RawSpan, _ range: Range<Int>) -> String? {
+    guard isScalar(text, range) else { return nil }
+    let limit = nameLimit - String.cutMark.utf8.count
+    guard JSONScanner.byte(text, range.lowerBound) == UInt8(ascii: "\"") else {
+      return String(shortening: text.extracting(range), to: limit)
+    }
+    let words = JSONScanner.decodeString(text, range, shortenedTo: limit)
+    return words.isEmpty ? nil : words
   }
 }

@@ -66,21 +66,22 @@ struct LinesMessage: Equatable, Sendable {
 
   // MARK: - What it means
 
-  /// The type as a text; a number or a literal stands for itself.
+  /// The type as a text; a number or a literal stands for itself. One that no configuration names is shortened.
   func typeText(_ line: RawSpan) -> String? { type.map { Self.text(line, $0) } }
 
   /// The id, if it is one of ours: written as a number, or as a text of its digits.
   func number(_ line: RawSpan) -> UInt64? {
     guard let id else { return nil }
     if let value = JSONScanner.integer(line, id) { return UInt64(exactly: value) }
-    guard JSONScanner.byte(line, id.lowerBound) == UInt8(ascii: "\"") else { return nil }
+    // A longer text is none of ours, however its digits are escaped.
+    guard JSONScanner.byte(line, id.lowerBound) == UInt8(ascii: "\""), id.count <= 128 else { return nil }
     return UInt64(JSONScanner.decodeString(line, id))
   }
 
-  static func text(_ line: RawSpan, _ range: Range<Int>) -> String {
+  private static func text(_ line: RawSpan, _ range: Range<Int>) -> String {
     guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else {
-      return line.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      return String(shortening: line.extracting(range), to: EventName.limit)
     }
-    return JSONScanner.decodeString(line, range)
+    return JSONScanner.decodeString(line, range, shortenedTo: EventName.limit)
   }
 }

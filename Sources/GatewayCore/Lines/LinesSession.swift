@@ -201,7 +201,7 @@ final class LinesSession: DirectSession {
     link.trace?.message(.incoming, "LOGIN refused (\(text.byteCount) bytes)")
     link.fail(
       UpstreamFailure(
-        .refused, "the server refused the login" + (words.map { ": \($0.singleLine(limit: 200))" } ?? ""),
+        .refused, "the server refused the login" + (words.map { ": \($0.shortened(to: 200).singleLine)" } ?? ""),
         serverMessage: words,
         serverData: said.map { Self.bytes(text, $0) }))
   }

@@ -15,7 +15,7 @@ struct LinkRoutes {
 
   /// Most redirects in a row.
   static let redirectLimit = 5
-  /// Longest part of a failure's detail about one of several URLs, in characters.
+  /// Longest part of a failure's detail about one of several URLs, in bytes.
   static let detailLimit = 160
 
   /// The place that is dialled now.
@@ -85,7 +85,7 @@ struct LinkRoutes {
     guard attempts.count > 1 else { return last }
     var failure = last
     failure.retryAfter = attempts.compactMap(\.failure.retryAfter).max()
-    failure.detail = attempts.map { "\($0.server): \($0.failure.detail.prefix(Self.detailLimit))" }.joined(
+    failure.detail = attempts.map { "\($0.server): \($0.failure.detail.shortened(to: Self.detailLimit))" }.joined(
       separator: "; ")
     return failure
   }

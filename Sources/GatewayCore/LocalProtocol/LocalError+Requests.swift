@@ -64,9 +64,5 @@ extension LocalError {
 
   private static func quoted(_ name: String) -> String { "\"\(shortened(name))\"" }
 
-  /// The first 64 characters.
-  private static func shortened(_ name: String) -> String {
-    let start = name.prefix(64)
-    return start.endIndex == name.endIndex ? name : start + "…"
-  }
+  private static func shortened(_ name: String) -> String { name.shortened(to: 64) }
 }

@@ -12,6 +12,26 @@ public struct LocalError: Error, Equatable, Sendable {
     self.facts = facts
   }
 
+  /// Longest text in it, in bytes; what a server or a client wrote may be in any of them.
+  static let textLimit = 4 << 10
+
+  /// The same for a line that it does not fit into: without raw JSON, in whose place stand the limit and the size, and
+  /// where that is not enough with shorter texts.
+  func fitting(_ limit: Int, size: Int) -> LocalError {
+    // A text of 1/32 of the line, each byte of it escaped, leaves room for four others and for the id.
+    let textLimit = max(16, min(Self.textLimit, limit / 32))
+    var fitting = LocalError(kind, message.shortened(to: textLimit))
+    for fact in facts {
+      switch fact.value {
+      case .raw: if kind != .requestFailed { fitting.facts.append(Fact(fact.name, .null)) }
+      case .string(let text): fitting.facts.append(Fact(fact.name, .string(text.shortened(to: textLimit))))
+      case .integer, .null: fitting.facts.append(fact)
+      }
+    }
+    fitting.facts += [Fact("limit", .integer(limit)), Fact("size", .integer(size))]
+    return fitting
+  }
+
   /// One member of `data`.
   public struct Fact: Equatable, Sendable {
     public enum Value: Equatable, Sendable {

@@ -17,8 +17,14 @@ public enum LocalReply {
     _ = writer.endLine()
   }
 
-  /// A failure. The id is nil when the line that it answers was not understood.
-  public static func error(_ id: RequestID?, _ error: LocalError) -> [UInt8] {
+  /// A failure, which fits into a line of so many bytes. The id is nil when the line that it answers was not understood.
+  public static func error(_ id: RequestID?, _ error: LocalError, limit: Int) -> [UInt8] {
+    let whole = line(id, error)
+    guard whole.count > limit else { return whole }
+    return line(id, error.fitting(limit, size: whole.count))
+  }
+
+  private static func line(_ id: RequestID?, _ error: LocalError) -> [UInt8] {
     var writer = JSONWriter()
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     if let id { id.write(into: &writer) } else { writer.null() }
@@ -29,11 +35,11 @@ public enum LocalReply {
 }
 
 extension LocalError {
-  /// The error object: code, message, and data with its type, whether to retry, and the facts.
+  /// The error object: code, message, and data with its type, whether to retry, and the facts. Texts are shortened.
   func write(into writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("code", kind.code)
-    writer.member("message", message)
+    writer.member("message", message.shortened(to: Self.textLimit))
     writer.key("data")
     writer.beginObject()
     writer.member("type", kind.rawValue)
@@ -44,7 +50,7 @@ extension LocalError {
     for fact in facts {
       writer.key(fact.name)
       switch fact.value {
-      case .string(let text): writer.string(text)
+      case .string(let text): writer.string(text.shortened(to: Self.textLimit))
       case .integer(let integer): writer.integer(integer)
       case .raw(let json): writer.raw(json)
       case .null: writer.null()

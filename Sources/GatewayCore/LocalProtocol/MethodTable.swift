@@ -18,7 +18,7 @@ enum MethodTable {
 extension ParameterKind {
   /// A name that the user chose: of an upstream, or of a program.
   static let name = ParameterKind.string(1...identifierLimit)
-  static let eventName = ParameterKind.string(1...1_024)
+  static let eventName = ParameterKind.string(1...EventName.limit)
   static let amount = ParameterKind.integer(1...1_000_000_000)
 }
 

@@ -54,12 +54,12 @@ extension EventStream {
       // A number that another daemon's memory counted says nothing about what this one keeps.
       return replayAll(
         above: inherited == 0 || sequence > self.sequence ? 0 : sequence, filter,
-        because: "the epoch '\(wanted.prefix(64))' is not known: its history is not kept any more, or never was")
+        because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, spans) || named < spans.count - 1 else {
       return replayAll(
         above: sequence, filter,
-        because: "the epoch '\(wanted.prefix(64))' has no event \(sequence) yet, so what was seen was another history")
+        because: "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
     // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
     let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0

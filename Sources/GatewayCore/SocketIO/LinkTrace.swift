@@ -71,7 +71,7 @@ final class LinkTrace: EngineIOObserver {
 
   private static func shown(_ namespace: [UInt8]) -> String {
     let bare = bare(namespace)
-    return String(decoding: bare, as: UTF8.self) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
+    return String(shortening: bare.span.bytes, to: TraceWords.nameLimit) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
   }
 
   /// What a packet carries, as one JSON text.

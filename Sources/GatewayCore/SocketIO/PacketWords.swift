@@ -84,10 +84,8 @@ enum PacketWords {
 
   private static func name(_ payload: RawSpan, _ range: Range<Int>) -> String {
     let isText = JSONScanner.byte(payload, range.lowerBound) == UInt8(ascii: "\"")
-    let name =
-      isText
-      ? JSONScanner.decodeString(payload, range)
-      : payload.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    return TraceWords.name(name)
+    return isText
+      ? JSONScanner.decodeString(payload, range, shortenedTo: TraceWords.nameLimit)
+      : String(shortening: payload.extracting(range), to: TraceWords.nameLimit)
   }
 }

@@ -6,10 +6,8 @@ struct SocketIORefusal: Equatable, Sendable {
   /// Raw JSON text in one line.
   var data: [UInt8]?
 
-  /// Longest message that is kept, in characters.
+  /// Longest message that is kept, in bytes.
   private static let messageLimit = 200
-  /// Largest data that is kept, in bytes; larger data is left out.
-  private static let dataLimit = 64 << 10
 
   init(message: String? = nil, data: [UInt8]? = nil) {
     self.message = message
@@ -37,14 +35,14 @@ struct SocketIORefusal: Equatable, Sendable {
 
   /// The server's message; where it sent data alone, as servers of Socket.IO 2 do with an object, that.
   private var words: String? {
-    message ?? data.map { String(decoding: $0, as: UTF8.self).singleLine(limit: Self.messageLimit) }
+    message ?? data.map { String(shortening: $0.span.bytes, to: Self.messageLimit).singleLine }
   }
 
   /// Without what may be secret in it: old servers take credentials as the query of a namespace.
   private static func shown(_ namespace: [UInt8]) -> String {
     guard !namespace.isEmpty else { return "/" }
     let bare = namespace.prefix { $0 != UInt8(ascii: "?") }
-    let name = String(decoding: bare, as: UTF8.self).singleLine(limit: 100)
+    let name = String(shortening: bare.span.bytes, to: 100).singleLine
     return bare.count < namespace.count ? name + "?***" : name
   }
 
@@ -81,11 +79,11 @@ struct SocketIORefusal: Equatable, Sendable {
   }
 
   private static func message(_ text: RawSpan, _ range: Range<Int>) -> String {
-    JSONScanner.decodeString(text, range).singleLine(limit: messageLimit)
+    JSONScanner.decodeString(text, range, shortenedTo: messageLimit).singleLine
   }
 
   private static func data(_ text: RawSpan, _ range: Range<Int>) -> [UInt8]? {
-    guard range.count <= dataLimit else { return nil }
+    guard range.count <= UpstreamFailure.dataLimit else { return nil }
     return text.extracting(range).withUnsafeBytes { $0.map { $0 == 10 || $0 == 13 ? 32 : $0 } }
   }
 }

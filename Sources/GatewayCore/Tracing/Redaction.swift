@@ -61,8 +61,8 @@ struct Redaction: Equatable {
     var bytes = apply(to: text.extracting(0..<searched).withUnsafeBytes { [UInt8]($0) })
     // The end may hold the beginning of a secret that could not be recognised.
     if searched < text.byteCount { bytes.removeLast(min(bytes.count, max(0, longest - 1))) }
-    let isWhole = searched == text.byteCount && bytes.count <= limit
-    return String(decoding: bytes.prefix(limit), as: UTF8.self) + (isWhole ? "" : "…")
+    guard searched < text.byteCount, bytes.count <= limit else { return String(shortening: bytes.span.bytes, to: limit) }
+    return String(decoding: bytes, as: UTF8.self) + String.cutMark
   }
 
   private static func replace(_ secret: [UInt8], in text: [UInt8]) -> [UInt8] {

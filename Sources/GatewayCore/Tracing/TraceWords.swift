@@ -16,6 +16,9 @@ enum TraceWords {
     "\(arguments) \(arguments == 1 ? "arg" : "args"), \(bytes) bytes"
   }
 
+  /// Longest name of an event that is shown whole, in bytes.
+  static let nameLimit = 128
+
   /// A name that the other side chose: long ones are cut.
-  static func name(_ name: String) -> String { name.utf8.count > 128 ? "\(name.prefix(100))…" : name }
+  static func name(_ name: String) -> String { name.shortened(to: nameLimit) }
 }

@@ -30,18 +30,20 @@ public struct TraceFact: Equatable, Sendable {
 
   public var direction: Direction
   public var layer: Layer
-  /// Such as `EVENT chat (2 args, 58 bytes) ack 7`; without payloads and secrets.
+  /// Such as `EVENT chat (2 args, 58 bytes) ack 7`; without payloads and secrets, at most `textLimit` bytes and a mark.
   public var text: String
   /// The payload's text with secrets replaced, at most `payloadLimit` bytes of it; nil unless it was wanted.
   public var payload: String?
 
+  /// Longest text that is shown whole, in bytes.
+  public static let textLimit = 4 << 10
   /// Longest payload that is shown, in bytes.
   public static let payloadLimit = 16 << 10
 
   public init(_ direction: Direction, _ layer: Layer, _ text: String, payload: String? = nil) {
     self.direction = direction
     self.layer = layer
-    self.text = text
+    self.text = text.shortened(to: Self.textLimit)
     self.payload = payload
   }
 }

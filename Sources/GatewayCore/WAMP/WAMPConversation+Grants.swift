@@ -41,7 +41,7 @@ extension WAMPConversation {
     switch type {
     case .call, .publish:
       guard let ack = try calls.failed(request, type: type) else { return }
-      let name = JSONScanner.decodeString(text, uri)
+      let name = JSONScanner.decodeString(text, uri, shortenedTo: RemoteError.nameLimit)
       Self.withLocal(text, payload) { arguments, keywords in
         bearer?.failed(ack, RemoteError(name, RemoteAnswer(arguments, kwargs: keywords)))
       }
@@ -65,7 +65,7 @@ extension WAMPConversation {
 
   /// Why a subscription or registration is not to be had.
   private static func refusal(_ text: RawSpan, _ uri: Range<Int>, _ payload: WAMPPayload) -> UpstreamFailure {
-    let name = JSONScanner.decodeString(text, uri).singleLine(limit: 200)
+    let name = JSONScanner.decodeString(text, uri, shortenedTo: 200).singleLine
     let message = payload.arguments.flatMap { firstString(text, $0) }
     let said = message.map { ": \($0)" } ?? ""
     return UpstreamFailure(
@@ -74,7 +74,7 @@ extension WAMPConversation {
   }
 
   static func revocation(_ text: RawSpan, _ details: Range<Int>) -> UpstreamFailure {
-    let reason = WAMPDetails.string("reason", in: text, details)?.singleLine(limit: 200)
+    let reason = WAMPDetails.words("reason", in: text, details, limit: 200)
     return UpstreamFailure(.refused, "the router took it back (\(reason ?? "without a reason"))", serverMessage: reason)
   }
 
@@ -83,6 +83,6 @@ extension WAMPConversation {
     guard let inside = WAMPForm.inside(text, arguments) else { return nil }
     var at = inside.lowerBound
     guard let string = try? JSONScanner.scanString(text, &at) else { return nil }
-    return JSONScanner.decodeString(text, string).singleLine(limit: 500)
+    return JSONScanner.decodeString(text, string, shortenedTo: 500).singleLine
   }
 }

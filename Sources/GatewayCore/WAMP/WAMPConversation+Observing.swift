@@ -9,9 +9,9 @@ extension WAMPConversation {
   private func name(of message: WAMPMessage, _ text: RawSpan) -> String? {
     switch message {
     case .event(let id, _, let details, _):
-      WAMPDetails.string("topic", in: text, details) ?? subscriptions.grants.topic(id)?.topic.uri
+      WAMPDetails.words("topic", in: text, details, limit: 200) ?? subscriptions.grants.topic(id)?.topic.uri
     case .invocation(_, let id, let details, _):
-      WAMPDetails.string("procedure", in: text, details) ?? registrations.grants.topic(id)?.topic.uri
+      WAMPDetails.words("procedure", in: text, details, limit: 200) ?? registrations.grants.topic(id)?.topic.uri
     case .subscribed(let request, _), .unsubscribed(let request): subscriptions.grants.topic(ofRequest: request)?.uri
     case .registered(let request, _), .unregistered(let request): registrations.grants.topic(ofRequest: request)?.uri
     case .subscriptionRevoked(let details):

@@ -22,6 +22,11 @@ enum WAMPDetails {
     rawString(name, in: text, range).map { JSONScanner.decodeString(text, $0) }
   }
 
+  /// A string for people, of at most `limit` bytes and the mark, on one line.
+  static func words(_ name: StaticString, in text: RawSpan, _ range: Range<Int>, limit: Int) -> String? {
+    rawString(name, in: text, range).map { JSONScanner.decodeString(text, $0, shortenedTo: limit).singleLine }
+  }
+
   static func integer(_ name: StaticString, in text: RawSpan, _ range: Range<Int>) -> Int? {
     value(name, in: text, range).flatMap { JSONScanner.integer(text, $0) }.flatMap(Int.init(exactly:))
   }

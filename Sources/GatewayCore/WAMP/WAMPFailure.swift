@@ -2,8 +2,8 @@
 enum WAMPFailure {
   /// ABORT. Before WELCOME it is a refusal, unless the router says that it is leaving.
   static func aborted(_ text: RawSpan, details: Range<Int>, reason: Range<Int>, isJoined: Bool) -> UpstreamFailure {
-    let uri = JSONScanner.decodeString(text, reason).singleLine(limit: 200)
-    let message = WAMPDetails.string("message", in: text, details)?.singleLine(limit: 500)
+    let uri = JSONScanner.decodeString(text, reason, shortenedTo: 200).singleLine
+    let message = WAMPDetails.words("message", in: text, details, limit: 500)
     let said = message.map { ": \($0)" } ?? ""
     if uri == "wamp.error.protocol_violation" {
       return UpstreamFailure(
@@ -19,8 +19,8 @@ enum WAMPFailure {
 
   /// GOODBYE.
   static func goodbye(_ text: RawSpan, details: Range<Int>, reason: Range<Int>) -> UpstreamFailure {
-    let uri = JSONScanner.decodeString(text, reason).singleLine(limit: 200)
-    let said = WAMPDetails.string("message", in: text, details).map { ": \($0.singleLine(limit: 500))" } ?? ""
+    let uri = JSONScanner.decodeString(text, reason, shortenedTo: 200).singleLine
+    let said = WAMPDetails.words("message", in: text, details, limit: 500).map { ": \($0)" } ?? ""
     switch uri {
     case "wamp.close.killed", "wamp.close.logout":
       return UpstreamFailure(.kicked, "the router ended this session (\(uri))\(said)")

@@ -6,7 +6,7 @@ enum WAMPWords {
     switch message {
     case .welcome(let session, _): return "\(word) session \(session)"
     case .abort(let details, let reason), .goodbye(let details, let reason):
-      let said = WAMPDetails.string("message", in: text, details).map { ": \($0.singleLine(limit: 200))" } ?? ""
+      let said = WAMPDetails.words("message", in: text, details, limit: 200).map { ": \($0)" } ?? ""
       return "\(word) \(uri(reason, text))\(said)"
     case .challenge(let method, _): return "\(word) \(uri(method, text))"
     case .error(let type, let request, let uri, let payload):
@@ -54,6 +54,6 @@ enum WAMPWords {
   }
 
   private static func uri(_ range: Range<Int>, _ text: RawSpan) -> String {
-    JSONScanner.decodeString(text, range).singleLine(limit: 200)
+    JSONScanner.decodeString(text, range, shortenedTo: 200).singleLine
   }
 }

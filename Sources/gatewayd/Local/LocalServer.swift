@@ -107,11 +107,15 @@ final class LocalServer {
     }
   }
 
+  /// Longest line, in bytes, to somebody who is turned away: less than any `limits.line`.
+  private static let turningAwayLimit = 1 << 10
+
   private static func turnAway(_ listener: Int32) {
     let descriptor = gw_accept(listener)
     guard descriptor >= 0 else { return }
     let words = LocalReply.error(
-      nil, LocalError(.quotaExceeded, "the daemon has no file descriptor left: try again later, or raise LimitNOFILE="))
+      nil, LocalError(.quotaExceeded, "the daemon has no file descriptor left: try again later, or raise LimitNOFILE="),
+      limit: Self.turningAwayLimit)
     _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
     Glibc.close(descriptor)
   }

@@ -15,7 +15,9 @@ struct LogRecord: Equatable {
   init(_ kind: LogKind, level: LogLevel? = nil, _ facts: KeyValuePairs<LogField, String?> = [:]) {
     self.kind = kind
     self.level = level ?? kind.level
-    self.facts = facts.compactMap { field, value in value.map { Fact(field: field, value: Self.cut($0)) } }
+    self.facts = facts.compactMap { field, value in value.map { value in
+        Fact(field: field, value: value.shortened(to: Self.valueLimit - String.cutMark.utf8.count))
+      } }
   }
 
   /// Longest value of a fact, in bytes.
@@ -35,11 +37,6 @@ struct LogRecord: Equatable {
   struct Identity: Hashable {
     var kind: LogKind
     var values: [String]
-  }
-
-  private static func cut(_ value: String) -> String {
-    guard value.utf8.count > valueLimit else { return value }
-    return String(decoding: value.utf8.prefix(valueLimit - 3), as: UTF8.self) + "\u{2026}"
   }
 
   private static func quoted(_ value: String) -> String {

@@ -102,7 +102,7 @@ enum LinesTarget {
     } catch {
       guard (error.error.kind == .parseError) == (!isJSON && !isBatch) else { return "the wrong error was told" }
       guard error.answered || error.id == nil else { return "a call with an id would not be answered" }
-      return replyProblem(LocalReply.error(error.id, error.error), error.id)
+      return replyProblem(LocalReply.error(error.id, error.error, limit: 1 << 20), error.id)
     }
   }
 

@@ -26,16 +26,16 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
         .init("data", .raw(Array("[1.0]".utf8))),
       ])
     #expect(
-      text(LocalReply.error(seven, error))
+      text(LocalReply.error(seven, error, limit: 1 << 20))
         == #"{"jsonrpc":"2.0","id":7,"error":{"code":-32004,"message":"The queue holds \"all\" it may.","#
         + #""data":{"type":"QueueFull","retry":true,"limit":10000,"retry_after":null,"why":"a\nb","data":[1.0]}}}"#
         + "\n")
     #expect(
-      text(LocalReply.error(nil, LocalError(.parseError, "No.")))
+      text(LocalReply.error(nil, LocalError(.parseError, "No."), limit: 1 << 20))
         == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"No.","data":{"type":"ParseError","retry":false}}}"#
         + "\n")
     #expect(
-      text(LocalReply.error(seven, LocalError(.ackLost, "Unknown.")))
+      text(LocalReply.error(seven, LocalError(.ackLost, "Unknown."), limit: 1 << 20))
         == #"{"jsonrpc":"2.0","id":7,"error":{"code":-32007,"message":"Unknown.","data":{"type":"AckLost"}}}"# + "\n")
   }
 
@@ -64,5 +64,31 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
   @Test func everyErrorHasACodeOfItsOwn() {
     #expect(LocalError.Kind.allCases.count == 22)
     #expect(Set(LocalError.Kind.allCases.map(\.code)).count == 22)
+  }
+
+  @Test(arguments: [1 << 10, 64 << 10, 1 << 20])
+  func megabytesOfAServersWordsFitIntoALine(limit: Int) {
+    let words = String(repeating: "\u{1}", count: 3 << 20)
+    let json = [UInt8](repeating: UInt8(ascii: "7"), count: 15 << 20)
+    let errors = [
+      LocalError(RemoteError(words, RemoteAnswer(json, kwargs: json))),
+      LocalError(refused: UpstreamFailure(.refused, words, serverMessage: words, serverData: json)),
+      LocalError(down: UpstreamFailure(.closed, words)), .unknownUpstream(words), .noSubscription(words),
+      LocalError(.invalidParams, words, [.init("problems", .raw(json))]),
+    ]
+    for error in errors {
+      let line = LocalReply.error(RequestID(value: .integer(7), text: []), error, limit: limit)
+      #expect(line.count <= limit, "\(error.kind)")
+      #expect((try? JSONScanner.validate(line.span.bytes)) != nil)
+    }
+  }
+
+  @Test func whatDoesNotFitIsNamedByItsSize() {
+    let error = LocalError(RemoteError("no.such", RemoteAnswer([UInt8](repeating: UInt8(ascii: "7"), count: 5_000))))
+    let line = LocalReply.error(nil, error, limit: 2_000)
+    #expect(
+      String(decoding: line, as: UTF8.self)
+        == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32016,"message":"The server answered with the error no.such.","#
+        + #""data":{"type":"RequestFailed","retry":false,"error":"no.such","limit":2000,"size":5185}}}"# + "\n")
   }
 }

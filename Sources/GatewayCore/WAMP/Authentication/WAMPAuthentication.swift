@@ -71,7 +71,7 @@ struct WAMPAuthentication {
   mutating func challenged(_ name: String, _ text: RawSpan, _ range: Range<Int>) -> Step {
     guard let method = WAMPMethod(rawValue: name), method != .anonymous, credentials.offered.contains(method) else {
       return Self.decline(
-        "the router asked for the authentication method '\(name.singleLine(limit: 40))', which was not offered")
+        "the router asked for the authentication method '\(name.shortened(to: 40).singleLine)', which was not offered")
     }
     switch method {
     case .anonymous: return Self.decline("the router challenged an anonymous session")

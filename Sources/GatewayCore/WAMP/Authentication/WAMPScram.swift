@@ -99,7 +99,7 @@ struct WAMPScram: Equatable {
         throw Problem(sentence: problem)
       }
       return .argon2id(iterations: iterations, memory: memory)
-    default: throw Problem(sentence: "the router asked for the unknown key derivation '\(kdf.singleLine(limit: 40))'")
+    default: throw Problem(sentence: "the router asked for the unknown key derivation '\(kdf.shortened(to: 40).singleLine)'")
     }
   }
 
