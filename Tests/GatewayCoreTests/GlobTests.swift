@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 @Suite struct GlobTests {
@@ -62,6 +62,39 @@ import Testing
     }
     #expect(wrong == [])
     #expect(matched > 1_000, "the sample says something")
+  }
+
+  @Test func theAutomatonMatchesExactlyTheSame() {
+    let random = FakeRandom(seed: 12)
+    func text(_ alphabet: [Character], _ longest: Int) -> String {
+      String(
+        (0..<Int(random.bits() % UInt64(longest + 1))).map { _ in alphabet[Int(random.bits() % UInt64(alphabet.count))]
+        })
+    }
+    var wrong: [String] = []
+    for _ in 0..<20_000 {
+      let pattern = text(["a", "b", "é", "😀", "*", "*", "?", "\\"], 8)
+      let name = text(["a", "b", "é", "😀", "\\"], 7)
+      let expected = Self.definition(Array(pattern.unicodeScalars)[...], Array(name.unicodeScalars)[...])
+      let found = GlobAutomaton(pattern.utf8Span.span).matches(name.utf8Span.span)
+      if found != expected { wrong.append("\(pattern) \(name) \(expected)") }
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func aGlobThatNearlyFitsEverywhereCostsHardlyMoreWhereItIsLonger() {
+    let name = String(repeating: "a", count: EventName.limit)
+    func time(_ length: Int) -> Duration {
+      let glob = "*" + String(repeating: "a", count: length) + "b"
+      let times = (0..<5).map { _ in
+        ContinuousClock().measure { for _ in 0..<4 { #expect(!Glob.matches(glob, name)) } }
+      }
+      #expect(Glob.matches(glob, name + "b"))
+      return times.min() ?? .zero
+    }
+    // Going back at each byte it would be twelve times as much.
+    let (short, long) = (time(16), time(EventFilter.globLengthLimit - 2))
+    #expect(long < short * 6, "\(short) \(long)")
   }
 
   @Test func manyStarsDoNotMakeItExponential() {

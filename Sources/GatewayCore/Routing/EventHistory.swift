@@ -9,7 +9,7 @@ struct EventHistory {
   enum Content: Equatable {
     /// The tail of the event's notification, shared with whoever still waits for it.
     case event([UInt8])
-    /// An event that could not be shown; its name, where that is known.
+    /// An event that could not be shown; its name, where that is known and no longer than `EventName.limit`.
     case hole(GapReason, name: String?)
   }
 
@@ -117,12 +117,12 @@ struct EventHistory {
 
   private mutating func dropOldest() {
     guard let slot = slots.popFirst() else { return }
+    byteCount &-= slot.content.byteCount
     switch slot.content {
     case .event(let tail):
       let (start, end) = (Int(slot.nameStart), Int(slot.nameEnd))
       let isKnown = start < end && end <= tail.count
       expired.note(isKnown ? tail.span.bytes.extracting(start..<end) : nil, at: oldestPlace)
-      byteCount &-= tail.count
       if tail.capacity <= Self.spareLimit { spare = tail }
     case .hole: expired.note(nil, at: oldestPlace)
     }
@@ -176,7 +176,7 @@ extension EventHistory.Content {
   var byteCount: Int {
     switch self {
     case .event(let tail): tail.count
-    case .hole: 0
+    case .hole(_, let name): name?.utf8.count ?? 0
     }
   }
 

@@ -59,7 +59,8 @@ extension EventStream {
     guard sequence <= last(of: named, spans) || named < spans.count - 1 else {
       return replayAll(
         above: sequence, filter,
-        because: "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
+        because:
+          "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
     // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
     let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0

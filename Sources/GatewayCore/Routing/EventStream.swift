@@ -84,6 +84,7 @@ final class EventStream {
     sequence += 1
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
     byteCount += UInt64(size)
+    guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     let arrival = time.arrival
@@ -137,6 +138,11 @@ final class EventStream {
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
+    leaveHole(reason)
+  }
+
+  /// The event has no name that could be looked at, so that everybody might have wanted it.
+  private func leaveHole(_ reason: GapReason) {
     remember(.hole(reason, name: nil), time.arrival)
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
     for subscription in router.all { subscription.tell(gap) }

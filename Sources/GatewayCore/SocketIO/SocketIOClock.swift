@@ -57,7 +57,9 @@ final class SocketIOClock {
 
   private func isNamed(_ name: RawSpan, _ expected: [UInt8]) -> Bool {
     if name.byteCount == expected.count, name.withUnsafeBytes({ $0.elementsEqual(expected) }) { return true }
-    guard JSONScanner.byte(name, 0) == UInt8(ascii: "\""), JSONScanner.hasEscape(name, 0..<name.byteCount) else {
+    guard name.byteCount <= 6 * expected.count, JSONScanner.byte(name, 0) == UInt8(ascii: "\""),
+      JSONScanner.hasEscape(name, 0..<name.byteCount)
+    else {
       return false
     }
     return JSONScanner.decodeString(name, 0..<name.byteCount) == settings.event

@@ -54,6 +54,30 @@ import Testing
     #expect(digest(client.read()) == ["event 5"])
   }
 
+  @Test func aNameThatNoProgramMaySendIsAGapForEverybody() {
+    let (harness, client, epoch) = harness()
+    client.call("subscribe", #"{"upstream":"chat","events":["e","*x*"],"subscription":"s"}"#)
+    harness.upstream.channel.emit("e")
+    harness.upstream.channel.emit(String(repeating: "x", count: 2_000_000))
+    harness.upstream.channel.emit(String(repeating: "x", count: EventName.limit))
+    #expect(digest(client.read()) == ["event 1", "gap 2-2 x1 too_large", "event 3"])
+    #expect(
+      subscribe(client, #""since":{"epoch":"\#(epoch)","seq":0},"events":["e"]"#)
+        == ["recovered false x1", "event 1", "gap 2-2 x1 too_large"])
+  }
+
+  @Test func namesOfEventsThatCouldNotBeShownCountAsBytes() {
+    var history = EventHistory(HistorySettings(), epoch: "e")
+    let now = MonotonicInstant(nanoseconds: 0)
+    for _ in 0..<3 { history.append(.hole(.tooLarge, name: String(repeating: "n", count: 1_000)), at: now) }
+    #expect(history.byteCount == 3_000)
+    var settings = HistorySettings()
+    settings.bytes = 1_500
+    history.adopt(settings, now: now)
+    #expect(history.byteCount == 1_000)
+    #expect(history.count == 1)
+  }
+
   @Test func aReplayedEventIsByteForByteTheLiveOne() {
     let (harness, client, epoch) = harness()
     client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
