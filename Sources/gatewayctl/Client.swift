@@ -215,7 +215,7 @@ final class Client {
   }
 
   private func checkVersion(_ hello: [UInt8]) throws(Failure) {
-    guard let spoken = try? JSONValue.parse(hello.span.bytes)["protocol"] else { return }
+    guard let spoken = try? JSONValue.parse(hello.span.bytes, limit: .max)["protocol"] else { return }
     let least = spoken["min"]?.integerValue ?? Self.protocolVersion
     let most = spoken["max"]?.integerValue ?? Self.protocolVersion
     guard least > Self.protocolVersion || most < Self.protocolVersion else { return }

@@ -12,7 +12,8 @@ struct DaemonError: Error, Equatable, Sendable {
 
   /// Nil: this is no error object.
   init?(_ text: [UInt8]) {
-    guard let value = try? JSONValue.parse(text.span.bytes), let message = value["message"]?.stringValue else {
+    guard let value = try? JSONValue.parse(text.span.bytes, limit: .max), let message = value["message"]?.stringValue
+    else {
       return nil
     }
     self.message = message

@@ -38,7 +38,7 @@ enum IntrospectCommand {
 
   private static func value(_ text: [UInt8]) throws(Failure) -> JSONValue {
     do {
-      return try JSONValue.parse(text.span.bytes)
+      return try JSONValue.parse(text.span.bytes, limit: .max)
     } catch {
       throw Failure(.protocolMismatch, "the daemon's answer is no description; install the same version of both")
     }

@@ -96,7 +96,7 @@ enum OutboxCommand {
     var table = Table(["ID", "UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES IN", "ATTEMPTS", "REASON"])
     let now = Clock.wallMilliseconds
     for bytes in entries {
-      guard let entry = try? JSONValue.parse(bytes.span.bytes) else { continue }
+      guard let entry = try? JSONValue.parse(bytes.span.bytes, limit: .max) else { continue }
       let state = entry["state"]?.stringValue ?? "?"
       let isQueued = state == OutboxState.queued.rawValue
       table.add([

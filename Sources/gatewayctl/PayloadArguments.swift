@@ -90,6 +90,7 @@ enum PayloadArguments {
     case .utf8: return "the text is not UTF-8 \(place)"
     case .depth: return "it is nested too deeply \(place)"
     case .duplicateKey: return "a key is repeated \(place)"
+    case .tooLong(let limit): return "it has more than \(limit) bytes"
     }
   }
 

@@ -38,12 +38,12 @@ enum StatusCommand {
 
   private static func printElements(_ key: String, of result: [UInt8], _ context: Context) throws(Failure) {
     for element in RawMembers(result)?.elements(key) ?? [] { try context.printJSON(element) }
-    guard let count = (try? JSONValue.parse(result.span.bytes))?.leftOut(key) else { return }
+    guard let count = (try? JSONValue.parse(result.span.bytes, limit: .max))?.leftOut(key) else { return }
     context.notices.error("\(count) \(key) more did not fit into one answer of the daemon and are left out")
   }
 
   private static func view(_ result: [UInt8], _ context: Context) throws(Failure) -> StatusView {
-    guard let document = try? JSONValue.parse(result.span.bytes) else {
+    guard let document = try? JSONValue.parse(result.span.bytes, limit: .max) else {
       throw Failure(.protocolMismatch, "the daemon's answer is no status; install the same version of both")
     }
     return StatusView(document: document, now: Clock.wallMilliseconds, palette: context.settings.palette)

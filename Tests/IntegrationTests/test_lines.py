@@ -99,6 +99,19 @@ async def test_the_login_carries_the_credentials_and_comes_first(daemons, lines)
     assert PASSWORD not in daemon.text() + json.dumps(await daemon.status())
 
 
+async def test_a_refusal_of_many_megabytes_fits_into_a_line(daemons, lines):
+    words = "e" + "\u0301" * 1_500_000
+    refusal = {"type": "denied", "body": {"reason": words, "more": list(range(1_000_000))}}
+    lines.login_answer = json.dumps(refusal, ensure_ascii=False).encode() + b"\n"
+    daemon = await daemons(upstream(lines, reconnect={"refused_base": "1h", "refused_cap": "1h"}))
+    client = await daemon.client()
+    error = await client.fails("UpstreamRefused", "request", upstream="chat", event="echo")
+    assert error.data["message"].endswith("\u2026") and error.data["data"] is None
+    assert max(map(len, client.lines)) < 16_384
+    assert await client.call("ping") == {}
+    assert len((await daemon.connection(upstream="chat"))["detail"].encode()) < 4_096
+
+
 async def test_a_refused_login_is_refused_and_cured_by_new_credentials(daemons, lines, folder):
     secret = folder / "login"
     secret.write_text(json.dumps({"user": "ann", "password": "wrong"}))

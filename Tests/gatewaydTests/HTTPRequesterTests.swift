@@ -287,4 +287,13 @@ import Testing
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
     #expect(failure?.reason == .tls && failure?.detail.contains("/nonexistent/ca.pem") == true)
   }
+
+  @Test func ofARefusalTheBeginningIsKeptAndOfAnAnswerAll() throws {
+    let body = String(repeating: "x", count: 3 * HTTPResponse.refusalLimit)
+    for (status, kept) in [("500 No", HTTPResponse.refusalLimit), ("200 OK", body.utf8.count)] {
+      let peer = try peer(answering: Self.answer(body, status: status))
+      let result = try HTTPRequesting().result(HTTPRequesting.request(WebSocketDialing.request(peer.port)))
+      #expect(try result.get().body.count == kept)
+    }
+  }
 }

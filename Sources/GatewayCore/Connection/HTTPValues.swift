@@ -14,15 +14,19 @@ public struct HTTPRequest: Hashable, Sendable {
   /// On a connection of its own, which nothing used before and nothing uses after it. A header `Connection: close` does not
   /// do that: not every server repeats it in its answer, and to the client the connection is open until then.
   public var isAlone: Bool
+  /// Most bytes of the response's body that are kept; what follows them is passed over.
+  public var keptLimit: Int
 
   public init(
-    _ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration, isAlone: Bool = false
+    _ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration, isAlone: Bool = false,
+    keptLimit: Int = .max
   ) {
     self.dial = dial
     self.body = body
     self.contentType = contentType
     self.answerLimit = answerLimit
     self.isAlone = isAlone
+    self.keptLimit = keptLimit
   }
 }
 
@@ -31,11 +35,15 @@ public struct HTTPResponse: Equatable, Sendable {
   public var status: Int
   /// Names in lower case, in the order of the lines. They may hold secrets.
   public var headers: [HTTPHeader]
+  /// With another status than 200 at most `refusalLimit` bytes of it.
   public var body: [UInt8]
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   public var tlsVersion: String?
   /// Host and port of the proxy that the connection goes through; nil without one.
   public var proxy: String?
+
+  /// What is kept of the body of a refusal, in bytes: it is words.
+  public static let refusalLimit = 64 << 10
 
   public init(
     status: Int, headers: [HTTPHeader] = [], body: [UInt8] = [], tlsVersion: String? = nil, proxy: String? = nil

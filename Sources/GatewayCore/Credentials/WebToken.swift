@@ -10,7 +10,7 @@ struct WebToken: Equatable, Sendable {
 
   /// The token of a payload that expires first; nil when no member of the object is one that expires.
   static func earliest(in payload: [UInt8]) -> WebToken? {
-    let members = (try? JSONValue.parse(payload.span.bytes))?.members ?? []
+    let members = (try? JSONValue.parse(payload.span.bytes, limit: .max))?.members ?? []
     return members.compactMap { $0.value.stringValue.flatMap(WebToken.init) }.min { $0.expires < $1.expires }
   }
 
@@ -62,6 +62,6 @@ struct WebToken: Equatable, Sendable {
     }
     while letters.count % 4 != 0 { letters.append(UInt8(ascii: "=")) }
     guard let bytes = Base64.decode(letters.span.bytes) else { return nil }
-    return try? JSONValue.parse(bytes.span.bytes)
+    return try? JSONValue.parse(bytes.span.bytes, limit: .max)
   }
 }

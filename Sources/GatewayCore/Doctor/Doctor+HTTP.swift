@@ -17,7 +17,7 @@ extension Doctor {
   ) {
     let request = HTTPRequest(
       dial, body: body.map { Array($0.utf8) }, contentType: body.map { _ in "text/plain;charset=UTF-8" },
-      answerLimit: dial.phaseLimit, isAlone: true)
+      answerLimit: dial.phaseLimit, isAlone: true, keptLimit: HTTPResponse.refusalLimit)
     let began = time.now
     hold(
       seams.requester.start(request) { [weak self] result in

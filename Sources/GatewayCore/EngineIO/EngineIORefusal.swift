@@ -61,7 +61,7 @@ enum EngineIORefusal: Equatable, Sendable {
       guard let code = value["code"]?.integerValue, let message = value["message"]?.stringValue else { return nil }
       return (code, message)
     case nil:
-      let text = String(decoding: body, as: UTF8.self)
+      let text = String(shortening: body.span.bytes, to: 5 * messageLimit)
       return (nil, String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }))
     }
   }

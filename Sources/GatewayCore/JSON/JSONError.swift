@@ -8,11 +8,13 @@ public enum JSONError: Error, Equatable, Sendable {
   case depth(at: Int)
   /// The key that begins at this byte was used before in the same object.
   case duplicateKey(at: Int)
+  /// It has more bytes than are read.
+  case tooLong(limit: Int)
 
   /// Where it happened.
   public var offset: Int {
     switch self {
-    case .syntax(let at), .utf8(let at), .depth(let at), .duplicateKey(let at): at
+    case .syntax(let at), .utf8(let at), .depth(let at), .duplicateKey(let at), .tooLong(let at): at
     }
   }
 }

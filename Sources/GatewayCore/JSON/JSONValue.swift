@@ -20,9 +20,16 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
   }
 
+  /// Longest text, in bytes, that is read unless the caller says otherwise: the objects of a value take up to thirty times
+  /// as much memory as its text. What strangers write is never read without this limit; `JSONScanner` looks into longer ones.
+  public static let textLimit = 64 << 10
+
   /// Reads a text that is exactly one value, with white space around it allowed. Accepts what
-  /// `JSONScanner.validate(_:depth:)` accepts; an escaped surrogate without its partner becomes U+FFFD.
-  public static func parse(_ text: RawSpan, depth: Int = JSONScanner.depthLimit) throws(JSONError) -> JSONValue {
+  /// `JSONScanner.validate(_:depth:)` accepts, up to `limit` bytes; an escaped surrogate without its partner becomes U+FFFD.
+  public static func parse(
+    _ text: RawSpan, depth: Int = JSONScanner.depthLimit, limit: Int = textLimit
+  ) throws(JSONError) -> JSONValue {
+    guard text.byteCount <= limit else { throw .tooLong(limit: limit) }
     var at = 0
     JSONScanner.skipWhitespace(text, &at)
     let value = try read(text, &at, depth: min(depth, JSONScanner.depthLimit))

@@ -59,9 +59,17 @@ final class LinesConnector: UpstreamConnector {
 
   /// A program must not write the members that the profile gives a meaning.
   private func check(_ object: [UInt8]) throws(MessageProblem) {
-    let members = (try? JSONValue.parse(object.span.bytes))?.members ?? []
-    guard let reserved = members.first(where: { profile.isReserved($0.key) }) else { return }
-    throw .invalid("the member '\(reserved.key)' has a meaning of its own in messages of this upstream")
+    let text = object.span.bytes
+    var reserved: String?
+    var at = 0
+    JSONScanner.skipWhitespace(text, &at)
+    try? JSONScanner.scanObject(text, &at) { key, _ in
+      guard reserved == nil else { return }
+      let name = JSONScanner.decodeString(text, key, shortenedTo: LinesProfile.memberNameLimit)
+      if profile.isReserved(name) { reserved = name }
+    }
+    guard let reserved else { return }
+    throw .invalid("the member '\(reserved)' has a meaning of its own in messages of this upstream")
   }
 
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {

@@ -29,7 +29,7 @@ struct LinesMessage: Equatable, Sendable {
       guard at == line.byteCount else { throw .syntax(at: at) }
     } catch {
       switch error {
-      case .depth, .duplicateKey: throw .undecodable
+      case .depth, .duplicateKey, .tooLong: throw .undecodable
       case .syntax(let place): throw .malformed("at byte \(place + 1)")
       case .utf8(let place): throw .malformed("its text is not UTF-8 at byte \(place + 1)")
       }

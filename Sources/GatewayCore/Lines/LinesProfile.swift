@@ -5,6 +5,9 @@ struct LinesProfile: Sendable {
   /// Most members that are looked at; a message with more cannot be shown.
   static let memberLimit = 1_000
 
+  /// Longest name of a member that a profile gives a meaning, in bytes.
+  static let memberNameLimit = 64
+
   init(_ settings: LinesSettings) { self.settings = settings }
 
   /// Why the settings contradict one another, as a sentence; nil when they do not.

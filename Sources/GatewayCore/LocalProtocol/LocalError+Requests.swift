@@ -9,6 +9,7 @@ extension LocalError {
       return LocalError(
         .parseError, "The line is nested more than \(JSONScanner.depthLimit) levels deep at byte \(at).", place)
     case .duplicateKey(let at): return LocalError(.parseError, "A key is used twice at byte \(at).", place)
+    case .tooLong(let limit): return LocalError(.parseError, "The line has more than \(limit) bytes.", place)
     }
   }
 

@@ -38,6 +38,7 @@ extension JSONError {
     case .utf8(let at): .utf8(at: at + distance)
     case .depth(let at): .depth(at: at + distance)
     case .duplicateKey(let at): .duplicateKey(at: at + distance)
+    case .tooLong: self
     }
   }
 }

@@ -71,7 +71,8 @@ final class LinkTrace: EngineIOObserver {
 
   private static func shown(_ namespace: [UInt8]) -> String {
     let bare = bare(namespace)
-    return String(shortening: bare.span.bytes, to: TraceWords.nameLimit) + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
+    return String(shortening: bare.span.bytes, to: TraceWords.nameLimit)
+      + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
   }
 
   /// What a packet carries, as one JSON text.
@@ -105,10 +106,13 @@ final class LinkTrace: EngineIOObserver {
   }
 
   private static func keys(of payload: RawSpan) -> [UInt8] {
-    let members = (try? JSONValue.parse(payload))?.members ?? []
     var writer = JSONWriter()
     writer.beginObject()
-    for member in members { writer.member(member.key, Redaction.mark) }
+    var at = 0
+    try? JSONScanner.scanObject(payload, &at) { key, _ in
+      guard writer.bytes.count < TraceFact.payloadLimit else { return }
+      writer.member(JSONScanner.decodeString(payload, key, shortenedTo: TraceWords.nameLimit), Redaction.mark)
+    }
     writer.endObject()
     return writer.bytes
   }

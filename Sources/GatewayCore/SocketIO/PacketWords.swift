@@ -10,9 +10,9 @@ enum PacketWords {
     case .disconnect: return "DISCONNECT \(place)" + size(payload, "payload")
     case .connectError: return "CONNECT_ERROR \(place)" + size(payload, "payload")
     case .event, .binaryEvent:
-      let elements = Self.elements(payload)
-      let name = elements.first.map { Self.name(payload, $0) } ?? "?"
-      let sizes = Self.sizes(max(0, elements.count - 1), payload, attachments)
+      let (first, count) = Self.elements(payload)
+      let name = first.map { Self.name(payload, $0) } ?? "?"
+      let sizes = Self.sizes(max(0, count - 1), payload, attachments)
       return "EVENT \(name) (\(sizes))" + (ack.map { " ack \($0)" } ?? "")
     case .acknowledgement, .binaryAcknowledgement:
       let sizes = Self.sizes(elements(payload).count, payload, attachments)
@@ -74,12 +74,17 @@ enum PacketWords {
       + (attachments == 0 ? "" : ", \(attachments) \(attachments == 1 ? "attachment" : "attachments")")
   }
 
-  private static func elements(_ payload: RawSpan) -> [Range<Int>] {
-    var found: [Range<Int>] = []
+  /// Where the first of them stands, and how many there are.
+  private static func elements(_ payload: RawSpan) -> (first: Range<Int>?, count: Int) {
+    var first: Range<Int>?
+    var count = 0
     var at = 0
     JSONScanner.skipWhitespace(payload, &at)
-    try? JSONScanner.scanArray(payload, &at) { found.append($0) }
-    return found
+    try? JSONScanner.scanArray(payload, &at) { element in
+      if count == 0 { first = element }
+      count += 1
+    }
+    return (first, count)
   }
 
   private static func name(_ payload: RawSpan, _ range: Range<Int>) -> String {

@@ -3,7 +3,7 @@ enum SocketIOCredentials {
   /// The payload as a query, for servers of Engine.IO revision 3, whose namespaces take no other. Nil when a value is
   /// neither text, nor number, nor boolean; `null` is left out.
   static func query(_ payload: [UInt8]) -> String? {
-    guard let members = (try? JSONValue.parse(payload.span.bytes))?.members else { return nil }
+    guard let members = (try? JSONValue.parse(payload.span.bytes, limit: .max))?.members else { return nil }
     var pairs: [String] = []
     for member in members {
       let value: String

@@ -128,7 +128,7 @@ extension SocketIOLink: EngineIOReceiver {
       }
       if !channel.receive(dropped: reason) { end(Self.tooManyEarlyEvents) }
     case .connect(let json):
-      receiveConnect(bytes(text, packet.namespace), json.map { Self.identity(text, $0) } ?? (nil, nil))
+      receiveConnect(bytes(text, packet.namespace), try Self.identity(text, json))
     case .connectError(let json):
       receiveRefusal(bytes(text, packet.namespace), SocketIORefusal(text, json))
     case .disconnect(let json):
@@ -223,14 +223,28 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   /// The server's ids in the answer to a CONNECT: the shown one and, where it can recover a connection, the secret one.
-  private static func identity(_ text: RawSpan, _ range: Range<Int>) -> (sid: String?, pid: String?) {
-    guard let answer = try? JSONValue.parse(text.extracting(range)) else { return (nil, nil) }
-    let ids = ["sid", "pid"].map { answer[$0]?.stringValue.flatMap(usable) }
-    return (ids[0], ids[1])
+  private static func identity(
+    _ text: RawSpan, _ object: Range<Int>?
+  ) throws(SocketIOProblem) -> (sid: String?, pid: String?) {
+    guard let object else { return (nil, nil) }
+    guard object.count <= answerLimit else { throw .oversizedAnswer(limit: answerLimit) }
+    var sid: Range<Int>?
+    var pid: Range<Int>?
+    var at = object.lowerBound
+    try? JSONScanner.scanObject(text, &at) { key, value in
+      if JSONScanner.stringEquals(text, key, "sid") { sid = value }
+      if JSONScanner.stringEquals(text, key, "pid") { pid = value }
+    }
+    return (sid.flatMap { usable(text, $0) }, pid.flatMap { usable(text, $0) })
   }
 
-  private static func usable(_ id: String) -> String? {
-    id.isEmpty || id.utf8.count > EngineIOHandshake.sidLimit ? nil : id
+  /// Longest answer to a CONNECT that is read, in bytes.
+  private static let answerLimit = 64 << 10
+
+  private static func usable(_ text: RawSpan, _ id: Range<Int>) -> String? {
+    guard JSONScanner.byte(text, id.lowerBound) == UInt8(ascii: "\"") else { return nil }
+    let id = JSONScanner.decodeString(text, id)
+    return id.isEmpty || id.utf8.count > EngineIOHandshake.sidLimit ? nil : id
   }
 
   private func bytes(_ text: RawSpan, _ range: Range<Int>) -> [UInt8] {

@@ -26,6 +26,8 @@ enum SocketIOProblem: Error, Equatable, Sendable {
   case malformedMsgpack
   /// A text message, though the upstream's parser is msgpack.
   case textForMsgpack
+  /// Accepted a namespace with more words than are read, in bytes.
+  case oversizedAnswer(limit: Int)
   /// Accepted a namespace without giving it an id.
   case missingSid
 
@@ -36,6 +38,8 @@ enum SocketIOProblem: Error, Equatable, Sendable {
       UpstreamFailure(.tooLarge, "the server sent a message with attachments beyond \(limit) bytes")
     case .tooManyAttachments(let limit):
       UpstreamFailure(.protocolError, "the server sent a message with more than \(limit) attachments")
+    case .oversizedAnswer(let limit):
+      UpstreamFailure(.tooLarge, "the server accepted a namespace with a message of more than \(limit) bytes")
     case .unknownType: UpstreamFailure(.protocolError, "the server sent an unknown Socket.IO packet")
     case .malformedAttachmentCount:
       UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed attachment count")

@@ -20,7 +20,7 @@ struct Redaction: Equatable {
 
   /// Remembers every text and number in a JSON value.
   mutating func add(json: [UInt8]) {
-    guard let value = try? JSONValue.parse(json.span.bytes) else { return }
+    guard let value = try? JSONValue.parse(json.span.bytes, limit: .max) else { return }
     add(value)
   }
 
@@ -57,11 +57,14 @@ struct Redaction: Equatable {
   /// not shown is not searched either.
   func shown(_ text: RawSpan, limit: Int) -> String {
     let longest = secrets.reduce(0) { max($0, $1.count) }
-    let searched = min(text.byteCount, limit + longest)
+    // One more than is shown, by which it is known whether the last character is whole.
+    let searched = min(text.byteCount, limit + max(1, longest))
     var bytes = apply(to: text.extracting(0..<searched).withUnsafeBytes { [UInt8]($0) })
     // The end may hold the beginning of a secret that could not be recognised.
     if searched < text.byteCount { bytes.removeLast(min(bytes.count, max(0, longest - 1))) }
-    guard searched < text.byteCount, bytes.count <= limit else { return String(shortening: bytes.span.bytes, to: limit) }
+    guard searched < text.byteCount, bytes.count <= limit else {
+      return String(shortening: bytes.span.bytes, to: limit)
+    }
     return String(decoding: bytes, as: UTF8.self) + String.cutMark
   }
 

@@ -25,6 +25,16 @@ enum WAMPCode: UInt16, CaseIterable, Sendable {
   case interrupt = 69
   case yield = 70
 
+  /// Whether it begins, proves or ends a session.
+  var isAboutSession: Bool {
+    switch self {
+    case .hello, .welcome, .abort, .challenge, .authenticate, .goodbye: true
+    case .error, .publish, .published, .subscribe, .subscribed, .unsubscribe, .unsubscribed, .event, .call, .cancel,
+      .result, .register, .registered, .unregister, .unregistered, .invocation, .interrupt, .yield:
+      false
+    }
+  }
+
   /// As people write it, such as `SUBSCRIBED`.
   var word: String { "\(self)".uppercased() }
 }

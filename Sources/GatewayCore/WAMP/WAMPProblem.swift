@@ -23,6 +23,8 @@ enum WAMPProblem: Error, Equatable, Sendable {
   case unknownID(WAMPCode, UInt64)
   /// An id that stands for something else already.
   case repeatedID(WAMPCode, UInt64)
+  /// A message about the session itself with more words than are read, in bytes.
+  case oversized(WAMPCode, limit: Int)
   /// More rounds of authentication than a session may need.
   case tooManyChallenges(limit: Int)
 
@@ -34,6 +36,7 @@ enum WAMPProblem: Error, Equatable, Sendable {
     case .binary: "the router sent a binary message, though wamp.2.json was agreed upon"
     case .unknownType(let code): "the router sent a message of the unknown type \(code)"
     case .malformed(let code): "the router sent a malformed \(code.word)"
+    case .oversized(let code, let limit): "the router sent \(code.word) with more than \(limit) bytes"
     case .clientsOnly(let code): "the router sent \(code.word), which only clients send"
     case .misplaced(let code): "the router sent \(code.word) at a time when it has no place"
     case .unasked(let code, let id): "the router sent \(code.word) for request \(id), which is not waiting for it"

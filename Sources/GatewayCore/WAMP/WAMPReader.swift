@@ -1,6 +1,9 @@
 /// Reads the messages of a router: `wamp.2.json`, one JSON array for each text message of the WebSocket (WAMP section
 /// "Serializers"). Only the shape is judged here; whether a message has its place is the session's affair.
 enum WAMPReader {
+  /// Longest message that is about the session and carries no payload, in bytes.
+  static let sessionLimit = 64 << 10
+
   static func read(_ text: RawSpan) throws(WAMPProblem) -> WAMPMessage {
     let elements = try WAMPElements(text)
     guard let first = elements[0], let number = JSONScanner.integer(text, first) else { throw .noMessage }
@@ -10,6 +13,9 @@ enum WAMPReader {
       throw .clientsOnly(code)
     case .welcome, .abort, .challenge, .goodbye, .error, .published, .subscribed, .unsubscribed, .event, .result,
       .registered, .unregistered, .invocation, .interrupt:
+      guard text.byteCount <= sessionLimit || !code.isAboutSession else {
+        throw .oversized(code, limit: sessionLimit)
+      }
       guard let message = message(code, elements, text) else { throw .malformed(code) }
       return message
     }

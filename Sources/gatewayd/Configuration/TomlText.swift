@@ -20,7 +20,7 @@ enum TomlText {
     }
     guard let json = result.json else { return .failure(unusable(file, "there is not enough memory")) }
     let answer = UnsafeRawBufferPointer(start: json, count: result.json_length).bytes
-    guard let value = try? JSONValue.parse(answer), let root = ConfigurationNode(answer: value) else {
+    guard let value = try? JSONValue.parse(answer, limit: .max), let root = ConfigurationNode(answer: value) else {
       return .failure(unusable(file, "the parser's answer makes no sense"))
     }
     return .success(ConfigurationTree(file: file, root: root))

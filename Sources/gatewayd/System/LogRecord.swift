@@ -15,9 +15,11 @@ struct LogRecord: Equatable {
   init(_ kind: LogKind, level: LogLevel? = nil, _ facts: KeyValuePairs<LogField, String?> = [:]) {
     self.kind = kind
     self.level = level ?? kind.level
-    self.facts = facts.compactMap { field, value in value.map { value in
+    self.facts = facts.compactMap { field, value in
+      value.map { value in
         Fact(field: field, value: value.shortened(to: Self.valueLimit - String.cutMark.utf8.count))
-      } }
+      }
+    }
   }
 
   /// Longest value of a fact, in bytes.

@@ -12,6 +12,10 @@ final class CurlExchange: HTTPExchange {
   private let onOver: (CurlExchange) -> Void
   private var head: [UInt8] = []
   private var body: [UInt8] = []
+  /// Bytes of the body that came.
+  private var received = 0
+  /// How many of them are kept; nil before the first.
+  private var keptLimit: Int?
   private var tlsVersion: String?
   private var proxy: String?
   /// What made us stop the exchange.
@@ -82,7 +86,7 @@ final class CurlExchange: HTTPExchange {
 
   private func receive(headerLine line: UnsafeRawBufferPointer) -> CurlEasy.Consent {
     // After the body come trailers, which nobody needs.
-    guard body.isEmpty else { return .goOn }
+    guard received == 0 else { return .goOn }
     if line.starts(with: "HTTP/".utf8) {
       head = []
       tlsVersion = easy?.tlsVersion
@@ -96,12 +100,22 @@ final class CurlExchange: HTTPExchange {
 
   private func receive(body piece: UnsafeRawBufferPointer) -> CurlEasy.Consent {
     guard !head.isEmpty else { return stop(.foreignAnswer(piece.bytes, secure: request.dial.secure)) }
-    guard body.count + piece.count <= request.dial.messageLimit else {
+    received += piece.count
+    guard received <= request.dial.messageLimit else {
       let limit = request.dial.messageLimit
       return stop(UpstreamFailure(.tooLarge, "the server's answer is larger than \(limit) bytes"))
     }
-    body += piece
+    let kept = keptLimit ?? decideKeptLimit()
+    body += piece.prefix(max(0, kept - body.count))
     return .goOn
+  }
+
+  /// What an answer says is kept, of a refusal the beginning.
+  private func decideKeptLimit() -> Int {
+    let response = try? HTTPResponse(head: head, body: [], tlsVersion: nil, proxy: nil)
+    let kept = min(request.keptLimit, response?.status == 200 ? .max : HTTPResponse.refusalLimit)
+    keptLimit = kept
+    return kept
   }
 
   private func stop(_ failure: UpstreamFailure) -> CurlEasy.Consent {

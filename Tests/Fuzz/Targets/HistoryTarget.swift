@@ -76,7 +76,8 @@ private final class Scene {
     var last = -1
     for line in text.split(separator: UInt8(ascii: "\n")) {
       let line = Array(line)
-      guard (try? JSONScanner.validate(line.span.bytes)) != nil, let value = try? JSONValue.parse(line.span.bytes)
+      guard (try? JSONScanner.validate(line.span.bytes)) != nil,
+        let value = try? JSONValue.parse(line.span.bytes, limit: .max)
       else {
         // What stands in a file with the right check sums was written by a daemon, which writes events as they are.
         continue

@@ -49,7 +49,7 @@ enum JSONTarget {
   }
 
   private static func result(of text: [UInt8]) -> Result<JSONValue, JSONError> {
-    do { return .success(try JSONValue.parse(text.span.bytes)) } catch { return .failure(error) }
+    do { return .success(try JSONValue.parse(text.span.bytes, limit: .max)) } catch { return .failure(error) }
   }
 
   private static func write(_ value: JSONValue) -> [UInt8] {
@@ -132,6 +132,6 @@ enum JSONTarget {
 
 extension JSONValue {
   fileprivate static func parse(_ text: ArraySlice<UInt8>) throws(JSONError) -> JSONValue {
-    try parse(Array(text).span.bytes)
+    try parse(Array(text).span.bytes, limit: .max)
   }
 }

@@ -123,7 +123,7 @@ enum LinesTarget {
   }
 
   private static func isArray(_ text: [UInt8]) -> Bool {
-    guard let value = try? JSONValue.parse(text.span.bytes) else { return false }
+    guard let value = try? JSONValue.parse(text.span.bytes, limit: .max) else { return false }
     return value.elements != nil
   }
 
@@ -132,10 +132,10 @@ enum LinesTarget {
     guard line.last == UInt8(ascii: "\n"), !line.dropLast().contains(UInt8(ascii: "\n")) else {
       return "a reply is not one line"
     }
-    guard let reply = try? JSONValue.parse(line.span.bytes) else { return "a reply is no JSON" }
+    guard let reply = try? JSONValue.parse(line.span.bytes, limit: .max) else { return "a reply is no JSON" }
     var echo = JSONWriter()
     id?.write(into: &echo)
-    let echoed = (try? JSONValue.parse(echo.bytes.span.bytes)) ?? .null
+    let echoed = (try? JSONValue.parse(echo.bytes.span.bytes, limit: .max)) ?? .null
     return reply["id"] == echoed ? nil : "a reply has another id"
   }
 }

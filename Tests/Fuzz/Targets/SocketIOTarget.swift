@@ -50,7 +50,9 @@ enum SocketIOTarget {
     guard !event.arguments.contains(10), !event.arguments.contains(13) else { return "an event holds a line end" }
     let args = [UInt8(ascii: "[")] + event.arguments + [UInt8(ascii: "]")]
     guard (try? JSONScanner.validate(args.span.bytes)) != nil else { return "an event's arguments are no JSON" }
-    guard let name = try? JSONValue.parse(event.name.span.bytes) else { return "an event's name is no JSON" }
+    guard let name = try? JSONValue.parse(event.name.span.bytes, limit: .max) else {
+      return "an event's name is no JSON"
+    }
     switch name {
     case .string, .number: break
     case .null, .bool, .array, .object: return "an event's name is neither text nor number"
@@ -86,7 +88,8 @@ enum SocketIOTarget {
       return depthProblem(args)
     }
     let echoed = [UInt8(ascii: "[")] + event.arguments + [UInt8(ascii: "]")]
-    guard let sent = try? JSONValue.parse(args.span.bytes), let received = try? JSONValue.parse(echoed.span.bytes)
+    guard let sent = try? JSONValue.parse(args.span.bytes, limit: .max),
+      let received = try? JSONValue.parse(echoed.span.bytes, limit: .max)
     else {
       return "what came back is no JSON"
     }

@@ -113,7 +113,7 @@ private final class WAMPPlay {
 
   private func problem(with frame: UpstreamScene.Frame) -> String? {
     guard case .text(let text) = frame else { return "a binary message was sent" }
-    guard let value = try? JSONValue.parse(text.span.bytes), let code = value[0]?.integerValue else {
+    guard let value = try? JSONValue.parse(text.span.bytes, limit: .max), let code = value[0]?.integerValue else {
       return "what was sent is no message"
     }
     guard [16, 32, 34, 48, 64, 66].contains(code) else { return nil }

@@ -141,3 +141,8 @@ private func refusal(_ body: String) -> EngineIORefusal? { EngineIORefusal(body:
     explain(http, "Unsupported protocol version")
       == UpstreamFailure(.incompatible, "the server does not speak this revision of Engine.IO", status: 400))
 }
+
+@Test func aRefusalOfManyMegabytesIsNoneOfEngineIO() {
+  let members = String(repeating: #""a":[0,0,0,0],"#, count: 1 << 20)
+  #expect(refusal(#"{\#(members)"code":5,"message":"Unsupported protocol version"}"#) == nil)
+}

@@ -63,4 +63,10 @@ private func parse(_ text: String, depth: Int = 64) throws(JSONError) -> JSONVal
     #expect(JSONValue.null.boolValue == nil)
     #expect(try parse("9223372036854775808").integerValue == nil)
   }
+
+  @Test func aLongTextBecomesNoTreeUnlessThatIsAskedFor() throws {
+    let text = Array("[\(String(repeating: "0,", count: JSONValue.textLimit))0]".utf8)
+    #expect(throws: JSONError.tooLong(limit: JSONValue.textLimit)) { try JSONValue.parse(text.span.bytes) }
+    #expect(try JSONValue.parse(text.span.bytes, limit: .max).elements?.count == JSONValue.textLimit + 1)
+  }
 }

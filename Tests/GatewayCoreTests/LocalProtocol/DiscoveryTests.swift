@@ -6,7 +6,7 @@ private let document: JSONValue = {
   let line = LocalReply.result(RequestID(value: .integer(1), text: [UInt8(ascii: "1")])) {
     Discovery.write(version: "1.2.3", into: &$0)
   }
-  return (try? JSONValue.parse(line.span.bytes))?["result"] ?? .null
+  return (try? JSONValue.parse(line.span.bytes, limit: .max))?["result"] ?? .null
 }()
 
 private func item(_ list: String, _ key: String, _ name: String) throws -> JSONValue {
@@ -118,7 +118,7 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
       LocalNotification.goodbye(reason: "restart", reconnectIn: .seconds(1)),
     ]
     for line in lines {
-      let value = try JSONValue.parse(line.span.bytes)
+      let value = try JSONValue.parse(line.span.bytes, limit: .max)
       let row = try item("x-notifications", "name", try #require(value["method"]?.stringValue))
       var checker = JSONSchemaChecker()
       checker.check(try #require(value["params"]), try #require(row["params"]))

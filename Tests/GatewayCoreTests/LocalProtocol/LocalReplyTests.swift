@@ -89,6 +89,6 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
     #expect(
       String(decoding: line, as: UTF8.self)
         == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32016,"message":"The server answered with the error no.such.","#
-        + #""data":{"type":"RequestFailed","retry":false,"error":"no.such","limit":2000,"size":5185}}}"# + "\n")
+        + #""data":{"type":"RequestFailed","retry":false,"error":"no.such","limit":2000,"size":5182}}}"# + "\n")
   }
 }

@@ -297,3 +297,11 @@ extension String {
   rig.transport.fail(closed)
   #expect(main.log.take() == [.ended(closed)], "a transport that never opened tells its own stage")
 }
+
+@Test func anAnswerToTheConnectOfMegabytesEndsTheLink() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  let members = String(repeating: #""a":[0,0,0,0],"#, count: 1 << 16)
+  rig.transport.receive(#"40{\#(members)"sid":"x"}"#)
+  #expect(main.log.take() == [.ended(SocketIOProblem.oversizedAnswer(limit: 64 << 10).failure)])
+}

@@ -126,7 +126,7 @@ final class HarnessClient {
   static func values(_ lines: [String]) -> [JSONValue] {
     lines.compactMap { line in
       let bytes = Array(line.utf8)
-      return try? JSONValue.parse(bytes.span.bytes)
+      return try? JSONValue.parse(bytes.span.bytes, limit: .max)
     }
   }
 

@@ -24,6 +24,21 @@ private final class Notebook: UpstreamObserver {
 @Suite struct LinkTraceTests {
   private let rig = SocketIORig()
 
+  @Test func aNameOfManyMegabytesIsCutByItsBytes() throws {
+    let notebook = Notebook()
+    let connection = SocketIORig.Connection(rig.kind.connector(for: rig.specification("/chat")))
+    connection.connector.observer = notebook
+    connection.dial()
+    rig.transport.open()
+    rig.transport.receive(SocketIORig.handshake, #"40/chat,{"sid":"socket-id"}"#)
+    _ = notebook.take()
+    // One character, for whoever counts characters.
+    rig.transport.receive(#"42/chat,["e\#(String(repeating: "\u{301}", count: 1 << 20))"]"#)
+    let told = notebook.take()
+    #expect(told.count == 1)
+    #expect(told.allSatisfy { $0.utf8.count < 256 && $0.hasPrefix("in socketio EVENT e\u{301}") })
+  }
+
   @Test func aWholeConversationIsToldInWords() throws {
     let notebook = Notebook()
     let connection = SocketIORig.Connection(rig.kind.connector(for: rig.specification("/chat")))

@@ -104,4 +104,12 @@ private func slice(_ text: String, _ range: Range<Int>?) -> String? {
     let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
     #expect(throws: WAMPProblem.malformedJSON) { try read("[36,1,2,{},\(deep)]") }
   }
+
+  @Test func wordsAboutTheSessionHaveALimitAndPayloadsHaveNot() throws {
+    let long = String(repeating: "x", count: WAMPReader.sessionLimit)
+    for text in [#"[2,1,{"a":"\#(long)"}]"#, #"[3,{"message":"\#(long)"},"a.b"]"#, #"[4,"ticket",{"a":"\#(long)"}]"#] {
+      #expect(throws: WAMPProblem.self) { try read(text) }
+    }
+    #expect(throws: Never.self) { try read(#"[36,1,2,{},["\#(long)"]]"#) }
+  }
 }

@@ -96,7 +96,7 @@ final class FakeClient {
   /// The next call, which has to be of this method.
   func call(_ method: String) throws -> Call {
     let line = try readLine()
-    let value = try JSONValue.parse(line.span.bytes)
+    let value = try JSONValue.parse(line.span.bytes, limit: .max)
     let call = Call(
       id: value["id"]?.integerValue ?? -1, method: value["method"]?.stringValue ?? "?",
       params: value["params"] ?? .null,

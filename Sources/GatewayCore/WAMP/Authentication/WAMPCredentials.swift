@@ -20,7 +20,7 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
   init(_ payload: [UInt8]?, authID: String?) throws(CredentialProblem) {
     self.init(authID: authID)
     guard let payload else { return }
-    guard let members = (try? JSONValue.parse(payload.span.bytes))?.members else {
+    guard let members = (try? JSONValue.parse(payload.span.bytes, limit: .max))?.members else {
       throw CredentialProblem("the credentials are no JSON object")
     }
     for member in members {

@@ -99,7 +99,8 @@ struct WAMPScram: Equatable {
         throw Problem(sentence: problem)
       }
       return .argon2id(iterations: iterations, memory: memory)
-    default: throw Problem(sentence: "the router asked for the unknown key derivation '\(kdf.shortened(to: 40).singleLine)'")
+    default:
+      throw Problem(sentence: "the router asked for the unknown key derivation '\(kdf.shortened(to: 40).singleLine)'")
     }
   }
 
