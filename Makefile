@@ -10,6 +10,7 @@ RUNS ?= 1000000
 KILLS ?= 500
 ROUNDS ?= 100000
 SENDS ?= 1000000
+HOSTILE ?= 30
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -24,7 +25,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench bench-names profile profile-names costs soak flood fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -74,6 +75,9 @@ soak: release environments ## ROUNDS=100000 forced reconnects: memory, descripto
 
 flood: release environments ## SENDS=1000000 durable sends while the upstream is down: memory and disk stay within the limits
 	@GATEWAY_TEST_PATIENCE=10 GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
+
+hostile: release environments ## hostile servers and programs all at once for HOSTILE=30 seconds: what the others notice; ONLY="junk" selects
+	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/hostile_load.py $(HOSTILE) $(if $(ONLY),"$(ONLY)")
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
 
