@@ -26,6 +26,9 @@ public final class Timers {
 
   public init(time: any TimeSource) { self.time = time }
 
+  /// The time by which they go.
+  public var now: MonotonicInstant { time.now }
+
   /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from here.
   @discardableResult
   public func after(_ delay: Duration, _ body: @escaping () -> Void) -> ID {

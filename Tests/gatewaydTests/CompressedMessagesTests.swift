@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test func aSendInTheMiddleOfALargeMessageLeavesItWhereItIs() {
-    let text = String(repeating: "large ", count: 100_000)
+    let text = String(repeating: "large ", count: 40_000)
     let sender = Desk()
     sender.send(text)
     let contexts = CompressionContexts()
@@ -198,6 +198,37 @@ import Testing
     #expect(room >= text.utf8.count)
     #expect(desk.messages == ["text " + text])
     #expect(contexts.inflated.bytes.count <= GrowingBuffer.keptCount)
+  }
+
+  @Test func aLargeMessageIsInflatedInPortionsBetweenWhichOthersHaveTheirTurn() {
+    let text = String(repeating: "x", count: 4 << 20)
+    let sender = Desk()
+    sender.send(text)
+    let all = sender.written() + Self.frame(1, Self.hello)
+    let contexts = CompressionContexts()
+    let (desk, other) = (Desk(messageLimit: 8 << 20, contexts: contexts), Desk(contexts: contexts))
+    desk.framer?.mustPause = { true }
+    #expect(desk.receive(all) == nil)
+    var turns = 1
+    while let left = desk.framer?.takeUntaken() {
+      #expect(desk.messages.isEmpty || left > 0)
+      #expect(other.receive(Self.frame(1, Self.hello)) == nil)
+      #expect(desk.receive(Array(all.suffix(left))) == nil)
+      turns += 1
+    }
+    #expect(turns >= (4 << 20) / MessageCompression.portion)
+    #expect(desk.messages == ["text " + text, "text Hello"])
+    #expect(other.messages == Array(repeating: "text Hello", count: turns - 1))
+  }
+
+  @Test func aBombIsFoundOutInALaterPortion() {
+    let sender = Desk()
+    sender.send(String(repeating: "x", count: 4 << 20))
+    let desk = Desk(messageLimit: 3 << 20)
+    desk.framer?.mustPause = { true }
+    var ending = desk.receive(sender.written())
+    while ending == nil, desk.framer?.takeUntaken() != nil { ending = desk.receive([]) }
+    #expect(ending == .tooLarge && desk.messages.isEmpty)
   }
 
   @Test func memoryIsGivenBackAfterALargeMessageThatCannotBeCompressed() {

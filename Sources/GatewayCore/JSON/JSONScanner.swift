@@ -79,6 +79,7 @@ public enum JSONScanner {
 
   /// Scans the object whose `{` stands at `at`. `body` gets the range of each key, quotes included, and of its value.
   /// `depth` counts the object itself. Keys are compared as the texts they mean, so `"\u0061"` and `"a"` are the same.
+  /// Where duplicates are refused, so is a key behind `JSONKeySet.limit` others.
   public static func scanObject(
     _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit, refuseDuplicates: Bool = false,
     _ body: (_ key: Range<Int>, _ value: Range<Int>) throws(JSONError) -> Void
@@ -89,7 +90,7 @@ public enum JSONScanner {
     guard openContainer(text, &at, end: UInt8(ascii: "}")) else { return }
     repeat {
       let key = try scanKey(text, &at)
-      if refuseDuplicates, !keys.insert(text, key) { throw .duplicateKey(at: key.lowerBound) }
+      if refuseDuplicates, keys.insert(text, key) != .isNew { throw .duplicateKey(at: key.lowerBound) }
       let value = try scanValue(text, &at, depth: depth &- 1)
       try body(key, value)
     } while try stepToNext(text, &at, end: UInt8(ascii: "}"))

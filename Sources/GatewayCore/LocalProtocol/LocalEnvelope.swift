@@ -63,7 +63,15 @@ struct LocalEnvelope: ~Copyable {
     case .id: isFirst = Self.set(&id, value)
     case .method: isFirst = Self.set(&method, value)
     case .params: isFirst = Self.set(&params, value)
-    case nil: isFirst = otherKeys.insert(line, key)
+    case nil:
+      // What is refused already is only read to its end.
+      guard refusal == nil else { return }
+      switch otherKeys.insert(line, key) {
+      case .isNew: return
+      case .isRepeated: isFirst = false
+      case .isTooMany:
+        return refuse("The request object has more than \(JSONKeySet.limit) members that mean nothing here.")
+      }
     }
     guard !isFirst else { return }
     let place = values.long?.original(key.lowerBound) ?? key.lowerBound

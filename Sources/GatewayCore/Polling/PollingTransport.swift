@@ -12,6 +12,13 @@ final class PollingTransport: Transport {
     case over
   }
 
+  private struct Body {
+    let bytes: [UInt8]
+    var reader: PayloadReader
+  }
+
+  /// How long the packets of an answer are handed out before others have their turn.
+  private static let turnLimit: Duration = .milliseconds(1)
   /// How long a goodbye may take.
   static let farewellLimit: Duration = .seconds(1)
 
@@ -35,6 +42,8 @@ final class PollingTransport: Transport {
   private var flushTimer: Timers.ID?
   private var farewellTimer: Timers.ID?
   private var isPaused = false
+  /// The answer to a poll whose packets are being handed out, in turns.
+  private var body: Body?
   /// Nobody is there any more who would hear a goodbye.
   private var serverHasLeft = false
   /// Called once, when it is paused and neither a GET nor a POST is under way.
@@ -120,15 +129,15 @@ final class PollingTransport: Transport {
   }
 
   private func checkQuiet() {
-    guard isPaused, get == nil, post == nil, let body = onQuiet else { return }
+    guard isPaused, get == nil, post == nil, body == nil, let tell = onQuiet else { return }
     onQuiet = nil
-    body()
+    tell()
   }
 
   // MARK: - GET
 
   private func poll() {
-    guard phase == .open, !isPaused, get == nil, let handshake else { return }
+    guard phase == .open, !isPaused, get == nil, body == nil, let handshake else { return }
     startGet(answerLimit: handshake.pingInterval + handshake.pingTimeout)
   }
 
@@ -174,14 +183,32 @@ final class PollingTransport: Transport {
       response.body, PayloadForm(body: response.body, contentType: Self.contentType(response), revision: revision))
   }
 
-  private func deliver(_ body: [UInt8], _ form: PayloadForm) {
-    var reader = PayloadReader(form: form, sizeLimit: requests.key.packetLimit)
+  private func deliver(_ bytes: [UInt8], _ form: PayloadForm) {
+    body = Body(bytes: bytes, reader: PayloadReader(form: form, sizeLimit: requests.key.packetLimit))
+    deliverRest()
+  }
+
+  /// Hands out the packets of an answer, until others are due. The next poll begins behind the last of them.
+  private func deliverRest() {
+    guard let bytes = body?.bytes else { return }
+    let end = timers.now + Self.turnLimit
     do throws(PayloadProblem) {
-      while phase == .open, let packet = try reader.next(in: body) {
-        deliver(packet, body)
+      while phase == .open, let packet = try body?.reader.next(in: bytes) {
+        deliver(packet, bytes)
         if control.isFull { return fail(TransportFailure(.unreadAnswers(limit: control.limit))) }
+        guard timers.now < end else { return deliverLater() }
       }
+      body = nil
     } catch { fail(TransportFailure(error.failure)) }
+  }
+
+  private func deliverLater() {
+    timers.after(.zero) { [weak self] in
+      guard let self, body != nil else { return }
+      deliverRest()
+      poll()
+      checkQuiet()
+    }
   }
 
   private func deliver(_ packet: PayloadReader.Packet, _ body: [UInt8]) {
@@ -249,6 +276,7 @@ final class PollingTransport: Transport {
     phase = .over
     receiver = nil
     onQuiet = nil
+    body = nil
     timers.cancel(flushTimer)
     timers.cancel(farewellTimer)
     get?.cancel()

@@ -73,7 +73,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
 
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
-  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
+  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var rest = bytes[...]
     var count = 0
     do throws(LineTooLong) {
@@ -83,7 +83,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
         count += 1
         if socket.output.control.isFull {
           fail(TransportFailure(.unreadAnswers(limit: socket.output.control.limit)))
-          return 0
+          return nil
         }
         if count % TransportSocket.pauseStep == 0, socket.mustPause() { return rest.count }
       }
@@ -92,7 +92,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
         TransportFailure(
           UpstreamFailure(.tooLarge, "the server sent a line of more than \(error.limit) bytes (message_limit)")))
     }
-    return 0
+    return nil
   }
 
   func socketDrained() {

@@ -5,6 +5,8 @@ final class MessageCompression {
   enum Expansion {
     /// Valid until the next message of any link is expanded.
     case message(UnsafeRawBufferPointer)
+    /// So much of the message, valid until `goOn()`; there is more.
+    case part(UnsafeRawBufferPointer)
     case tooLarge
     case garbage
   }
@@ -14,6 +16,26 @@ final class MessageCompression {
   private let contexts: CompressionContexts
   /// Only for a server whose messages refer to its earlier ones; made with the first of them.
   private var ownInflater: Zlib.Inflater?
+
+  /// A message that is expanded in more than one portion.
+  private struct Unfinished {
+    let inflater: Zlib.Inflater
+    let output: GrowingBuffer
+    let limit: Int
+    /// What was not read yet of the compressed form.
+    var rest: ArraySlice<UInt8>
+    /// How many bytes of the message there are.
+    var count: Int
+  }
+
+  /// Most bytes that are inflated before it is looked at the clock.
+  static let portion = 256 << 10
+
+  private var unfinished: Unfinished?
+  /// Holds the message that took more than one portion until it is not needed any more.
+  private var expanded: GrowingBuffer?
+  /// The last message is not complete: `goOn()` is due before another is expanded.
+  var isExpanding: Bool { unfinished != nil }
 
   /// `threshold`: smaller messages leave as they are, in bytes.
   init(_ agreed: MessageDeflate, threshold: Int, contexts: CompressionContexts) {
@@ -36,10 +58,37 @@ final class MessageCompression {
   /// empty message, as some servers write it.
   func expand(_ payload: UnsafeRawBufferPointer, limit: Int) -> Expansion {
     guard !payload.isEmpty else { return .message(payload) }
-    switch inflater().inflate(payload, limit: limit, into: contexts.inflated) {
-    case .done(let count): return .message(UnsafeRawBufferPointer(rebasing: contexts.inflated.bytes[..<count]))
+    let (inflater, output) = (inflater(), contexts.inflated)
+    switch inflater.inflate(payload, limit: limit, into: output, portion: Self.portion) {
+    case .done(let count): return .message(UnsafeRawBufferPointer(rebasing: output.bytes[..<count]))
+    case .part(let count, let unread):
+      contexts.leaveInflater(inflater)
+      unfinished = Unfinished(
+        inflater: inflater, output: output, limit: limit, rest: [UInt8](payload.suffix(unread))[...], count: count)
+      return .part(UnsafeRawBufferPointer(rebasing: output.bytes[..<count]))
     case .tooLarge: return .tooLarge
     case .garbage: return .garbage
+    }
+  }
+
+  /// The next portion of the message of which `expand` has given a part.
+  func goOn() -> Expansion {
+    guard let now = unfinished else { return .garbage }
+    let outcome = now.rest.withUnsafeBytes {
+      now.inflater.inflate($0, limit: now.limit, into: now.output, behind: now.count, portion: Self.portion)
+    }
+    switch outcome {
+    case .part(let count, let unread):
+      unfinished?.rest = now.rest.suffix(unread)
+      unfinished?.count = count
+      return .part(UnsafeRawBufferPointer(rebasing: now.output.bytes[..<count]))
+    case .done(let count):
+      expanded = now.output
+      unfinished = nil
+      return .message(UnsafeRawBufferPointer(rebasing: now.output.bytes[..<count]))
+    case .tooLarge, .garbage:
+      unfinished = nil
+      return outcome == .tooLarge ? .tooLarge : .garbage
     }
   }
 
@@ -47,7 +96,10 @@ final class MessageCompression {
   func releaseDeflated() { contexts.deflated.shrink() }
 
   /// The result of `expand` is not needed any more.
-  func releaseInflated() { contexts.inflated.shrink() }
+  func releaseInflated() {
+    expanded = nil
+    contexts.inflated.shrink()
+  }
 
   private func inflater() -> Zlib.Inflater {
     guard agreed.serverKeepsContext else {

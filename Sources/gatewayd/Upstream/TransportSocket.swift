@@ -13,8 +13,8 @@ final class TransportSocket {
     /// all that has to be held.
     func socketReady(_ readiness: EventLoop.Readiness)
     /// Bytes arrived; they are valid during the call. Returns how many of them come again, behind the others who are
-    /// waiting: none unless `mustPause()` said so.
-    func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int
+    /// waiting, which may be none where the owner has more to do; nil, unless `mustPause()` said so, where it has not.
+    func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int?
     /// All output was taken by the kernel.
     func socketDrained()
     /// Nothing more is read: the peer has hung up, or the connection was lost, or a goodbye took too long.
@@ -25,6 +25,9 @@ final class TransportSocket {
   private static let writeTurnLimit = SendQueue.blockSize
   /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it.
   static let pauseStep = 8
+  /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually much
+  /// work.
+  private static let turnTimeLimit: Duration = .milliseconds(2)
   /// What one of the writes costs that follow a turn, one for each client that got something.
   private static let writeCost: Duration = .microseconds(1)
   /// For so many clients a turn is longer, so that it is worth their writes; not for more.
@@ -46,7 +49,7 @@ final class TransportSocket {
   /// How long what was received has been acted upon; nil before it was first asked.
   private var turn: SharedTurn?
   /// What was received and has to wait.
-  private var unheard = UnheardBytes()
+  private var unheard: UnheardBytes?
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
@@ -111,7 +114,7 @@ final class TransportSocket {
     timer = nil
     source = nil
     connection = nil
-    unheard = UnheardBytes()
+    unheard = nil
     output.removeAll()
     ground.farewellEnded(self)
   }
@@ -175,7 +178,7 @@ final class TransportSocket {
 
   private func read(for owner: any Owner) {
     turn = nil
-    if !unheard.isEmpty, !hearRest(for: owner) { return }
+    if let unheard, !hear(unheard, for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
       switch connection.receive(into: ground.readBuffer) {
@@ -183,7 +186,9 @@ final class TransportSocket {
         budget -= count
         let untaken = owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
         guard self.connection != nil else { return }
-        if untaken > 0 { return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count])) }
+        if let untaken {
+          return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count]))
+        }
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
         if count < Self.trickle, connection.isBare, broken == nil { return }
         // With TLS a read may bring a single message.
@@ -203,7 +208,7 @@ final class TransportSocket {
   /// `pauseStep` of them.
   func mustPause() -> Bool {
     let loop = ground.loop
-    var turn = turn ?? SharedTurn(at: loop.time.arrival.instant)
+    var turn = turn ?? SharedTurn(at: loop.time.arrival.instant, limit: Self.turnTimeLimit)
     defer { self.turn = turn }
     return turn.isOver(
       at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
@@ -213,7 +218,7 @@ final class TransportSocket {
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
   func hear(_ bytes: [UInt8]) {
     guard connection != nil else { return }
-    unheard = UnheardBytes(bytes)
+    unheard = bytes.isEmpty ? nil : UnheardBytes(bytes)
     readSoon()
   }
 
@@ -223,13 +228,12 @@ final class TransportSocket {
   }
 
   /// What had to wait comes first. False if others are due again.
-  private func hearRest(for owner: any Owner) -> Bool {
+  private func hear(_ bytes: UnheardBytes, for owner: any Owner) -> Bool {
     // The owner may close the socket meanwhile.
-    let bytes = unheard
     let untaken = bytes.withRest(owner.socketReceived)
     guard connection != nil else { return false }
-    unheard.keepLast(untaken)
-    guard untaken > 0 || turn?.hasEnded == true else { return true }
+    if let untaken { unheard?.keepLast(untaken) } else { unheard = nil }
+    guard untaken != nil || turn?.hasEnded == true else { return true }
     readAfterOthers()
     return false
   }

@@ -22,6 +22,9 @@ final class WebSocketFramer {
     case unreadAnswers(limit: Int)
   }
 
+  /// So many bytes take as long as another frame.
+  private static let bytesPerStep = 4_096
+
   private let output: SendQueue
   private let random: any RandomSource
   private let reader: FrameReader
@@ -30,7 +33,8 @@ final class WebSocketFramer {
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
-  /// Asked after every `TransportSocket.pauseStep` frames of a read: whether those behind them have to wait.
+  /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large, and after each portion
+  /// of a message that is inflated: whether what is behind them has to wait.
   var mustPause: (() -> Bool)?
   /// A long text is coming; this much of it has. Valid during the call.
   var onPart: ((RawSpan) -> Void)?
@@ -48,7 +52,9 @@ final class WebSocketFramer {
   private var isClosing = false
   /// Bytes that the last `receive` left.
   private var untaken = 0
-  /// Frames of the present read.
+  /// What a message is that is being inflated.
+  private var inflatedKind = MessageKind.text
+  /// Frames of the present read; one for every `bytesPerStep` that they hold.
   private var frames = 0
 
   init(
@@ -61,10 +67,11 @@ final class WebSocketFramer {
     reader = FrameReader(messageLimit: messageLimit, allowsCompression: compression != nil)
   }
 
-  /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time.
-  func takeUntaken() -> Int {
+  /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time. It may be
+  /// none, where only a message is left of which everything has come; nil where nothing is left.
+  func takeUntaken() -> Int? {
     defer { untaken = 0 }
-    return untaken
+    return untaken > 0 || compression?.isExpanding == true ? untaken : nil
   }
 
   /// Takes bytes from the peer. `onMessage` hears each message; the span is valid during the call. A non-nil result is
@@ -73,17 +80,21 @@ final class WebSocketFramer {
   func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) -> Ending? {
     guard ending == nil else { return ending }
     frames = 0
+    if let compression, compression.isExpanding, !settle(compression.goOn(), onMessage) || ending != nil {
+      untaken = bytes.count
+      return ending
+    }
     do throws(FrameReader.Problem) {
       untaken = try reader.receive(bytes) { item, payload in
         switch item {
         case .message(let kind, isCompressed: false): deliver(kind, payload, onMessage)
-        case .message(let kind, isCompressed: true): inflate(kind, payload, onMessage)
+        case .message(let kind, isCompressed: true): if !inflate(kind, payload, onMessage) { return false }
         case .part: judge(payload)
         case .ping: answerPing(payload)
         case .pong: takePong(payload)
         case .close: takeClose(payload)
         }
-        return ending == nil && !isPauseDue()
+        return ending == nil && !isPauseDue(payload.count)
       }
     } catch {
       switch error {
@@ -95,9 +106,11 @@ final class WebSocketFramer {
   }
 
   @inline(__always)
-  private func isPauseDue() -> Bool {
-    frames &+= 1
-    return frames % TransportSocket.pauseStep == 0 && mustPause?() == true
+  private func isPauseDue(_ bytes: Int) -> Bool {
+    frames &+= 1 &+ bytes / Self.bytesPerStep
+    guard frames >= TransportSocket.pauseStep else { return false }
+    frames = 0
+    return mustPause?() == true
   }
 
   /// Queues a message; after a close frame it is dropped. `compress: false` sends it as it is in any case.
@@ -172,16 +185,38 @@ final class WebSocketFramer {
     onPart?(text.bytes)
   }
 
+  /// Whether the next item may follow: a large message takes more than one turn.
   private func inflate(
     _ kind: MessageKind, _ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void
-  ) {
-    guard let compression else { return fail(.violation) }
-    switch compression.expand(bytes, limit: messageLimit) {
-    case .message(let expanded): deliver(kind, expanded, onMessage)
+  ) -> Bool {
+    guard let compression else {
+      fail(.violation)
+      return false
+    }
+    inflatedKind = kind
+    return settle(compression.expand(bytes, limit: messageLimit), onMessage)
+  }
+
+  /// Inflates on until the message is complete, which is delivered, or others are due.
+  private func settle(_ expansion: MessageCompression.Expansion, _ onMessage: (MessageKind, RawSpan) -> Void) -> Bool {
+    guard let compression else { return true }
+    var expansion = expansion
+    while case .part(let part) = expansion {
+      // A text is looked at as early as one that is not compressed.
+      if inflatedKind == .text { judge(part) }
+      if mustPause?() == true { return false }
+      expansion = compression.goOn()
+    }
+    switch expansion {
+    case .message(let expanded):
+      deliver(inflatedKind, expanded, onMessage)
+      frames &+= expanded.count / Self.bytesPerStep
     case .tooLarge: fail(.tooLarge)
     case .garbage: fail(.invalidCompression)
+    case .part: break
     }
     compression.releaseInflated()
+    return true
   }
 
   private func answerPing(_ payload: UnsafeRawBufferPointer) {

@@ -128,12 +128,12 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   func socketRefused(_ failure: TransportFailure) { fail(failure) }
 
-  private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) -> Int {
+  private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) -> Int? {
     var upgrade = upgrade
     let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, secure: request.secure)
     guard foreign.reason != .tls else {
       fail(foreign)
-      return 0
+      return nil
     }
     let outcome = upgrade.receive(bytes.bytes)
     switch outcome {
@@ -142,9 +142,9 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     case .upgraded(let consumed):
       let rest = UnsafeRawBufferPointer(rebasing: bytes[consumed...])
       open(upgrade, rest)
-      return rest.isEmpty ? 0 : socketReceived(rest)
+      return rest.isEmpty ? nil : socketReceived(rest)
     }
-    return 0
+    return nil
   }
 
   /// The answer was agreement; nothing of what came behind it was read yet.
@@ -196,7 +196,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
-  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int {
+  func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int? {
     if isFlowing { return feed(bytes) }
     switch phase {
     case .upgrading(let upgrade): return continueUpgrade(upgrade, bytes)
@@ -205,36 +205,36 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     case .refused(let refusal): continueRefusal(refusal, bytes.bytes)
     case .connecting, .over: break
     }
-    return 0
+    return nil
   }
 
   /// All that came since the handshake; only the last bytes of it may come again.
-  private func beginFrames(_ first: [UInt8], last: Int) -> Int {
+  private func beginFrames(_ first: [UInt8], last: Int) -> Int? {
     switch WebSocketUpgrade.looksLikeHTTP(first.span.bytes) {
     case true?:
       refuse()
       return first.withUnsafeBytes { socketReceived($0) }
     case false?:
       phase = .open(first: nil)
-      var rest = first.count
-      repeat {
-        rest = first.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0.suffix(rest))) }
-      } while rest > last
+      var rest = first.withUnsafeBytes { feed($0) }
+      while let left = rest, left > last {
+        rest = first.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0.suffix(left))) }
+      }
       return rest
     case nil:
       phase = .open(first: first)
-      return 0
+      return nil
     }
   }
 
-  private func feed(_ bytes: UnsafeRawBufferPointer) -> Int {
-    guard let framer else { return 0 }
+  private func feed(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let framer else { return nil }
     let unsent = unsentBytes
     let messages = FramedMessages(framer: framer, bytes: bytes)
     if let receiver { receiver.transportReceived(messages) } else { messages.forEach { _, _ in } }
     if let ending = framer.ending {
       end(ending)
-      return 0
+      return nil
     }
     if unsentBytes > unsent { socket.flush() }
     return framer.takeUntaken()

@@ -50,6 +50,8 @@ enum Zlib {
   /// Takes compressed messages apart.
   final class Inflater {
     enum Outcome: Equatable {
+      /// So many bytes of the message were written, which is not all; so many of the compressed form were not read yet.
+      case part(Int, unread: Int)
       /// How many bytes were written.
       case done(Int)
       case tooLarge
@@ -73,37 +75,55 @@ enum Zlib {
     /// Forgets earlier messages.
     func reset() { inflateReset(stream) }
 
-    /// Inflates one whole message into a buffer that grows as far as it must, and stops at `limit`.
-    func inflate(_ message: UnsafeRawBufferPointer, limit: Int, into buffer: GrowingBuffer) -> Outcome {
-      var count = 0
-      guard feed(message, limit: limit, &count, buffer) else { return count > limit ? .tooLarge : .garbage }
+    /// Inflates a message into a buffer that grows as far as it must, and stops at `limit`. Behind the first `done` bytes
+    /// of it come up to `portion` more; the message is to be given without what was read of it before.
+    func inflate(
+      _ message: UnsafeRawBufferPointer, limit: Int, into buffer: GrowingBuffer, behind done: Int = 0,
+      portion: Int = .max
+    ) -> Outcome {
+      var count = done
+      let end = portion < .max - done ? done + portion : .max
+      switch feed(message, limit: limit, &count, buffer, end: end) {
+      case .bad: return count > limit ? .tooLarge : .garbage
+      case .full: return .part(count, unread: Int(stream.pointee.avail_in))
+      case .whole: break
+      }
       let length = count
-      let ended = Zlib.tail.withUnsafeBytes { feed($0, limit: limit, &count, buffer) }
+      let ended = Zlib.tail.withUnsafeBytes { feed($0, limit: limit, &count, buffer, end: .max) == .whole }
       // The tail has to end a block with nothing in it, and not to be taken for data of a block that was cut short.
       return ended && count == length && stream.pointee.data_type & 0xff == 128 ? .done(count) : .garbage
     }
 
-    /// False when the data is bad or `count` passed the limit.
+    private enum Feeding {
+      /// All of it was inflated.
+      case whole
+      /// `end` was reached before.
+      case full
+      /// The data is bad, or `count` passed the limit.
+      case bad
+    }
+
     private func feed(
-      _ part: UnsafeRawBufferPointer, limit: Int, _ count: inout Int, _ buffer: GrowingBuffer
-    ) -> Bool {
-      guard let input = UInt32(exactly: part.count) else { return false }
+      _ part: UnsafeRawBufferPointer, limit: Int, _ count: inout Int, _ buffer: GrowingBuffer, end: Int
+    ) -> Feeding {
+      guard let input = UInt32(exactly: part.count) else { return .bad }
       stream.pointee.next_in = UnsafeMutablePointer(mutating: part.bindMemory(to: UInt8.self).baseAddress)
       stream.pointee.avail_in = input
       while true {
         if count == buffer.bytes.count { buffer.grow(atMost: limit + 1) }
-        let room = min(buffer.bytes.count - count, Int(Int32.max))
+        let room = min(buffer.bytes.count - count, end - count, Int(Int32.max))
         stream.pointee.next_out = buffer.bytes.bindMemory(to: UInt8.self).baseAddress.map { $0 + count }
         stream.pointee.avail_out = UInt32(room)
         let result = CZlib.inflate(stream, Z_SYNC_FLUSH)
         count += room - Int(stream.pointee.avail_out)
-        guard count <= limit else { return false }
+        guard count <= limit else { return .bad }
         switch result {
-        case Z_OK, Z_BUF_ERROR: if stream.pointee.avail_in == 0, stream.pointee.avail_out > 0 { return true }
+        case Z_OK, Z_BUF_ERROR: if stream.pointee.avail_in == 0, stream.pointee.avail_out > 0 { return .whole }
         // A final block; others may follow (section 7.2.3.4), and may refer to what came before it.
-        case Z_STREAM_END: if inflateResetKeep(stream) != Z_OK || stream.pointee.avail_in == 0 { return true }
-        default: return false
+        case Z_STREAM_END: if inflateResetKeep(stream) != Z_OK || stream.pointee.avail_in == 0 { return .whole }
+        default: return .bad
         }
+        if count == end { return .full }
       }
     }
   }

@@ -57,6 +57,40 @@ private final class PollingRig {
   #expect(polling.connection.log.take() == [])
 }
 
+@Test func manyPacketsOfOnePollAreHandedOutInTurns() {
+  let polling = PollingRig()
+  polling.join()
+  let count = 1_005
+  // So long takes each of them.
+  polling.connection.log.onEvent = { _ in polling.rig.time.advance(by: .microseconds(100)) }
+  polling.requester.get.answer((0..<count).map { "42[\"e\",\($0)]" }.joined(separator: "\u{1e}"))
+  var entries: [ChannelLog.Entry] = []
+  var turns = 0
+  while true {
+    let heard = polling.connection.log.take()
+    // The next poll would end the session of a server that has said all of this.
+    #expect(polling.requester.gets.isEmpty == (entries.count + heard.count < count))
+    guard !heard.isEmpty else { break }
+    #expect(heard.count <= 11)
+    entries += heard
+    turns += 1
+    polling.rig.turn()
+  }
+  #expect(entries == (0..<count).map { .event("\"e\"(\($0))") } && turns > 50)
+}
+
+@Test func aConnectionThatIsLetGoHearsNothingOfTheRestOfItsPoll() {
+  let polling = PollingRig()
+  polling.join()
+  polling.connection.log.onEvent = { channel in
+    polling.rig.time.advance(by: .milliseconds(2))
+    channel.close()
+  }
+  polling.requester.get.answer("42[\"a\"]\u{1e}42[\"b\"]")
+  polling.rig.turn()
+  #expect(polling.connection.log.take() == [.event("\"a\"()")])
+}
+
 @Test func pollsCarrySessionStampQueryAndCookies() throws {
   let rig = SocketIORig()
   let connection = rig.kind.connector(
