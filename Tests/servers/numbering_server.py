@@ -13,6 +13,7 @@ import json
 import os
 import random
 import secrets
+import time
 
 import socketio
 from aiohttp import web
@@ -49,9 +50,13 @@ class Counter:
     def note(self, line):
         os.write(self.ledger, f"{line}\n".encode())
 
+    def offset(self, number):
+        """As the adapter for Redis streams writes it: when it was made, and behind a hyphen which one it is."""
+        return f"{time.time_ns() // 1_000_000}-{number}"
+
     async def tick(self, number, sid):
         padding = "x" * (number * 7919 % 300)
-        await self.server.emit("tick", (number, padding, f"{number}-0") if self.recovery else (number, padding), to=sid)
+        await self.server.emit("tick", (number, padding, self.offset(number)) if self.recovery else (number, padding), to=sid)
 
     async def connect(self, sid, environ, auth):
         auth = auth or {}
@@ -60,7 +65,7 @@ class Counter:
             # Whoever has the private id is the one and only.
             for other in [other for other, private in self.members.items() if private == pid]:
                 del self.members[other]
-            at = int(auth["offset"].partition("-")[0])
+            at = int(auth["offset"].partition("-")[2])
             while at < self.last:
                 at += 1
                 await self.tick(at, sid)

@@ -192,16 +192,20 @@ final class SocketIOChannel: UpstreamChannel {
     return false
   }
 
-  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server may have
+  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server has
   /// added to it. Only what was handed over counts as received.
   func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: any UpstreamChannelOwner) {
     guard isOwned else { return close() }
     if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
-    guard ack == nil, connector.recovery.isOffered, let found = connector.recovery.offset(in: arguments) else {
+    guard ack == nil, connector.recovery.isOffered,
+      let ending = connector.recovery.ending(
+        of: arguments, at: .init(connector.links.time.arrival, link?.dateSample))
+    else {
       return owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
     }
-    owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<found.end), kwargs: nil, ack: nil)
-    connector.recovery.received(found)
+    let end = ending.argumentsEnd ?? arguments.byteCount
+    owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<end), kwargs: nil, ack: nil)
+    connector.recovery.received(ending)
   }
 
   /// Tells of an event that cannot be shown. False when there is no room.

@@ -2,11 +2,15 @@
 /// the last event that was received. Socket.IO documentation, "Connection state recovery" (servers from 4.6 on). Kept by
 /// the connector, over links.
 struct SocketIORecovery: Equatable, Sendable {
-  /// An offset at the end of an event's arguments.
-  struct Found: Equatable {
-    var offset: String
-    /// Where the arguments end without it.
-    var end: Int
+  /// The word at the end of an event's arguments.
+  struct Ending: Equatable {
+    fileprivate var word: OffsetWord
+    fileprivate var text: String
+    fileprivate var clock: OffsetShape.Clock
+    fileprivate var verdict: OffsetShape.Verdict
+
+    /// Where the arguments end without it; nil unless it certainly is an offset.
+    var argumentsEnd: Int? { verdict == .offset ? word.end : nil }
   }
 
   /// Secret: whoever knows it receives what is meant for us.
@@ -22,7 +26,7 @@ struct SocketIORecovery: Equatable, Sendable {
     guard let resumption else { return }
     pid = resumption.session
     offset = resumption.offset
-    shape = OffsetShape.unknown.learning(resumption.offset)
+    if let word = OffsetWord(resumption.offset) { shape = .known(word.form, last: word.made, lead: nil) }
   }
 
   /// What a later daemon would need; nil as long as servers would recover nothing.
@@ -74,17 +78,24 @@ struct SocketIORecovery: Equatable, Sendable {
   /// Whether events may have an offset.
   var isOffered: Bool { pid != nil }
 
-  /// The offset at the end of the arguments of an event without an acknowledgement, if the server adds any. Volatile
-  /// events have none; their last argument may be a string all the same, and must not be taken for one.
-  func offset(in arguments: RawSpan) -> Found? {
-    guard pid != nil, let text = OffsetShape.lastToken(arguments), shape.admits(text.offset) else { return nil }
-    return text
+  /// What an event without an acknowledgement ends with, where that looks like an offset.
+  func ending(of arguments: RawSpan, at clock: @autoclosure () -> OffsetShape.Clock) -> Ending? {
+    guard let word = OffsetWord(lastOf: arguments) else { return nil }
+    let text = arguments.extracting(word.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let clock = clock()
+    // No event has the offset of another.
+    return Ending(word: word, text: text, clock: clock, verdict: text == offset ? .argument : shape.judge(word, clock))
   }
 
-  /// The event was delivered.
-  mutating func received(_ found: Found) {
-    offset = found.offset
-    shape = shape.learning(found.offset)
+  /// The event was delivered. One whose offset may not have been understood ends the recovery until the next offset: from
+  /// an older one on, the server would repeat what is there already.
+  mutating func received(_ ending: Ending) {
+    shape.learn(ending.word, ending.verdict, ending.clock)
+    switch ending.verdict {
+    case .offset, .likely: offset = ending.text
+    case .doubtful: offset = nil
+    case .argument: break
+    }
   }
 }
 

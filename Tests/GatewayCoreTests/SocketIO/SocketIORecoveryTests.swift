@@ -155,22 +155,116 @@ import Testing
     #expect(!"\(recovery)".contains("private") && !String(reflecting: recovery).contains("private"))
   }
 
+  // MARK: - Words that are no offsets
+
+  @Test(arguments: ["online", "42", "Warning", "3-2", "65f0a1b2c3d4e5f6a7b8c9d0", "A7yBO7n", "1732195000000-0"])
+  func aWordOfAVolatileEventIsNeverTakenOff(_ word: String) {
+    let connection = joined()
+    rig.transport.receive(
+      #"42["status","\#(word)"]"#, #"42["said","hi","Q7yBO7n"]"#, #"42["status","\#(word)"]"#,
+      #"42["said","ho","Q7yBO7o"]"#)
+    #expect(
+      connection.log.take() == [
+        .event(#""status"("\#(word)")"#), .event(#""said"("hi")"#), .event(#""status"("\#(word)")"#),
+        .event(#""said"("ho")"#),
+      ])
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"Q7yBO7o"}"#])
+  }
+
+  @Test func aWordAloneIsNotPresentedAsAnOffset() {
+    let connection = joined()
+    rig.transport.receive(#"42["status","online"]"#, #"42["status","42"]"#)
+    cut()
+    #expect(redial(connection) == ["40"])
+  }
+
+  @Test func anOffsetOfATimeFarFromTheServersClockStaysAnArgument() {
+    let connection = joined()
+    rig.time.wallMilliseconds = 0
+    rig.transport.receive(#"42["a",1,"Q7yBO7n"]"#)
+    #expect(connection.log.take() == [.event(#""a"(1,"Q7yBO7n")"#)])
+    cut()
+    #expect(redial(connection) == ["40"])
+  }
+
+  @Test func theServersDateCountsMoreThanTheLocalClock() {
+    rig.time.wallMilliseconds = 0
+    let connection = rig.connection("/")
+    rig.transport.open(headers: [HTTPHeader(name: "date", value: "Sat, 21 Nov 2026 03:36:43 GMT")])
+    rig.transport.receive(SocketIORig.handshake, #"40{"sid":"socket","pid":"private"}"#)
+    _ = connection.log.take()
+    rig.transport.receive(#"42["a",1,"Q7yBO7n"]"#)
+    #expect(connection.log.take() == [.event(#""a"(1)"#)])
+  }
+
+  /// Applications send such ids themselves, so they stay; the server says whether they are offsets.
+  @Test func anObjectIdStaysVisibleAndIsPresented() {
+    let connection = joined()
+    let id = String(rig.time.wallMilliseconds / 1_000, radix: 16) + "c3d4e5f6a7b8c9d0"
+    rig.transport.receive(#"42["a",1,"\#(id)"]"#)
+    #expect(connection.log.take() == [.event(#""a"(1,"\#(id)")"#)])
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"\#(id)"}"#])
+  }
+
+  @Test func anOffsetOutOfStepIsKeptAndEndsTheRecoveryUntilTheNextOne() {
+    let connection = joined()
+    // Two hours after the others, and at the same moment.
+    rig.transport.receive(#"42["a","Q7yBO7n"]"#, #"42["v","Q7ycrxn"]"#)
+    #expect(connection.log.take() == [.event(#""a"()"#), .event(#""v"("Q7ycrxn")"#)])
+    cut()
+    #expect(redial(connection) == ["40"])
+    rig.transport.receive(
+      #"40{"sid":"s","pid":"p"}"#, #"42["a","Q7yBO7n"]"#, #"42["v","Q7ycrxn"]"#, #"42["a","Q7yBO7o"]"#)
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"p","offset":"Q7yBO7o"}"#])
+  }
+
+  @Test func offsetsOfTwoAdaptersAreLeftAlone() {
+    let connection = joined()
+    rig.transport.receive(
+      #"42["a","1795232203249-0"]"#, #"42["b","Q7yBO7n"]"#, #"42["c","Q7yBO7o"]"#, #"42["a","1795232203250-0"]"#)
+    #expect(
+      connection.log.take() == [
+        .event(#""a"()"#), .event(#""b"("Q7yBO7n")"#), .event(#""c"("Q7yBO7o")"#), .event(#""a"("1795232203250-0")"#),
+      ])
+    cut()
+    #expect(redial(connection) == ["40"])
+  }
+
+  @Test func theOffsetOfTheLastEventIsNotThatOfAnother() {
+    let connection = joined()
+    rig.transport.receive(#"42["a","Q7yBO7n"]"#, #"42["seen","Q7yBO7n"]"#)
+    #expect(connection.log.take() == [.event(#""a"()"#), .event(#""seen"("Q7yBO7n")"#)])
+  }
+
+  @Test func offsetsThatWereOnTheirWayForLongAreOffsets() {
+    let connection = joined()
+    rig.transport.receive(#"42["a",1,"Q7yBO7n"]"#)
+    rig.advance(.seconds(10 * 24 * 3_600))
+    rig.transport.receive(#"42["a",2,"Q7yBO7o"]"#)
+    #expect(connection.log.take().suffix(1) == [.event(#""a"(2)"#)])
+  }
+
   @Test(arguments: [
-    ("Q7yBO7n", "Q7yBO8x.3", true), ("Q7yBO7n", "Warning", false), ("Q7yBO7n", "hello", false),
-    ("1732195000000-0", "1732195000001-12", true), ("1732195000000-0", "17", false), ("12", "13", true),
-    ("12", "a", false), ("65f0a1b2c3d4e5f6a7b8c9d0", "65f0a1b2c3d4e5f6a7b8c9d1", true),
-    ("65f0a1b2c3d4e5f6a7b8c9d0", "no", false), ("off.set:1", "anything", true),
+    ("Q7yBO7n", OffsetWord.Form.time, 1_795_232_203_249), ("Q7yBO7n.1", .time, 1_795_232_203_249),
+    ("Q7yBO7n.0-_z", .time, 1_795_232_203_249), ("1795232203249-0", .stream, 1_795_232_203_249),
+    ("65f0a1b2c3d4e5f6a7b8c9d0", .object, 1_710_268_850_000),
   ])
-  func aServersOffsetsAreAlike(_ first: String, _ second: String, _ admitted: Bool) {
-    #expect(OffsetShape.unknown.admits(first))
-    #expect(OffsetShape.unknown.learning(first).admits(second) == admitted)
+  func aWordTellsWhenItWasMade(_ text: String, _ form: OffsetWord.Form, _ made: Int64) {
+    let word = OffsetWord(text)
+    #expect(word?.form == form && word?.made == made)
+    #expect(OffsetWord(lastOf: Array("\"\(text)\"".utf8).span.bytes)?.range == 1..<text.utf8.count + 1)
   }
 
   @Test(arguments: [
     #""a b""#, #""""#, "5", #"["x"]"#, #"{"a":"b"}"#, #""x\"y""#, "", #"""#, #""\\""#, #""é""#, "\"" + "\u{0}\"",
+    #""42""#, #""online""#, #""Q7yBO7n.""#, #""Q7yBO7n.1.2""#, #""Q7yBO7nn""#, #""17-""#, #""-17""#, #""1-2-3""#,
+    #""1795232203249999999-0""#, #"{"Q7yBO7n":"Q7yBO7n"}"#, #""x\"Q7yBO7n""#,
   ])
-  func onlyAWordCanBeAnOffset(_ arguments: String) {
+  func onlyAWordOfSuchAFormCanBeAnOffset(_ arguments: String) {
     let bytes = Array(arguments.utf8)
-    #expect(OffsetShape.lastToken(bytes.span.bytes) == nil)
+    #expect(OffsetWord(lastOf: bytes.span.bytes) == nil)
   }
 }
