@@ -1,6 +1,7 @@
 """Local programs that behave badly: the daemon and everybody else go on."""
 
 import asyncio
+import json
 import random
 import resource
 
@@ -107,6 +108,31 @@ async def test_half_of_a_request_does_not_hold_up_others(daemons, chat):
     reply = await within(asyncio.get_running_loop().sock_recv(one, 4096), "a reply")
     assert b'"result":{}' in reply
     one.close()
+
+
+async def test_a_last_line_without_its_end_is_answered_though_much_was_unread(daemons, peer):
+    daemon = await daemons()
+    other = await daemon.client()
+    await other.call("subscribe", url=peer.url, events=["last"])
+    link = await peer.session()
+    reader, writer = await asyncio.open_unix_connection(sock=await plain(daemon), limit=1 << 20)
+    params = json.dumps({"url": peer.url, "events": ["big"]})
+    writer.write(b'{"jsonrpc":"2.0","id":1,"method":"subscribe","params":%s}\n' % params.encode())
+    await within(reader.readline(), "the answer to subscribe")
+    writer.write(b'{"jsonrpc":"2.0","id":2,"method":"ping"}')
+    await other.call("ping")
+    # asyncio's reader stops at twice its limit, and the kernel takes some hundred KiB more.
+    for _ in range(80):
+        await link.text('42["big","' + "x" * 50_000 + '"]')
+    await link.text('42["last"]')
+    await other.event()
+    writer.write_eof()
+    await other.call("ping")
+    answers = []
+    while line := await within(reader.readline(), "a line"):
+        answers += [line] if b'"id":2' in line else []
+    assert answers == [b'{"jsonrpc":"2.0","id":2,"result":{}}\n']
+    writer.close()
 
 
 async def test_nothing_that_a_program_sends_closes_the_shared_link(daemons, chat):

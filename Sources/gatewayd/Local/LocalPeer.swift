@@ -30,6 +30,8 @@ struct LocalPeer {
   /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
   /// most one read's worth.
   var unheard = UnheardBytes()
+  /// The client will send nothing more, and waits with its last line until it takes its output.
+  var isAtEnd = false
   /// Whether epoll tells of it. Not while the client is gone and what it said before is still acted upon.
   var isWatched = true
   /// It goes on in the next turn.

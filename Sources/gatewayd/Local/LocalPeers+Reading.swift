@@ -89,7 +89,9 @@ extension LocalPeers {
     guard isCurrent(tag) else { return }
     slots[slot].unheard.keepLast(left)
     guard left == 0 else { return postpone(slot) }
-    if slots[slot].phase == .open, slots[slot].session?.wantsInput == true {
+    if slots[slot].isAtEnd {
+      halfClose(slot)
+    } else if slots[slot].phase == .open, slots[slot].session?.wantsInput == true {
       watch(slot, slots[slot].interest.union(.readable))
     }
     watchAgain(slot)
@@ -98,7 +100,18 @@ extension LocalPeers {
   /// The client will send nothing more. A last line without its end mark counts as a line unless the client is gone.
   private func ended(_ slot: Int) {
     guard !LocalSocket.isHungUp(slots[slot].descriptor) else { return vacate(slot) }
-    if slots[slot].input != nil { withUnsafeBytes(of: UInt8(ascii: "\n")) { _ = take(slot, $0) } }
+    let isTaken = slots[slot].input == nil || withUnsafeBytes(of: UInt8(ascii: "\n")) { take(slot, $0) } == 1
+    guard isTaken else {
+      // It does not take its output. Its last line is heard when it does, as any other.
+      slots[slot].isAtEnd = true
+      slots[slot].unheard = UnheardBytes([UInt8(ascii: "\n")])
+      return watch(slot, slots[slot].interest.subtracting(.readable))
+    }
+    halfClose(slot)
+  }
+
+  private func halfClose(_ slot: Int) {
+    slots[slot].isAtEnd = false
     slots[slot].input = nil
     slots[slot].phase = .halfClosed
     watch(slot, slots[slot].interest.subtracting(.readable))
