@@ -126,6 +126,31 @@ async def test_polling_takes_over_where_a_websocket_is_refused(daemons, servers)
         assert (await daemon.connection())["attempt"] == 0, "within one attempt"
 
 
+async def test_a_request_succeeds_behind_a_proxy_that_never_answers_an_upgrade(daemons, chat):
+    async def proxy(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b"transport=websocket" in head:
+            return await reader.read()
+        to, on = await asyncio.open_connection("127.0.0.1", chat.port)
+        on.write(head)
+
+        async def pipe(source, sink):
+            while data := await source.read(65_536):
+                sink.write(data)
+            sink.close()
+
+        await asyncio.gather(pipe(reader, on), pipe(to, writer), return_exceptions=True)
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    # As by default, but in a tenth of the time: a request waits as long as one phase of a handshake.
+    daemon = await daemons({"defaults": {"transports": ["websocket", "polling"], "handshake": "1s"}})
+    client = await daemon.client()
+    assert (await client.call("request", url=url, event="echo", args=[1], timeout=1_000))["args"] == [1]
+    assert (await daemon.connection())["transport"] == "polling"
+    server.close()
+
+
 async def test_a_websocket_takes_over_where_polling_is_refused(daemons, servers):
     server = await servers("eio4", "--transports", "websocket")
     daemon = await daemons(UPGRADING)

@@ -23,8 +23,12 @@ public struct DialRequest: Hashable, Sendable {
   public var headers: [HTTPHeader]
   public var tls: TLSSettings
   public var proxy: ProxySettings
-  /// Limit of each phase: name, TCP, proxy, TLS, HTTP upgrade.
+  /// Limit of each phase: name, TCP, proxy, TLS.
   public var phaseLimit: Duration
+  /// Limit of what the server itself answers, where there is something to fall back on; nil: it is a phase as any other.
+  public var fallbackLimit: Duration?
+  /// Limit of the HTTP upgrade, and of the opening of the protocol behind it.
+  public var openingLimit: Duration { fallbackLimit ?? phaseLimit }
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
   public var messageLimit: Int
   /// Most bytes of answers that wait for a server which asks for them and does not read; beyond it the transport ends.

@@ -39,7 +39,7 @@ final class EngineIOSocket: TransportReceiver {
     self.timers = timers
     self.time = time
     self.receiver = receiver
-    session = EngineIOSession(revision: revision, handshakeLimit: request.phaseLimit)
+    session = EngineIOSession(revision: revision, handshakeLimit: request.openingLimit)
   }
 
   var revision: EngineIORevision { session.revision }

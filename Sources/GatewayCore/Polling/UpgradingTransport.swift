@@ -115,13 +115,15 @@ final class UpgradingTransport: Transport {
     for action in actions {
       switch action {
       case .dial: dial()
-      case .arm:
-        deadline = timers.after(requests.key.phaseLimit) { [weak self] in self?.handle(.deadlinePassed) }
+      case .arm: arm(requests.key.phaseLimit)
       case .disarm:
         timers.cancel(deadline)
         deadline = nil
       case .ask: webSocket?.send(text: Self.question.span.bytes)
-      case .pause: polling?.pause { [weak self] in self?.handle(.pollingRests) }
+      case .pause:
+        // From here on everything waits.
+        arm(requests.key.fallbackLimit)
+        polling?.pause { [weak self] in self?.handle(.pollingRests) }
       case .switchOver: switchOver()
       case .discardProbe:
         let webSocket = webSocket
@@ -131,6 +133,11 @@ final class UpgradingTransport: Transport {
       case .resume: polling?.resume()
       }
     }
+  }
+
+  private func arm(_ limit: Duration) {
+    timers.cancel(deadline)
+    deadline = timers.after(limit) { [weak self] in self?.handle(.deadlinePassed) }
   }
 
   private func dial() {

@@ -55,6 +55,9 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   /// Limit of each phase of a handshake.
   var phaseLimit: Duration { place.phaseLimit }
+  /// The same where something can be fallen back on. A third of it, so that what follows is there in good time for a request
+  /// that waits no longer than one phase.
+  var fallbackLimit: Duration { phaseLimit / 3 }
   /// Largest message from the server, in bytes, alone or with its attachments.
   var messageLimit: Int { place.messageLimit }
   /// Most bytes of answers that wait for a server which does not read them.

@@ -29,8 +29,15 @@ struct TransportChoice: Equatable, Sendable {
   /// Whether a session that begins with `current` may go on as a WebSocket.
   var mayUpgrade: Bool { upgrades && current == .polling && !attempts.contains { $0.transport == .websocket } }
 
+  /// Whether `current` need not answer in the whole time that it has otherwise, because long-polling follows if it does
+  /// not. Then it is tried again, as the last one.
+  var isHurried: Bool {
+    current == .websocket && !left.isEmpty && !attempts.contains { $0.transport == .websocket }
+  }
+
   /// The present transport failed before the server's handshake.
   mutating func failed(_ failure: UpstreamFailure, beforeHTTP: Bool) -> Step {
+    if failure.reason == .timeout, isHurried { left.append(current) }
     attempts.append(Attempt(transport: current, failure: failure))
     guard !beforeHTTP, Self.othersMayDoBetter(failure), let next = left.popFirst() else {
       return .giveUp(conclusion(failure))

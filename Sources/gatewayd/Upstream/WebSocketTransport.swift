@@ -121,7 +121,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     let upgrade = WebSocketUpgrade(request: request, key: key.text, expectedAccept: key.expectedAccept)
     upgrade.requestBytes.withUnsafeBytes { socket.output.append($0) }
     phase = .upgrading(upgrade)
-    startTimer(request.phaseLimit)
+    startTimer(request.openingLimit)
     socket.flush()
     socket.read()
   }
@@ -169,7 +169,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   /// Some servers agree to the upgrade and then write an HTTP error behind it.
   private func refuse() {
     framer = nil
-    startTimer(request.phaseLimit)
+    startTimer(request.openingLimit)
     phase = .refused(WebSocketUpgrade.lateResponse())
   }
 

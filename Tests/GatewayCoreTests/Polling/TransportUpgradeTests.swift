@@ -79,6 +79,18 @@ private func failure(_ reason: DownReason, _ detail: String) -> UpstreamFailure 
       == .giveUp(failure(.http, "websocket: HTTP 400; polling: gone")))
 }
 
+@Test func aWebSocketThatDidNotAnswerInItsShortTimeIsTriedAgainAfterPolling() {
+  var choice = TransportChoice(order: [.websocket, .polling], remembered: nil, upgrades: true)
+  #expect(choice.isHurried)
+  #expect(choice.failed(failure(.timeout, "slow"), beforeHTTP: false) == .tryNext)
+  #expect(choice.current == .polling && !choice.isHurried)
+  #expect(choice.failed(failure(.timeout, "no polling"), beforeHTTP: false) == .tryNext)
+  #expect(choice.current == .websocket && !choice.isHurried)
+  #expect(
+    choice.failed(failure(.timeout, "slow"), beforeHTTP: false)
+      == .giveUp(failure(.timeout, "websocket: slow; polling: no polling; websocket: slow")))
+}
+
 @Test func onlyFailuresThatAnotherTransportMightCureLeadToIt() {
   for reason in DownReason.allCases {
     var choice = TransportChoice(order: [.websocket, .polling], remembered: nil, upgrades: true)
