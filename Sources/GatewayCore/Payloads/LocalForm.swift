@@ -8,16 +8,21 @@ enum LocalForm {
     needsLook(text, range) { byte, _ in byte == 10 || byte == 13 }
   }
 
-  /// Writes a server's text in the local form. `attachments` are those of the whole packet.
+  /// Writes a server's text in the local form. `attachments` are those of the whole packet. Each may stand in several
+  /// places; together with its copies it must not become larger than `byteLimit`.
   static func write(
-    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], into output: inout [UInt8]
+    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max,
+    into output: inout [UInt8]
   ) throws(SocketIOProblem) {
     var edits = PayloadEdits()
-    var unused = Set(attachments.indices)
+    var size = range.count
     try MarkedObject.forEach(in: text, range) { object throws(SocketIOProblem) in
       if !attachments.isEmpty, let value = object.placeholder, JSONScanner.bytesEqual(text, value, "true") {
-        guard let start = object.number, let number = placeholderNumber(text, start), unused.remove(number) != nil
+        guard let start = object.number, let number = placeholderNumber(text, start),
+          attachments.indices.contains(number)
         else { throw .malformedPlaceholder }
+        size += attachments[number].count
+        guard size <= byteLimit else { throw .tooLarge(limit: byteLimit) }
         edits.replace(object.range, number: number)
       } else if object.dollars != nil {
         for key in object.keys { edits.insertDollar(at: key + 1) }

@@ -18,7 +18,7 @@ enum SocketIOProblem: Error, Equatable, Sendable {
   case missingAttachment
   /// An announced attachment did not come in time.
   case lateAttachment
-  /// A placeholder without number, with one out of range, or with one that was used before.
+  /// A placeholder without number, or with one out of range.
   case malformedPlaceholder
   /// A packet with its attachments larger than allowed, in bytes.
   case tooLarge(limit: Int)

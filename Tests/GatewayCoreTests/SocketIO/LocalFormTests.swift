@@ -114,9 +114,24 @@ private let untouched = [
     #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":"0"}"#, #"{"_placeholder":true,"num":-1}"#,
     #"{"_placeholder":true}"#, #"{"_placeholder":true,"num":0.5}"#, #"{"_placeholder":true,"num":null}"#,
     #"{"_placeholder":true,"num":99999999999999999999}"#,
-    #"{"_placeholder":true,"num":0},{"_placeholder":true,"num":0}"#,
   ] {
     #expect(fromServer(text, [[7]]) == .failure(.malformedPlaceholder), "\(text)")
+  }
+}
+
+@Test func anAttachmentMayStandInSeveralPlaces() {
+  #expect(
+    fromServer(#"{"_placeholder":true,"num":0},[{"_placeholder":true,"num":0}]"#, [[1, 2, 3, 4]])
+      == .success(#"{"$bin":"AQIDBA=="},[{"$bin":"AQIDBA=="}]"#))
+}
+
+@Test func manyCopiesOfAnAttachmentAreTooLarge() {
+  let copies = Array((0..<100).map { _ in #"{"_placeholder":true,"num":0}"# }.joined(separator: ",").utf8)
+  var output: [UInt8] = []
+  #expect(throws: SocketIOProblem.tooLarge(limit: 50_000)) {
+    try LocalForm.write(
+      fromServer: copies.span.bytes, 0..<copies.count, attachments: [[UInt8](repeating: 7, count: 1_000)],
+      byteLimit: 50_000, into: &output)
   }
 }
 
