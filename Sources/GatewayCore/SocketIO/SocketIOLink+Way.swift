@@ -50,4 +50,21 @@ extension SocketIOLink {
   func retryAfter(_ failure: TransportFailure) -> Duration? {
     RetryAfter.duration(failure.failure.status, failure.headers, now: time.wallMilliseconds)
   }
+
+  /// The largest message that the server takes: as it says, and as it showed.
+  var sizeLimit: Int? {
+    let shown = links?.sizeLimit(of: routes.current.endpoint)
+    guard let announced = engine?.handshake?.maxPayload else { return shown }
+    return min(announced, shown ?? announced)
+  }
+
+  /// The transport has ended. If because of a message beyond the server's limit, then it was the largest one: all that the
+  /// server took were smaller. It is not written again.
+  func noteSizeLimit(_ failure: UpstreamFailure) {
+    guard failure.status == Self.messageTooBig, largestWritten > 0 else { return }
+    links?.setSizeLimit(largestWritten, of: routes.current.endpoint)
+  }
+
+  /// The code of a WebSocket's close. RFC 6455 section 7.4.1.
+  private static let messageTooBig = 1009
 }

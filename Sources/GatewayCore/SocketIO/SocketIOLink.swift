@@ -43,6 +43,8 @@ final class SocketIOLink {
   private var settleTimer: Timers.ID?
   /// Runs while attachments are awaited.
   var attachmentTimer: Timers.ID?
+  /// Bytes of the largest message that was written.
+  private(set) var largestWritten = 0
   private var isEnded = false
   /// Puts everything into words while somebody observes one of the channels.
   private(set) var trace: LinkTrace?
@@ -166,7 +168,7 @@ final class SocketIOLink {
   }
 
   private func join(_ channel: SocketIOChannel, _ revision: EngineIORevision) {
-    let limit = engine?.handshake?.maxPayload
+    let limit = sizeLimit
     guard revision == .three else {
       return channel.linkReady(.ask, revision: revision, maxPayload: limit, nextAck: nextAck)
     }
@@ -183,10 +185,14 @@ final class SocketIOLink {
 
   /// Writes a message and its attachments with nothing between them.
   func write(_ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, _ message: PreparedMessage) {
+    largestWritten = max(largestWritten, message.bodyCount)
     guard message.tail.isEmpty else { return send(kind, namespace, ack: ack, long: message) }
     send(
       kind, namespace, attachments: message.attachments.count, ack: ack, body: message.head, compress: message.compress)
-    for attachment in message.attachments { engine?.send(binary: attachment, compress: message.compress) }
+    for attachment in message.attachments {
+      largestWritten = max(largestWritten, attachment.count)
+      engine?.send(binary: attachment, compress: message.compress)
+    }
   }
 
   /// Writes a message whose tail stays where it is.
@@ -272,8 +278,10 @@ final class SocketIOLink {
 
   private func dial(_ revision: EngineIORevision) {
     let transport = choice.current
+    var request = requests.request(transport, revision)
+    if choice.isHurried { request.fallbackLimit = key.at(routes.current).fallbackLimit }
     let engine = EngineIOSocket(
-      revision: revision, request: requests.request(transport, revision),
+      revision: revision, request: request,
       dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
     self.engine = engine
     dialled = time.now
@@ -311,6 +319,7 @@ final class SocketIOLink {
     attachmentTimer = nil
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     longPacket = nil
+    largestWritten = 0
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }

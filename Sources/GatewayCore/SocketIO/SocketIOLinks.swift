@@ -12,6 +12,10 @@ final class SocketIOLinks {
   private var routes: [LinkKey: Int] = [:]
   private var transports: [LinkPlace.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
+  private var sizeLimits: [LinkPlace.Endpoint: (bytes: Int, until: MonotonicInstant)] = [:]
+
+  /// How long a limit counts that a server showed by ending a link: it may be raised.
+  private static let sizeLimitTime: Duration = .seconds(3_600)
 
   /// Most servers of which something is remembered; beyond it an arbitrary one is forgotten, which costs it one detection.
   private static let memoryLimit = 4_096
@@ -73,6 +77,16 @@ final class SocketIOLinks {
   func setTransport(_ transport: TransportName, of endpoint: LinkPlace.Endpoint) {
     if transports[endpoint] == nil, transports.count >= Self.memoryLimit { _ = transports.popFirst() }
     transports[endpoint] = transport
+  }
+
+  /// The largest message that a server takes, in bytes, if it was seen not to take a larger one.
+  func sizeLimit(of endpoint: LinkPlace.Endpoint) -> Int? {
+    sizeLimits[endpoint].flatMap { time.now < $0.until ? $0.bytes : nil }
+  }
+
+  func setSizeLimit(_ bytes: Int, of endpoint: LinkPlace.Endpoint) {
+    if sizeLimits[endpoint] == nil, sizeLimits.count >= Self.memoryLimit { _ = sizeLimits.popFirst() }
+    sizeLimits[endpoint] = (bytes, time.now + Self.sizeLimitTime)
   }
 
   /// The cookies of links with this key; they outlive the links.

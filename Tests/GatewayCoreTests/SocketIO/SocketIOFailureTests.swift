@@ -230,6 +230,28 @@ private let timeout = UpstreamFailure(
   #expect(connection.connector.check(queued, acknowledged: false) == nil)
 }
 
+@Test func aMessageThatEndedTheLinkOfAnOldServerIsNotWrittenAgain() throws {
+  let rig = SocketIORig()
+  let connection = rig.joinedThree()
+  let big = MessageDraft(
+    event: "e", args: [UInt8](#"["\#(String(repeating: "x", count: 1_000))"]"#.utf8), isAcknowledged: false)
+  let message = try connection.connector.prepare(big)
+  connection.channel?.write(message, ack: nil)
+  rig.transport.fail(UpstreamFailure(.closed, "the server closed the connection", status: 1009))
+  connection.dial()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.oldHandshake, "40")
+  #expect(connection.connector.check(message, acknowledged: false) == .tooLarge(limit: 1_008, size: 1_010))
+  try connection.send("e", #"["small"]"#)
+  // It may be raised.
+  rig.transport.fail(closed)
+  rig.advance(.seconds(3_600))
+  connection.dial()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.oldHandshake, "40")
+  #expect(connection.connector.check(message, acknowledged: false) == nil)
+}
+
 extension String {
   /// The handshake of a server that was configured anew.
   fileprivate var replacingMaxPayload: String { dropLast(5) + "2000}" }
