@@ -168,6 +168,37 @@ async def test_a_request_to_a_refused_connection_triggers_one_attempt(daemons, s
         assert joined.count("/refused") == number
 
 
+async def test_a_refusal_without_words_costs_others_nothing(daemons, server):
+    daemon = await daemons()
+    client = await daemon.connected(url=server.url)
+    await client.call("subscribe", url=server.url, state=True)
+    other = await daemon.client()
+    await other.fails("UpstreamRefused", "request", url=server.url + "/wordless", event="e", seconds=5)
+    assert (await client.call("request", url=server.url, event="echo", args=[1]))["args"] == [1]
+    assert client.notes == []
+    connections = await daemon.status()
+    assert {c["namespace"]: c["reason"] for c in connections["connections"]}["/wordless"] == "refused"
+
+
+@pytest.mark.parametrize("words", ["", ",", ",404", ",null", ",true", ',{"message":1}'])
+async def test_whatever_a_refusal_says_it_concerns_one_namespace(daemons, peer, words):
+    daemon = await daemons()
+    client = await daemon.client()
+    await client.call("subscribe", url=peer.url, state=True)
+    link = await peer.link()
+    await link.upgrade()
+    # As a server of Engine.IO 3.
+    await link.text('0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000}', "40")
+    await client.state_until("connected")
+    request = client.post("request", url=peer.url + "/undef", event="e")
+    await link.expect("40/undef,")
+    await link.text("44/undef" + words)
+    await client.failure(request, "UpstreamRefused")
+    await link.text('42["still"]')
+    assert (await client.event())["event"] == "still"
+    assert [note for note in client.notes if note[0] != "event"] == []
+
+
 async def test_a_queued_send_outlives_a_refusal(daemons, peer):
     daemon = await daemons({"defaults": {"reconnect": {
         "base": "50ms", "cap": "100ms", "refused_base": "50ms", "refused_cap": "100ms"}}})

@@ -110,10 +110,6 @@ struct RevisionDetection: Equatable, Sendable {
       return [.remember(.four)]
     case (.settled(.four, isSure: false), .oldAnswer):
       return tryOther(than: .four)
-    case (.settled(.four, isSure: true), .oldAnswer):
-      state = .failed
-      return [.fail(SocketIOProblem.missingSid.failure)]
-
     case (.dialling, .oldAnswer), (.dialling, .newAnswer), (.dialling, .settleTimePassed),
       (.settling, .revisionRefused), (.settling, .handshake), (.settling, .shownHandshake), (.settling, .newAnswer),
       (.settled, .revisionRefused), (.settled, .handshake), (.settled, .shownHandshake), (.settled, .oldAnswer),

@@ -78,10 +78,10 @@ final class LinkTrace: EngineIOObserver {
   /// What a packet carries, as one JSON text.
   private static func payload(of packet: SocketIOPacket, _ text: RawSpan) -> [UInt8] {
     switch packet.content {
-    case .connect(let range), .disconnect(let range):
+    case .connect(let range), .disconnect(let range), .connectError(let range):
       guard let range else { return [] }
       return bytes(text, range)
-    case .connectError(let range): return bytes(text, range)
+    case .malformedConnect: return []
     case .event(let name, let arguments):
       let comma = arguments.isEmpty ? [] : [UInt8(ascii: ",")]
       return [UInt8(ascii: "[")] + bytes(text, name) + comma + bytes(text, arguments) + [UInt8(ascii: "]")]

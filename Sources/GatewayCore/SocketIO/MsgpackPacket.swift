@@ -134,12 +134,13 @@ enum MsgpackPacket {
     var at = data ?? 0
     let first = data == nil ? MsgpackScanner.Item.null : try MsgpackScanner.next(bytes, &at)
     switch (kind, first) {
-    case (.connect, .null): return .connect(nil)
     case (.connect, .map): return .connect(try value(bytes, data, &text))
+    case (.connect, .null): return .connect(nil)
+    case (.connect, _): return .malformedConnect
     case (.disconnect, .null): return .disconnect(nil)
     case (.disconnect, _): return .disconnect(try value(bytes, data, &text))
-    case (.connectError, .map), (.connectError, .string), (.connectError, .array):
-      return .connectError(try value(bytes, data, &text))
+    case (.connectError, .null): return .connectError(nil)
+    case (.connectError, _): return .connectError(try value(bytes, data, &text))
     case (.event, .array(let count)) where count > 0:
       var next = at
       switch try MsgpackScanner.next(bytes, &next) {
@@ -187,6 +188,8 @@ enum MsgpackPacket {
     case (.tooManyBinaries(let limit), _): throw .tooManyAttachments(limit: limit)
     case (.undecodable, .event), (.undecodable, .acknowledgement): return .unreadable(.undecodable)
     case (.tooLarge, .event), (.tooLarge, .acknowledgement): return .unreadable(.tooLarge)
+    case (.undecodable, .disconnect), (.tooLarge, .disconnect): return .disconnect(nil)
+    case (.undecodable, .connectError), (.tooLarge, .connectError): return .connectError(nil)
     case (.malformed, _), (.undecodable, _), (.tooLarge, _): throw .malformedPayload
     }
   }

@@ -117,7 +117,7 @@ final class SocketIOChannel: UpstreamChannel {
   /// A server that never answered for a namespace may have a better one beside it.
   private func joinTimePassed() {
     if link?.moveOn(after: SocketIOSession.timeout) == true { return }
-    handle(.deadlinePassed)
+    handle(.abandoned(SocketIOSession.timeout))
   }
 
   /// The server accepted the namespace. `pid` is its secret name for what it keeps for us, where it keeps anything.

@@ -1,4 +1,5 @@
-/// What a server sends, on its way to the channels. Whatever breaks the protocol ends the link.
+/// What a server sends, on its way to the channels. Whatever breaks the protocol ends the link; what the server says about one
+/// namespace, however badly, concerns that one.
 extension SocketIOLink: EngineIOReceiver {
   func engineOpened(_ handshake: EngineIOHandshake) {
     if let revision = engine?.shownRevision {
@@ -85,6 +86,7 @@ extension SocketIOLink: EngineIOReceiver {
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
+    noteSizeLimit(failure.failure)
     if isRedirected(failure) { return }
     let explained = EngineIORefusal.explain(failure, choice.current)
     guard case .dialling = detection.state else { return attemptFailed(explained) }
@@ -126,11 +128,17 @@ extension SocketIOLink: EngineIOReceiver {
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {
         return
       }
-      if !channel.receive(dropped: reason) { end(Self.tooManyEarlyEvents) }
+      if !channel.receive(dropped: reason) { channel.handle(.abandoned(Self.tooManyEarlyEvents)) }
     case .connect(let json):
-      receiveConnect(bytes(text, packet.namespace), try Self.identity(text, json))
+      let namespace = bytes(text, packet.namespace)
+      if let json, json.count > Self.answerLimit {
+        receiveFailedConnect(namespace, .oversizedAnswer(limit: Self.answerLimit))
+      } else {
+        receiveConnect(namespace, json.map { Self.identity(text, $0) } ?? (nil, nil))
+      }
+    case .malformedConnect: receiveFailedConnect(bytes(text, packet.namespace), .malformedPayload)
     case .connectError(let json):
-      receiveRefusal(bytes(text, packet.namespace), SocketIORefusal(text, json))
+      receiveRefusal(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) } ?? SocketIORefusal())
     case .disconnect(let json):
       receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) })
     }
@@ -140,7 +148,9 @@ extension SocketIOLink: EngineIOReceiver {
   /// not, and others may just have been left.
   private func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to namespace: RawSpan) {
     guard let channel = channel(of: namespace) else { return }
-    if !channel.receive(event: name, arguments: arguments, ack: ack) { end(Self.tooManyEarlyEvents) }
+    if !channel.receive(event: name, arguments: arguments, ack: ack) {
+      channel.handle(.abandoned(Self.tooManyEarlyEvents))
+    }
   }
 
   private static let tooManyEarlyEvents = UpstreamFailure(
@@ -176,7 +186,8 @@ extension SocketIOLink: EngineIOReceiver {
   ) throws(SocketIOProblem) -> [UInt8] {
     var rewritten: [UInt8] = []
     rewritten.reserveCapacity(attachments.reduce(range.count + 64) { $0 + $1.count / 3 * 4 + 16 })
-    try LocalForm.write(fromServer: text, range, attachments: attachments, into: &rewritten)
+    try LocalForm.write(
+      fromServer: text, range, attachments: attachments, byteLimit: key.messageLimit, into: &rewritten)
     return rewritten
   }
 
@@ -187,15 +198,25 @@ extension SocketIOLink: EngineIOReceiver {
     answered()
     if engine?.revision == .four {
       perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
-      guard sid != nil || revision == .three else { return }
+      guard revision != nil else { return }
     }
     if takeDueReply(namespace) { return send(.disconnect, namespace) }
-    guard revision == .three else { channel(namespace)?.accepted(sid: sid, pid: identity.pid); return }
+    guard revision == .three else {
+      guard sid != nil else { channel(namespace)?.handle(.failed(SocketIOProblem.missingSid.failure)); return }
+      channel(namespace)?.accepted(sid: sid, pid: identity.pid)
+      return
+    }
     // Revision 3 has no id but that of the Engine.IO session, which is a secret: whoever knows it can take it over.
     guard namespace.isEmpty else { channel(namespace)?.handle(.accepted(sid: nil)); return }
     guard main == .pending else { return }
     main = .accepted
     for channel in channels { channel.handle(channel.namespace.isEmpty ? .accepted(sid: nil) : .mainAccepted) }
+  }
+
+  /// The server accepted a namespace with words that are not read.
+  private func receiveFailedConnect(_ namespace: [UInt8], _ problem: SocketIOProblem) {
+    answered()
+    if !takeDueReply(namespace) { channel(namespace)?.handle(.failed(problem.failure)) }
   }
 
   private func receiveRefusal(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
@@ -223,11 +244,7 @@ extension SocketIOLink: EngineIOReceiver {
   }
 
   /// The server's ids in the answer to a CONNECT: the shown one and, where it can recover a connection, the secret one.
-  private static func identity(
-    _ text: RawSpan, _ object: Range<Int>?
-  ) throws(SocketIOProblem) -> (sid: String?, pid: String?) {
-    guard let object else { return (nil, nil) }
-    guard object.count <= answerLimit else { throw .oversizedAnswer(limit: answerLimit) }
+  private static func identity(_ text: RawSpan, _ object: Range<Int>) -> (sid: String?, pid: String?) {
     var sid: Range<Int>?
     var pid: Range<Int>?
     var at = object.lowerBound

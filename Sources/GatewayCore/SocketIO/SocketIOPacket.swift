@@ -4,13 +4,15 @@ struct SocketIOPacket: Equatable, Sendable {
   enum Content: Equatable, Sendable {
     /// The JSON object, if there is one.
     case connect(Range<Int>?)
+    /// A CONNECT with anything else.
+    case malformedConnect
     /// JSON text of any kind, which some servers add.
     case disconnect(Range<Int>?)
     /// `name` is a string with its quotes or a number; `arguments` what follows it, without brackets, maybe empty.
     case event(name: Range<Int>, arguments: Range<Int>)
     case acknowledgement(arguments: Range<Int>)
-    /// An object, a string or an array.
-    case connectError(Range<Int>)
+    /// JSON text of any kind; nil where the server gave no reason that can be read.
+    case connectError(Range<Int>?)
     /// An event or acknowledgement that is well-formed and cannot be shown.
     case unreadable(GapReason)
   }
@@ -51,17 +53,19 @@ struct SocketIOPacket: Equatable, Sendable {
       attachments = try Self.attachmentCount(text, &at, limit: attachmentLimit)
     }
     namespace = Self.namespace(text, &at)
-    ack = try Self.ack(text, &at)
     switch kind {
-    case .connect, .disconnect, .connectError: guard ack == nil else { throw .malformedAck }
-    case .acknowledgement, .binaryAcknowledgement: guard ack != nil else { throw .malformedAck }
-    case .event, .binaryEvent: break
+    // Digits there are no id, but what some server says as its reason.
+    case .connect, .disconnect, .connectError: break
+    case .event, .binaryEvent: ack = try Self.ack(text, &at)
+    case .acknowledgement, .binaryAcknowledgement:
+      ack = try Self.ack(text, &at)
+      guard ack != nil else { throw .malformedAck }
     }
     content =
       switch kind {
-      case .connect: .connect(try Self.optionalValue(text, at, beginningWith: UInt8(ascii: "{")))
-      case .disconnect: .disconnect(try Self.optionalValue(text, at, beginningWith: nil))
-      case .connectError: .connectError(try Self.refusal(text, at))
+      case .connect: Self.connect(text, at)
+      case .disconnect: .disconnect(Self.word(text, at))
+      case .connectError: .connectError(Self.word(text, at))
       case .event, .binaryEvent: try Self.event(text, at, long)
       case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
       }
@@ -149,29 +153,23 @@ struct SocketIOPacket: Equatable, Sendable {
 
   // MARK: - The payload
 
-  /// Nothing, or one JSON value that begins with `first` when that is given.
-  private static func optionalValue(
-    _ text: RawSpan, _ start: Int, beginningWith first: UInt8?
-  ) throws(SocketIOProblem) -> Range<Int>? {
-    guard start < text.byteCount else { return nil }
-    if let first, JSONScanner.byte(text, start) != first { throw .malformedPayload }
-    return try value(text, start)
-  }
-
-  private static func refusal(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Range<Int> {
-    switch JSONScanner.byte(text, start) {
-    case UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "["): return try value(text, start)
-    default: throw .malformedPayload
+  private static func connect(_ text: RawSpan, _ start: Int) -> Content {
+    guard start < text.byteCount else { return .connect(nil) }
+    guard JSONScanner.byte(text, start) == UInt8(ascii: "{"), let object = word(text, start) else {
+      return .malformedConnect
     }
+    return .connect(object)
   }
 
-  private static func value(_ text: RawSpan, _ start: Int) throws(SocketIOProblem) -> Range<Int> {
+  /// What a server says about one namespace, if it is one JSON value. The links of others do not depend on how well it puts
+  /// that.
+  private static func word(_ text: RawSpan, _ start: Int) -> Range<Int>? {
     do throws(JSONError) {
       var at = start
       let range = try JSONScanner.scanValue(text, &at)
       try end(text, at)
       return range
-    } catch { throw .malformedPayload }
+    } catch { return nil }
   }
 
   private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOProblem) -> Content {

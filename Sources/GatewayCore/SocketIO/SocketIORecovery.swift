@@ -52,7 +52,7 @@ struct SocketIORecovery: Equatable, Sendable {
     switch event {
     // The server keeps nothing for a namespace that was left, by either side. One that has not answered may do so yet, on
     // a link that lives on, and two connections would have one identity.
-    case .leave, .deadlinePassed:
+    case .leave, .abandoned:
       if state.mayBeJoined { forget() }
     case .failed(let failure):
       if failure.reason == .kicked { forget() }

@@ -1,5 +1,6 @@
 /// What a server said when it refused or ended a namespace. Node 3 and later send `{"message":…,"data":…}`, Node 2 a
-/// string or the data alone, Python 4 an array of message and data, Python 5 any of them.
+/// string or the data alone, whatever that is, Python 4 an array of message and data, Python 5 any of them; and some say
+/// nothing.
 struct SocketIORefusal: Equatable, Sendable {
   /// Without control characters.
   var message: String?
@@ -20,6 +21,7 @@ struct SocketIORefusal: Equatable, Sendable {
     case UInt8(ascii: "\""): message = Self.message(text, range)
     case UInt8(ascii: "{"): readObject(text, range)
     case UInt8(ascii: "["): readArray(text, range)
+    case UInt8(ascii: "n"): break
     default: data = Self.data(text, range)
     }
   }

@@ -35,7 +35,8 @@ struct SocketIOSession: Equatable, Sendable {
     case triedAgain
     /// Refused, kicked, or the link is gone.
     case failed(UpstreamFailure)
-    case deadlinePassed
+    /// The server's answer, should it ever come, is not waited for any longer.
+    case abandoned(UpstreamFailure)
     case leave
     /// Leave without a word, so that the server keeps what it knows of us.
     case suspend
@@ -94,10 +95,10 @@ struct SocketIOSession: Equatable, Sendable {
     case (.waiting, .failed(let failure)), (.behindMain, .failed(let failure)), (.joining, .failed(let failure)),
       (.joined, .failed(let failure)):
       return leave(replyDue: false, failure)
-    case (.behindMain, .deadlinePassed), (.joining(asked: false), .deadlinePassed):
-      return leave(replyDue: false, Self.timeout)
-    case (.joining(asked: true), .deadlinePassed):
-      return leave(replyDue: true, Self.timeout)
+    case (.behindMain, .abandoned(let failure)), (.joining(asked: false), .abandoned(let failure)):
+      return leave(replyDue: false, failure)
+    case (.joining(asked: true), .abandoned(let failure)):
+      return leave(replyDue: true, failure)
     case (.waiting, .leave), (.behindMain, .leave), (.joining(asked: false), .leave),
       (.waiting, .suspend), (.behindMain, .suspend), (.joining(asked: false), .suspend), (.joined, .suspend):
       return leave(replyDue: false)
@@ -107,14 +108,14 @@ struct SocketIOSession: Equatable, Sendable {
       state = .left
       return [.sendDisconnect, .detach(replyDue: false)]
 
-    case (.waiting, .linkReset), (.waiting, .mainAccepted), (.waiting, .accepted), (.waiting, .deadlinePassed),
+    case (.waiting, .linkReset), (.waiting, .mainAccepted), (.waiting, .accepted), (.waiting, .abandoned),
       (.behindMain, .linkReady), (.behindMain, .accepted),
       (.joining, .linkReady), (.joining, .mainAccepted),
       (.joined, .linkReady), (.joined, .linkReset), (.joined, .mainAccepted), (.joined, .accepted),
       (.joined, .triedAgain), (.left, .triedAgain),
-      (.joined, .deadlinePassed),
+      (.joined, .abandoned),
       (.left, .linkReady), (.left, .linkReset), (.left, .mainAccepted), (.left, .accepted), (.left, .failed),
-      (.left, .deadlinePassed), (.left, .leave), (.left, .suspend):
+      (.left, .abandoned), (.left, .leave), (.left, .suspend):
       return []
     }
   }

@@ -13,8 +13,6 @@ private func detection(_ remembered: EngineIORevision? = nil, _ events: Detectio
 private let failed: Detection = detection(nil, .revisionRefused, .revisionRefused)
 private let neither = Detection.Action.fail(
   UpstreamFailure(.incompatible, "the server speaks neither revision 3 nor revision 4 of Engine.IO"))
-private let noSid = Detection.Action.fail(
-  UpstreamFailure(.protocolError, "the server accepted a namespace without giving it an id"))
 
 /// Every state, reached by events, with what each further event causes; events that are not named cause nothing.
 private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Action], Detection.State)])] = [
@@ -72,7 +70,7 @@ private let table: [(start: Detection, causes: [(Detection.Event, [Detection.Act
       (.oldAnswer, [.forget, .redial(.three)], .dialling(.three)),
     ]
   ),
-  (detection(nil, .handshake(namesMaxPayload: true)), [(.oldAnswer, [noSid], .failed)]),
+  (detection(nil, .handshake(namesMaxPayload: true)), []),
   (detection(.three, .handshake(namesMaxPayload: true)), []),
   (failed, []),
 ]

@@ -140,6 +140,8 @@ import Testing
     (#"{"code":3,"why":"no seat"}"#, #": {"code":3,"why":"no seat"}"#, nil, #"{"code":3,"why":"no seat"}"#),
     ("{\"message\":\"two\\nlines\",\"data\":[1,\n2]}", ": two lines", "two lines", "[1, 2]"),
     (#"{"message":5}"#, #": {"message":5}"#, nil, #"{"message":5}"#),
+    ("", "", nil, nil), ("null", "", nil, nil), ("404", ": 404", nil, "404"), ("false", ": false", nil, "false"),
+    ("{broken", "", nil, nil),
   ]
   for (payload, suffix, message, data) in rows {
     let rig = SocketIORig()
@@ -157,6 +159,47 @@ import Testing
     rig.transport.receive(#"42["still"]"#)
     #expect(main.log.take() == [.event(#""still"()"#)])
   }
+}
+
+@Test func aRefusalWithoutWordsLeavesTheLinkOfAnOldServerToTheOthers() {
+  for refusal in ["44/chat", "44/chat,", "44/chat,404", "44/chat,null", "44/chat,false"] {
+    let rig = SocketIORig()
+    let main = rig.joinedThree()
+    let chat = rig.connection("/chat")
+    rig.transport.receive(refusal)
+    #expect(chat.log.take().count == 1)
+    #expect(!rig.transport.isClosed)
+    rig.transport.receive(#"42["still"]"#)
+    #expect(main.log.take() == [.event(#""still"()"#)])
+  }
+}
+
+@Test func anAcceptanceThatMeansNothingLeavesTheLinkToTheOthers() {
+  for (answer, failure) in [
+    ("40/chat,", SocketIOProblem.missingSid.failure), (#"40/chat,{"sid":5}"#, SocketIOProblem.missingSid.failure),
+    ("40/chat,[]", SocketIOProblem.malformedPayload.failure), ("40/chat,{", SocketIOProblem.malformedPayload.failure),
+  ] {
+    let rig = SocketIORig()
+    let main = rig.joined()
+    let chat = rig.connection("/chat")
+    rig.transport.receive(answer)
+    #expect(chat.log.take() == [.ended(failure)])
+    #expect(!rig.transport.isClosed)
+    #expect(main.log.take() == [])
+  }
+}
+
+@Test func tooManyEarlyEventsLeaveTheLinkToTheOthers() {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  let chat = rig.connection("/chat")
+  for _ in 0...HeldEvents.countLimit { rig.transport.receive(#"42/chat,["a"]"#) }
+  #expect(chat.log.take().count == 1)
+  #expect(!rig.transport.isClosed && main.log.take() == [])
+  _ = rig.transport.takeSent()
+  // The acceptance comes all the same.
+  rig.transport.receive(#"40/chat,{"sid":"late"}"#)
+  #expect(rig.transport.takeSent() == ["41/chat,"])
 }
 
 @Test func refusalOfTheOnlyNamespaceEndsTheLink() {

@@ -22,6 +22,7 @@ private func describe(_ text: String) -> String {
     if let ack = packet.ack { result += " #\(ack)" }
     switch packet.content {
     case .connect(let range), .disconnect(let range): return result + " \(piece(range))"
+    case .malformedConnect: return result + " malformed"
     case .connectError(let range): return result + " \(piece(range))"
     case .event(let name, let arguments): return result + " \(piece(name)) (\(piece(arguments)))"
     case .acknowledgement(let arguments): return result + " (\(piece(arguments)))"
@@ -42,6 +43,21 @@ private let wellFormed: [(String, String)] = [
   ("1", "1 -"),
   ("1/admin,", "1 /admin -"),
   (#"1/auth,{"message":"no"}"#, #"1 /auth {"message":"no"}"#),
+  // What a server says about one namespace, however it says it.
+  (#"0/admin,"invalid""#, "0 /admin malformed"),
+  ("0[]", "0 malformed"),
+  ("0null", "0 malformed"),
+  ("0{}x", "0 malformed"),
+  ("012", "0 malformed"),
+  ("1/admin,x", "1 /admin -"),
+  ("4", "4 -"),
+  ("4/refuse", "4 /refuse -"),
+  ("4/undef,", "4 /undef -"),
+  ("45", "4 5"),
+  ("4/number,-1.5", "4 /number -1.5"),
+  ("4true", "4 true"),
+  ("4/n,null", "4 /n null"),
+  ("4/broken,{", "4 /broken -"),
   (#"2["hello"]"#, #"2 "hello" ()"#),
   (#"2["hello",1,{"a":[]}]"#, #"2 "hello" (1,{"a":[]})"#),
   (#"2/,["a"]"#, #"2 "a" ()"#),
@@ -78,12 +94,6 @@ private let malformed: [(String, SocketIOProblem)] = [
   (" 2[\"a\"]", .unknownType),
   (#"42["some","data""#, .malformedAck),
   (#"2["some","data""#, .malformedPayload),
-  (#"0/admin,"invalid""#, .malformedPayload),
-  ("0[]", .malformedPayload),
-  ("0null", .malformedPayload),
-  ("0{}x", .malformedPayload),
-  ("012", .malformedAck),
-  ("1/admin,x", .malformedPayload),
   (#"2/admin,"invalid"#, .malformedPayload),
   ("2/admin,{}", .malformedPayload),
   (#"2[{"toString":"foo"}]"#, .malformedPayload),
@@ -113,9 +123,6 @@ private let malformed: [(String, SocketIOProblem)] = [
   ("3[]", .malformedAck),
   ("31{}", .malformedPayload),
   ("31", .malformedPayload),
-  ("4", .malformedPayload),
-  ("45", .malformedAck),
-  ("4true", .malformedPayload),
   ("5", .malformedAttachmentCount),
   ("51", .malformedAttachmentCount),
   ("5a-", .malformedAttachmentCount),
@@ -163,9 +170,10 @@ private let malformed: [(String, SocketIOProblem)] = [
       switch packet.content {
       case .event(let name, let arguments):
         #expect(name.upperBound <= cut.count && arguments.upperBound <= cut.count)
-      case .acknowledgement(let range), .connectError(let range): #expect(range.upperBound <= cut.count)
-      case .connect(let range), .disconnect(let range): #expect((range?.upperBound ?? 0) <= cut.count)
-      case .unreadable: break
+      case .acknowledgement(let range): #expect(range.upperBound <= cut.count)
+      case .connect(let range), .disconnect(let range), .connectError(let range):
+        #expect((range?.upperBound ?? 0) <= cut.count)
+      case .unreadable, .malformedConnect: break
       }
     }
   }

@@ -44,7 +44,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
       (.mainAccepted, [.arm, .sendConnect], .joining(asked: true)),
       (.linkReset, [.disarm], .waiting),
       (.failed(gone), leave(false, goneEarly), .left),
-      (.deadlinePassed, leave(false, timeout), .left),
+      (.abandoned(SocketIOSession.timeout), leave(false, timeout), .left),
       (.leave, leave(false), .left),
     ]
   ),
@@ -54,7 +54,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
       (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
       (.linkReset, [.disarm], .waiting),
       (.failed(gone), leave(false, goneEarly), .left),
-      (.deadlinePassed, leave(true, timeout), .left),
+      (.abandoned(SocketIOSession.timeout), leave(true, timeout), .left),
       (.leave, leave(true), .left),
     ]
   ),
@@ -64,7 +64,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
       (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
       (.linkReset, [.disarm], .waiting),
       (.failed(gone), leave(false, goneEarly), .left),
-      (.deadlinePassed, leave(false, timeout), .left),
+      (.abandoned(SocketIOSession.timeout), leave(false, timeout), .left),
       (.leave, leave(false), .left),
     ]
   ),
@@ -80,7 +80,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
 
 private let allEvents: [Session.Event] = [
   .linkReady(.ask), .linkReady(.unasked), .linkReady(.behindMain), .linkReset, .mainAccepted, .accepted(sid: "s"),
-  .failed(gone), .deadlinePassed, .leave,
+  .failed(gone), .abandoned(SocketIOSession.timeout), .leave,
 ]
 
 @Test func namespaceSessionAnswersEveryEventInEveryState() {
