@@ -125,7 +125,7 @@ final class HistoryLog {
     handOver()
     guard mustLeaveEpoch else { return }
     mustLeaveEpoch = false
-    stream.leaveEpoch()
+    stream.beginEpoch()
   }
 
   private func handOver() {

@@ -98,7 +98,7 @@ final class HistoryLogs {
     guard let history = loader.history, stream.sequence == 0 else { return nil }
     guard !isLate else {
       stream.restore(history, isContinuous: false)
-      if loader.isWhole { stream.leaveEpoch() }
+      if loader.isWhole { stream.beginEpoch() }
       return nil
     }
     stream.restore(history, isContinuous: loader.isWhole)

@@ -165,14 +165,8 @@ final class EventStream {
     if continuity == .interrupted, router.count == 0 { beginEpoch() }
   }
 
-  /// Nothing vouches any more for the numbers of the present epoch: it ends, whatever the conversation is at.
-  func leaveEpoch() {
-    let isConversing = continuity == .conversing
-    beginEpoch()
-    if isConversing { continuity = .conversing }
-  }
-
-  /// Continuity with the upstream was lost: begins a new epoch and tells every subscriber.
+  /// Continuity with the upstream was lost, or nothing vouches any more for the numbers of the present epoch: begins a new
+  /// one and tells every subscriber. A conversation goes on within it.
   func beginEpoch() {
     if continuity == .interrupted { continuity = .fresh }
     history.begin(epoch: Self.freshEpoch(random))
