@@ -70,9 +70,12 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
   func megabytesOfAServersWordsFitIntoALine(limit: Int) {
     let words = String(repeating: "\u{1}", count: 3 << 20)
     let json = [UInt8](repeating: UInt8(ascii: "7"), count: 15 << 20)
-    let errors = [
+    let upstream = UpstreamSpecification(
+      name: nil, url: UpstreamURL(scheme: "http", host: "a.example"), namespace: "/", settings: UpstreamSettings(),
+      owner: nil)
+    let errors: [LocalError] = [
       LocalError(RemoteError(words, RemoteAnswer(json, kwargs: json))),
-      LocalError(refused: UpstreamFailure(.refused, words, serverMessage: words, serverData: json)),
+      LocalError(refused: UpstreamFailure(.refused, words, serverMessage: words, serverData: json), by: upstream),
       LocalError(down: UpstreamFailure(.closed, words)), .unknownUpstream(words), .noSubscription(words),
       LocalError(.invalidParams, words, [.init("problems", .raw(json))]),
     ]
