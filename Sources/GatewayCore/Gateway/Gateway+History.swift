@@ -7,8 +7,10 @@ extension Gateway {
     if histories.hasPending { histories.commit() }
   }
 
-  /// Whether the configuration in force wants a history of an upstream on disk.
-  func wantsHistory(_ upstream: String) -> Bool {
-    configuration.upstreams[upstream]?.settings.history.disk == true
+  /// The names of the histories that the configuration in force wants on disk, whether anybody uses them or not: those of
+  /// its upstreams with their own namespaces.
+  func wantedHistories() -> Set<String> {
+    let wanted = configuration.upstreams.filter(\.value.settings.history.disk).keys
+    return Set(wanted.compactMap { resolver.configured($0).flatMap(HistoryLog.Identity.init)?.name })
   }
 }

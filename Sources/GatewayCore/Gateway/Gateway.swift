@@ -73,7 +73,7 @@ public final class Gateway {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
     outbox.onWarning = { [unowned self] in note(.outboxWarning($0)) }
     histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
-    histories.removeOld(unless: wantsHistory)
+    histories.beginRemovingOld(keeping: wantedHistories())
     rememberKeys()
     placeStored()
     seams.network?.onChange = { [weak self] change in
@@ -109,7 +109,7 @@ public final class Gateway {
         connection.review()
       }
       outbox.trimArchive()
-      histories.tick(wantsHistory)
+      histories.tick(keeping: wantedHistories)
       onTick?()
       tick()
     }
@@ -269,7 +269,7 @@ public final class Gateway {
       }
     }
     outbox.adopt(fresh.outbox)
-    histories.removeOld(unless: wantsHistory)
+    histories.beginRemovingOld(keeping: wantedHistories())
     placeStored()
     connectKept()
   }

@@ -36,8 +36,10 @@ final class HistoryLog {
   /// The last segment's.
   private var number: UInt64 = 0
   private var older: [Older] = []
-  /// Nil while the disk fails, and after the end.
+  /// Nil before there is anything to keep, while the disk fails, and after the end.
   private var file: (any HistoryFile)?
+  /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
+  private var isUnmade = false
   private var written = (events: 0, bytes: 0, first: Int64.max, all: 0)
   private var frame = HistoryWriter()
   private var isListed = false
@@ -79,7 +81,8 @@ final class HistoryLog {
     number = found.number
     lastResumption = found.resumption
     if problem == nil { resumption = { found.resumption } }
-    writeAnew()
+    isUnmade = problem == nil && number == 0 && stream.sequence == 0
+    if !isUnmade { writeAnew() }
     return found.resumption
   }
 
@@ -87,6 +90,7 @@ final class HistoryLog {
 
   /// Something came in, so many milliseconds after 1970.
   func append(_ content: EventHistory.Content, arrival: Int64) {
+    if isUnmade { writeAnew() }
     guard file != nil else { return }
     if frame.count >= HistoryFormat.frameTarget { handOver() }
     switch content {
@@ -108,7 +112,9 @@ final class HistoryLog {
 
   /// What the upstream needs to go on may be something else now.
   func noteResumption() {
-    if file != nil, resumption() != lastResumption { list() }
+    guard resumption() != lastResumption else { return }
+    if isUnmade { return writeAnew() }
+    if file != nil { list() }
   }
 
   private func list() {
@@ -183,7 +189,8 @@ final class HistoryLog {
   }
 
   /// Writes all of the history as one new segment, and removes the others.
-  func writeAnew() {
+  private func writeAnew() {
+    isUnmade = false
     do throws(HistoryProblem) {
       let fresh = try make(isComplete: true)
       try writeHistory(to: fresh)
@@ -279,6 +286,7 @@ final class HistoryLog {
 
   /// Lets go of what is too old on the disk as well, and tries again what failed. To be called now and then.
   func lookAfter() {
+    guard !isUnmade else { return }
     guard file != nil else { return tryAgain() }
     dropOlder()
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
@@ -297,6 +305,7 @@ final class HistoryLog {
   /// The end, in order. With the daemon's own end it is made sure that what was written can be trusted whatever happens to
   /// the machine; as long as it serves others it does not wait for a disk.
   func close(_ end: End) {
+    guard !isUnmade else { return }
     // Who still waits to be asked for what it has gathered may be asked when the stream is gone.
     defer { mustLeaveEpoch = false }
     noteResumption()

@@ -7,9 +7,13 @@ final class HistoryLogs {
   /// The names of those that are open.
   private var open: Set<String> = []
 
-  /// Ticks since old files were looked for, and how many may pass: about an hour.
+  /// Ticks since the last walk over the histories that nobody has began, and how many may pass: about an hour.
   private var ticks = 0
   private static let tickLimit = 120
+  /// Those that the present walk has not come to.
+  private var unseen: ArraySlice<String> = []
+  /// How many of them are looked at in one go, which is a few milliseconds.
+  private static let portion = 128
 
   /// Told what happens to a history.
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
@@ -114,21 +118,31 @@ final class HistoryLogs {
 
   // MARK: - Those that nobody has
 
-  /// To be called now and then: looks for old files, but not each time.
-  func tick(_ isWanted: (_ upstream: String) -> Bool) {
+  /// To be called now and then: goes on looking for old files. `kept` are the names of those that are never too old.
+  func tick(keeping kept: () -> Set<String>) {
     ticks += 1
-    if ticks > Self.tickLimit { removeOld(unless: isWanted) }
+    if !unseen.isEmpty { return removeOld(keeping: kept()) }
+    if ticks > Self.tickLimit { beginRemovingOld(keeping: kept()) }
   }
 
-  /// Removes what is too old of histories that are not open and whose upstreams do not want one any more.
-  func removeOld(unless isWanted: (_ upstream: String) -> Bool) {
+  /// Removes what is too old of histories that are not open, some of them now and the others with the next ticks.
+  func beginRemovingOld(keeping kept: Set<String>) {
     ticks = 0
     guard case .success(let store) = opening else { return }
+    unseen = store.names()[...]
+    removeOld(keeping: kept)
+  }
+
+  private func removeOld(keeping kept: Set<String>) {
+    guard case .success(let store) = opening else { return }
     let now = time.wallMilliseconds
-    for listing in store.list() where !open.contains(listing.name) {
+    let portion = unseen.prefix(Self.portion)
+    unseen = unseen.dropFirst(Self.portion)
+    for name in portion where !open.contains(name) && !kept.contains(name) {
+      guard let listing = store.listing(of: name) else { continue }
       let header = HistoryReader.header(listing.head, checksum: store.checksum)
       // One that cannot be read is found out when it is opened, and kept until then.
-      guard let header, !isWanted(header.upstream), now - header.age > listing.modified else { continue }
+      guard let header, now - header.age > listing.modified else { continue }
       for segment in listing.segments { store.remove(segment) }
     }
   }

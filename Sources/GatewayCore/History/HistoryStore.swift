@@ -14,8 +14,10 @@ public protocol HistoryStore: AnyObject {
   func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String
   /// Marks a segment: something that was given out is missing behind it.
   func cut(_ id: HistorySegment.ID) throws(HistoryProblem)
-  /// Every history that there is.
-  func list() -> [HistoryListing]
+  /// The names of all histories that there are.
+  func names() -> [String]
+  /// What is known of one without reading it; nil where nothing is.
+  func listing(of name: String) -> HistoryListing?
 }
 
 /// A segment that grows.

@@ -12,8 +12,17 @@ final class HistoryFolder: HistoryStore {
     case new
   }
 
+  /// A file of a history.
+  private struct Entry: Hashable {
+    var number: UInt64
+    var ending: Ending
+  }
+
   let boot: String
   private let path: String
+  /// What is in the folder, by the names of the histories; nil before it is needed. Read once: nobody else writes there as
+  /// long as the daemon has locked its state folder.
+  private var index: [String: Set<Entry>]?
 
   /// Makes nothing yet: most daemons keep no history.
   init(in folder: String) {
@@ -25,12 +34,14 @@ final class HistoryFolder: HistoryStore {
 
   func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
     var found: [HistorySegment] = []
-    for entry in try entries() where entry.id.name == name {
+    for entry in try entries(of: name) {
+      let id = HistorySegment.ID(name: name, number: entry.number)
       if entry.ending == .new {
-        unlink(place(entry.id, .new))
+        unlink(place(id, .new))
+        forget(id, [.new])
       } else {
-        let content = try Self.read(place(entry.id, entry.ending), upTo: Self.sizeLimit)
-        found.append(HistorySegment(id: entry.id, isCut: entry.ending == .cut, content: content))
+        let content = try Self.read(place(id, entry.ending), upTo: Self.sizeLimit)
+        found.append(HistorySegment(id: id, isCut: entry.ending == .cut, content: content))
       }
     }
     return found.sorted { $0.id.number < $1.id.number }
@@ -38,11 +49,14 @@ final class HistoryFolder: HistoryStore {
 
   func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw HistoryProblem("make the folder \(path)") }
-    return try HistorySegmentFile(at: place(id, .new), later: place(id, .log))
+    return try HistorySegmentFile(at: place(id, .new), later: place(id, .log)) { [weak self] in
+      self?.index?[id.name, default: []].insert(Entry(number: id.number, ending: .log))
+    }
   }
 
   func remove(_ id: HistorySegment.ID) {
     for ending in [Ending.log, .cut] { unlink(place(id, ending)) }
+    forget(id, [.log, .cut])
   }
 
   func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String {
@@ -53,32 +67,36 @@ final class HistoryFolder: HistoryStore {
       let aside = attempt == 1 ? base : "\(base)-\(attempt)"
       guard access(aside, F_OK) != 0 else { continue }
       guard rename(from, aside) == 0 else { throw HistoryProblem("set the damaged \(from) aside") }
+      forget(id, [.log, .cut])
       return aside
     }
     throw HistoryProblem(.failed, "cannot set the damaged \(from) aside: there are too many like it")
   }
 
   func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {
-    guard rename(place(id, .log), place(id, .cut)) == 0 || errno == ENOENT else {
-      throw HistoryProblem("mark \(place(id, .log)) as incomplete")
+    guard rename(place(id, .log), place(id, .cut)) == 0 else {
+      guard errno == ENOENT else { throw HistoryProblem("mark \(place(id, .log)) as incomplete") }
+      return
     }
+    forget(id, [.log])
+    index?[id.name, default: []].insert(Entry(number: id.number, ending: .cut))
   }
 
-  func list() -> [HistoryListing] {
-    var listings: [String: HistoryListing] = [:]
-    guard let entries = try? entries() else { return [] }
-    for entry in entries.sorted(by: { $0.id.number < $1.id.number }) where entry.ending != .new {
-      let file = place(entry.id, entry.ending)
+  func names() -> [String] { (try? readIndex()).map { Array($0.keys) } ?? [] }
+
+  func listing(of name: String) -> HistoryListing? {
+    var listing = HistoryListing(name: name, segments: [], modified: 0, head: [])
+    guard let entries = try? entries(of: name) else { return nil }
+    for entry in entries where entry.ending != .new {
+      let id = HistorySegment.ID(name: name, number: entry.number)
+      let file = place(id, entry.ending)
       var facts = stat()
       guard stat(file, &facts) == 0 else { continue }
-      let modified = Int64(facts.st_mtim.tv_sec) * 1_000
-      let before = listings[entry.id.name]
-      listings[entry.id.name] = HistoryListing(
-        name: entry.id.name, segments: (before?.segments ?? []) + [entry.id],
-        modified: max(before?.modified ?? 0, modified),
-        head: (try? Self.read(file, upTo: HistoryListing.headLimit, isWhole: false))?.bytes ?? [])
+      listing.segments.append(id)
+      listing.modified = max(listing.modified, Int64(facts.st_mtim.tv_sec) * 1_000)
+      listing.head = (try? Self.read(file, upTo: HistoryListing.headLimit, isWhole: false))?.bytes ?? []
     }
-    return Array(listings.values)
+    return listing.segments.isEmpty ? nil : listing
   }
 
   // MARK: - Files
@@ -90,13 +108,27 @@ final class HistoryFolder: HistoryStore {
     "\(path)/\(id.name).\(id.number).\(ending.rawValue)"
   }
 
-  private func entries() throws(HistoryProblem) -> [(id: HistorySegment.ID, ending: Ending)] {
+  /// The files of a history, by number.
+  private func entries(of name: String) throws(HistoryProblem) -> [Entry] {
+    (try readIndex()[name] ?? []).sorted { $0.number < $1.number }
+  }
+
+  /// Files are not there any more under these endings.
+  private func forget(_ id: HistorySegment.ID, _ endings: [Ending]) {
+    guard var entries = index?[id.name] else { return }
+    for ending in endings { entries.remove(Entry(number: id.number, ending: ending)) }
+    index?[id.name] = entries.isEmpty ? nil : entries
+  }
+
+  private func readIndex() throws(HistoryProblem) -> [String: Set<Entry>] {
+    if let index { return index }
     guard let folder = opendir(path) else {
-      if errno == ENOENT { return [] }
-      throw HistoryProblem("open the folder \(path)")
+      guard errno == ENOENT else { throw HistoryProblem("open the folder \(path)") }
+      index = [:]
+      return [:]
     }
     defer { closedir(folder) }
-    var found: [(HistorySegment.ID, Ending)] = []
+    var found: [String: Set<Entry>] = [:]
     while let entry = readdir(folder) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -105,8 +137,9 @@ final class HistoryFolder: HistoryStore {
       guard parts.count == 3, let number = UInt64(parts[1]), let ending = Ending(rawValue: String(parts[2])) else {
         continue
       }
-      found.append((HistorySegment.ID(name: String(parts[0]), number: number), ending))
+      found[String(parts[0]), default: []].insert(Entry(number: number, ending: ending))
     }
+    index = found
     return found
   }
 

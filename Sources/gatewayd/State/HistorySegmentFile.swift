@@ -8,12 +8,15 @@ final class HistorySegmentFile: HistoryFile {
   private let temporary: String
   private let path: String
   private var isPublished = false
+  /// Told when it is there under its own name.
+  private let onPublish: () -> Void
   /// What was handed over completely, in bytes.
   private var size = 0
 
-  init(at temporary: String, later path: String) throws(HistoryProblem) {
+  init(at temporary: String, later path: String, onPublish: @escaping () -> Void) throws(HistoryProblem) {
     self.temporary = temporary
     self.path = path
+    self.onPublish = onPublish
     unlink(temporary)
     descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if descriptor < 0 { throw HistoryProblem("make \(temporary)") }
@@ -46,6 +49,7 @@ final class HistorySegmentFile: HistoryFile {
     guard link(temporary, path) == 0 else { throw HistoryProblem("put \(temporary) in its place") }
     unlink(temporary)
     isPublished = true
+    onPublish()
   }
 
   func sync() { fsync(descriptor) }

@@ -115,7 +115,8 @@ private final class Store: HistoryStore {
   func remove(_ id: HistorySegment.ID) {}
   func setAside(_ id: HistorySegment.ID) -> String { "/aside" }
   func cut(_ id: HistorySegment.ID) {}
-  func list() -> [HistoryListing] { [] }
+  func names() -> [String] { [] }
+  func listing(of name: String) -> HistoryListing? { nil }
 
   private final class File: HistoryFile {
     private let store: Store

@@ -214,4 +214,28 @@ import Testing
     #expect(store.stored.isEmpty)
     _ = last
   }
+
+  @Test func aNamespaceThatBringsNothingGetsNoFileAndAnUnusedOneLosesItsOwnWhenItIsOld() {
+    let scene = HistoryScene()
+    let client = scene.harness.client()
+    func send(_ namespace: String) {
+      client.call("send", #"{"upstream":"chat","namespace":"\#(namespace)","event":"e"}"#)
+    }
+    for number in 1...50 { send("/\(number)") }
+    scene.flush()
+    #expect(scene.store.stored.isEmpty)
+    // All but the upstream's own are closed and released when they have been unused for long enough.
+    for channel in scene.harness.upstream.channels { channel.accept() }
+    for channel in scene.harness.upstream.channels.suffix(2) { channel.emit("e") }
+    scene.channel.emit("e")
+    scene.flush()
+    #expect(scene.store.stored.count == 2)
+    scene.harness.pass(.seconds(300))
+    #expect(scene.harness.gateway.pool.count == 1)
+    let before = scene.store.stored.keys.map(\.name)
+    #expect(Set(before).count == 2)
+    scene.store.modified = 0
+    scene.restart()
+    #expect(scene.store.stored.isEmpty)
+  }
 }

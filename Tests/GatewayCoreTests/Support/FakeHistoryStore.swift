@@ -52,12 +52,13 @@ final class FakeHistoryStore: HistoryStore {
     stored[id]?.isCut = true
   }
 
-  func list() -> [HistoryListing] {
-    Dictionary(grouping: stored.keys, by: \.name).map { name, ids in
-      let ids = ids.sorted { $0.number < $1.number }
-      let head = ids.last.flatMap { stored[$0]?.bytes.prefix(HistoryListing.headLimit) }
-      return HistoryListing(name: name, segments: ids, modified: modified, head: head.map(Array.init) ?? [])
-    }
+  func names() -> [String] { Set(stored.keys.map(\.name)).sorted() }
+
+  func listing(of name: String) -> HistoryListing? {
+    let ids = stored.keys.filter { $0.name == name }.sorted { $0.number < $1.number }
+    guard let last = ids.last else { return nil }
+    let head = stored[last]?.bytes.prefix(HistoryListing.headLimit)
+    return HistoryListing(name: name, segments: ids, modified: modified, head: head.map(Array.init) ?? [])
   }
 
   /// Changes the newest segment.

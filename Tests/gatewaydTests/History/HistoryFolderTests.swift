@@ -133,9 +133,27 @@ import Testing
     defer { clean() }
     try write("a", id(1))
     try write("b", id(2))
-    let listing = try #require(folder.list().first)
+    #expect(folder.names() == ["chat-1"] && folder.listing(of: "news-1") == nil)
+    let listing = try #require(folder.listing(of: "chat-1"))
     #expect(listing.segments == [id(1), id(2)] && listing.head == Array("b".utf8))
     #expect(abs(listing.modified - SystemTime().wallMilliseconds) < 60_000)
+  }
+
+  @Test func theFolderIsReadOnceHoweverManyHistoriesAreOpened() throws {
+    defer { clean() }
+    try write("a", id(1))
+    #expect(try contents() == ["1 a"])
+    // Somebody else's: nobody looks any more.
+    try HistoryFolder(in: directory.path).make(id(1, "late-1")).publish()
+    #expect(try contents("late-1").isEmpty)
+    try write("b", id(2))
+    try folder.cut(id(1))
+    #expect(try contents() == ["1 a", "2 b"])
+    folder.remove(id(1))
+    _ = try folder.setAside(id(2))
+    try write("c", id(3))
+    #expect(try contents() == ["3 c"])
+    #expect(folder.names() == ["chat-1"])
   }
 
   @Test func theCheckSumIsTheUsualOne() {
