@@ -35,7 +35,7 @@ import Testing
 
   @Test func theCountLimitRefusesOneMoreAndKeepsTheRest() throws {
     var queue = try Self.queue([Self.command("a"), Self.command("b")], count: 2)
-    #expect(throws: QueueFull.count(limit: 2)) { try queue.append(Self.command("c")) }
+    #expect(throws: QueueFull.count(.share(2))) { try queue.append(Self.command("c")) }
     #expect(queue.commands.map(\.id) == ["a", "b"])
     _ = queue.popFirst()
     try queue.append(Self.command("c"))
@@ -45,10 +45,10 @@ import Testing
   @Test func theByteLimitCountsMessageAndOverhead() throws {
     let limit = 2 * (CommandQueue.overhead + 10)
     var queue = try Self.queue([Self.command("a", bytes: 10)], bytes: limit)
-    #expect(throws: QueueFull.bytes(limit: limit)) { try queue.append(Self.command("b", bytes: 11)) }
+    #expect(throws: QueueFull.bytes(.share(limit))) { try queue.append(Self.command("b", bytes: 11)) }
     try queue.append(Self.command("b", bytes: 10))
     #expect(queue.byteCount == limit)
-    #expect(throws: QueueFull.bytes(limit: limit)) { try queue.append(Self.command("c", bytes: 0)) }
+    #expect(throws: QueueFull.bytes(.share(limit))) { try queue.append(Self.command("c", bytes: 0)) }
     _ = Self.remove("a", from: &queue)
     #expect(queue.byteCount == limit / 2)
   }

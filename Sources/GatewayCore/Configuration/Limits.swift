@@ -15,12 +15,13 @@ public struct Limits: Equatable, Sendable {
   public var subscriptionQueueBytes = 16 << 20
   /// Bytes queued for one local client over all its subscriptions and replies.
   public var clientQueueBytes = 64 << 20
-  /// Sends queued on one connection that is not connected: count and bytes.
+  /// Sends of one user queued on one connection that is not connected: count and bytes. All users together may have twice
+  /// as many.
   public var sendQueue = 10_000
   public var sendQueueBytes = 64 << 20
   /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
   public var keys = 10_000
-  /// Connections in the pool.
+  /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of them.
   public var connections = 4_096
   /// Attempts to connect that may start per second in the long run, and at once after a quiet time.
   public var attempts = 100
@@ -28,4 +29,7 @@ public struct Limits: Equatable, Sendable {
   /// Time that queued sends and unread replies get when the daemon stops.
   public var stop: Duration = .seconds(5)
   public init() {}
+
+  /// Of local clients; the share is a setting of its own.
+  var sharedClients: SharedBounds { SharedBounds(total: clients, share: clientsPerUser) }
 }

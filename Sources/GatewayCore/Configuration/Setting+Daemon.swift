@@ -74,7 +74,8 @@ extension Setting<Limits> {
       ),
       Setting(
         "send_queue", \.sendQueue, .count(1...10_000_000),
-        "Sends that wait on one connection. The next one fails with QueueFull."),
+        "Sends of one user that wait on one connection; all users together may have twice as many there. The next one fails with QueueFull."
+      ),
       Setting(
         "send_queue_bytes", \.sendQueueBytes, .size(bytes),
         "The same in bytes; the limit that is reached first counts."),
@@ -88,11 +89,11 @@ extension Setting<Limits> {
         "Values of `key` that one user may use in 24 hours. A send with one more fails with QuotaExceeded."),
       Setting(
         "connections", \.connections, .count(many),
-        "Connections to upstreams used by URL, of which one user may have half. A call that would need one more fails with QuotaExceeded; configured upstreams are not counted."
+        "Connections to upstreams used by URL, and to other namespaces of configured upstreams than their own, of which one user may have half; they count for whoever asked for them first. A call that would need one more fails with QuotaExceeded; configured upstreams with their own namespaces are not counted."
       ),
       Setting(
         "attempts", \.attempts, .count(1...100_000),
-        "Attempts to connect that all connections together may start per second in the long run. Whose turn has not come waits for it, in the order of asking; an administrator's `reconnect` does not wait."
+        "Attempts to connect that all connections together may start per second in the long run. Whose turn has not come waits for it: turns go round over users, and of one user in the order of asking; an administrator's `reconnect` does not wait."
       ),
       Setting(
         "attempts_burst", \.attemptsBurst, .count(1...100_000), "How many of them may start at once after a quiet time."

@@ -7,7 +7,8 @@ extension Setting<OutboxSettings> {
     [
       Setting(
         "entries", \.entries, .count(counts),
-        "Durable sends to one upstream that are not finished. What happens to the next one says `when_full`."),
+        "Durable sends of one user to one upstream that are not finished; all users together may have twice as many there. What happens to the next one says `when_full`."
+      ),
       Setting(
         "bytes", \.bytes, .size(bytes),
         "The same in bytes, where a send counts as its message and 512 bytes; the limit that is reached first counts."),

@@ -177,8 +177,7 @@ struct CommandLedger {
   mutating func takeAll() -> [Command] { queue.removeAll() }
 
   mutating func adopt(_ limits: Limits) {
-    queue.countLimit = limits.sendQueue
-    queue.byteLimit = limits.sendQueueBytes
+    queue.adopt(countLimit: limits.sendQueue, byteLimit: limits.sendQueueBytes)
   }
 
   mutating func noteOutgoing(_ message: PreparedMessage) {

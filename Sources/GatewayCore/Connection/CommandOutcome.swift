@@ -50,7 +50,7 @@ enum Submission: Equatable {
 
 /// Why a command was not taken.
 enum SubmissionProblem: Error, Equatable {
-  case queueFull(limit: Int, unit: String, retryAfter: Duration)
+  case queueFull(SharedBounds.Overrun, unit: String, retryAfter: Duration)
   case down(UpstreamFailure)
   case impossible(MessageProblem)
   case released

@@ -1,14 +1,14 @@
-/// The commands that wait for their connection: first in, first out, bounded by count and by bytes. Taking one out of the
+/// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for all. Taking one out of the
 /// middle costs little more than taking the first: the lists have holes until these surface or are the majority. One owner:
 /// a copy would share the commands, which know whether they are queued.
 public struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   public static let overhead = 256
 
-  /// Most commands.
-  public var countLimit: Int
-  /// Most bytes, each command counted with `overhead`.
-  public var byteLimit: Int
+  /// Commands of one user, and of all. What the outbox keeps has limits of its own and is not counted.
+  private var sends: SharedLimit
+  /// Their bytes, each command counted with `overhead`.
+  private var bytes: SharedLimit
   /// What the queued commands count together.
   public private(set) var byteCount = 0
 
@@ -28,19 +28,22 @@ public struct CommandQueue {
   private var uncommitted = CommandList()
   /// Those of them whose caller is not known.
   private var strayCount = 0
-  /// Those that are kept in the outbox, which has limits of its own.
-  private var storedCount = 0
-  private var storedBytes = 0
   private(set) var nextNumber: UInt64
 
   public init(countLimit: Int, byteLimit: Int) {
-    self.init(countLimit: countLimit, byteLimit: byteLimit, nextNumber: 0)
+    self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit), nextNumber: 0)
   }
 
-  private init(countLimit: Int, byteLimit: Int, nextNumber: UInt64) {
-    self.countLimit = countLimit
-    self.byteLimit = byteLimit
+  private init(sends: SharedBounds, bytes: SharedBounds, nextNumber: UInt64) {
+    self.sends = SharedLimit(sends)
+    self.bytes = SharedLimit(bytes)
     self.nextNumber = nextNumber
+  }
+
+  /// Other limits of one user; what is queued stays.
+  public mutating func adopt(countLimit: Int, byteLimit: Int) {
+    sends.bounds = SharedBounds(share: countLimit)
+    bytes.bounds = SharedBounds(share: byteLimit)
   }
 
   public var count: Int { order.count }
@@ -59,11 +62,11 @@ public struct CommandQueue {
       return nil
     }
     let older = command.coalescing.flatMap { replaceable[$0] }
-    let freed = older.map(Self.cost) ?? 0
-    guard count - storedCount < countLimit || older != nil else { throw .count(limit: countLimit) }
-    guard Self.cost(of: command) <= byteLimit - (byteCount - storedBytes) + freed else {
-      throw .bytes(limit: byteLimit)
-    }
+    let account = Account.user(command.user)
+    // What it replaces is of the same user.
+    if older == nil { do { try sends.check(for: account) } catch { throw .count(error) } }
+    let cost = Self.cost(of: command) - (older.map(Self.cost) ?? 0)
+    do { try bytes.check(cost, for: account) } catch { throw .bytes(error) }
     let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced
@@ -153,9 +156,11 @@ public struct CommandQueue {
     }
     countStray(command, 1)
     byteCount += cost
-    guard command.isStored else { return }
-    storedCount += 1
-    storedBytes += cost
+    guard command.isStored else {
+      sends.count(for: .user(command.user))
+      bytes.count(cost, for: .user(command.user))
+      return
+    }
     if !command.isCommitted { uncommitted.insert(command, at: place) }
   }
 
@@ -201,7 +206,7 @@ public struct CommandQueue {
   public mutating func removeAll() -> [Command] {
     let all = commands
     for command in all { command.isQueued = false }
-    self = CommandQueue(countLimit: countLimit, byteLimit: byteLimit, nextNumber: nextNumber)
+    self = CommandQueue(sends: sends.bounds, bytes: bytes.bounds, nextNumber: nextNumber)
     return all
   }
 
@@ -234,9 +239,10 @@ public struct CommandQueue {
     stopWaiting(command)
     countStray(command, -1)
     if command.isStored {
-      storedCount -= 1
-      storedBytes -= cost
       if !command.isCommitted { uncommitted.remove(at: place) }
+    } else {
+      sends.giveBack(for: .user(command.user))
+      bytes.giveBack(cost, for: .user(command.user))
     }
     if let coalescing = command.coalescing, replaceable[coalescing] === command { replaceable[coalescing] = nil }
     if let line = command.retry?.line { leave(line, place) }

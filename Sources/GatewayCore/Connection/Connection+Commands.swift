@@ -38,7 +38,7 @@ extension Connection {
   func checkRoom(for message: PreparedMessage, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let limit = context.limits.sendQueueBytes
     guard channel.unsentBytes + message.byteCount <= limit else {
-      throw .queueFull(limit: limit, unit: "bytes", retryAfter: .milliseconds(100))
+      throw .queueFull(.total(limit), unit: "bytes", retryAfter: .milliseconds(100))
     }
   }
 
@@ -49,8 +49,8 @@ extension Connection {
     let replaced: Command?
     do { replaced = try commands.append(command) } catch {
       switch error {
-      case .count(let limit): throw .queueFull(limit: limit, unit: "sends", retryAfter: retryAfter)
-      case .bytes(let limit): throw .queueFull(limit: limit, unit: "bytes", retryAfter: retryAfter)
+      case .count(let overrun): throw .queueFull(overrun, unit: "sends", retryAfter: retryAfter)
+      case .bytes(let overrun): throw .queueFull(overrun, unit: "bytes", retryAfter: retryAfter)
       }
     }
     armDeadline(command)

@@ -4,6 +4,8 @@
 public final class Connection {
   public let id: String
   public let key: ConnectionKey
+  /// On whose account it was made.
+  let account: Account
   public private(set) var specification: UpstreamSpecification
   /// Whose access rules hold for it. Those of another upstream than it was made for, if that has its URL by now.
   var rules: AccessScope
@@ -54,6 +56,7 @@ public final class Connection {
     context: ConnectionContext
   ) {
     self.key = key
+    account = specification.requester
     self.specification = specification
     rules = specification.name.map { .upstream($0) } ?? .adhoc
     self.connector = connector
@@ -138,7 +141,7 @@ public final class Connection {
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     hold = nil
-    schedule.ordered(at: context.time.now, context.budget)
+    schedule.ordered(context.budget)
     try apply(.connect)
     review()
   }
@@ -293,7 +296,7 @@ public final class Connection {
     do {
       switch action {
       // While its turn has not come the keeper, asked again, says to wait for it.
-      case .connect: if schedule.mayStart(at: context.time.now, context.budget) { try apply(.connect) }
+      case .connect: if hasTurn() { try apply(.connect) }
       case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason), hold: nil)
       case .abandon(let reason): abandon(UpstreamFailure(onPurpose: reason))
       case .release: try apply(.release)
@@ -301,6 +304,31 @@ public final class Connection {
     } catch {
       report?(self, .illegal(error))
     }
+  }
+
+  // MARK: - The turn of an attempt
+
+  /// Whether the attempt that the keeper wants has its turn; if not, it waits for one from now on.
+  private func hasTurn() -> Bool {
+    guard !schedule.mayStart(context.budget) else { return true }
+    guard let attempt = schedule.unasked else { return false }
+    let candidate = AttemptBudget.Candidate(
+      isWanted: { [weak self] in self?.wantsTurn(attempt) == true },
+      start: { [weak self] in
+        self?.schedule.turnCame()
+        self?.review()
+      })
+    schedule.awaitsTurn(attempt, expected: context.budget.wait(candidate, for: account))
+    return false
+  }
+
+  private func wantsTurn(_ attempt: UInt64) -> Bool {
+    guard schedule.isAwaiting(attempt) else { return false }
+    let isWanted =
+      isOccupied && hold == nil && !isDraining && reach.isUp
+      && (state == .disconnected || (state == .created && !machine.attemptIsUnderWay))
+    if !isWanted { schedule.giveUpTurn() }
+    return isWanted
   }
 
   // MARK: - The state machine

@@ -5,19 +5,25 @@ final class ConnectionPool {
   private let factory: ConnectionFactory
   private let report: (Connection, ConnectionReport) -> Void
 
-  init(factory: ConnectionFactory, report: @escaping (Connection, ConnectionReport) -> Void) {
+  /// What users have: connections by URL and other namespaces of configured upstreams. Those that the configuration names
+  /// always find room.
+  var places: SharedLimit
+
+  init(
+    factory: ConnectionFactory, places: SharedBounds, report: @escaping (Connection, ConnectionReport) -> Void
+  ) {
     self.factory = factory
+    self.places = SharedLimit(places)
     self.report = report
   }
 
   var count: Int { connections.count }
-  private var ownedBy: [UInt32: Int] = [:]
 
-  /// How many connections by URL there are.
-  var ownedCount: Int { ownedBy.values.reduce(0, +) }
-
-  /// How many connections by URL a user has.
-  func count(ownedBy user: UInt32) -> Int { ownedBy[user] ?? 0 }
+  /// Whether there is room for the connection of a specification, or it exists.
+  func checkRoom(for specification: UpstreamSpecification) throws(SharedBounds.Overrun) {
+    guard specification.requester != .configuration, existing(specification) == nil else { return }
+    try places.check(for: specification.requester)
+  }
 
   /// In a stable order: configured ones by name, then the others by URL.
   var all: [Connection] {
@@ -48,14 +54,13 @@ final class ConnectionPool {
       self?.report(connection, report)
     }
     connections[key] = made
-    if let owner = specification.owner { ownedBy[owner, default: 0] += 1 }
+    if made.account != .configuration { places.count(for: made.account) }
     return made
   }
 
   private func remove(_ connection: Connection) {
     guard connections.removeValue(forKey: connection.key) != nil else { return }
-    guard let owner = connection.specification.owner, let count = ownedBy[owner] else { return }
-    ownedBy[owner] = count > 1 ? count - 1 : nil
+    if connection.account != .configuration { places.giveBack(for: connection.account) }
   }
 
   /// Gives a connection the settings of a changed configuration.

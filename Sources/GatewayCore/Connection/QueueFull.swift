@@ -1,5 +1,5 @@
 /// A command queue has no room; nothing was queued.
 public enum QueueFull: Error, Equatable, Sendable {
-  case count(limit: Int)
-  case bytes(limit: Int)
+  case count(SharedBounds.Overrun)
+  case bytes(SharedBounds.Overrun)
 }

@@ -12,6 +12,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
   public var settings: UpstreamSettings
   /// For an ad-hoc connection the owner's uid, which keeps users apart; nil for a configured upstream.
   public var owner: UInt32?
+  /// On whose account the connection is made and waits for its turns: its owner's; that of whoever asked for it first, where
+  /// it is another namespace of a configured upstream than the configuration's.
+  public var requester: Account
 
   public init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
     self.name = name
@@ -19,6 +22,7 @@ public struct UpstreamSpecification: Hashable, Sendable {
     self.namespace = namespace
     self.settings = settings
     self.owner = owner
+    requester = owner.map { .user($0) } ?? .configuration
   }
 
   /// The namespace without what may be secret in it: old servers take credentials as its query.

@@ -15,7 +15,7 @@ public final class Gateway {
   public private(set) var configuration: Configuration
   private(set) var access: AccessPolicy
   private(set) var sessions = NumberTable<LocalSession>()
-  private var sessionsPerUser: [UInt32: Int] = [:]
+  private var admissions: SharedLimit
   private var nextSession: UInt64 = 1
   private var nextCommand: UInt64 = 1
   private var nextSerial: UInt64 = 1
@@ -29,15 +29,17 @@ public final class Gateway {
   /// What of histories is kept on disk.
   let histories: HistoryLogs
   var traces = TraceTable()
-  /// How many examinations are under way.
-  var doctors = 0
+  /// The examinations that are under way.
+  var doctors = SharedLimit(SharedBounds(share: LocalSession.examinationLimit))
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.
   var replyRoom: [UInt8] = []
   static let keptReplyRoom = 4 << 10
   private let factory: ConnectionFactory
-  private(set) lazy var pool = ConnectionPool(factory: factory) { [unowned self] in self.heard($1, of: $0) }
+  private(set) lazy var pool = ConnectionPool(
+    factory: factory, places: SharedBounds(total: configuration.limits.connections)
+  ) { [unowned self] in self.heard($1, of: $0) }
   /// Nothing new is taken.
   private(set) var isDraining = false
   /// The daemon ends: no client is taken either.
@@ -54,10 +56,11 @@ public final class Gateway {
     self.configuration = configuration
     self.identity = identity
     self.seams = seams
-    budget = AttemptBudget(configuration.limits)
+    budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
     instance = seams.random.uuid()
     life = instance.prefix(13) + "-"
     started = seams.time.now
+    admissions = SharedLimit(configuration.limits.sharedClients)
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
@@ -163,16 +166,17 @@ public final class Gateway {
 
   /// A program connected. `tag` is handed back in `ClientOutput.tag`.
   public func attach(_ peer: PeerCredentials, tag: Int) -> Admission {
-    let limits = configuration.limits
-    if sessions.count >= limits.clients { return refuse(peer, quota: "clients", limit: limits.clients) }
-    if sessionsPerUser[peer.uid, default: 0] >= limits.clientsPerUser {
-      return refuse(peer, quota: "clients_per_user", limit: limits.clientsPerUser)
+    do throws(SharedBounds.Overrun) { try admissions.check(for: .user(peer.uid)) } catch {
+      switch error {
+      case .share(let limit): return refuse(peer, quota: "clients_per_user", limit: limit)
+      case .total(let limit): return refuse(peer, quota: "clients", limit: limit)
+      }
     }
     if isStopping { return .refused(LocalReply.error(nil, .draining, limit: configuration.limits.line)) }
     let session = LocalSession(number: nextSession, peer: peer, gateway: self, output: outputs.add(tag: tag))
     nextSession += 1
     sessions[session.number] = session
-    sessionsPerUser[peer.uid, default: 0] += 1
+    admissions.count(for: .user(peer.uid))
     note(.clientAttached(session.fact))
     return .admitted(session)
   }
@@ -189,8 +193,7 @@ public final class Gateway {
   public func detach(_ session: LocalSession) {
     guard sessions.removeValue(forKey: session.number) != nil else { return }
     waiting.remove(session.number)
-    sessionsPerUser[session.peer.uid, default: 1] -= 1
-    if sessionsPerUser[session.peer.uid] == 0 { sessionsPerUser[session.peer.uid] = nil }
+    admissions.giveBack(for: .user(session.peer.uid))
     session.leave()
     outputs.remove(session.output)
     note(.clientDetached(session.fact))
@@ -250,6 +253,8 @@ public final class Gateway {
   private func apply(_ fresh: Configuration) {
     configuration = fresh
     budget.adopt(fresh.limits)
+    admissions.bounds = fresh.limits.sharedClients
+    pool.places.bounds = SharedBounds(total: fresh.limits.connections)
     generation += 1
     access = AccessPolicy(fresh, daemonUser: identity.uid)
     checkRights()
@@ -305,6 +310,7 @@ public final class Gateway {
     }
     guard var fresh = resolver.configured(name) else { return nil }
     if resolver.namesNamespaces(fresh.url) { fresh.namespace = old.namespace }
+    fresh.requester = old.requester
     return fresh
   }
 

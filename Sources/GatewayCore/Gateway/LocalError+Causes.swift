@@ -96,13 +96,12 @@ extension LocalError {
 
   init(_ problem: SubmissionProblem) {
     switch problem {
-    case .queueFull(let limit, let unit, let retryAfter):
+    case .queueFull(let overrun, let unit, let retryAfter):
       self.init(
         .queueFull,
-        "The queue of sends is full (\(limit) \(unit)); wait until the upstream takes some, or raise the limit.",
-        [
-          .init("limit", .integer(limit)), .init("unit", .string(unit)),
-          .init("retry_after", .integer(Int(retryAfter.milliseconds))),
+        "The queue of sends is full (\(overrun.words(unit))); wait until the upstream takes some, or raise the limit.",
+        overrun.facts + [
+          .init("unit", .string(unit)), .init("retry_after", .integer(Int(retryAfter.milliseconds))),
         ])
     case .down(let failure): self.init(down: failure)
     case .impossible(let problem): self.init(problem)
@@ -156,13 +155,11 @@ extension LocalError {
   init(_ refusal: Outbox.Refusal) {
     switch refusal {
     case .unavailable(let problem): self.init(outbox: problem)
-    case .full(let limit, let unit):
+    case .full(let overrun, let unit):
       self.init(
         .queueFull,
-        "The outbox is full (\(limit) \(unit)); wait, take some back with `outbox.cancel`, or raise its limit.",
-        [
-          .init("limit", .integer(limit)), .init("unit", .string(unit)), .init("retry_after", .integer(1_000)),
-        ])
+        "The outbox is full (\(overrun.words(unit))); wait, take some back with `outbox.cancel`, or raise its limit.",
+        overrun.facts + [.init("unit", .string(unit)), .init("retry_after", .integer(1_000))])
     }
   }
 
@@ -237,6 +234,32 @@ extension CommandOutcome {
     case .expired: "expired"
     case .denied: "its sender has lost the right to send"
     case .acknowledgementTimeout, .acknowledgementLost: "lost"
+    }
+  }
+}
+
+extension SharedBounds.Overrun {
+  /// What is used up, in a sentence.
+  func words(_ unit: String) -> String {
+    switch self {
+    case .share(let limit): "\(limit) \(unit) of this user"
+    case .total(let limit): "\(limit) \(unit) of all users"
+    }
+  }
+
+  /// `limit`, and `share` where it is one user's.
+  var facts: [LocalError.Fact] {
+    switch self {
+    case .share(let limit): [.init("limit", .integer(limit)), .init("share", .integer(limit))]
+    case .total(let limit): [.init("limit", .integer(limit))]
+    }
+  }
+
+  /// The same where `limit` is what all may have.
+  func facts(of bounds: SharedBounds) -> [LocalError.Fact] {
+    switch self {
+    case .share(let share): [.init("limit", .integer(bounds.total)), .init("share", .integer(share))]
+    case .total(let limit): [.init("limit", .integer(limit))]
     }
   }
 }

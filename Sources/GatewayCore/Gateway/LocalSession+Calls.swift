@@ -167,15 +167,16 @@ extension LocalSession {
     return connection
   }
 
-  /// Connections by URL have a limit in all, and half of it for one user. Configured upstreams always find room: they are
-  /// as many as the configuration names.
+  /// Connections that users ask for have a limit in all, and half of it for one user. Configured upstreams always find
+  /// room: they are as many as the configuration names.
   private func checkRoom(for specification: UpstreamSpecification) throws(LocalError) {
-    guard let owner = specification.owner, gateway.pool.existing(specification) == nil else { return }
-    let limit = gateway.configuration.limits.connections
-    guard gateway.pool.ownedCount < limit, gateway.pool.count(ownedBy: owner) < max(1, limit / 2) else {
+    do throws(SharedBounds.Overrun) { try gateway.pool.checkRoom(for: specification) } catch {
+      let bounds = gateway.pool.places.bounds
       throw LocalError(
-        .quotaExceeded, "There are too many connections by URL (`limits.connections` is \(limit)); use fewer of them.",
-        [.init("quota", .string("connections")), .init("limit", .integer(limit))])
+        .quotaExceeded,
+        "There are too many connections by URL or other namespace (`limits.connections` is \(bounds.total), of which "
+          + "one user may have \(bounds.share)); use fewer of them.",
+        [.init("quota", .string("connections"))] + error.facts(of: bounds))
     }
   }
 

@@ -1,6 +1,6 @@
 /// `doctor`.
 extension LocalSession {
-  /// Most examinations at a time, of all clients; a client has one.
+  /// Most examinations at a time of one user's clients; all users together may have twice as many, a client one.
   static let examinationLimit = 4
 
   /// Tells each finding as `progress`, and all of them in the end.
@@ -11,13 +11,9 @@ extension LocalSession {
     else {
       throw LocalError(.internalError, "This gateway has no network to examine.")
     }
-    guard gateway.doctors < Self.examinationLimit, examinations.isEmpty else {
-      throw LocalError(
-        .quotaExceeded, "So many examinations are under way already; wait until one of them has ended.",
-        [
-          .init("quota", .string("doctors")),
-          .init("limit", .integer(examinations.isEmpty ? Self.examinationLimit : 1)),
-        ])
+    guard examinations.isEmpty else { throw Self.tooManyExaminations([.init("limit", .integer(1))]) }
+    do throws(SharedBounds.Overrun) { try gateway.doctors.check(for: .user(peer.uid)) } catch {
+      throw Self.tooManyExaminations(error.facts)
     }
     // Nobody would hear of it.
     guard let id else { return }
@@ -26,9 +22,15 @@ extension LocalSession {
       specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
       onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
       onEnd: { [weak self] in self?.examined(number, $0) })
-    gateway.doctors += 1
+    gateway.doctors.count(for: .user(peer.uid))
     open(id, number: number, .doctor(doctor))
     doctor.start()
+  }
+
+  private static func tooManyExaminations(_ facts: [LocalError.Fact]) -> LocalError {
+    LocalError(
+      .quotaExceeded, "So many examinations are under way already; wait until one of them has ended.",
+      [.init("quota", .string("doctors"))] + facts)
   }
 
   private func examined(_ number: UInt64, _ findings: [DoctorFinding]) {

@@ -343,7 +343,7 @@ public final class LocalSession {
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)
     case .doctor(let doctor):
-      gateway.doctors -= 1
+      gateway.doctors.giveBack(for: .user(peer.uid))
       doctor.cancel()
     }
   }

@@ -8,7 +8,7 @@ struct TargetResolver {
   func resolve(_ target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
     let specification =
       switch target.name {
-      case .upstream(let name): try configured(name, namespace: target.namespace)
+      case .upstream(let name): try configured(name, namespace: target.namespace, uid: uid)
       case .url(let text): try byURL(text, target: target, uid: uid)
       }
     if let problem = factory.problem(with: specification) {
@@ -19,16 +19,22 @@ struct TargetResolver {
 
   /// A configured upstream with its own namespace.
   func configured(_ name: String) -> UpstreamSpecification? {
-    try? configured(name, namespace: nil)
+    try? configured(name, namespace: nil, uid: nil)
   }
 
-  private func configured(_ name: String, namespace: String?) throws(LocalError) -> UpstreamSpecification {
+  private func configured(
+    _ name: String, namespace: String?, uid: UInt32?
+  ) throws(LocalError) -> UpstreamSpecification {
     guard let upstream = configuration.upstreams[name] else {
       throw .unknownUpstream(name)
     }
-    return UpstreamSpecification(
-      name: name, url: upstream.url, namespace: try self.namespace(of: upstream.url, asked: namespace),
-      settings: upstream.settings, owner: nil)
+    let own = try self.namespace(of: upstream.url, asked: nil)
+    var specification = UpstreamSpecification(
+      name: name, url: upstream.url, namespace: own, settings: upstream.settings, owner: nil)
+    guard let namespace else { return specification }
+    specification.namespace = try self.namespace(of: upstream.url, asked: namespace)
+    if let uid, specification.namespace != own { specification.requester = .user(uid) }
+    return specification
   }
 
   private func byURL(_ text: String, target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
@@ -46,7 +52,7 @@ struct TargetResolver {
         throw LocalError(
           .invalidParams, "`auth` is not allowed here: the URL is that of the configured upstream '\(name)'.")
       }
-      return try configured(name, namespace: target.namespace)
+      return try configured(name, namespace: target.namespace, uid: uid)
     }
     guard configuration.adhoc else {
       throw LocalError(

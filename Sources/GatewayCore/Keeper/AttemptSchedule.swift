@@ -8,30 +8,60 @@ struct AttemptSchedule: Equatable, Sendable {
   private var nextAttempt: MonotonicInstant?
   /// The server itself asked not to be tried earlier.
   private var notBefore: MonotonicInstant?
-  /// When the machine's budget allows the attempt that is due; nil until it was asked.
-  private var turn: MonotonicInstant?
+  /// What the machine's budget says to the attempt that is due; nil until it was asked.
+  private var turn: Turn?
   private var lastAttempt: MonotonicInstant?
   /// When the current channel opened; nil while there is none.
   private var openedAt: MonotonicInstant?
   private var urgency = Urgency.none
+
+  private enum Turn: Equatable {
+    /// Waits for it, known by the number of the attempt; it comes at that instant or later. May become `come`.
+    case awaited(attempt: UInt64, expected: MonotonicInstant)
+    /// The attempt may start.
+    case come
+  }
+
+  /// While a turn is overdue the connection is looked at this often; it is told of its turn in any case.
+  private static let overdueLook: Duration = .seconds(1)
 
   init(settings: ReconnectSettings) { backoff = Backoff(settings: settings) }
 
   /// Somebody does not want to wait.
   mutating func hasten(_ urgency: Urgency) { self.urgency = max(self.urgency, urgency) }
 
-  /// Whether the attempt that the keeper wants may start now. Asks the budget once per attempt; an order does not wait
-  /// for it, but counts.
-  mutating func mayStart(at now: MonotonicInstant, _ budget: AttemptBudget) -> Bool {
-    let turn = turn ?? budget.takeTurn(at: now)
-    self.turn = turn
-    return turn <= now || urgency == .order
+  /// Whether the attempt that the keeper wants may start now: it was asked for a turn, and the turn has come. An order does
+  /// not wait for one, but counts.
+  mutating func mayStart(_ budget: AttemptBudget) -> Bool {
+    if turn == nil, budget.takeFreeTurn() { turn = .come }
+    if turn != .come, urgency == .order { ordered(budget) }
+    return turn == .come
   }
 
   /// An administrator is about to start one: it does not wait for the budget, but counts.
-  mutating func ordered(at now: MonotonicInstant, _ budget: AttemptBudget) {
-    turn = turn ?? budget.takeTurn(at: now)
+  mutating func ordered(_ budget: AttemptBudget) {
+    guard turn != .come else { return }
+    budget.spend()
+    turn = .come
   }
+
+  /// The number by which the attempt that is due waits for its turn; nil if it waits already.
+  var unasked: UInt64? { turn == nil ? generation + 1 : nil }
+
+  /// The budget was asked for a turn.
+  mutating func awaitsTurn(_ attempt: UInt64, expected: MonotonicInstant) {
+    turn = .awaited(attempt: attempt, expected: expected)
+  }
+
+  /// Whether an attempt still waits for its turn.
+  func isAwaiting(_ attempt: UInt64) -> Bool {
+    if case .awaited(attempt, _) = turn { true } else { false }
+  }
+
+  mutating func turnCame() { turn = .come }
+
+  /// The attempt is not wanted now that its turn comes; the next one asks anew.
+  mutating func giveUpTurn() { turn = nil }
 
   /// An attempt starts.
   mutating func started(at now: MonotonicInstant) {
@@ -83,7 +113,10 @@ struct AttemptSchedule: Equatable, Sendable {
     health.lastAttemptAt = lastAttempt
     health.nextAttemptAt = nextAttempt
     health.notBefore = notBefore
-    health.turnAt = turn
+    if case .awaited(_, let expected) = turn {
+      // Later than expected: more users want some.
+      health.turnAt = expected > health.now ? expected : health.now + Self.overdueLook
+    }
     health.isResting = backoff.isResting
     health.urgency = urgency
   }

@@ -30,7 +30,7 @@ public struct Health: Equatable, Sendable {
   public var nextAttemptAt: MonotonicInstant?
   /// The server asked not to be tried earlier.
   public var notBefore: MonotonicInstant?
-  /// When the machine's budget of attempts allows the one that is due; nil until it was asked.
+  /// When the machine's budget of attempts is expected to allow the one that is due; nil unless that waits for its turn.
   public var turnAt: MonotonicInstant?
   /// As many attempts as `reconnect.attempts` have failed: what is waited for is `reconnect.rest`.
   public var isResting = false

@@ -122,7 +122,7 @@ final class Outbox {
   /// Why an entry is not taken.
   enum Refusal: Error, Equatable {
     case unavailable(OutboxProblem)
-    case full(limit: Int, unit: String)
+    case full(SharedBounds.Overrun, unit: String)
   }
 
   /// Whether an entry of that size would be taken. With `drop_oldest` a full outbox takes it if older entries of the same
@@ -132,7 +132,7 @@ final class Outbox {
     guard let overrun = overrun(adding: cost, to: target, of: owner) else { return }
     guard settings.whenFull == .dropOldest, victim(for: overrun, target: target, owner: owner) != nil,
       cost <= min(settings.bytes, settings.totalBytes / 2)
-    else { throw .full(limit: overrun.limit, unit: overrun.unit) }
+    else { throw .full(overrun.limit, unit: overrun.unit) }
   }
 
   /// Whether a failed entry would be taken once more. Nothing gives way to it.
@@ -140,7 +140,7 @@ final class Outbox {
     if case .unavailable(let problem) = condition { throw .unavailable(problem) }
     let entry = record.entry
     guard let overrun = overrun(adding: entry.cost, to: entry.target, of: entry.owner) else { return }
-    throw .full(limit: overrun.limit, unit: overrun.unit)
+    throw .full(overrun.limit, unit: overrun.unit)
   }
 
   /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and
@@ -179,30 +179,33 @@ final class Outbox {
   }
 
   private struct Overrun {
-    var limit: Int
+    var limit: SharedBounds.Overrun
     var unit: String
     /// All upstreams together are too many, not only the one.
     var isTotal: Bool
   }
 
   private func overrun(adding cost: Int, to target: OutboxTarget, of owner: UInt32, count: Int = 1) -> Overrun? {
-    let (here, own, total) = usage.amounts(to: target, of: owner)
-    if here.count + count > settings.entries {
-      return Overrun(limit: settings.entries, unit: "sends", isTotal: false)
-    }
-    if here.bytes + cost > settings.bytes { return Overrun(limit: settings.bytes, unit: "bytes", isTotal: false) }
-    if isOver(settings.totalEntries, own.count, total.count, adding: count) {
-      return Overrun(limit: settings.totalEntries, unit: "sends", isTotal: true)
-    }
-    if isOver(settings.totalBytes, own.bytes, total.bytes, adding: cost) {
-      return Overrun(limit: settings.totalBytes, unit: "bytes", isTotal: true)
-    }
-    return nil
+    let amounts = usage.amounts(to: target, of: owner)
+    return overrun(
+      count, cost, own: amounts.ownHere, all: amounts.here, isTotal: false,
+      entries: SharedBounds(share: settings.entries), bytes: SharedBounds(share: settings.bytes))
+      ?? overrun(
+        count, cost, own: amounts.own, all: amounts.total, isTotal: true,
+        entries: SharedBounds(total: settings.totalEntries), bytes: SharedBounds(total: settings.totalBytes))
   }
 
-  /// Whether all together would be too many, or those of one user more than half of what all may be.
-  private func isOver(_ limit: Int, _ own: Int, _ all: Int, adding more: Int) -> Bool {
-    all + more > limit || own + more > max(1, limit / 2)
+  private func overrun(
+    _ count: Int, _ cost: Int, own: OutboxUsage.Amount, all: OutboxUsage.Amount, isTotal: Bool, entries: SharedBounds,
+    bytes: SharedBounds
+  ) -> Overrun? {
+    do throws(SharedBounds.Overrun) { try entries.check(count, own: own.count, all: all.count) } catch {
+      return Overrun(limit: error, unit: "sends", isTotal: isTotal)
+    }
+    do throws(SharedBounds.Overrun) { try bytes.check(cost, own: own.bytes, all: all.bytes) } catch {
+      return Overrun(limit: error, unit: "bytes", isTotal: isTotal)
+    }
+    return nil
   }
 
   /// The oldest one that nothing was written of on the present link.

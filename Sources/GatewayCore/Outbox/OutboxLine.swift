@@ -6,6 +6,8 @@ final class OutboxLine {
   let ofTarget: OutboxSum
   let ofOwner: OutboxSum
   private(set) var count = 0
+  /// Of those that count in it.
+  private(set) var bytes = 0
   /// A record that left stays until it surfaces or until those that left are the majority.
   private var records: ContiguousArray<OutboxRecord> = []
   private var head = 0
@@ -21,6 +23,7 @@ final class OutboxLine {
   private func count(_ entry: OutboxEntry, _ sign: Int) {
     let cost = entry.cost
     count += sign
+    bytes += sign * cost
     all.add(cost, sign)
     ofTarget.add(cost, sign)
     ofOwner.add(cost, sign)

@@ -10,6 +10,11 @@ struct OutboxUsage {
       count = sum?.count ?? 0
       bytes = sum?.bytes ?? 0
     }
+
+    fileprivate init(_ line: OutboxLine?) {
+      count = line?.count ?? 0
+      bytes = line?.bytes ?? 0
+    }
   }
 
   private struct Place: Hashable {
@@ -26,12 +31,22 @@ struct OutboxUsage {
 
   var allLines: some Collection<OutboxLine> { lines.values }
   var total: Amount { Amount(all) }
-  /// All that counts for one more entry of a user to a target.
-  func amounts(to target: OutboxTarget, of owner: UInt32) -> (here: Amount, own: Amount, total: Amount) {
+  /// All that counts for one more entry of a user to a target: what the user and what all have there, and everywhere.
+  struct Amounts {
+    var ownHere: Amount
+    var here: Amount
+    var own: Amount
+    var total: Amount
+  }
+
+  func amounts(to target: OutboxTarget, of owner: UInt32) -> Amounts {
     if let recent, recent.owner == owner, recent.target == target {
-      return (Amount(recent.ofTarget), Amount(recent.ofOwner), total)
+      return Amounts(
+        ownHere: Amount(recent), here: Amount(recent.ofTarget), own: Amount(recent.ofOwner), total: total)
     }
-    return (Amount(targets[target]), amount(of: owner), total)
+    return Amounts(
+      ownHere: Amount(lines[Place(target: target, owner: owner)]), here: Amount(targets[target]),
+      own: amount(of: owner), total: total)
   }
 
   func amount(of owner: UInt32) -> Amount { Amount(owners[owner]) }

@@ -1,23 +1,8 @@
-/// A limit that users share: all of them together may have so much, and one of them half of it, so that nobody can use up
-/// what others need.
-///
-/// To be used wherever a number or a sum of bytes is bounded over several users: one value for each thing that is bounded.
-/// `init(total:)` is for a setting that says what all may have; `init(share:)` for one that says what one may have, of which
-/// all together get twice as much. `take` before something begins; it takes nothing when it throws. `giveBack` the same
-/// amount, once, for the same account, when it is over. `count` is for what is there whatever the limits say, such as what
-/// an earlier daemon had accepted. Whoever was counted last is remembered apart, so that a series of one user costs no
-/// look-up. A value of a reload is given by `adopt`; what is counted stays.
-public struct SharedLimit {
-  /// What all together may have, and what one may have of it.
-  public private(set) var total: Int
-  public private(set) var share: Int
-  /// What all have together.
-  public private(set) var used = 0
-
-  /// Of everybody but `recent`; none has nothing.
-  private var amounts: [Account: Int] = [:]
-  private var recent = Account.configuration
-  private var ofRecent = 0
+/// What all users together may have of something, and one of them, so that nobody can use up what others need. For sums
+/// that are kept elsewhere; where there are none, `SharedLimit` keeps them.
+public struct SharedBounds: Equatable, Sendable {
+  public var total: Int
+  public var share: Int
 
   /// Which of the two would be exceeded.
   public enum Overrun: Error, Equatable, Sendable {
@@ -27,34 +12,66 @@ public struct SharedLimit {
     case total(Int)
   }
 
-  /// All together may have so much, one half of it.
-  public init(total: Int) {
-    self.total = total
-    share = max(1, total / 2)
-  }
+  public init(total: Int, share: Int) { (self.total, self.share) = (total, share) }
 
-  /// One may have so much, all together twice as much.
+  /// For a setting that says what all may have: one may have half of it.
+  public init(total: Int) { self.init(total: total, share: max(1, total / 2)) }
+
+  /// For a setting that says what one may have: all may have twice as much.
   public init(share: Int) {
-    self.share = share
-    total = Self.twice(share)
+    let (twice, overflow) = share.multipliedReportingOverflow(by: 2)
+    self.init(total: overflow ? .max : twice, share: share)
   }
 
-  /// Other limits, of the same kind.
-  public mutating func adopt(_ other: SharedLimit) { (total, share) = (other.total, other.share) }
+  /// Whether one who has `own`, of `all` that there is, may have so much more.
+  @inline(__always)
+  public func check(_ more: Int, own: Int, all: Int) throws(Overrun) {
+    guard more <= share - own else { throw .share(share) }
+    guard more <= total - all else { throw .total(total) }
+  }
+}
+
+/// A limit that users share, with what each of them has.
+///
+/// To be used wherever a number or a sum of bytes is bounded over several users: one value for each thing that is bounded.
+/// `take` before something begins; it takes nothing when it throws. `giveBack` the same amount, once, for the same
+/// account, when it is over. `count` is for what is there whatever the limits say, such as what an earlier daemon had
+/// accepted. A reload sets other `bounds`; what is counted stays. Whoever was counted last is remembered apart, so that a
+/// series of one user costs no look-up.
+public struct SharedLimit {
+  public var bounds: SharedBounds
+  /// What all have together.
+  public private(set) var used = 0
+
+  /// Of everybody but `recent`; none has nothing.
+  private var amounts: [Account: Int] = [:]
+  private var recent = Account.configuration
+  private var ofRecent = 0
+
+  public typealias Overrun = SharedBounds.Overrun
+
+  public init(_ bounds: SharedBounds) { self.bounds = bounds }
+  public init(total: Int) { self.init(SharedBounds(total: total)) }
+  public init(share: Int) { self.init(SharedBounds(share: share)) }
+
+  public var total: Int { bounds.total }
+  public var share: Int { bounds.share }
+
+  /// Other bounds; what is counted stays.
+  public mutating func adopt(_ other: SharedLimit) { bounds = other.bounds }
 
   /// What one has.
   public func used(by account: Account) -> Int {
     account == recent ? ofRecent : amounts[account] ?? 0
   }
 
-  /// Whether one may have so much more, if `freed` of its own goes.
-  public func check(_ amount: Int = 1, for account: Account, freeing freed: Int = 0) throws(Overrun) {
-    guard amount - freed <= share - used(by: account) else { throw .share(share) }
-    guard amount - freed <= total - used else { throw .total(total) }
+  /// Whether one may have so much more.
+  public func check(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
+    try bounds.check(amount, own: used(by: account), all: used)
   }
 
   /// Counts so much more, or nothing and says why.
-  public mutating func take(_ amount: Int = 1, for account: Account) throws(Overrun) {
+  public mutating func take(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try check(amount, for: account)
     count(amount, for: account)
   }
@@ -78,10 +95,5 @@ public struct SharedLimit {
     if ofRecent != 0 { amounts[recent] = ofRecent }
     recent = account
     ofRecent = amounts.removeValue(forKey: account) ?? 0
-  }
-
-  private static func twice(_ share: Int) -> Int {
-    let (twice, overflow) = share.multipliedReportingOverflow(by: 2)
-    return overflow ? .max : twice
   }
 }

@@ -13,7 +13,8 @@ final class WAMPConnector: UpstreamConnector {
     let wamp = specification.settings.wamp
     settings = WAMPConversation.Settings(
       realm: WAMPKind.realm(of: specification) ?? "", invoke: wamp.invoke,
-      isPrivate: wamp.readableTickets || specification.isPrivate, mayBeReadable: wamp.readableTickets)
+      isPrivate: wamp.readableTickets || specification.isPrivate, mayBeReadable: wamp.readableTickets,
+      account: specification.requester)
     authID = wamp.authID
     heartbeat = specification.settings.heartbeat
     self.cryptography = cryptography

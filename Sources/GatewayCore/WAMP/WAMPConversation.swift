@@ -9,6 +9,8 @@ final class WAMPConversation {
     var isPrivate = true
     /// It says so.
     var mayBeReadable = false
+    /// Whose turn it is when a key is worked out.
+    var account = Account.configuration
   }
 
   let settings: Settings
@@ -192,7 +194,8 @@ final class WAMPConversation {
       perform(.answered)
     case .decline(let failure): perform(.declined(failure))
     case .derive(let derivation):
-      cryptography.derive(derivation, while: { [weak self] in self?.isAnswering == true }) { [weak self] key in
+      let isWanted: () -> Bool = { [weak self] in self?.isAnswering == true }
+      cryptography.derive(derivation, for: settings.account, while: isWanted) { [weak self] key in
         guard let self, isAnswering else { return }
         take(authentication.derived(key))
       }

@@ -1,13 +1,20 @@
 import GatewayCore
 
 /// The primitives of the system's libraries. Keys are worked out of passwords one after the other on a thread beside the
-/// loop, which exists only while there is something to do.
+/// loop, which exists only while there is something to do. Whose is the next goes round over users.
 final class SystemCryptography: Cryptography {
   private let loop: EventLoop
   private var mailbox: Mailbox<[UInt8]?>?
   private var source: EventLoop.IOSource?
-  /// The first one is being worked on.
-  private var waiting: [(derivation: KeyDerivation, isWanted: () -> Bool, done: ([UInt8]?) -> Void)] = []
+  private var waiting = UserRound<Order>()
+  /// The one that is being worked on.
+  private var present: Order?
+
+  private struct Order {
+    let derivation: KeyDerivation
+    let isWanted: () -> Bool
+    let done: ([UInt8]?) -> Void
+  }
 
   init(loop: EventLoop) { self.loop = loop }
 
@@ -19,20 +26,22 @@ final class SystemCryptography: Cryptography {
 
   /// Attempts that ended meanwhile cost no key: of each connection at most one is worked out, whatever waits.
   func derive(
-    _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+    _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
+    _ done: @escaping ([UInt8]?) -> Void
   ) {
-    if waiting.count > 1 { waiting[1...].removeAll { !$0.isWanted() } }
-    waiting.append((derivation, isWanted, done))
-    if waiting.count == 1 { startNext() }
+    waiting.removeAll { !$0.isWanted() }
+    waiting.append(Order(derivation: derivation, isWanted: isWanted, done: done), for: account)
+    if present == nil { startNext() }
   }
 
   private func startNext() {
     waiting.removeAll { !$0.isWanted() }
-    guard let next = waiting.first else { return }
+    present = waiting.popFirst()
+    guard let present else { return }
     guard let mailbox = openMailbox() else {
       return loop.onNextTurn { [weak self] in self?.finish(nil) }
     }
-    KeyDerivationThread.start(next.derivation, mailbox)
+    KeyDerivationThread.start(present.derivation, mailbox)
   }
 
   private func openMailbox() -> Mailbox<[UInt8]?>? {
@@ -46,8 +55,7 @@ final class SystemCryptography: Cryptography {
   }
 
   private func finish(_ key: [UInt8]?) {
-    guard !waiting.isEmpty else { return }
-    let done = waiting.removeFirst().done
+    guard let done = present?.done else { return }
     startNext()
     done(key)
   }

@@ -31,7 +31,8 @@ final class UpstreamScene {
     func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { nil }
     func saslPrepared(_ text: String) -> String? { nil }
     func derive(
-      _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+      _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
+      _ done: @escaping ([UInt8]?) -> Void
     ) {}
   }
 

@@ -37,6 +37,22 @@ import Testing
     #expect(harness.upstream.channels.count == 5)
   }
 
+  @Test func sendsToADeadPortDoNotDelayAnotherUsersFirstConnect() throws {
+    let harness = GatewayHarness {
+      $0.limits.attempts = 10
+      $0.limits.attemptsBurst = 2
+    }
+    let (many, other) = (harness.client(uid: 1), harness.client(uid: 2))
+    for room in 0..<200 { many.call("send", #"{"url":"http://dead/\#(room)","event":"e"}"#) }
+    other.call("subscribe", #"{"url":"http://alive/"}"#)
+    harness.pass(.milliseconds(250))
+    #expect(harness.upstream.channels.map(\.specification.url.host) == ["dead", "dead", "dead", "alive"])
+    // The configuration's are nobody's.
+    other.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.pass(.milliseconds(200))
+    #expect(harness.upstream.channels.map(\.specification.url.host).contains("chat.example"))
+  }
+
   @Test func anAdministratorsReconnectDoesNotWaitForTheBudgetButCounts() throws {
     let harness = GatewayHarness {
       $0.limits.attempts = 1

@@ -183,6 +183,29 @@ import Testing
     #expect(client.call("subscribe", #"{"upstream":"chat"}"#)[0].contains("result"))
   }
 
+  @Test func oneUsersNamespacesOfAConfiguredUpstreamDoNotTakeAllConnections() {
+    let harness = GatewayHarness { $0.limits.connections = 4 }
+    let client = harness.client()
+    func send(_ client: HarnessClient, _ namespace: String) -> [String] {
+      client.call("send", #"{"upstream":"chat","namespace":"\#(namespace)","event":"e"}"#)
+    }
+    #expect(send(client, "/")[0].contains("accepted"))
+    #expect(send(client, "/1")[0].contains("accepted") && send(client, "/2")[0].contains("accepted"))
+    let refused = send(client, "/3")
+    #expect(Self.kind(refused) == "QuotaExceeded")
+    #expect(refused[0].contains(#""quota":"connections","limit":4,"share":2"#))
+    #expect(send(client, "/1")[0].contains("accepted"))
+    let other = harness.client(uid: 5)
+    #expect(send(other, "/3")[0].contains("accepted") && send(other, "/1")[0].contains("accepted"))
+    // A reload leaves them what they are.
+    _ = harness.gateway.reload()
+    #expect(Self.kind(send(client, "/4")) == "QuotaExceeded")
+    // Room comes back with the release of what nobody uses any more.
+    for channel in harness.upstream.channels { channel.accept() }
+    harness.pass(.seconds(300))
+    #expect(send(client, "/4")[0].contains("accepted"))
+  }
+
   @Test func keysAboveTheLimitAreRefusedUntilTheLimitGrows() {
     let harness = GatewayHarness { $0.limits.keys = 2 }
     let client = harness.client()

@@ -154,6 +154,22 @@ import Testing
     #expect(error?["retry"] == .bool(true))
   }
 
+  @Test func oneUsersQueuedSendsLeaveAnotherRoomOnTheSameConnection() {
+    let harness = GatewayHarness { $0.limits.sendQueue = 2 }
+    let (first, second, third) = (harness.client(uid: 1), harness.client(uid: 2), harness.client(uid: 3))
+    func kind(_ client: HarnessClient) -> JSONValue? {
+      HarnessClient.values(client.call("send", Self.send))[0]["error"]
+    }
+    #expect(kind(first) == nil && kind(first) == nil)
+    #expect(kind(first)?["data"]?["share"]?.integerValue == 2)
+    #expect(kind(second) == nil && kind(second) == nil)
+    let full = kind(third)?["data"]
+    #expect(full?["type"]?.stringValue == "QueueFull" && full?["limit"]?.integerValue == 4 && full?["share"] == nil)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written.count == 4)
+    #expect(kind(third) == nil)
+  }
+
   @Test func aCallWhoseClientLeftTakesBackWhatWasNotWritten() {
     let harness = GatewayHarness()
     let client = harness.client()

@@ -40,6 +40,20 @@ import Testing
     #expect(tests.states().sorted() == ["a queued", "b dropped", "c queued"])
   }
 
+  @Test func oneUsersDurableSendsLeaveAnotherRoomForTheSameUpstream() {
+    let tests = OutboxShareTests { $0.outbox.entries = 2 }
+    #expect(tests.send("a") == nil && tests.send("b") == nil)
+    #expect(tests.send("c") == "QueueFull")
+    let other = tests.harness.client(uid: 5)
+    func send(_ event: String) -> String? {
+      let answer = other.call("send", #"{"upstream":"chat","event":"\#(event)","delivery":"durable"}"#)
+      tests.store.settle()
+      return Self.error(answer + other.read())
+    }
+    #expect(send("d") == nil && send("e") == nil)
+    #expect(send("f") == "QueueFull")
+  }
+
   @Test func aUsersShareIsCountedOverAllTargetsAlsoAfterThatOfOneWasEmpty() {
     let tests = OutboxShareTests { $0.outbox.totalEntries = 4 }
     func send(to url: String, _ id: Int) {

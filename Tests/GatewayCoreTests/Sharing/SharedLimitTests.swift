@@ -5,11 +5,11 @@ import Testing
 /// Limits that users share.
 @Suite struct SharedLimitTests {
   @Test func oneUserMayHaveHalfOfATotalAndAnotherTheRest() throws {
-    var limit = SharedLimit(total: 4)
+    var limit = SharedLimit(SharedBounds(total: 4))
     try limit.take(2, for: .user(1))
-    #expect(throws: SharedLimit.Overrun.share(2)) { try limit.take(for: .user(1)) }
+    #expect(throws: SharedBounds.Overrun.share(2)) { try limit.take(for: .user(1)) }
     try limit.take(2, for: .user(2))
-    #expect(throws: SharedLimit.Overrun.total(4)) { try limit.take(for: .user(3)) }
+    #expect(throws: SharedBounds.Overrun.total(4)) { try limit.take(for: .user(3)) }
     limit.giveBack(for: .user(1))
     try limit.take(for: .user(3))
     #expect([1, 2, 3, 4].map { limit.used(by: .user($0)) } == [1, 2, 1, 0])
@@ -17,26 +17,19 @@ import Testing
   }
 
   @Test func whatOneMayHaveIsHalfOfWhatAllMay() throws {
-    var limit = SharedLimit(share: 3)
+    var limit = SharedLimit(SharedBounds(share: 3))
     try limit.take(3, for: .user(1))
     try limit.take(3, for: .configuration)
-    #expect(throws: SharedLimit.Overrun.total(6)) { try limit.take(for: .user(2)) }
-    #expect(SharedLimit(share: .max).total == .max)
-    #expect(SharedLimit(total: 1).share == 1)
+    #expect(throws: SharedBounds.Overrun.total(6)) { try limit.take(for: .user(2)) }
+    #expect(SharedBounds(share: .max).total == .max)
+    #expect(SharedBounds(total: 1).share == 1)
   }
 
-  @Test func whatTakesThePlaceOfAnotherNeedsOnlyTheDifference() throws {
-    var limit = SharedLimit(share: 10)
-    try limit.take(9, for: .user(1))
-    try limit.check(10, for: .user(1), freeing: 9)
-    #expect(throws: SharedLimit.Overrun.share(10)) { try limit.check(11, for: .user(1), freeing: 9) }
-  }
-
-  @Test func otherLimitsCountWhatIsThere() throws {
-    var limit = SharedLimit(total: 100)
+  @Test func otherBoundsCountWhatIsThere() throws {
+    var limit = SharedLimit(SharedBounds(total: 100))
     limit.count(60, for: .user(1))
-    limit.adopt(SharedLimit(total: 10))
-    #expect(throws: SharedLimit.Overrun.share(5)) { try limit.take(for: .user(1)) }
-    #expect(throws: SharedLimit.Overrun.total(10)) { try limit.take(for: .user(2)) }
+    limit.bounds = SharedBounds(total: 10)
+    #expect(throws: SharedBounds.Overrun.share(5)) { try limit.take(for: .user(1)) }
+    #expect(throws: SharedBounds.Overrun.total(10)) { try limit.take(for: .user(2)) }
   }
 }

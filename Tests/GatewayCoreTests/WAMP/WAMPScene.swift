@@ -13,7 +13,8 @@ final class WAMPScene: WAMPBearer {
     func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { message + key }
     func saslPrepared(_ text: String) -> String? { text }
     func derive(
-      _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+      _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
+      _ done: @escaping ([UInt8]?) -> Void
     ) { waiting.append(done) }
   }
 

@@ -74,17 +74,17 @@ private func hex(_ text: String) throws -> [UInt8] { try #require(Hexadecimal.de
     for iterations in [4_096, 1] {
       cryptography.derive(
         .pbkdf2(password: Array("pencil".utf8), salt: Array("salt".utf8), iterations: iterations, length: 20),
-        while: { true }
+        for: .user(1), while: { true }
       ) { key in
         keys.append(key)
         if keys.count == 3 { loop.exit(0) }
       }
     }
     cryptography.derive(
-      .argon2id(password: [], salt: [], iterations: 1, memory: 256, length: 32), while: { false }
+      .argon2id(password: [], salt: [], iterations: 1, memory: 256, length: 32), for: .user(1), while: { false }
     ) { _ in Issue.record("nobody wants it any more") }
     cryptography.derive(
-      .argon2id(password: [], salt: [], iterations: 1, memory: 8, length: 32), while: { true }
+      .argon2id(password: [], salt: [], iterations: 1, memory: 8, length: 32), for: .user(1), while: { true }
     ) { key in
       keys.append(key)
       if keys.count == 3 { loop.exit(0) }
@@ -98,5 +98,24 @@ private func hex(_ text: String) throws -> [UInt8] { try #require(Hexadecimal.de
           password: Array("pencil".utf8), salt: Array("salt".utf8), iterations: 4_096, length: 20))
     #expect(keys[1]?.count == 20)
     #expect(keys[2] == .some(nil))
+  }
+
+  @Test func aLoginDoesNotWaitForTheManyKeysOfAnotherUser() throws {
+    let loop = try EventLoop()
+    let cryptography = SystemCryptography(loop: loop)
+    var ended: [String] = []
+    func derive(_ name: String, for account: Account) {
+      cryptography.derive(
+        .pbkdf2(password: [1], salt: [2], iterations: 1_000, length: 20), for: account, while: { true }
+      ) { _ in
+        ended.append(name)
+        if ended.count == 14 { loop.exit(0) }
+      }
+    }
+    for number in 1...12 { derive("a\(number)", for: .user(1)) }
+    derive("b", for: .user(2))
+    derive("c", for: .configuration)
+    _ = try loop.run()
+    #expect(ended.prefix(5) == ["a1", "a2", "b", "c", "a3"])
   }
 }

@@ -11,7 +11,8 @@ private final class ImmediateCryptography: Cryptography, Sendable {
   func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? { OpenSSL.ed25519Sign(message, key: key) }
   func saslPrepared(_ text: String) -> String? { SASLprep.prepare(text) }
   func derive(
-    _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void
+    _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
+    _ done: @escaping ([UInt8]?) -> Void
   ) { done(Self.key(derivation)) }
 
   static func key(_ derivation: KeyDerivation) -> [UInt8]? {

@@ -10,10 +10,11 @@ public protocol Cryptography: AnyObject {
   func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]?
   /// SASLprep (RFC 4013) for a text that is not stored; nil for one that it forbids.
   func saslPrepared(_ text: String) -> String?
-  /// Works a key out of a password, which may take seconds, and may have to wait for its turn. Calls back once, later,
-  /// with nil when it failed; what `isWanted` says no to when its turn comes is dropped without a word.
+  /// Works a key out of a password, which may take seconds, and may have to wait for its turn in a round over users. Calls
+  /// back once, later, with nil when it failed; what `isWanted` says no to when its turn comes is dropped without a word.
   func derive(
-    _ derivation: KeyDerivation, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]?) -> Void)
+    _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
+    _ done: @escaping ([UInt8]?) -> Void)
 }
 
 /// How a key is to be worked out of a password. Holds a secret.

@@ -1,0 +1,50 @@
+"""What users share: none of them can use up what the others need."""
+
+import pytest
+
+from users import ALICE, BOB, client_as
+
+pytestmark = pytest.mark.root
+
+OPEN = {"socket": {"mode": "0666"}}
+
+
+async def two_users(daemons, configuration):
+    daemon = await daemons({**OPEN, **configuration})
+    return await client_as(daemon, ALICE), await client_as(daemon, BOB), daemon
+
+
+async def test_one_users_queued_sends_leave_another_room_on_the_same_connection(daemons, peer):
+    await peer.refuse()
+    alice, bob, _ = await two_users(
+        daemons, {"limits": {"send_queue": 3}, "upstream": {"chat": {"url": peer.url}}})
+    for client in (alice, bob):
+        for number in range(3):
+            await client.call("send", upstream="chat", event="n", args=[number])
+        error = await client.fails("QueueFull", "send", upstream="chat", event="n", args=[3])
+        assert (error.data["limit"], error.data["share"]) == (3, 3)
+
+
+async def test_sends_to_a_dead_port_do_not_delay_another_users_first_connect(daemons, peer, chat):
+    await peer.refuse()
+    alice, bob, daemon = await two_users(daemons, {"limits": {"attempts": 5, "attempts_burst": 5}})
+    for number in range(100):
+        await alice.call("send", url=f"{peer.url}/{number}", event="n")
+    # Alice's alone take twenty seconds.
+    assert (await bob.call("request", url=chat.url, event="echo", args=[1], timeout=8_000))["args"] == [1]
+
+
+async def test_one_users_namespaces_of_a_configured_upstream_leave_another_room(daemons, peer):
+    await peer.refuse()
+    alice, bob, daemon = await two_users(
+        daemons, {"limits": {"connections": 20},
+                  "upstream": {"chat": {"url": peer.url, "history": {"disk": True}}}})
+    for number in range(10):
+        await alice.call("send", upstream="chat", namespace=f"/{number}", event="n")
+    error = await alice.fails("QuotaExceeded", "send", upstream="chat", namespace="/10", event="n")
+    assert (error.data["quota"], error.data["limit"], error.data["share"]) == ("connections", 20, 10)
+    await alice.call("send", upstream="chat", event="n")
+    await bob.call("send", upstream="chat", namespace="/10", event="n")
+    # What never connected has brought nothing that could be kept.
+    folder = daemon.folder / "state" / "history"
+    assert not folder.exists() or not list(folder.iterdir())
