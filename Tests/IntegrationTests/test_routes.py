@@ -140,7 +140,7 @@ async def test_a_redirect_to_another_host_needs_any(daemons, chat, peer):
     assert (await works(daemon))["server"] == f"http://localhost:{chat.port}"
 
 
-async def test_credentials_in_headers_do_not_go_to_another_host(daemons, scripted):
+async def test_configured_headers_do_not_go_to_another_host(daemons, scripted):
     first, second = await scripted(), await scripted()
     await redirecting(first, f"http://localhost:{second.port}/other/?x=1")
     headers = {"Authorization": "Bearer hunter2", "Cookie": "a=hunter2", "X-Team": "a"}
@@ -149,8 +149,7 @@ async def test_credentials_in_headers_do_not_go_to_another_host(daemons, scripte
     await client.call("subscribe", upstream="chat")
     link = await second.session()
     assert link.request.path == "/other/" and link.request.query["v"] == "2" and "x" not in link.request.query
-    assert link.request.headers["x-team"] == "a"
-    assert "authorization" not in link.request.headers and "cookie" not in link.request.headers
+    assert not {"authorization", "cookie", "x-team"} & set(link.request.headers)
 
 
 async def test_redirects_in_a_circle_end(daemons, peer):

@@ -45,10 +45,11 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   var isForeign: Bool { routes.current.isForeign }
 
   /// Whether nobody could listen on the way that was taken. A proxy hears everything that has no TLS, also what goes to a host
-  /// that is called `localhost`.
+  /// that is called `localhost`; only one that the configuration names may.
   var isPrivate: Bool {
     let endpoint = routes.current.endpoint
-    return endpoint.secure || transportFacts?.proxy == nil && UpstreamURL.isThisMachine(endpoint.host)
+    let isMeant = transportFacts?.proxy == nil || routes.current.namesProxy
+    return endpoint.secure || isMeant && UpstreamURL.isThisMachine(endpoint.host)
   }
 
   /// Reads the credentials and dials; the owner is told nothing from here.

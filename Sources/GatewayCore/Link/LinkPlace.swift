@@ -82,6 +82,11 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
 
   var verifiesCertificates: Bool { tls.verify }
 
+  /// Whether the configuration says by which proxy it is reached, and not the environment.
+  var namesProxy: Bool {
+    if case .server = proxy.choice { true } else { false }
+  }
+
   /// How to dial. `parameters` is what the kind puts in front of the query, percent-encoded, without `?`.
   func request(parameters: String = "") -> DialRequest {
     let query = parameters.isEmpty ? String(query.dropFirst()) : parameters + query

@@ -259,12 +259,15 @@ import Testing
     return connection
   }
 
-  @Test func aLoginForThisHostDoesNotTravelReadablyThroughAProxy() throws {
-    func sent(_ scheme: String, isSaid: Bool = false) throws -> (sent: [String], failure: UpstreamFailure?) {
+  @Test func aLoginForThisHostDoesNotTravelReadablyThroughAProxyOfTheEnvironment() throws {
+    func sent(
+      _ scheme: String, isSaid: Bool = false, proxy: ProxyServer? = nil
+    ) throws -> (sent: [String], failure: UpstreamFailure?) {
       let connection = try rig.connection(UpstreamURL(scheme: scheme, host: "localhost", port: 4_000)) {
         $0.auth = .inline(Array(#"{"password":"hunter2"}"#.utf8))
         $0.lines.login.type = "login"
         $0.lines.readableLogin = isSaid
+        if let proxy { $0.proxy.choice = .server(proxy) }
       }
       rig.transport.open(proxy: "proxy.example:3128")
       guard case .ended(let failure) = connection.log.take().first else { return (rig.transport.takeSent(), nil) }
@@ -276,6 +279,7 @@ import Testing
     for (scheme, isSaid) in [("tls", false), ("tcp", true)] {
       #expect(try sent(scheme, isSaid: isSaid).sent.count == 1)
     }
+    #expect(try sent("tcp", proxy: ProxyServer(kind: .http, host: "proxy.example", port: 3_128)).sent.count == 1)
   }
 
   @Test func theLoginIsTheFirstMessageAndItsAnswerOpens() throws {
