@@ -108,15 +108,16 @@ extension Daemon {
       log = Log(time: loop.time, timers: loop.timers, write: isJournal ? Journal.write : text.write)
       log.level = configuration.log.level
       let random = SystemRandom()
-      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment))
-      requester = CurlRequester(multi: ground.multi)
+      let budgets = MemoryBudgets()
+      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment), memory: budgets)
+      requester = CurlRequester(multi: ground.multi, memory: budgets.receive)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (ground, requester, credentials, loop) = (ground, requester, credentials, loop)
       let dialer = WebSocketDialer(on: ground, random: random)
       let seams = UpstreamSeams(
         webSockets: dialer, lines: LinesDialer(on: ground), requester: requester, credentials: credentials,
         timers: loop.timers,
-        time: loop.time, random: random, cryptography: SystemCryptography(loop: loop))
+        time: loop.time, random: random, cryptography: SystemCryptography(loop: loop), memory: budgets)
       farewells = seams.farewells
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
@@ -130,6 +131,7 @@ extension Daemon {
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
           residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
+          memory: budgets,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))

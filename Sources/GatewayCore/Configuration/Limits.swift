@@ -19,6 +19,11 @@ public struct Limits: Equatable, Sendable {
   /// as many.
   public var sendQueue = 10_000
   public var sendQueueBytes = 64 << 20
+  /// Bytes of memory of all connections and clients together, of which one user may have half: of what has come of messages
+  /// and lines without their end; of sends and of events that wait for clients; of histories.
+  public var receiveBytes = 256 << 20
+  public var sendBytes = 512 << 20
+  public var historyBytes = 512 << 20
   /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
   public var keys = 10_000
   /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of them.

@@ -38,7 +38,7 @@ extension Setting<Limits> {
   private static var bytes: ClosedRange<Int> { (4 << 10)...(64 << 30) }
 
   /// `[limits]`.
-  static var declared: [Self] { clientLimits + queueLimits + daemonLimits }
+  static var declared: [Self] { clientLimits + queueLimits + memoryLimits + daemonLimits }
 
   private static var clientLimits: [Self] {
     [
@@ -79,6 +79,23 @@ extension Setting<Limits> {
       Setting(
         "send_queue_bytes", \.sendQueueBytes, .size(bytes),
         "The same in bytes; the limit that is reached first counts."),
+    ]
+  }
+
+  private static var memoryLimits: [Self] {
+    [
+      Setting(
+        "receive_bytes", \.receiveBytes, .size(bytes),
+        "Bytes of messages and lines that have begun and not ended, over all servers and clients; half of it for one user and what it uses by URL. Beyond it a link is lost with `too_large`, and a client's line fails with QuotaExceeded."
+      ),
+      Setting(
+        "send_bytes", \.sendBytes, .size(bytes),
+        "Bytes of sends that wait in memory, and of events that wait for clients, over all of them; half of it for one user and what it uses by URL. Beyond it a send fails with QueueFull, and events are dropped and announced as gaps."
+      ),
+      Setting(
+        "history_bytes", \.historyBytes, .size(bytes),
+        "Bytes of all histories in memory; half of it for what one user uses by URL. Beyond it a history keeps fewer events."
+      ),
     ]
   }
 

@@ -144,6 +144,13 @@ extension Setting<UpstreamSettings> {
         "message_limit", \.messageLimit, .size((1 << 10)...(1 << 30)),
         "Largest message from the server. A larger one closes the link with `too_large`."),
       Setting(
+        "message_timeout", \.messageTimeout, .duration(milliseconds: 10...86_400_000),
+        "Longest time from the first byte of a message from the server to its last. Then the link is lost with `protocol`."
+      ),
+      Setting(
+        "ping_limit", \.pingLimit, .duration(milliseconds: 100...86_400_000),
+        "Longest ping interval and timeout that a Socket.IO server may set, each; longer ones count as this."),
+      Setting(
         "answer_limit", \.answerLimit, .size((4 << 10)...(1 << 30)),
         "Bytes of answers that a server may ask for without reading them: pongs, errors for calls that nobody answers, signs of life. Beyond it the link is lost with `protocol`."
       ),

@@ -47,6 +47,10 @@ public struct UpstreamSettings: Hashable, Sendable {
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
+  /// From the first byte of a message from the server to its last.
+  public var messageTimeout: Duration = .seconds(120)
+  /// Longest ping interval and timeout that a Socket.IO server may choose.
+  public var pingLimit: Duration = .seconds(600)
   /// Most bytes of answers that wait for a server which asks for them and does not read.
   public var answerLimit = 256 << 10
   public var history = HistorySettings()

@@ -15,8 +15,9 @@ struct CommandLedger {
   private(set) var sentEvents: UInt64 = 0
   private(set) var sentBytes: UInt64 = 0
 
-  init(limits: Limits) {
+  init(limits: Limits, memory: MemoryHold? = nil) {
     queue = CommandQueue(countLimit: limits.sendQueue, byteLimit: limits.sendQueueBytes)
+    queue.memory = memory
   }
 
   /// Nothing is queued and nothing is awaited.

@@ -29,6 +29,8 @@ public struct CommandQueue {
   /// Those of them whose caller is not known.
   private var strayCount = 0
   private(set) var nextNumber: UInt64
+  /// What they count of the memory for all sends, besides those of the outbox; nil where nothing is counted.
+  var memory: MemoryHold?
 
   public init(countLimit: Int, byteLimit: Int) {
     self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit), nextNumber: 0)
@@ -67,6 +69,7 @@ public struct CommandQueue {
     if older == nil { do { try sends.check(for: account) } catch { throw .count(error) } }
     let cost = Self.cost(of: command) - (older.map(Self.cost) ?? 0)
     do { try bytes.check(cost, for: account) } catch { throw .bytes(error) }
+    if let memory, !memory.hasRoom(for: cost) { throw .bytes(.share(memory.share)) }
     let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced
@@ -159,7 +162,7 @@ public struct CommandQueue {
     guard command.isStored else {
       sends.count(for: .user(command.user))
       bytes.count(cost, for: .user(command.user))
-      return
+      return takes(cost)
     }
     if !command.isCommitted { uncommitted.insert(command, at: place) }
   }
@@ -206,7 +209,10 @@ public struct CommandQueue {
   public mutating func removeAll() -> [Command] {
     let all = commands
     for command in all { command.isQueued = false }
+    memory?.set(0)
+    let memory = memory
     self = CommandQueue(sends: sends.bounds, bytes: bytes.bounds, nextNumber: nextNumber)
+    self.memory = memory
     return all
   }
 
@@ -238,6 +244,7 @@ public struct CommandQueue {
     if command.noQueue { hasty.remove(place) }
     stopWaiting(command)
     countStray(command, -1)
+    if !command.isStored { takes(-cost) }
     if command.isStored {
       if !command.isCommitted { uncommitted.remove(at: place) }
     } else {
@@ -248,6 +255,10 @@ public struct CommandQueue {
     if let line = command.retry?.line { leave(line, place) }
     forgetLeftPlaces()
     return command
+  }
+
+  private func takes(_ difference: Int) {
+    if let memory { memory.set(memory.count + difference) }
   }
 
   private mutating func stopWaiting(_ command: Command) {

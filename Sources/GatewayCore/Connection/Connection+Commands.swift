@@ -40,6 +40,10 @@ extension Connection {
     guard channel.unsentBytes + message.byteCount <= limit else {
       throw .queueFull(.total(limit), unit: "bytes", retryAfter: .milliseconds(100))
     }
+    let memory = context.memory.send
+    guard memory.hasRoom(for: message.byteCount, of: specification.account) else {
+      throw .queueFull(.share(memory.limit.share), unit: "bytes", retryAfter: .milliseconds(100))
+    }
   }
 
   private func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {

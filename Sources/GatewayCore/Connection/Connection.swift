@@ -65,7 +65,9 @@ public final class Connection {
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
       history: specification.settings.history, serverTime: specification.settings.serverTime)
-    commands = CommandLedger(limits: context.limits)
+    stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
+    commands = CommandLedger(
+      limits: context.limits, memory: MemoryHold(context.memory.send, for: specification.account))
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds

@@ -13,6 +13,8 @@ struct ConnectionContext {
   let network: (any NetworkObserver)?
   /// One for all connections.
   let histories: HistoryLogs
+  /// One for all connections.
+  let memory: MemoryBudgets
   var limits: Limits
 }
 

@@ -33,6 +33,10 @@ public struct DialRequest: Hashable, Sendable {
   public var messageLimit: Int
   /// Most bytes of answers that wait for a server which asks for them and does not read; beyond it the transport ends.
   public var answerLimit = 256 << 10
+  /// From the first byte of a message to its last.
+  public var messageTimeLimit: Duration = .seconds(120)
+  /// On whose account it holds memory.
+  public var account = Account.configuration
   /// WebSocket subprotocols that are offered, the preferred one first; empty offers none.
   public var subprotocols: [String] = []
   /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil

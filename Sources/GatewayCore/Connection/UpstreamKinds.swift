@@ -10,7 +10,7 @@ public enum UpstreamKinds {
     [
       SocketIOKind(
         dialer: seams.webSockets, requester: seams.requester, credentials: seams.credentials, timers: seams.timers,
-        time: seams.time, random: seams.random),
+        time: seams.time, random: seams.random, memory: seams.memory),
       PlainWebSocketKind(seams), LinesKind(seams), WAMPKind(seams),
     ]
   }
@@ -39,14 +39,17 @@ public struct UpstreamSeams {
   public var time: any TimeSource
   public var random: any RandomSource
   public var cryptography: any Cryptography
+  /// What links may hold of what servers send and do not read.
+  public var memory: MemoryBudgets
   /// Who is still saying goodbye.
   public let farewells = Farewells()
 
   public init(
     webSockets: any TransportDialer, lines: any TransportDialer, requester: (any HTTPRequester)?,
     credentials: any CredentialReader, timers: Timers, time: any TimeSource, random: any RandomSource,
-    cryptography: any Cryptography
+    cryptography: any Cryptography, memory: MemoryBudgets = MemoryBudgets()
   ) {
+    self.memory = memory
     self.webSockets = webSockets
     self.lines = lines
     self.requester = requester

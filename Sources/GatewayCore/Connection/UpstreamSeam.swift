@@ -25,6 +25,9 @@ public struct UpstreamSpecification: Hashable, Sendable {
     requester = owner.map { .user($0) } ?? .configuration
   }
 
+  /// On whose account its connection is counted.
+  var account: Account { owner.map { .user($0) } ?? .configuration }
+
   /// The namespace without what may be secret in it: old servers take credentials as its query.
   public var shownNamespace: String { ShownAddress.namespace(namespace) }
 

@@ -17,8 +17,8 @@ struct EngineIOHandshake: Equatable, Sendable {
   static let sidLimit = 1 << 10
   /// Ping times below are raised to this, so that no server makes us ping it in a busy loop.
   static let shortestPing: Duration = .milliseconds(100)
-  /// Ping times above are lowered to this.
-  static let longestPing: Duration = .seconds(86_400)
+  /// Ping times above are lowered to this, unless the caller says otherwise.
+  static let longestPing: Duration = .seconds(600)
 
   init(
     sid: String, pingInterval: Duration, pingTimeout: Duration, maxPayload: Int?, offersWebSocket: Bool = false
@@ -32,7 +32,7 @@ struct EngineIOHandshake: Equatable, Sendable {
 
   /// Parses the JSON behind the packet type. Unknown members are ignored; times must be positive numbers of
   /// milliseconds.
-  init(parsing text: RawSpan) throws(EngineIOProblem) {
+  init(parsing text: RawSpan, pingLimit: Duration = longestPing) throws(EngineIOProblem) {
     guard text.byteCount <= Self.textLimit else { throw .handshakeTooLong }
     let json: JSONValue
     do { json = try JSONValue.parse(text) } catch { throw .handshakeNotJSON }
@@ -40,8 +40,8 @@ struct EngineIOHandshake: Equatable, Sendable {
       throw .malformedHandshake("sid")
     }
     self.sid = sid
-    guard let interval = Self.time(json["pingInterval"]) else { throw .malformedHandshake("pingInterval") }
-    guard let timeout = Self.time(json["pingTimeout"]) else { throw .malformedHandshake("pingTimeout") }
+    guard let interval = Self.time(json["pingInterval"], pingLimit) else { throw .malformedHandshake("pingInterval") }
+    guard let timeout = Self.time(json["pingTimeout"], pingLimit) else { throw .malformedHandshake("pingTimeout") }
     pingInterval = interval
     pingTimeout = timeout
     maxPayload = Self.size(json["maxPayload"])
@@ -53,9 +53,9 @@ struct EngineIOHandshake: Equatable, Sendable {
     return number
   }
 
-  private static func time(_ value: JSONValue?) -> Duration? {
+  private static func time(_ value: JSONValue?, _ limit: Duration) -> Duration? {
     guard let milliseconds = number(value), milliseconds > 0 else { return nil }
-    guard milliseconds < Double(longestPing.milliseconds) else { return longestPing }
+    guard milliseconds < Double(limit.milliseconds) else { return limit }
     return max(.milliseconds(Int64(milliseconds)), shortestPing)
   }
 

@@ -2,6 +2,8 @@
 final class EngineIOSocket: TransportReceiver {
   private let request: DialRequest
   private let dialer: any TransportDialer
+  /// Longest ping times that the server may name.
+  private let pingLimit: Duration
   let timers: Timers
   let time: any TimeSource
   private weak var receiver: (any EngineIOReceiver)?
@@ -32,8 +34,9 @@ final class EngineIOSocket: TransportReceiver {
 
   init(
     revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
-    time: any TimeSource, receiver: any EngineIOReceiver
+    time: any TimeSource, pingLimit: Duration = EngineIOHandshake.longestPing, receiver: any EngineIOReceiver
   ) {
+    self.pingLimit = pingLimit
     self.request = request
     self.dialer = dialer
     self.timers = timers
@@ -178,7 +181,7 @@ final class EngineIOSocket: TransportReceiver {
 
   private func open(_ text: RawSpan) {
     do {
-      let handshake = try EngineIOHandshake(parsing: text)
+      let handshake = try EngineIOHandshake(parsing: text, pingLimit: pingLimit)
       self.handshake = handshake
       lastHeartbeat = time.now
       // First: the handshake may be what the session ends with.

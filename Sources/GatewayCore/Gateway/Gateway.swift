@@ -57,6 +57,7 @@ public final class Gateway {
     self.identity = identity
     self.seams = seams
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
+    seams.memory.adopt(configuration.limits)
     instance = seams.random.uuid()
     life = instance.prefix(13) + "-"
     started = seams.time.now
@@ -127,7 +128,7 @@ public final class Gateway {
   var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
-      budget: budget, network: seams.network, histories: histories, limits: configuration.limits)
+      budget: budget, network: seams.network, histories: histories, memory: seams.memory, limits: configuration.limits)
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {
@@ -154,6 +155,9 @@ public final class Gateway {
   }
 
   func note(_ fact: GatewayFact) { onFact?(fact) }
+
+  /// What lines of local programs count as whose end has not come.
+  public var receiveMemory: MemoryBudget { seams.memory.receive }
 
   // MARK: - Local clients
 
@@ -255,6 +259,7 @@ public final class Gateway {
     budget.adopt(fresh.limits)
     admissions.bounds = fresh.limits.sharedClients
     pool.places.bounds = SharedBounds(total: fresh.limits.connections)
+    seams.memory.adopt(fresh.limits)
     generation += 1
     access = AccessPolicy(fresh, daemonUser: identity.uid)
     checkRights()

@@ -15,6 +15,8 @@ public struct GatewaySeams {
   public var residentBytes: () -> Int
   /// The longest time for which the daemon was busy with one thing, for `status`; nil where there is no loop.
   public var longestTurn: (() -> Duration)?
+  /// What is shared by all that hold memory for others.
+  public let memory: MemoryBudgets
   /// What `doctor` works with; nil where there is no network.
   public var doctor: DoctorSeams?
 
@@ -23,7 +25,7 @@ public struct GatewaySeams {
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
     histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
-    longestTurn: (() -> Duration)? = nil, doctor: DoctorSeams? = nil
+    longestTurn: (() -> Duration)? = nil, memory: MemoryBudgets = MemoryBudgets(), doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -35,6 +37,7 @@ public struct GatewaySeams {
     self.histories = histories
     self.network = network
     self.residentBytes = residentBytes
+    self.memory = memory
     self.longestTurn = longestTurn
     self.doctor = doctor
   }

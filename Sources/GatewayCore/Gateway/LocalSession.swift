@@ -23,6 +23,8 @@ public final class LocalSession {
   var nextTrace: UInt64 = 1
   /// Bytes in the backlogs of all subscriptions.
   private var queuedBytes = 0
+  /// What they count as.
+  private let queuedMemory: MemoryHold
   /// Events dropped for subscriptions that are gone by now.
   private var droppedBefore: UInt64 = 0
   private var inputEnded = false
@@ -84,6 +86,7 @@ public final class LocalSession {
     identity = peer.identity
     self.gateway = gateway
     self.output = output
+    queuedMemory = MemoryHold(gateway.seams.memory.send, for: .user(peer.uid))
     since = gateway.seams.time.wallMilliseconds
   }
 
@@ -121,6 +124,18 @@ public final class LocalSession {
       "A line may have \(limit) bytes (`limits.line`); this one is longer: none of it was done, and the connection is closed.",
       [.init("limit", .integer(limit))])
     say(nil, error)
+    closeWhenFlushed()
+  }
+
+  /// Lines that have no end yet take what their user may have: the client is told so and closed.
+  public func receiveLineWithoutMemory() {
+    guard !isClosing else { return }
+    let limit = gateway.configuration.limits.receiveBytes
+    let error = LocalError(
+      .quotaExceeded,
+      "There is no memory for the rest of this line: those of this user that have not ended take what it may have, which is half of `limits.receive_bytes` (\(limit)); none of it was done, and the connection is closed.",
+      [.init("quota", .string("receive_bytes")), .init("limit", .integer(limit))])
+    say(LocalReply.error(nil, error, limit: gateway.configuration.limits.line))
     closeWhenFlushed()
   }
 
@@ -266,15 +281,21 @@ public final class LocalSession {
 
   func add(_ subscription: Subscription) {
     subscriptions[subscription.id] = subscription
-    subscription.onQueued = { [unowned self] in queuedBytes += $0 }
+    subscription.onQueued = { [unowned self] in noteQueued($0) }
     subscription.onLostToken = { [unowned self, unowned subscription] in
       subscription.connection.answererMissed($0, output)
     }
     subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
     subscription.clientHasRoom = { [unowned self] in
       queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
+        && gateway.seams.memory.send.hasRoom(for: $0, of: .user(peer.uid))
     }
     subscription.connection.stream.add(subscription)
+  }
+
+  private func noteQueued(_ difference: Int) {
+    queuedBytes += difference
+    queuedMemory.set(queuedBytes)
   }
 
   /// Ends a subscription; false if there is none of that id.
@@ -289,7 +310,7 @@ public final class LocalSession {
   func detachSubscription(_ id: String) -> Subscription? {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
     subscription.connection.stream.remove(subscription)
-    queuedBytes -= subscription.queued.bytes
+    noteQueued(-subscription.queued.bytes)
     droppedBefore += subscription.dropped
     subscription.loseQueue()
     subscription.connection.giveBack(subscription.interests)

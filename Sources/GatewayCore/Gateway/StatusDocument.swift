@@ -16,6 +16,7 @@ enum StatusDocument {
       $0.member("pid", Int(gateway.identity.pid))
       $0.member("rss", gateway.seams.residentBytes())
       $0.member("longest_turn", gateway.seams.longestTurn.map { Int($0().nanoseconds / 1_000) })
+      writeMemory(gateway, into: &$0)
       $0.member("state", gateway.isDraining ? "draining" : "running")
       OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
     }
@@ -30,6 +31,20 @@ enum StatusDocument {
     out.object {
       $0.member("connections", connectionsOut)
       $0.member("clients", clientsOut)
+    }
+  }
+
+  /// What grows by what others send, in bytes, and what all of it may be together.
+  private static func writeMemory(_ gateway: Gateway, into out: inout JSONWriter) {
+    let budgets = gateway.seams.memory
+    let limits = [budgets.receive, budgets.send, budgets.history].map(\.limit.total)
+    out.key("memory")
+    out.object {
+      $0.member("receive", budgets.receive.used)
+      $0.member("send", budgets.send.used)
+      $0.member("history", budgets.history.used)
+      $0.member("outbox", gateway.outbox.usage.total.bytes)
+      $0.member("limit", limits.reduce(gateway.configuration.outbox.totalBytes, +))
     }
   }
 

@@ -3,7 +3,7 @@ public final class LinesKind: UpstreamKind {
   public static let traits = UpstreamTraits(
     "lines", schemes: ["tcp", "tls"], path: .request, examination: .handshake, table: "lines",
     foreign: [
-      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
+      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
       "reconnect_after_kick", "headers", "query", "redirects", "compression", "heartbeat",
       "server_time.event", "server_time.request",
     ],

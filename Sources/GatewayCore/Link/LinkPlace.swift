@@ -28,6 +28,10 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   let messageLimit: Int
   /// Most bytes of answers that wait for a server which does not read them.
   let answerLimit: Int
+  /// From the first byte of a message to its last.
+  private let messageTimeLimit: Duration
+  /// On whose account a link to it holds memory.
+  private(set) var account = Account.configuration
   private let compression: CompressionSettings
   /// Whether a connection begins with an HTTP request.
   private let isWeb: Bool
@@ -45,6 +49,7 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
     phaseLimit = settings.handshake
     messageLimit = settings.messageLimit
     answerLimit = settings.answerLimit
+    messageTimeLimit = settings.messageTimeout
     compression = settings.compression
     isWeb = !["tcp", "tls"].contains(url.transportScheme)
   }
@@ -52,7 +57,9 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   /// All places of an upstream, the preferred one first. `path` makes the path of a request from a URL.
   static func all(of specification: UpstreamSpecification, path: (UpstreamURL) -> String) -> [LinkPlace] {
     ([specification.url] + specification.settings.alternatives).map {
-      LinkPlace($0, path: path($0), specification.settings)
+      var place = LinkPlace($0, path: path($0), specification.settings)
+      place.account = specification.account
+      return place
     }
   }
 
@@ -95,6 +102,8 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
       target: endpoint.path + (query.isEmpty ? "" : "?" + query), headers: headers, tls: tls, proxy: proxy,
       phaseLimit: phaseLimit, messageLimit: messageLimit)
     request.answerLimit = answerLimit
+    request.messageTimeLimit = messageTimeLimit
+    request.account = account
     request.compressionThreshold = compression.enabled ? compression.threshold : nil
     return request
   }

@@ -18,7 +18,7 @@ public struct LineBuffer {
   public var isEmpty: Bool { pending.isEmpty }
 
   /// Bytes of the line whose end has not arrived.
-  var pendingCount: Int { pending.count }
+  public var pendingCount: Int { pending.count }
 
   /// Hands over the beginning of a line; the rest of it is another's affair.
   mutating func takePending() -> [UInt8] {

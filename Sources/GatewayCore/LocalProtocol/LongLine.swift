@@ -33,6 +33,9 @@ final class LongLine {
 
   private var count: Int { line.count - LongMember.standIn + text.count + unread }
 
+  /// Bytes that are kept of it.
+  var heldCount: Int { line.count + text.count }
+
   /// Takes more of the line, or the rest of it without its end.
   func append(_ piece: RawSpan) throws(LineTooLong) {
     guard piece.byteCount > 0 else { return }

@@ -12,6 +12,9 @@ public struct RequestBuffer {
   /// So much of a line came without its end that it takes memory of its own.
   public var isLong: Bool { long != nil || lines.pendingCount >= LineBuffer.longLine }
 
+  /// Bytes of the line whose end has not arrived.
+  public var pendingCount: Int { lines.pendingCount + (long?.heldCount ?? 0) }
+
   /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member that was
   /// taken out of it.
   public mutating func append(

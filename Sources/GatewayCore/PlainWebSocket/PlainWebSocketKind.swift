@@ -3,7 +3,7 @@ public final class PlainWebSocketKind: UpstreamKind {
   public static let traits = UpstreamTraits(
     "websocket", schemes: ["raw+ws", "raw+wss"], path: .request, examination: .handshake, table: "websocket",
     foreign: [
-      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
+      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
       "reconnect_after_kick", "auth", "auth_file", "auth_credential", "auth_command",
       "server_time.event", "server_time.request",
     ],

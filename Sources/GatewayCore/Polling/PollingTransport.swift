@@ -39,6 +39,8 @@ final class PollingTransport: Transport {
   /// Content of the POSTs that were answered, in bytes.
   private var takenBytes = 0
   private var control: ControlBacklog
+  /// What waits to be posted, and was not answered, counts as this.
+  private let memory: MemoryHold
   private var flushTimer: Timers.ID?
   private var farewellTimer: Timers.ID?
   private var isPaused = false
@@ -59,6 +61,7 @@ final class PollingTransport: Transport {
     self.timers = timers
     self.receiver = receiver
     control = ControlBacklog(limit: requests.key.answerLimit)
+    memory = MemoryHold(requests.memory.send, for: requests.key.account)
   }
 
   /// Starts the handshake; nobody is called back from here.
@@ -82,6 +85,7 @@ final class PollingTransport: Transport {
   private func send(_ span: RawSpan, isBinary: Bool) {
     guard phase == .open else { return }
     outbox.append(PollingOutbox.Packet(isBinary: isBinary, bytes: span.withUnsafeBytes { [UInt8]($0) }))
+    memory.set(unsentBytes)
     guard flushTimer == nil, post == nil, !isPaused else { return }
     flushTimer = timers.after(.zero) { [weak self] in
       self?.flushTimer = nil
@@ -216,7 +220,8 @@ final class PollingTransport: Transport {
     guard !packet.isBinary else { receiver?.transportReceived(binary: span); return }
     switch body[packet.range.lowerBound] {
     case UInt8(ascii: "0") where handshake == nil:
-      handshake = try? EngineIOHandshake(parsing: body.span.bytes.extracting(packet.range.dropFirst()))
+      handshake = try? EngineIOHandshake(
+        parsing: body.span.bytes.extracting(packet.range.dropFirst()), pingLimit: requests.key.pingLimit)
     case UInt8(ascii: "1"): serverHasLeft = true
     default: break
     }
@@ -247,6 +252,7 @@ final class PollingTransport: Transport {
     post = nil
     takenBytes += postedBytes
     postedBytes = 0
+    memory.set(unsentBytes)
     switch result {
     case .failure(let failure): fail(TransportFailure(failure))
     case .success(let response):
@@ -285,5 +291,6 @@ final class PollingTransport: Transport {
     post = nil
     outbox.removeAll()
     postedBytes = 0
+    memory.set(0)
   }
 }

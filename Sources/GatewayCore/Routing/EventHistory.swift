@@ -29,6 +29,15 @@ struct EventHistory {
   private var ageLimit: Int64
   private var slots = Ring<Slot>()
   private(set) var byteCount = 0
+  /// What it may take of the memory of all histories; nil where nothing is counted.
+  var memory: MemoryHold? {
+    didSet {
+      heldCount = memory?.count ?? .max
+      holdMemory()
+    }
+  }
+  /// What it holds of that now: somewhat more than it needs, so that it is not asked for each event.
+  private var heldCount = Int.max
   private var spare: [UInt8] = []
   /// Larger memory, in bytes, goes back.
   private static let spareLimit = 64 << 10
@@ -83,6 +92,18 @@ struct EventHistory {
     }
     slots.append(slot)
     trim(now)
+    if byteCount > heldCount { holdMemory() }
+  }
+
+  /// Takes memory for what is kept, or keeps no more than there is memory for.
+  @inline(never)
+  private mutating func holdMemory() {
+    guard let memory else { return }
+    if !memory.change(to: byteCount + max(byteCount / 8, 1 << 10)) { _ = memory.change(to: byteCount) }
+    heldCount = memory.count
+    guard byteCount > heldCount else { return }
+    while byteCount > heldCount, count > 0 { dropOldest() }
+    if !past.isEmpty { forgetEpochs() }
   }
 
   /// A number that is not kept, because the history is switched off.
@@ -97,6 +118,7 @@ struct EventHistory {
       dropOldest()
     }
     if before != oldestPlace, !past.isEmpty { forgetEpochs() }
+    if heldCount != .max, heldCount - byteCount > max(byteCount, 64 << 10) { holdMemory() }
   }
 
   /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty where

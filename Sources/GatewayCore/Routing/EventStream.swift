@@ -60,7 +60,9 @@ final class EventStream {
   /// Goes on with what an earlier daemon left; to be called before the first event. Whoever subscribed already was told
   /// of another epoch.
   func restore(_ history: EventHistory, isContinuous: Bool) {
+    let memory = self.history.memory
     self.history = history
+    self.history.memory = memory
     sequence = history.sequence
     inherited = sequence
     if isContinuous { continuity = .interrupted }

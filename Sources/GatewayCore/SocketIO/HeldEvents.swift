@@ -9,8 +9,13 @@ struct HeldEvents: Sendable {
   /// Most events held; a server that sends more loses its link.
   static let countLimit = 10_000
 
+  /// What an item counts besides its bytes.
+  private static let itemCost = 128
+
   private var items: [Item] = []
   private var bytes = 0
+  /// What they take in memory.
+  var heldBytes: Int { bytes + items.count * Self.itemCost }
   private let byteLimit: Int
 
   init(byteLimit: Int) { self.byteLimit = byteLimit }

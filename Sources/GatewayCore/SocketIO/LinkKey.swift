@@ -40,6 +40,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     attachmentTimeLimit = settings.attachmentTimeout
     probeLimit = settings.probeTimeout
     attachmentLimit = settings.attachments
+    pingLimit = settings.pingLimit
     parser = settings.parser
   }
 
@@ -60,6 +61,10 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   var fallbackLimit: Duration { phaseLimit / 3 }
   /// Largest message from the server, in bytes, alone or with its attachments.
   var messageLimit: Int { place.messageLimit }
+  /// On whose account its links hold memory.
+  var account: Account { place.account }
+  /// Longest ping times that the server may name.
+  let pingLimit: Duration
   /// Most bytes of answers that wait for a server which does not read them.
   var answerLimit: Int { place.answerLimit }
 

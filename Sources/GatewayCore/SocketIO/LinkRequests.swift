@@ -10,6 +10,8 @@ final class LinkRequests {
     self.links = links
   }
 
+  var memory: MemoryBudgets { links.memory }
+
   /// The attempt goes on at another place, with the cookies of that one.
   func move(to place: LinkPlace) { key = key.at(place) }
 

@@ -36,7 +36,10 @@ final class SocketIOChannel: UpstreamChannel {
   private var secondTry = SecondTry()
   private var refresh: CredentialRefresh?
   private var timer: Timers.ID?
-  private var held: HeldEvents
+  private var held: HeldEvents {
+    didSet { if held.heldBytes == 0 { heldMemory.set(0) } }
+  }
+  private let heldMemory: MemoryHold
   private var acks = PendingAcks()
   /// Nil where nothing is configured from which the server's time could be learnt, and before the joining.
   private var clock: SocketIOClock?
@@ -52,6 +55,7 @@ final class SocketIOChannel: UpstreamChannel {
     self.owner = owner
     namespace = connector.wireNamespace(nil)
     held = HeldEvents(byteLimit: connector.key.messageLimit)
+    heldMemory = MemoryHold(connector.links.memory.receive, for: connector.key.account)
   }
 
   /// Whether a packet means this namespace.
@@ -187,7 +191,7 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// What is too much to be held now would be too much again: the server is not asked to repeat it.
   private func hold(_ item: HeldEvents.Item) -> Bool {
-    if held.append(item) { return true }
+    if held.append(item), heldMemory.change(to: held.heldBytes) { return true }
     connector.recovery.forget()
     return false
   }

@@ -19,6 +19,8 @@ struct SocketIODecoder: Sendable {
   /// Cheaper to ask than `pending`, which is copied for the question.
   private(set) var isPending = false
   private var pendingBytes = 0
+  /// Bytes of the packet whose attachments are not complete.
+  var heldBytes: Int { isPending ? pendingBytes : 0 }
 
   init(attachmentLimit: Int, byteLimit: Int) {
     self.attachmentLimit = attachmentLimit

@@ -11,9 +11,10 @@ public final class SocketIOKind: UpstreamKind {
   /// Without a `requester` long-polling is passed over.
   public init(
     dialer: any TransportDialer, requester: (any HTTPRequester)?, credentials: any CredentialReader, timers: Timers,
-    time: any TimeSource, random: any RandomSource
+    time: any TimeSource, random: any RandomSource, memory: MemoryBudgets = MemoryBudgets()
   ) {
-    links = SocketIOLinks(dialer: dialer, requester: requester, timers: timers, time: time, random: random)
+    links = SocketIOLinks(
+      dialer: dialer, requester: requester, timers: timers, time: time, random: random, memory: memory)
     readings = SharedReadings(reader: credentials)
   }
 

@@ -63,6 +63,7 @@ extension SocketIOLink: EngineIOReceiver {
       }
       guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
       timers.cancel(attachmentTimer)
+      partsMemory.set(0)
       try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
     } catch { end(error.failure) }
   }
@@ -104,6 +105,7 @@ extension SocketIOLink: EngineIOReceiver {
   /// Half a message must not be kept for ever: the next part comes in time or the link ends.
   private func awaitAttachment() {
     timers.cancel(attachmentTimer)
+    guard partsMemory.change(to: decoder.heldBytes) else { return end(.noReceiveMemory) }
     attachmentTimer = timers.after(key.attachmentTimeLimit) { [weak self] in
       self?.end(SocketIOProblem.lateAttachment.failure)
     }

@@ -41,6 +41,8 @@ final class SocketIOLink {
   /// Namespaces whose channel left before the server answered our CONNECT, and how many answers are due.
   private var repliesDue: [[UInt8]: Int] = [:]
   private var settleTimer: Timers.ID?
+  /// What a packet counts as whose attachments are not complete.
+  let partsMemory: MemoryHold
   /// Runs while attachments are awaited.
   var attachmentTimer: Timers.ID?
   /// Bytes of the largest message that was written.
@@ -64,6 +66,7 @@ final class SocketIOLink {
     choice = Self.choice(key, at: routes.current, links)
     timers = links.timers
     time = links.time
+    partsMemory = MemoryHold(links.memory.receive, for: key.account)
     detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
@@ -282,7 +285,8 @@ final class SocketIOLink {
     if choice.isHurried { request.fallbackLimit = key.at(routes.current).fallbackLimit }
     let engine = EngineIOSocket(
       revision: revision, request: request,
-      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time, receiver: self)
+      dialer: transport == .polling ? pollingDialer(revision) : dialer, timers: timers, time: time,
+      pingLimit: key.pingLimit, receiver: self)
     self.engine = engine
     dialled = time.now
     trace?.revision = revision
@@ -320,6 +324,7 @@ final class SocketIOLink {
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     longPacket = nil
     largestWritten = 0
+    partsMemory.set(0)
     repliesDue = [:]
     main = .pending
     for channel in channels { channel.handle(.linkReset) }
@@ -341,6 +346,7 @@ final class SocketIOLink {
   private func hangUp() {
     isEnded = true
     longPacket = nil
+    partsMemory.set(0)
     cancelSettling()
     timers.cancel(attachmentTimer)
     engine?.close()

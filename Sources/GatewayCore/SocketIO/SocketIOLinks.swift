@@ -5,6 +5,7 @@ final class SocketIOLinks {
   let timers: Timers
   let time: any TimeSource
   let random: any RandomSource
+  let memory: MemoryBudgets
   /// Nil: long-polling is passed over.
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
@@ -22,8 +23,9 @@ final class SocketIOLinks {
 
   init(
     dialer: any TransportDialer, requester: (any HTTPRequester)?, timers: Timers, time: any TimeSource,
-    random: any RandomSource
+    random: any RandomSource, memory: MemoryBudgets
   ) {
+    self.memory = memory
     self.dialer = dialer
     self.requester = requester
     self.timers = timers

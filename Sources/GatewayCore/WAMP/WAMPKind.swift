@@ -4,7 +4,7 @@ public final class WAMPKind: UpstreamKind {
     "wamp", schemes: ["wamp+ws", "wamp+wss"], path: .request, examination: .handshake, usesFragment: true,
     table: "wamp",
     foreign: [
-      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new",
+      "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
     ],
     problem: problem)
 

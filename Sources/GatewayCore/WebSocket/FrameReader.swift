@@ -22,6 +22,8 @@ public final class FrameReader {
     case violation
     /// A message beyond the limit.
     case tooLarge
+    /// A message for whose beginning there is no memory.
+    case noMemory
   }
 
   /// The message that its first frame began.
@@ -50,6 +52,10 @@ public final class FrameReader {
   private var message: Message?
   /// Pieces of a message, and of a control frame, which may come between them.
   private var gathered = GatheredBytes()
+  /// What they count of the memory for such; nil where nothing is counted.
+  private let memory: MemoryHold?
+  /// Messages that have begun.
+  private var messageCount = 0
   /// How much of the message was shown before it was complete.
   private var shown = 0
   private var gatheredControl = GatheredBytes()
@@ -57,10 +63,15 @@ public final class FrameReader {
   /// - Parameters:
   ///   - messageLimit: most bytes of a message, inflated or not.
   ///   - allowsCompression: compressed messages were agreed on (RFC 7692).
-  public init(messageLimit: Int, allowsCompression: Bool) {
+  ///   - memory: what pieces of messages count as; nil counts nothing.
+  public init(messageLimit: Int, allowsCompression: Bool, memory: MemoryHold? = nil) {
+    self.memory = memory
     self.messageLimit = messageLimit
     self.allowsCompression = allowsCompression
   }
+
+  /// The message that has begun and not ended, by a number that another one does not have; nil when there is none.
+  public var unfinishedMessage: Int? { message == nil ? nil : messageCount }
 
   /// Takes bytes from the server. `body` is given each item with its payload, which is valid during the call, and says
   /// whether it wants the next one now. Returns how many bytes were not taken because it did not; they come first when
@@ -86,7 +97,7 @@ public final class FrameReader {
       rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
       left &-= piece.count
       if left == 0 { self.frame = nil }
-      let goesOn = frame.opcode.isControl ? takeControl(frame, piece, body) : takeData(frame, piece, body)
+      let goesOn = frame.opcode.isControl ? takeControl(frame, piece, body) : try takeData(frame, piece, body)
       guard goesOn else { break }
     }
     return rest.count
@@ -136,6 +147,7 @@ public final class FrameReader {
     case .text, .binary:
       guard message == nil, !head.isMarked || allowsCompression else { throw .violation }
       // RFC 7692 section 6: the bit marks the first frame of a compressed message and nothing else.
+      messageCount &+= 1
       message = Message(kind: head.opcode == .text ? .text : .binary, isCompressed: head.isMarked)
       try extendMessage(head.length)
     }
@@ -158,13 +170,14 @@ public final class FrameReader {
   @inline(__always)
   private func takeData(
     _ frame: IncomingFrameHead, _ piece: UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
-  ) -> Bool {
+  ) throws(Problem) -> Bool {
     guard let message else { return true }
     let isComplete = frame.isFinal && left == 0
     if isComplete { self.message = nil }
     guard !ignoresMessages else { return true }
     let item = Item.message(message.kind, isCompressed: message.isCompressed)
     if isComplete, piece.count == message.length { return body(item, piece) }
+    if let memory, !memory.change(to: gathered.bytes.count + piece.count) { throw .noMemory }
     gathered.append(piece, expecting: message.length)
     guard isComplete else {
       guard message.length >= Self.longMessage, item == .message(.text, isCompressed: false) else { return true }
@@ -174,7 +187,10 @@ public final class FrameReader {
       return body(.part, bytes)
     }
     shown = 0
-    defer { gathered.free() }
+    defer {
+      gathered.free()
+      memory?.set(0)
+    }
     return body(item, gathered.bytes)
   }
 

@@ -27,6 +27,8 @@ struct LocalPeer {
   var session: LocalSession?
   /// The beginning of a line whose end has not come yet; nil for an idle client, which then costs nothing.
   var input: RequestBuffer?
+  /// What it counts as; made for the first line that came in pieces.
+  var inputMemory: MemoryHold?
   /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
   /// most one read's worth.
   var unheard = UnheardBytes()

@@ -31,12 +31,28 @@ extension LocalPeers {
         if !rest.isEmpty, turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }
+      if !countInput(slot, input.pendingCount, of: session) { session.receiveLineWithoutMemory() }
     } catch {
       session.receiveOversizedLine()
     }
     if !session.wantsInput { watch(slot, slots[slot].interest.subtracting(.readable)) }
     // A session that is over hears nothing more.
     return session.output.pointee.closesWhenFlushed ? bytes.count : bytes.count - rest.count
+  }
+
+  /// Notes how much of a line without its end is there. False where there is no room for it.
+  private func countInput(_ slot: Int, _ count: Int, of session: LocalSession) -> Bool {
+    if let memory = slots[slot].inputMemory {
+      if memory.change(to: count) { return true }
+    } else {
+      guard count > 0 else { return true }
+      let memory = MemoryHold(gateway.receiveMemory, for: .user(session.peer.uid))
+      slots[slot].inputMemory = memory
+      if memory.change(to: count) { return true }
+    }
+    slots[slot].input = nil
+    slots[slot].inputMemory = nil
+    return false
   }
 
   /// What a read brought, of which the rest is kept when the client has to wait.
@@ -113,6 +129,7 @@ extension LocalPeers {
   private func halfClose(_ slot: Int) {
     slots[slot].isAtEnd = false
     slots[slot].input = nil
+    slots[slot].inputMemory = nil
     slots[slot].phase = .halfClosed
     watch(slot, slots[slot].interest.subtracting(.readable))
     slots[slot].session?.endOfInput()

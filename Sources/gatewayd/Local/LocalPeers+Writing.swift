@@ -87,6 +87,7 @@ extension LocalPeers {
     guard slots[slot].phase != .leaving else { return }
     slots[slot].phase = .leaving
     slots[slot].input = nil
+    slots[slot].inputMemory = nil
     slots[slot].unheard = UnheardBytes()
     vacate(after: gateway.configuration.limits.stop, slot)
   }
@@ -96,6 +97,7 @@ extension LocalPeers {
     if let session = slots[slot].session { gateway.detach(session) }
     slots[slot].session = nil
     slots[slot].input = nil
+    slots[slot].inputMemory = nil
     slots[slot].unheard = UnheardBytes()
     guard lingering < Self.lingeringLimit else { return vacate(slot) }
     lingering += 1

@@ -6,6 +6,11 @@ final class CurlExchange: HTTPExchange {
   static let headLimit = WebSocketUpgrade.headLimit
 
   private let request: HTTPRequest
+  /// What the answer counts as.
+  private let memory: MemoryHold
+  private let timers: Timers
+  /// Runs from the first byte of the body to its end.
+  private var bodyTimer: Timers.ID?
   private var easy: CurlEasy?
   private var done: ((Result<HTTPResponse, UpstreamFailure>) -> Void)?
   /// Lets go of this object: called once, when the exchange is over.
@@ -24,10 +29,13 @@ final class CurlExchange: HTTPExchange {
 
   /// Starts it; `done` is called once, later, unless it is cancelled before.
   init(
-    _ multi: CurlMulti, _ request: HTTPRequest, done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void,
+    _ multi: CurlMulti, _ request: HTTPRequest, memory: MemoryBudget,
+    done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void,
     onOver: @escaping (CurlExchange) -> Void
   ) throws(CurlProblem) {
     self.request = request
+    self.memory = MemoryHold(memory, for: request.dial.account)
+    timers = multi.loop.timers
     self.done = done
     self.onOver = onOver
     let easy = try CurlEasy(multi)
@@ -106,8 +114,19 @@ final class CurlExchange: HTTPExchange {
       return stop(UpstreamFailure(.tooLarge, "the server's answer is larger than \(limit) bytes"))
     }
     let kept = keptLimit ?? decideKeptLimit()
-    body += piece.prefix(max(0, kept - body.count))
+    let wanted = piece.prefix(max(0, kept - body.count))
+    guard memory.change(to: body.count + wanted.count) else { return stop(.noReceiveMemory) }
+    if bodyTimer == nil { startBodyTimer() }
+    body += wanted
     return .goOn
+  }
+
+  private func startBodyTimer() {
+    bodyTimer = timers.after(request.dial.messageTimeLimit) { [weak self] in
+      guard let self else { return }
+      stopped = .unfinishedMessage(after: request.dial.messageTimeLimit)
+      finish(nil)
+    }
   }
 
   /// What an answer says is kept, of a refusal the beginning.
@@ -141,6 +160,7 @@ final class CurlExchange: HTTPExchange {
   }
 
   private func end() {
+    timers.cancel(bodyTimer)
     done = nil
     easy = nil
     onOver(self)

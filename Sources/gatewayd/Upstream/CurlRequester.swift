@@ -7,7 +7,13 @@ final class CurlRequester: HTTPRequester {
 
   private var onQuiet: (() -> Void)?
 
-  init(multi: CurlMulti) { self.multi = multi }
+  /// What the bodies of answers count as, while they come.
+  private let memory: MemoryBudget
+
+  init(multi: CurlMulti, memory: MemoryBudget = MemoryBudget()) {
+    self.multi = multi
+    self.memory = memory
+  }
 
   private func ended(_ exchange: CurlExchange) {
     exchanges[ObjectIdentifier(exchange)] = nil
@@ -38,7 +44,7 @@ final class CurlRequester: HTTPRequester {
     _ request: HTTPRequest, _ done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void
   ) -> any HTTPExchange {
     do throws(CurlProblem) {
-      let exchange = try CurlExchange(multi, request, done: done) { [weak self] exchange in
+      let exchange = try CurlExchange(multi, request, memory: memory, done: done) { [weak self] exchange in
         self?.ended(exchange)
       }
       exchanges[ObjectIdentifier(exchange)] = exchange

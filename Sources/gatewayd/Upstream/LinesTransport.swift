@@ -21,10 +21,14 @@ final class LinesTransport: Transport, TransportSocket.Owner {
   private var phase = Phase.connecting
   private var lines: LineBuffer
   private let socket: TransportSocket
+  /// What the beginning of a line counts as.
+  private let memory: MemoryHold
+  private var lineCount = 0
 
   init(on ground: TransportGround, request: DialRequest, receiver: any TransportReceiver) {
     self.receiver = receiver
     lines = LineBuffer(limit: request.messageLimit)
+    memory = ground.receiveMemory(for: request)
     socket = TransportSocket(on: ground, to: request, turnLimit: Self.turnLimit)
   }
 
@@ -79,7 +83,10 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     do throws(LineTooLong) {
       // The receiver may let go in the middle of it.
       while case .open = phase, let piece = rest.cutLine() {
-        try lines.append(piece.bytes) { receiver?.transportReceived(text: $0) }
+        try lines.append(piece.bytes) {
+          lineCount &+= 1
+          receiver?.transportReceived(text: $0)
+        }
         count += 1
         if socket.output.control.isFull {
           fail(TransportFailure(.unreadAnswers(limit: socket.output.control.limit)))
@@ -91,7 +98,14 @@ final class LinesTransport: Transport, TransportSocket.Owner {
       fail(
         TransportFailure(
           UpstreamFailure(.tooLarge, "the server sent a line of more than \(error.limit) bytes (message_limit)")))
+      return nil
     }
+    guard case .open = phase else { return nil }
+    guard memory.change(to: lines.pendingCount) else {
+      fail(TransportFailure(.noReceiveMemory))
+      return nil
+    }
+    socket.watch(unfinished: lines.isEmpty ? nil : lineCount)
     return nil
   }
 
@@ -117,6 +131,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
   private func release() {
     phase = .over
     receiver = nil
+    memory.set(0)
     socket.close()
   }
 }

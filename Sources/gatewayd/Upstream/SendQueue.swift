@@ -33,8 +33,12 @@ final class SendQueue {
     /// What is not in a block yet.
     var text: ArraySlice<UInt8> = []
     var mask = FrameMask(0)
+    /// Bytes of the whole text, whose memory goes with the piece.
+    var textCount = 0
   }
 
+  /// What the queue takes counts of the memory for such; nil where nothing is counted.
+  private let memory: MemoryHold?
   private let pool: Pool
   /// Those before `first` have been given back already.
   private var pieces: [Piece] = []
@@ -50,9 +54,12 @@ final class SendQueue {
   /// What of it no program asked for.
   private(set) var control: ControlBacklog
 
-  /// - Parameter controlLimit: most bytes of what no program asked for.
-  init(pool: Pool, controlLimit: Int = 256 << 10) {
+  /// - Parameters:
+  ///   - controlLimit: most bytes of what no program asked for.
+  ///   - memory: what the queue counts as; nil counts nothing.
+  init(pool: Pool, controlLimit: Int = 256 << 10, memory: MemoryHold? = nil) {
     self.pool = pool
+    self.memory = memory
     control = ControlBacklog(limit: controlLimit)
   }
 
@@ -82,8 +89,9 @@ final class SendQueue {
     var mask = FrameMask(mask)
     append(head, &mask)
     guard !text.isEmpty else { return }
-    pieces.append(Piece(block: nil, text: text, mask: mask))
+    pieces.append(Piece(block: nil, text: text, mask: mask, textCount: text.count))
     byteCount += text.count
+    takes(text.count)
   }
 
   @inline(__always)
@@ -95,7 +103,7 @@ final class SendQueue {
       var last = pieces.count - 1
       // Nothing comes behind a text in its block.
       if last < first || pieces[last].end == Self.blockSize || pieces[last].block == nil || !pieces[last].text.isEmpty {
-        pieces.append(Piece(block: pool.take()))
+        pieces.append(Piece(block: takeBlock()))
         last += 1
       }
       guard let block = pieces[last].block else { return }
@@ -110,6 +118,15 @@ final class SendQueue {
     }
   }
 
+  private func takeBlock() -> UnsafeMutableRawPointer {
+    takes(Self.blockSize)
+    return pool.take()
+  }
+
+  private func takes(_ difference: Int) {
+    if let memory { memory.set(memory.count + difference) }
+  }
+
   /// The next bytes to write: at least one unless the queue is empty. They stay where they are until `consume`.
   var front: UnsafeRawBufferPointer? {
     guard first < pieces.count else { return nil }
@@ -120,7 +137,7 @@ final class SendQueue {
 
   /// Puts the next bytes of the first text into its block, from the block's beginning.
   private func fill() {
-    let block = pieces[first].block ?? pool.take()
+    let block = pieces[first].block ?? takeBlock()
     let count = min(pieces[first].text.count, Self.blockSize)
     var mask = pieces[first].mask
     pieces[first].text.withUnsafeBytes { text in
@@ -140,7 +157,11 @@ final class SendQueue {
     byteCount -= count
     takenCount &+= count
     guard start == pieces[first].end, pieces[first].text.isEmpty else { return }
-    if let block = pieces[first].block { pool.giveBack(block) }
+    takes(-pieces[first].textCount)
+    if let block = pieces[first].block {
+      pool.giveBack(block)
+      takes(-Self.blockSize)
+    }
     // The text's memory goes with it.
     pieces[first] = Piece(block: nil)
     first += 1
@@ -154,6 +175,7 @@ final class SendQueue {
   /// Forgets everything.
   func removeAll() {
     giveBackAll()
+    memory?.set(0)
     pieces = []
     (first, start, byteCount) = (0, 0, 0)
   }

@@ -8,6 +8,8 @@ final class TransportGround {
   let multi: CurlMulti
   /// How long a goodbye may take: the rest of the output, a closing word, the peer's answer.
   let farewellLimit: Duration
+  /// What they may hold of what others send and do not read.
+  let memory: MemoryBudgets
   /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
@@ -17,12 +19,16 @@ final class TransportGround {
   private var leaving: [ObjectIdentifier: any TransportSocket.Owner] = [:]
   private var onQuiet: (() -> Void)?
 
-  init(multi: CurlMulti, farewellLimit: Duration = .seconds(1)) {
+  init(multi: CurlMulti, farewellLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets()) {
     self.multi = multi
+    self.memory = memory
     self.farewellLimit = farewellLimit
   }
 
   deinit { readBuffer.deallocate() }
+
+  /// What a transport holds of messages that have not ended.
+  func receiveMemory(for request: DialRequest) -> MemoryHold { MemoryHold(memory.receive, for: request.account) }
 
   /// A proxy that cannot be used is reported by the attempt.
   func firstHost(of request: DialRequest) -> String {

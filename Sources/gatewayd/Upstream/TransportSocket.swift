@@ -48,6 +48,9 @@ final class TransportSocket {
   private var readIsDue = false
   /// How long what was received has been acted upon; nil before it was first asked.
   private var turn: SharedTurn?
+  /// A message that has begun and not ended, since when, and the timer that looks after it.
+  private var unfinished: (message: Int, since: MonotonicInstant)?
+  private var unfinishedTimer: Timers.ID?
   /// What was received and has to wait.
   private var unheard: UnheardBytes?
   /// Made once, because they are handed over in nearly every turn.
@@ -67,11 +70,14 @@ final class TransportSocket {
     self.ground = ground
     self.request = request
     self.turnLimit = turnLimit
-    output = SendQueue(pool: ground.blocks, controlLimit: request.answerLimit)
+    output = SendQueue(
+      pool: ground.blocks, controlLimit: request.answerLimit,
+      memory: MemoryHold(ground.memory.send, for: request.account))
   }
 
   deinit {
     ground.loop.timers.cancel(timer)
+    ground.loop.timers.cancel(unfinishedTimer)
     // Before the connection closes the descriptor.
     source = nil
   }
@@ -112,6 +118,8 @@ final class TransportSocket {
     owner = nil
     ground.loop.timers.cancel(timer)
     timer = nil
+    ground.loop.timers.cancel(unfinishedTimer)
+    unfinishedTimer = nil
     source = nil
     connection = nil
     unheard = nil
@@ -213,6 +221,26 @@ final class TransportSocket {
     return turn.isOver(
       at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
       { loop.isAnyoneReady(otherThan: source) })
+  }
+
+  /// To be told after each read which message has begun and not ended. One that does not end in time ends the connection.
+  func watch(unfinished message: Int?) {
+    guard let message else { return unfinished = nil }
+    guard unfinished?.message != message else { return }
+    unfinished = (message, ground.loop.time.arrival.instant)
+    if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
+  }
+
+  /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of them.
+  private func lookAfterUnfinished(in delay: Duration) {
+    unfinishedTimer = ground.loop.timers.after(delay) { [weak self] in
+      guard let self else { return }
+      unfinishedTimer = nil
+      guard let unfinished else { return }
+      let left = unfinished.since + request.messageTimeLimit - ground.loop.time.now
+      guard left <= .zero else { return lookAfterUnfinished(in: left) }
+      owner?.socketEnded(.unfinishedMessage(after: request.messageTimeLimit))
+    }
   }
 
   /// Acts upon bytes that were received before, and then reads on, in the next turn.

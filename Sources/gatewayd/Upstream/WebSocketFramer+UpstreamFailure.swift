@@ -11,6 +11,7 @@ extension WebSocketFramer.Ending {
       return UpstreamFailure(.closed, detail, status: code)
     case .tooLarge:
       return UpstreamFailure(.tooLarge, "the server sent a message of more than \(messageLimit) bytes")
+    case .noMemory: return .noReceiveMemory
     case .invalidText:
       return UpstreamFailure(.protocolError, "the server sent text that is not valid UTF-8")
     case .invalidCompression:

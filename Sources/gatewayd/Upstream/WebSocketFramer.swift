@@ -12,6 +12,8 @@ final class WebSocketFramer {
     case closed(code: Int?, reason: String)
     /// A message beyond the limit; 1009 was queued.
     case tooLarge
+    /// A message that cannot be gathered; 1009 was queued.
+    case noMemory
     /// Text that is not UTF-8; 1007 was queued.
     case invalidText
     /// A compressed message that cannot be inflated; 1007 was queued.
@@ -58,14 +60,18 @@ final class WebSocketFramer {
   private var frames = 0
 
   init(
-    messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil
+    messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil,
+    memory: MemoryHold? = nil
   ) {
     self.messageLimit = messageLimit
     self.compression = compression
     self.random = random
     self.output = output
-    reader = FrameReader(messageLimit: messageLimit, allowsCompression: compression != nil)
+    reader = FrameReader(messageLimit: messageLimit, allowsCompression: compression != nil, memory: memory)
   }
+
+  /// As in `FrameReader`.
+  var unfinishedMessage: Int? { reader.unfinishedMessage }
 
   /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time. It may be
   /// none, where only a message is left of which everything has come; nil where nothing is left.
@@ -100,6 +106,7 @@ final class WebSocketFramer {
       switch error {
       case .violation: fail(.violation)
       case .tooLarge: fail(.tooLarge)
+      case .noMemory: fail(.noMemory)
       }
     }
     return ending
@@ -261,7 +268,7 @@ final class WebSocketFramer {
   private func fail(_ ending: Ending) {
     self.ending = ending
     switch ending {
-    case .tooLarge: close(1_009)
+    case .tooLarge, .noMemory: close(1_009)
     case .invalidText, .invalidCompression: close(1_007)
     case .violation: close(1_002)
     case .closed, .unreadAnswers: return

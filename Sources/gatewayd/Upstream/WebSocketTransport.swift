@@ -156,7 +156,8 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
     }
     framer = WebSocketFramer(
-      messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression)
+      messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression,
+      memory: dialer.ground.receiveMemory(for: request))
     framer?.mustPause = { [socket] in socket.mustPause() }
     framer?.onPart = { [unowned self] text in receiver?.transportGathers(text: text) }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
@@ -237,6 +238,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       return nil
     }
     if unsentBytes > unsent { socket.flush() }
+    socket.watch(unfinished: framer.unfinishedMessage)
     return framer.takeUntaken()
   }
 
@@ -269,7 +271,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     let receiver = receiver
     switch ending {
     case .closed: leave(until: .written)
-    case .tooLarge, .invalidText, .invalidCompression, .violation: leave(until: .hungUp)
+    case .tooLarge, .noMemory, .invalidText, .invalidCompression, .violation: leave(until: .hungUp)
     case .unreadAnswers: release()
     }
     receiver?.transportClosed(TransportFailure(ending.failure(messageLimit: request.messageLimit)))

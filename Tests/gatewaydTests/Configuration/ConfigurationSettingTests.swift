@@ -34,6 +34,9 @@ struct ConfigurationSettingTests {
     Change("limits.subscription_queue_bytes", #""5000B""#) { $0.limits.subscriptionQueueBytes = 5_000 },
     Change("limits.client_queue_bytes", "6000") { $0.limits.clientQueueBytes = 6_000 },
     Change("limits.send_queue", "22") { $0.limits.sendQueue = 22 },
+    Change("limits.receive_bytes", #""1GiB""#) { $0.limits.receiveBytes = 1 << 30 },
+    Change("limits.send_bytes", #""2GiB""#) { $0.limits.sendBytes = 2 << 30 },
+    Change("limits.history_bytes", #""4GiB""#) { $0.limits.historyBytes = 4 << 30 },
     Change("limits.send_queue_bytes", #""3GiB""#) { $0.limits.sendQueueBytes = 3 << 30 },
     Change("limits.connections", "23") { $0.limits.connections = 23 },
     Change("limits.attempts", "24") { $0.limits.attempts = 24 },
@@ -110,6 +113,8 @@ struct ConfigurationSettingTests {
     Change("compression.enabled", "false") { $0.compression.enabled = false },
     Change("compression.threshold", #""2KiB""#) { $0.compression.threshold = 2 << 10 },
     Change("message_limit", #""1GiB""#) { $0.messageLimit = 1 << 30 },
+    Change("message_timeout", #""9s""#) { $0.messageTimeout = .seconds(9) },
+    Change("ping_limit", #""8s""#) { $0.pingLimit = .seconds(8) },
     Change("answer_limit", #""64KiB""#) { $0.answerLimit = 64 << 10 },
     Change("tls.ca", #""/ca""#) { $0.tls.ca = "/ca" },
     Change("tls.cert", #""/cert", tls.key = "/key""#) {
