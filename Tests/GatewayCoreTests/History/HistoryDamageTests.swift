@@ -216,26 +216,30 @@ import Testing
   }
 
   @Test func aNamespaceThatBringsNothingGetsNoFileAndAnUnusedOneLosesItsOwnWhenItIsOld() {
-    let scene = HistoryScene()
-    let client = scene.harness.client()
-    func send(_ namespace: String) {
-      client.call("send", #"{"upstream":"chat","namespace":"\#(namespace)","event":"e"}"#)
+    let store = FakeHistoryStore()
+    let time = FakeTime()
+    func daemon() -> GatewayHarness {
+      GatewayHarness(histories: .success(store), time: time) {
+        $0.upstreams["chat"]?.settings.history.disk = true
+      }
     }
-    for number in 1...50 { send("/\(number)") }
-    scene.flush()
-    #expect(scene.store.stored.isEmpty)
-    // All but the upstream's own are closed and released when they have been unused for long enough.
-    for channel in scene.harness.upstream.channels { channel.accept() }
-    for channel in scene.harness.upstream.channels.suffix(2) { channel.emit("e") }
-    scene.channel.emit("e")
-    scene.flush()
-    #expect(scene.store.stored.count == 2)
-    scene.harness.pass(.seconds(300))
-    #expect(scene.harness.gateway.pool.count == 1)
-    let before = scene.store.stored.keys.map(\.name)
-    #expect(Set(before).count == 2)
-    scene.store.modified = 0
-    scene.restart()
-    #expect(scene.store.stored.isEmpty)
+    let first = daemon()
+    let client = first.client()
+    for number in 1...50 {
+      client.call("send", #"{"upstream":"chat","namespace":"/\(number)","event":"e"}"#)
+    }
+    first.gateway.commitHistories()
+    #expect(store.stored.isEmpty)
+    for channel in first.upstream.channels { channel.accept() }
+    for channel in first.upstream.channels.suffix(2) { channel.emit("e") }
+    first.gateway.commitHistories()
+    #expect(store.stored.count == 2)
+    // They are closed and released when nobody has used them for long enough; what they had stays until it is too old.
+    first.pass(.seconds(300))
+    #expect(first.gateway.pool.count == 0 && store.stored.count == 2)
+    store.modified = 0
+    let second = daemon()
+    #expect(store.stored.isEmpty)
+    _ = second
   }
 }
