@@ -112,7 +112,7 @@ import Testing
     scene.crash()
     scene.flush()
     #expect(![second, third].contains(scene.position.epoch))
-    #expect(scene.subscribe(since: second, 3) == ["recovered true", "epoch A after 3"])
+    #expect(scene.subscribe(since: second, 3) == ["recovered false", "epoch A after 3"])
     // It is told once, and ends when the disk works.
     let fourth = scene.position.epoch
     scene.harness.pass(.seconds(61))
@@ -140,7 +140,7 @@ import Testing
     #expect(scene.connection.historyCondition == .working)
     #expect(scene.reports.last == .working)
     #expect(![first, second].contains(scene.position.epoch))
-    #expect(scene.subscribe(since: second, 2).prefix(2) == ["recovered true", "event 3"])
+    #expect(scene.subscribe(since: second, 2).prefix(2) == ["recovered false", "event 3"])
     scene.channel.accept()
     scene.emit("d")
     scene.flush()
