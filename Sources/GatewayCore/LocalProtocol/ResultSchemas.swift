@@ -165,12 +165,19 @@ enum ResultSchemas {
     .sometimes("time", .optional(serverTime), "What is known of the server's clock."),
   ])
 
+  /// Bytes.
+  private static let memory = JSONSchema.object([
+    .always("receive", .count), .always("send", .count), .always("history", .count), .always("outbox", .count),
+    .always("limit", .count, "What all of it may be together."),
+  ])
+
   static let status = JSONSchema.object([
     .always(
       "daemon",
       .object([
         .always("version", .text), .always("instance", .text), .always("uptime", .count, "In milliseconds."),
         .always("pid", .count), .sometimes("rss", .optional(.count), "Resident memory in bytes."),
+        .sometimes("memory", memory, "What grows by what others send."),
         .sometimes(
           "longest_turn", .optional(.count),
           "The longest time in microseconds, since the start, for which one thing made everything else wait."),

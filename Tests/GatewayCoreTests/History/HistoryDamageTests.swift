@@ -226,7 +226,7 @@ import Testing
     let first = daemon()
     let client = first.client()
     for number in 1...50 {
-      client.call("send", #"{"upstream":"chat","namespace":"/\(number)","event":"e"}"#)
+      client.call("send", #"{"upstream":"chat","namespace":"/\#(number)","event":"e"}"#)
     }
     first.gateway.commitHistories()
     #expect(store.stored.isEmpty)

@@ -39,7 +39,7 @@ import Testing
     #expect(routes.failed(UpstreamFailure(.tls, "bad")) == .dial)
     let last = UpstreamFailure(.http, String(repeating: "x", count: 500), status: 503, retryAfter: .seconds(9))
     var conclusion = last
-    conclusion.detail = "http://a: no; http://b: bad; http://c: " + String(repeating: "x", count: 160)
+    conclusion.detail = "http://a: no; http://b: bad; http://c: " + String(repeating: "x", count: 160) + "…"
     #expect(routes.failed(last) == .giveUp(conclusion))
   }
 

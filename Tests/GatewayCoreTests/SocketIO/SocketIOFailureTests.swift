@@ -132,10 +132,10 @@ private let timeout = UpstreamFailure(
 
 @Test func whateverBreaksTheProtocolEndsTheLink() {
   let texts = [
-    "", "x", "7", "4", "48", "499", SocketIORig.handshake, #"42["some","data""#, #"40/admin,"invalid""#, "40[]",
+    "", "x", "7", "4", "48", "499", SocketIORig.handshake, #"42["some","data""#, "40[]",
     #"42/admin,"invalid"#, "42/admin,{}", #"42[{"toString":"foo"}]"#, #"42[true,"foo"]"#, #"42[null,"bar"]"#,
     #"42["connect"]"#, #"42["disconnect","123"]"#, "45", "451", "45a-", "451.23-", #"4511-["a"]"#, #"42 ["e"]"#,
-    "bAQ==", "b!", #"42/x["a"]"#, "43[]", "4430", "42[\"\u{FFFD}\",\u{1}]",
+    "bAQ==", "b!", #"42/x["a"]"#, "43[]", "42[\"\u{FFFD}\",\u{1}]",
     "2" + String(repeating: "x", count: 129),
   ]
   for text in texts {

@@ -92,7 +92,6 @@ private let malformed: [(String, SocketIOProblem)] = [
   ("999", .unknownType),
   ("x", .unknownType),
   (" 2[\"a\"]", .unknownType),
-  (#"42["some","data""#, .malformedAck),
   (#"2["some","data""#, .malformedPayload),
   (#"2/admin,"invalid"#, .malformedPayload),
   ("2/admin,{}", .malformedPayload),
