@@ -4,6 +4,7 @@ import asyncio
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import tempfile
 
@@ -29,6 +30,8 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_sessionstart(session):
+    # Whoever started the tests may ignore it, and what they start would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     missing = [str(program) for program in (GATEWAYD, GATEWAYCTL) if not program.exists()]
     if missing:
         pytest.exit(f"no {' and no '.join(missing)}: run `make build`, or set GATEWAY_BIN_DIR", returncode=2)

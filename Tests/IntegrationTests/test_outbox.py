@@ -84,6 +84,7 @@ async def test_a_key_is_remembered_over_a_kill(daemons, peer):
     await daemon.start()
     client = await daemon.client()
     again = await durable(client, url=peer.url, args=[1], key="k")
+    assert again.pop("upstream")["state"] != "connected"
     assert again == {"id": first["id"], "state": "durable", "duplicate": True}
     with pytest.raises(CallError, match="Conflict"):
         await durable(client, url=peer.url, args=[2], key="k")
