@@ -23,6 +23,14 @@ extension Connection {
   /// The time of a command under way is up.
   func giveUpTry(_ command: Command) { finishTry(command, .acknowledgementTimeout) }
 
+  /// Its sender may not have it written once more: one that is kept waits for the right, another one ends.
+  private func denyTry(_ command: Command) {
+    guard command.isStored else { return giveUpTry(command) }
+    guard land(command) else { return }
+    deny(command)
+    advance(behind: command)
+  }
+
   /// The caller of a command under way left.
   func abandonTry(_ command: Command) {
     guard land(command) else { return }
@@ -64,7 +72,8 @@ extension Connection {
   private func ackTimerFired(_ command: Command) {
     guard let channel, commands.retries.contains(command) else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
-    guard mayWait, !command.isRevoked, command.retry?.mayWrite == true else { return giveUpTry(command) }
+    guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
+    guard !command.isRevoked else { return denyTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(command) }
     noteWrite(of: command)

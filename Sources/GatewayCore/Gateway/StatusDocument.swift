@@ -34,9 +34,11 @@ enum StatusDocument {
     }
   }
 
-  /// What grows by what others send, in bytes, and what all of it may be together.
+  /// What grows by what others send, in bytes, and what all of it may be together. The outbox holds unfinished entries
+  /// twice, and finished ones.
   private static func writeMemory(_ gateway: Gateway, into out: inout JSONWriter) {
     let budgets = gateway.seams.memory
+    let outbox = gateway.configuration.outbox
     let limits = [budgets.receive, budgets.send, budgets.history].map(\.limit.total)
     out.key("memory")
     out.object {
@@ -44,7 +46,7 @@ enum StatusDocument {
       $0.member("send", budgets.send.used)
       $0.member("history", budgets.history.used)
       $0.member("outbox", gateway.outbox.usage.total.bytes)
-      $0.member("limit", limits.reduce(gateway.configuration.outbox.totalBytes, +))
+      $0.member("limit", limits.reduce(2 * outbox.totalBytes + outbox.bytes, +))
     }
   }
 

@@ -96,6 +96,22 @@ import Testing
     #expect(Self.error(client.read()) == "AckTimeout")
   }
 
+  @Test func aDurableSendUnderWayWaitsForTheRightToBeWrittenAgain() {
+    let client = harness.client(uid: Self.alice)
+    _ = send(client, "a", Self.durable + #","retries":5"#)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["a []#0"])
+    allow([.status])
+    harness.pass(.seconds(30))
+    #expect(harness.upstream.channel.written == ["a []#0"])
+    #expect(reasons(client) == ["permission"])
+    allow([.status, .send])
+    #expect(harness.upstream.channel.written.count == 2)
+    harness.upstream.channel.acknowledge(1)
+    store.settle()
+    #expect(store.stored.map(\.state) == [.acked])
+  }
+
   @Test func aStoredSendThatTheKernelNeverTookIsNotWrittenToTheNextLink() {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "hi")
