@@ -186,7 +186,7 @@ extension CommandTable {
         + "otherwise load it where the shell begins."
     ],
     examples: [
-      .init("For yourself", "gatewayctl completion bash | tee ~/.local/share/bash-completion/completions/gatewayctl")
+      .init("For yourself", "mkdir -p ~/.local/share/bash-completion/completions && gatewayctl completion bash > ~/.local/share/bash-completion/completions/gatewayctl")
     ])
 
   private static let version = CommandSpecification(

@@ -77,8 +77,8 @@ extension DaemonError {
     case .upstreamUnknown: "write a URL with ://, or the name of an upstream in the daemon's configuration"
     case .upstreamRefused: adviceForRefusal
     case .queueFull, .quotaExceeded, .draining: "try again later"
-    case .ackTimeout: "whether the server has acted is unknown; give it more time with --timeout"
-    case .ackLost: "whether the server has acted is unknown; ask it before sending again"
+    case .ackTimeout: "give it more time with --timeout, or ask the server what it has done"
+    case .ackLost: "ask the server what it has done before sending again"
     case .expired: "give it more time, or see 'gatewayctl status'"
     case .permissionDenied: "ask the administrator, or run it as root"
     case .payloadTooLarge: "send it in smaller parts"

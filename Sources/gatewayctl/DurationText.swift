@@ -17,7 +17,7 @@ enum DurationText {
     guard !digits.isEmpty else { throw DurationProblem("'\(text)' is no duration; write 500ms, 10s, 5m or 2h") }
     guard !suffix.isEmpty else { throw DurationProblem("'\(text)' has no unit; write \(text)ms or \(text)s") }
     guard let unit = units.first(where: { $0.suffix == suffix }) else {
-      throw DurationProblem("'\(text)' has an unknown unit; write 500ms, 10s, 5m or 2h")
+      throw DurationProblem("'\(text)' is no whole number with a unit; write 500ms, 10s, 5m or 2h")
     }
     let (milliseconds, overflow) = (Int64(String(digits) ?? "") ?? .max)
       .multipliedReportingOverflow(by: unit.milliseconds)

@@ -10,7 +10,7 @@ enum InputFile {
     if path == "-" { return try read(STDIN_FILENO, named: "standard input") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw Failure(.badInput, "\(path) cannot be read: \(SystemText.ofError(errno)); check the name")
+      throw Failure(.badInput, "the file '\(path)' cannot be read: \(SystemText.ofError(errno)); check the name")
     }
     defer { close(descriptor) }
     return try read(descriptor, named: path)

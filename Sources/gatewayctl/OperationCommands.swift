@@ -68,9 +68,12 @@ enum OperationCommands {
   static func reload(_ context: Context) throws(Failure) -> ExitCode {
     switch try context.client.answer(to: "reload", Array("{}".utf8), until: context.deadline) {
     case .success(let result):
-      let changed = RawMembers(result)?.elements("changed")?.map { String(decoding: $0, as: UTF8.self) } ?? []
+      let changed = RawMembers(result)?.elements("changed")?.compactMap { try? JSONValue.parse($0.span.bytes).stringValue } ?? []
       let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
       try context.confirm(result, "the configuration was read again; \(what)")
+      for table in changed where ["[socket]", "[state]"].contains(table) {
+        context.notices.error("\(table) is used from the next start of the daemon on; restart it")
+      }
       return .done
     case .failure(let error) where error.kind == .invalidParams:
       throw invalid(error, context.notices)

@@ -5,6 +5,16 @@ enum OutboxCommand {
   /// What is done with the entries. The raw value is the word on the command line.
   enum Verb: String, CaseIterable {
     case list, cancel, retry, purge
+
+    /// What has been done, for a person.
+    var done: String {
+      switch self {
+      case .list: "listed"
+      case .cancel: "cancelled"
+      case .retry: "queued again"
+      case .purge: "forgot"
+      }
+    }
   }
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
@@ -21,7 +31,7 @@ enum OutboxCommand {
     }
     let result = try context.client.call("outbox.\(verb.rawValue)", until: context.deadline, selection.write)
     let count = RawMembers(result)?.integer("count") ?? "?"
-    try context.confirm(result, "\(count) \(count == "1" ? "send" : "sends")")
+    try context.confirm(result, "\(verb.done) \(count) \(count == "1" ? "send" : "sends")")
     if let detail = RawMembers(result)?.string("detail") {
       context.notices.error("done, but not on the disk yet, and a crash of the daemon before that undoes it: \(detail)")
     }
@@ -37,6 +47,9 @@ enum OutboxCommand {
       "nothing was done for \(subject) none of your sends, or too late; 'gatewayctl outbox list' shows yours")
   }
 
+  /// Most entries that one answer may have; a line has room for fewer where they are long.
+  private static let countLimit = 10_000
+
   /// The members of `params` that say which entries are meant.
   private struct Selection {
     var target: Target?
@@ -46,6 +59,8 @@ enum OutboxCommand {
 
     /// Fewer than all.
     var isNarrow: Bool { target != nil || !ids.isEmpty }
+    /// Every entry that one may see.
+    var isEverything: Bool { !isNarrow && states.isEmpty }
 
     func write(into writer: inout JSONWriter) {
       target?.write(into: &writer)
@@ -71,7 +86,7 @@ enum OutboxCommand {
     }
     return Selection(
       target: target, ids: Array(arguments.operands.dropFirst()), states: states,
-      limit: try arguments.count(.count, in: 1...10_000))
+      limit: try arguments.count(.count, in: 1...countLimit))
   }
 
   private static func list(_ context: Context, _ selection: Selection) throws(Failure) -> ExitCode {
@@ -79,11 +94,15 @@ enum OutboxCommand {
     let entries = RawMembers(result)?.elements("entries") ?? []
     let more = RawMembers(result)?["more"] == Array("true".utf8)
     if context.settings.isReadable {
-      context.output.text(table(entries, context))
+      context.output.text(table(entries, isEverything: selection.isEverything, context))
     } else {
       for entry in entries { try context.printJSON(entry) }
     }
-    if more { context.notices.detail("there are more; -n COUNT shows up to 10000") }
+    if more {
+      context.notices.error(
+        "there are more than these \(entries.count); -n COUNT shows up to \(countLimit) as far as they fit into one answer, --upstream and --state choose"
+      )
+    }
     let missing = Set(selection.ids).count - entries.count
     if missing > 0, !more, selection.target == nil, selection.states.isEmpty {
       let subject = missing == 1 ? "1 of the ids is" : "\(missing) of the ids are"
@@ -92,7 +111,7 @@ enum OutboxCommand {
     return .done
   }
 
-  private static func table(_ entries: [[UInt8]], _ context: Context) -> String {
+  private static func table(_ entries: [[UInt8]], isEverything: Bool, _ context: Context) -> String {
     var table = Table(["ID", "UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES IN", "ATTEMPTS", "REASON"])
     let now = Clock.wallMilliseconds
     for bytes in entries {
@@ -108,6 +127,7 @@ enum OutboxCommand {
         .init(entry["attempts"]?.integerValue.map(String.init) ?? "-"), .init(entry["reason"]?.stringValue ?? "-"),
       ])
     }
+    guard isEverything else { return table.isEmpty ? "nothing of that in the outbox\n" : table.text(context.settings.palette) }
     return table.isEmpty ? "nothing in the outbox\n" : table.text(context.settings.palette)
   }
 

@@ -7,7 +7,8 @@ enum PayloadArguments {
 
   /// A raw JSON array. `read` gives the bytes behind `@FILE`, `-` and `--binary FILE`.
   static func array(
-    of words: [String], asText: Bool, binaries: [String], read: (String) throws(Failure) -> [UInt8] = InputFile.read
+    of words: [String], asText: Bool, binaries: [String],
+    read: (String) throws(Failure) -> [UInt8] = InputFile.read
   ) throws(Failure) -> [UInt8] {
     guard asText || (words + binaries).count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "standard input can be read only once; use - for one argument")
@@ -30,7 +31,8 @@ enum PayloadArguments {
 
   /// A raw JSON object, from a word as an argument is.
   static func object(
-    _ word: String, read: (String) throws(Failure) -> [UInt8] = InputFile.read
+    _ word: String,
+    read: (String) throws(Failure) -> [UInt8] = InputFile.read
   ) throws(Failure) -> [UInt8] {
     let name = word == "-" ? "standard input" : word.hasPrefix("@") ? String(word.dropFirst()) : "--kwargs"
     let text = word == "-" ? try read("-") : word.hasPrefix("@") ? try read(name) : Array(word.utf8)
@@ -49,8 +51,12 @@ enum PayloadArguments {
     }
     if word.hasPrefix("@") {
       let file = String(word.dropFirst())
-      return writer.raw(
-        try json(try read(file), named: file, advice: "repair it, or use --raw to send '\(word)' as text"))
+      let advice = "use --raw to send '\(word)' as text"
+      let text: [UInt8]
+      do throws(Failure) { text = try read(file) } catch {
+        throw Failure(error.code, error.message.map { "\($0), or \(advice)" } ?? advice)
+      }
+      return writer.raw(try json(text, named: file, advice: "repair it, or \(advice)"))
     }
     let bytes = Array(word.utf8)
     if let first = bytes.first, "{[\"".utf8.contains(first) {

@@ -71,7 +71,7 @@ struct StatusView {
   private func address(_ connection: JSONValue) -> String {
     let url = connection["url"]?.stringValue ?? "?"
     let namespace = connection["namespace"]?.stringValue ?? "/"
-    return namespace == "/" || url.hasSuffix(namespace) ? url : "\(url) \(namespace)"
+    return namespace == "/" || url.prefix(while: { $0 != "?" && $0 != "#" }).hasSuffix(namespace) ? url : "\(url) \(namespace)"
   }
 
   private func notes(_ connection: JSONValue) -> [Table.Cell] {

@@ -23,12 +23,14 @@ extension Doctor {
     find(
       .failed, "auth.refused", Self.sentence(failure),
       specification.settings.auth == .none
-        ? "If the server wants credentials, give them with `auth`."
+        ? "If the server wants credentials, give them with `auth`; if it does not know what the URL names, correct the URL."
         : "The server does not accept us: renew the credentials, and look what it expects in `auth`.")
   }
 
-  /// What was seen, for a person.
+  /// What was seen, for a person. The name of a host or of a file stays as it is written.
   static func sentence(_ failure: UpstreamFailure) -> String {
-    failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
+    let word = failure.detail.prefix { $0 != " " }
+    guard !word.contains(where: { ".:/".contains($0) }) else { return failure.detail + "." }
+    return failure.detail.prefix(1).uppercased() + failure.detail.dropFirst() + "."
   }
 }

@@ -117,24 +117,30 @@ extension LocalError {
     case .down(let failure): self.init(down: failure)
     case .refused(let failure): self.init(refused: failure, by: connection.specification)
     case .impossible(let problem): self.init(problem)
-    case .expired: self.init(.expired, "The send's time-to-live ended before it could be written; it was not sent.")
+    case .expired: self.init(.expired, "The send's time-to-live ended before it could be written: it was not sent\(Self.why(connection)).")
     case .failed(let error): self.init(error)
     case .acknowledgementTimeout:
       self.init(
-        .ackTimeout, "It was written, but the server did not acknowledge in time; whether it arrived is unknown.")
+        .ackTimeout, "It was written, but the server did not acknowledge in time: whether it arrived is unknown.")
     case .acknowledgementLost(let failure):
       self.init(
-        .ackLost, "It was written, but the link broke before the acknowledgement; whether it arrived is unknown.",
+        .ackLost, "It was written, but the link broke before the acknowledgement: whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
     case .notStored(let problem): self.init(outbox: problem)
     case .denied: self = .denied(.send, on: connection.rules.name ?? connection.specification.url.redacted)
     case .replaced:
       self.init(
-        .cancelled, "A newer send with the same `coalesce` took its place in the queue; it was not sent.",
+        .cancelled, "A newer send with the same `coalesce` took its place in the queue: it was not sent.",
         [.init("reason", .string("coalesced"))])
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
     }
+  }
+
+  /// Why a connection is down, in brackets; nothing while it is connected.
+  private static func why(_ connection: Connection) -> String {
+    guard connection.state != .connected, let failure = connection.lastFailure else { return "" }
+    return " (the upstream is down: \(failure.detail))"
   }
 
   /// Nothing can be kept on disk.

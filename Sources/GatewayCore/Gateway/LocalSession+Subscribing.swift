@@ -92,6 +92,10 @@ extension LocalSession {
   }
 
   func wait(_ target: CallTarget, _ state: ConnectionState, _ timeout: Duration?, _ id: RequestID?) throws(LocalError) {
+    // A connection that is waited for is used: only one that nobody uses is released, and then there is none.
+    if state == .released, gateway.pool.existing(try self.target(target, need: .subscribe)) == nil {
+      return reply(id) { $0.member("state", state.rawValue) }
+    }
     let connection = try connection(target, need: .subscribe)
     let lease = connection.lease(.call)
     if connection.state == state {
@@ -128,7 +132,7 @@ extension LocalSession {
   private func waitExpired(_ number: UInt64, for state: ConnectionState) {
     guard let call = close(number), case .wait(let connection, _, _, _) = call.work else { return }
     finishWait(call.work)
-    let detail = connection.lastFailure.map { "; last: \($0.detail)" } ?? ""
+    let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
     reply(
       call.id,
       LocalError(

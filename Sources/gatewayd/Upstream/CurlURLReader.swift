@@ -40,7 +40,7 @@ final class CurlURLReader: URLReader {
       path.prefix(while: { $0 != "?" && $0 != "#" }).contains(" ")
     else { return URLProblem("the URL contains a space; write %20 instead") }
     return URLProblem(
-      "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace by `namespace`"
+      "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace where it is used: by --namespace, or by the param `namespace`"
     )
   }
 
