@@ -186,7 +186,9 @@ extension CommandTable {
         + "otherwise load it where the shell begins."
     ],
     examples: [
-      .init("For yourself", "mkdir -p ~/.local/share/bash-completion/completions && gatewayctl completion bash > ~/.local/share/bash-completion/completions/gatewayctl")
+      .init(
+        "For yourself",
+        "d=~/.local/share/bash-completion/completions; mkdir -p $d && gatewayctl completion bash > $d/gatewayctl")
     ])
 
   private static let version = CommandSpecification(

@@ -68,7 +68,8 @@ enum OperationCommands {
   static func reload(_ context: Context) throws(Failure) -> ExitCode {
     switch try context.client.answer(to: "reload", Array("{}".utf8), until: context.deadline) {
     case .success(let result):
-      let changed = RawMembers(result)?.elements("changed")?.compactMap { try? JSONValue.parse($0.span.bytes).stringValue } ?? []
+      let names = RawMembers(result)?.elements("changed") ?? []
+      let changed = names.compactMap { try? JSONValue.parse($0.span.bytes).stringValue }
       let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
       try context.confirm(result, "the configuration was read again; \(what)")
       for table in changed where ["[socket]", "[state]"].contains(table) {

@@ -127,8 +127,8 @@ enum OutboxCommand {
         .init(entry["attempts"]?.integerValue.map(String.init) ?? "-"), .init(entry["reason"]?.stringValue ?? "-"),
       ])
     }
-    guard isEverything else { return table.isEmpty ? "nothing of that in the outbox\n" : table.text(context.settings.palette) }
-    return table.isEmpty ? "nothing in the outbox\n" : table.text(context.settings.palette)
+    guard table.isEmpty else { return table.text(context.settings.palette) }
+    return isEverything ? "nothing in the outbox\n" : "nothing of that in the outbox\n"
   }
 
   private static func span(from start: Int?, to end: Int?) -> String {

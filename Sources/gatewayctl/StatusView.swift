@@ -71,7 +71,8 @@ struct StatusView {
   private func address(_ connection: JSONValue) -> String {
     let url = connection["url"]?.stringValue ?? "?"
     let namespace = connection["namespace"]?.stringValue ?? "/"
-    return namespace == "/" || url.prefix(while: { $0 != "?" && $0 != "#" }).hasSuffix(namespace) ? url : "\(url) \(namespace)"
+    let place = url.prefix { $0 != "?" && $0 != "#" }
+    return namespace == "/" || place.hasSuffix(namespace) ? url : "\(url) \(namespace)"
   }
 
   private func notes(_ connection: JSONValue) -> [Table.Cell] {

@@ -37,7 +37,9 @@ public struct ConfigurationBuilder {
     let problems = (unread + notes.problems).enumerated().sorted {
       ($0.element.file, $0.offset) < ($1.element.file, $1.offset)
     }
-    guard problems.isEmpty else { return .failure(ConfigurationProblems(problems.map(\.element.problem))) }
+    guard problems.isEmpty else {
+      return .failure(ConfigurationProblems(problems.map(\.element.problem) + notes.rest))
+    }
     return .success(configuration)
   }
 

@@ -2,10 +2,21 @@
 final class ProblemNotes {
   private let files: [String]
   private var notes: [(place: Place, message: String)] = []
+  /// Those that were noted and are not reported.
+  private var leftOut = 0
+
+  /// More at once help nobody, and a file with nothing but mistakes must not cost more than another one.
+  private static let limit = 200
 
   init(files: [String]) { self.files = files }
 
-  func note(_ message: String, at place: Place) { notes.append((place, message)) }
+  func note(_ message: @autoclosure () -> String, at place: Place) {
+    guard notes.count < Self.limit else { return leftOut += 1 }
+    notes.append((place, message().shortened(to: Self.textLimit)))
+  }
+
+  /// Longest sentence about one mistake, in bytes: keys may be as long as the file.
+  private static let textLimit = 1 << 10
 
   /// One note per finding, each a sentence that begins with the setting's full name.
   func note(_ findings: SettingFindings, about name: String, file: Int) {
@@ -13,6 +24,12 @@ final class ProblemNotes {
       let subject = finding.member.map { "\(name).\($0)" } ?? name
       note("\(subject) \(finding.predicate)", at: Place(file: file, position: finding.position))
     }
+  }
+
+  /// How many more there are than are reported; nothing where all are.
+  var rest: [ConfigurationProblem] {
+    guard leftOut > 0, let file = files.last else { return [] }
+    return [ConfigurationProblem(file: file, line: 0, message: "\(leftOut) more mistakes are not listed")]
   }
 
   /// In the order of files and lines; what stands at the same place stays in the order in which it was noted.

@@ -149,7 +149,8 @@ extension Setting<UpstreamSettings> {
       ),
       Setting(
         "ping_limit", \.pingLimit, .duration(milliseconds: 100...86_400_000),
-        "Longest ping interval and timeout that a Socket.IO server may set, each; longer ones count as this. Raise it for a server that really pings less often: its link would be lost with `heartbeat`."),
+        "Longest ping interval and timeout that a Socket.IO server may set, each; longer ones count as this. Raise it for a server that really pings less often: its link would be lost with `heartbeat`."
+      ),
       Setting(
         "answer_limit", \.answerLimit, .size((4 << 10)...(1 << 30)),
         "Bytes of answers that a server may ask for without reading them: pongs, errors for calls that nobody answers, signs of life. Beyond it the link is lost with `protocol`."

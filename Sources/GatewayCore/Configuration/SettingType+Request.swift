@@ -38,8 +38,9 @@ extension SettingType<HeaderTable> {
       "table", secret: .members,
       read: { (node) throws(SettingFindings) in
         var table = HeaderTable()
+        var names: Set<String> = []
         try node.members(expected: "a table of headers") { (name, value) throws(SettingFindings) in
-          try check(name, value, against: table.headers.map(\.name) + table.sources.map(\.name))
+          try check(name, value, against: &names)
           if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
           let text = try value.text(expected: "a string or a table", member: name)
           guard text.isFieldText else {
@@ -52,7 +53,7 @@ extension SettingType<HeaderTable> {
       write: { table in inlineTable(table.headers.map { ($0.name, $0.value) }, table.sources) })
   }
 
-  private static func check(_ name: String, _ value: ConfigurationNode, against others: [String])
+  private static func check(_ name: String, _ value: ConfigurationNode, against others: inout Set<String>)
     throws(SettingFindings)
   {
     let folded = name.lowercased()
@@ -62,7 +63,7 @@ extension SettingType<HeaderTable> {
     guard !reserved.contains(folded), !folded.hasPrefix("sec-websocket-") else {
       throw SettingFindings("is a header that the connection itself sets", at: value, member: name)
     }
-    guard !others.contains(where: { $0.lowercased() == folded }) else {
+    guard others.insert(folded).inserted else {
       throw SettingFindings("is a header that stands here already in other letters", at: value, member: name)
     }
   }

@@ -65,6 +65,14 @@ extension LocalError {
   /// What stands in a host, its port or a path rather than in a name.
   private static let addressMarks = Set(":/.[".utf8)
 
+  /// What was asked for is done, but the answer does not fit into a line.
+  static func answerTooLong(_ size: Int, limit: Int) -> LocalError {
+    LocalError(
+      .payloadTooLarge,
+      "The answer has \(size) bytes, and a line may have \(limit); ask for less, or raise `limits.line`.",
+      [.init("limit", .integer(limit)), .init("size", .integer(size))])
+  }
+
   static func noSubscription(_ id: String) -> LocalError {
     LocalError(.invalidParams, "This client has no subscription called '\(id)'.")
   }
@@ -117,7 +125,9 @@ extension LocalError {
     case .down(let failure): self.init(down: failure)
     case .refused(let failure): self.init(refused: failure, by: connection.specification)
     case .impossible(let problem): self.init(problem)
-    case .expired: self.init(.expired, "The send's time-to-live ended before it could be written: it was not sent\(Self.why(connection)).")
+    case .expired:
+      self.init(
+        .expired, "The send's time-to-live ended before it could be written: it was not sent\(Self.why(connection)).")
     case .failed(let error): self.init(error)
     case .acknowledgementTimeout:
       self.init(

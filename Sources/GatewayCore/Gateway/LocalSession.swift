@@ -250,14 +250,21 @@ public final class LocalSession {
     }
   }
 
-  /// Answers with a result; a notification is not answered.
+  /// Bytes that every line may have, whatever `limits.line` says.
+  private static let surelyFits = 1_024
+
+  /// Answers with a result, or says that it does not fit into a line; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
     if let id {
       var room: [UInt8] = []
       swap(&room, &gateway.replyRoom)
       var writer = JSONWriter(reusing: room)
       LocalReply.write(id, body, into: &writer)
-      say(writer.bytes)
+      if writer.bytes.count > Self.surelyFits, writer.bytes.count > gateway.configuration.limits.line {
+        say(id, .answerTooLong(writer.bytes.count, limit: gateway.configuration.limits.line))
+      } else {
+        say(writer.bytes)
+      }
       if writer.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyRoom = writer.bytes }
     }
     closeIfDone()

@@ -56,7 +56,8 @@ struct TargetResolver {
     }
     guard configuration.adhoc else {
       throw LocalError(
-        .upstreamUnknown, "The URL belongs to no configured upstream, and the configuration allows no others (`adhoc = false`); use an upstream that it names.",
+        .upstreamUnknown,
+        "The URL belongs to no configured upstream, and the configuration allows no others (`adhoc = false`); use an upstream that it names.",
         [.init("url", .string(url.redacted))])
     }
     var settings = configuration.adhocSettings

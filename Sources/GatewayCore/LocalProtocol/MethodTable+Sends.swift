@@ -105,7 +105,8 @@ extension MethodTable {
     if call.volatile { throw .invalid("retries", "The param \"retries\" keeps the event, \"volatile\" drops it.") }
     if call.noQueue { throw .invalid("retries", "The param \"retries\" needs the queue: leave \"no_queue\" out.") }
     guard call.delivery != .sent else {
-      throw .invalid("retries", "The param \"retries\" does not go with the delivery \"sent\", which waits for no acknowledgement.")
+      throw .invalid(
+        "retries", "The param \"retries\" does not go with the delivery \"sent\", which waits for no acknowledgement.")
     }
   }
 }

@@ -58,4 +58,15 @@ struct ConfigurationNameTests {
   func unknownNameIsReportedWithTheNearestKnownOne(_ broken: BrokenConfiguration) {
     #expect(problems(broken.text) == broken.problems)
   }
+
+  @Test func aFileOfNothingButMistakesIsReportedInPart() {
+    let text = "[upstream.a]\nurl = \"http://h\"\n" + (0..<5_000).map { "lingr\($0) = 1\n" }.joined()
+    let lines = problems(text).split(separator: "\n")
+    #expect(lines.count == 201)
+    #expect(lines.last == "g.toml: 4800 more mistakes are not listed")
+  }
+
+  @Test func aKeyAsLongAsTheFileIsCutInItsMessage() {
+    #expect(problems(String(repeating: "a", count: 900_000) + " = 1\n").utf8.count < 2_000)
+  }
 }
