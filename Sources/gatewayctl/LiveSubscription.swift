@@ -149,8 +149,10 @@ final class LiveSubscription {
       for event in wish.events { writer.string(event) }
       writer.endArray()
     }
-    for (name, flag) in [("state", true), ("answer", wish.answers)] where flag {
-      writer.key(name)
+    writer.key("state")
+    writer.bool(true)
+    if wish.answers {
+      writer.key("answer")
       writer.bool(true)
     }
     switch resume {
