@@ -24,13 +24,20 @@ private final class Notebook: UpstreamObserver {
 @Suite struct LinkTraceTests {
   private let rig = SocketIORig()
 
-  @Test func aNameOfManyMegabytesIsCutByItsBytes() throws {
+  /// A joined connection whose every step was observed.
+  private func observed() -> (SocketIORig.Connection, Notebook) {
     let notebook = Notebook()
     let connection = SocketIORig.Connection(rig.kind.connector(for: rig.specification("/chat")))
     connection.connector.observer = notebook
     connection.dial()
     rig.transport.open()
     rig.transport.receive(SocketIORig.handshake, #"40/chat,{"sid":"socket-id"}"#)
+    return (connection, notebook)
+  }
+
+  @Test func aNameOfManyMegabytesIsCutByItsBytes() throws {
+    let (connection, notebook) = observed()
+    defer { withExtendedLifetime(connection) {} }
     _ = notebook.take()
     // One character, for whoever counts characters.
     rig.transport.receive(#"42/chat,["e\#(String(repeating: "\u{301}", count: 1 << 20))"]"#)
@@ -40,12 +47,7 @@ private final class Notebook: UpstreamObserver {
   }
 
   @Test func aWholeConversationIsToldInWords() throws {
-    let notebook = Notebook()
-    let connection = SocketIORig.Connection(rig.kind.connector(for: rig.specification("/chat")))
-    connection.connector.observer = notebook
-    connection.dial()
-    rig.transport.open()
-    rig.transport.receive(SocketIORig.handshake, #"40/chat,{"sid":"socket-id"}"#)
+    let (connection, notebook) = observed()
     try connection.send("say", #"["hello",{"a":1}]"#, ack: 7)
     rig.transport.receive("2", #"43/chat,0["ok"]"#, #"42/chat,["said","x",1]"#, "41/chat,")
     #expect(
