@@ -37,7 +37,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("localhost", true), ("127.0.0.1", true), ("127.9.8.7", true), ("::1", true), ("localhost.example", false),
+      ("localhost", true), ("chat.localhost", true), ("notlocalhost", false), ("127.0.0.1", true), ("127.9.8.7", true),
+      ("::1", true), ("localhost.example", false),
       ("127.example", false), ("127.0.0.1.example", false), ("128.0.0.1", false), ("127.0.0.256", false),
     ] as [(String, Bool)])
   func thisMachineIsMeantByItsLoopbackAlone(_ host: String, _ expected: Bool) {

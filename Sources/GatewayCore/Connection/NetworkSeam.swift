@@ -4,8 +4,8 @@ public protocol NetworkObserver: AnyObject {
   var onChange: ((NetworkChange) -> Void)? { get set }
   /// How packets to a numeric address would leave the machine now; nil when there is no way.
   func path(to address: String) -> NetworkPath?
-  /// The addresses of a host that are certain: a numeric one is its own, `localhost` has those of the loopback. Empty for
-  /// all others.
+  /// The addresses of a host that are certain: a numeric one is its own, one that means the loopback
+  /// (`UpstreamURL.isLoopbackName`) has its two. Empty for all others.
   func addresses(of host: String) -> [String]
   /// The addresses that a file of this machine gives to a name; asked only when there seems to be no way.
   func localAddresses(of name: String) -> [String]

@@ -41,10 +41,14 @@ public struct UpstreamURL: Hashable, Sendable {
 
   /// Whether a host is certainly the machine that we are on.
   static func isThisMachine(_ host: String) -> Bool {
-    if host == "localhost" || host == "::1" { return true }
+    if isLoopbackName(host) || host == "::1" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
+
+  /// Whether a name means the loopback everywhere, whatever a name server says: libcurl asks none for these (RFC 6761
+  /// section 6.3).
+  public static func isLoopbackName(_ host: String) -> Bool { host == "localhost" || host.hasSuffix(".localhost") }
 
   /// A URL of HTTP or of WebSocket alone, which has no use for a fragment (RFC 6455 section 3).
   var isWeb: Bool { ["http", "https", "ws", "wss"].contains(scheme) }

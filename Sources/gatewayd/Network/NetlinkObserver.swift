@@ -65,7 +65,7 @@ final class NetlinkObserver: NetworkObserver {
 
   func addresses(of host: String) -> [String] {
     if gw_is_address(host) == 1 { return [host] }
-    if host == "localhost" || host.hasSuffix(".localhost") { return ["127.0.0.1", "::1"] }
+    if UpstreamURL.isLoopbackName(host) { return ["127.0.0.1", "::1"] }
     return []
   }
 
