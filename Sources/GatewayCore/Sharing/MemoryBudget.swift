@@ -20,6 +20,39 @@ public final class MemoryBudget {
   fileprivate func count(_ difference: Int, for account: Account) {
     limit.count(difference, for: account)
   }
+
+  /// So many bytes of what one holds count for another one from now on.
+  func move(_ bytes: Int, from account: Account, to other: Account) {
+    limit.count(-bytes, for: account)
+    limit.count(bytes, for: other)
+  }
+}
+
+/// What one owner that several users fill, such as a queue, holds of a budget: each user's part counts for that user.
+public final class SharedMemoryHold {
+  private let budget: MemoryBudget
+  private var held = SharedLimit(total: .max)
+
+  public init(_ budget: MemoryBudget) { self.budget = budget }
+
+  deinit { clear() }
+
+  /// Whether a user may hold so many more bytes.
+  func check(_ more: Int, for account: Account) throws(SharedBounds.Overrun) {
+    try budget.limit.check(more, for: account)
+  }
+
+  /// So much more, or less, whatever the limits say.
+  func add(_ difference: Int, for account: Account) {
+    held.count(difference, for: account)
+    budget.count(difference, for: account)
+  }
+
+  /// Gives everything back.
+  func clear() {
+    for (account, bytes) in held.all where bytes != 0 { budget.count(-bytes, for: account) }
+    held = SharedLimit(total: .max)
+  }
 }
 
 /// What one owner, such as a link, holds of a budget. It goes back with this object, so that nothing can be forgotten.

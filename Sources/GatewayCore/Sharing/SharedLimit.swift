@@ -65,6 +65,11 @@ public struct SharedLimit {
     account == recent ? ofRecent : amounts[account] ?? 0
   }
 
+  /// What each has.
+  var all: [(account: Account, amount: Int)] {
+    amounts.map { ($0.key, $0.value) } + [(recent, ofRecent)]
+  }
+
   /// Whether one may have so much more.
   public func check(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try bounds.check(amount, own: used(by: account), all: used)
