@@ -49,6 +49,10 @@ public final class Command {
   var ack: UInt64?
   /// The deadline in force. Set by `CommandDeadlines`.
   var due: MonotonicInstant?
+  /// Whether it may be why links broke.
+  var suspicion = Suspicion()
+  /// What was written, of a command whose content is not kept after that.
+  var writtenSize: MessageSize?
 
   init(
     _ name: CommandID, number: UInt64, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
@@ -143,6 +147,8 @@ extension Command {
 
   /// Whether the server is asked for an acknowledgement.
   var wantsAck: Bool { delivery == .acked || retry != nil }
+  /// Links broke while it was under way: it waits until others have gone.
+  var isSuspected: Bool { suspicion.isSuspected }
   /// It was written before: whether it arrived is unknown.
   var wasWritten: Bool { (retry?.writes ?? 0) > 0 }
 }

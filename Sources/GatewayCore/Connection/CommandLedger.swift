@@ -15,16 +15,66 @@ struct CommandLedger {
   private(set) var sentEvents: UInt64 = 0
   private(set) var sentBytes: UInt64 = 0
 
-  init(limits: Limits, memory: MemoryHold? = nil) {
+  init(limits: Limits, memory: SharedMemoryHold? = nil) {
     queue = CommandQueue(countLimit: limits.sendQueue, byteLimit: limits.sendQueueBytes)
     queue.memory = memory
   }
+
+  /// The suspected command that was written while nothing else was under way.
+  private(set) var trial: Command?
+  /// The timer at which it is looked for the moment of one.
+  var trialTimer: Timers.ID?
 
   /// Nothing is queued and nothing is awaited.
   var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty && handedOver.isEmpty }
 
   /// Commands without an outcome.
   var count: Int { queue.count + flights.count + retries.count + handedOver.count }
+
+  /// Nothing is under way, and what is still queued is suspected or stands in a line behind what is. Only to be asked while
+  /// connected.
+  var isQuiet: Bool { !isAwaiting && handedOver.isEmpty && !flow.isPaused && queue.firstUncommitted == nil }
+
+  /// What is under way and will be written again if the link breaks.
+  var repeatable: [Command] { Array(retries.commands) + handedOver }
+
+  /// The one that was tried alone, if it still is under way; it is forgotten.
+  mutating func takeTrial() -> Command? {
+    defer { trial = nil }
+    return trial.flatMap { retries.contains($0) || $0.isHandedOver ? $0 : nil }
+  }
+
+  /// Takes out the suspected command whose moment has come.
+  mutating func takeSuspect(at now: MonotonicInstant, window: Int, isAlone: Bool) -> Command? {
+    let command = queue.suspects.first { command in
+      guard let due = command.suspicion.due, due + (isAlone ? .zero : Suspicion.patience) <= now else { return false }
+      guard let line = command.retry?.line else { return true }
+      return queue.firstPlace(inLine: line) == command.place && retries.count(inLine: line) < window
+    }
+    if isAlone { trial = command }
+    return command.flatMap { queue.remove($0) }
+  }
+
+  /// Takes out what is under way and has a part that the server refuses as too large, and the timers of these.
+  mutating func takeAll(
+    tooLargeFor refused: MessageSize
+  ) -> (commands: [(command: Command, problem: MessageProblem)], timers: [Timers.ID]) {
+    var taken: [(Command, MessageProblem)] = []
+    var timers: [Timers.ID] = []
+    for (ack, command) in flights.pairs.sorted(by: { $0.key < $1.key }) {
+      guard let size = command.writtenSize, let problem = refused.problem(with: size) else { continue }
+      flights.removeValue(forKey: ack)
+      taken.append((command, problem))
+    }
+    for command in repeatable {
+      guard let problem = refused.problem(with: MessageSize(command.message)) else { continue }
+      if let timer = retries.end(command)?.timer { timers.append(timer) }
+      command.isHandedOver = false
+      taken.append((command, problem))
+    }
+    handedOver.removeAll { command in taken.contains { $0.0 === command } }
+    return (taken, timers)
+  }
 
   /// An acknowledgement is awaited.
   var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
@@ -49,6 +99,9 @@ struct CommandLedger {
     defer { handedOver = [] }
     return handedOver
   }
+
+  /// Whether it is looked how much the link has taken of what counts for users.
+  var looksAtUnsent = false
 
   /// The flow of the queue to the present link.
   var flow = CommandFlow()
@@ -79,6 +132,7 @@ struct CommandLedger {
 
   /// Takes out what stands at a place of the queue, unless the window of its line is full.
   mutating func takeFree(at place: UInt64, window: Int) -> Command? {
+    guard !queue.hasSuspects || queue.mayPassSuspects(place) else { return nil }
     guard !retries.isEmpty else { return queue.take(at: place) }
     if let line = queue.command(at: place)?.retry?.line, retries.count(inLine: line) >= window { return nil }
     return queue.take(at: place)
@@ -86,9 +140,9 @@ struct CommandLedger {
 
   /// Takes the next command of a line out of the queue, unless its window is full.
   mutating func takeNext(ofLine line: UInt32, window: Int) -> Command? {
-    guard retries.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place) else {
-      return nil
-    }
+    guard retries.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place),
+      !queue.hasSuspects || queue.mayPassSuspects(place)
+    else { return nil }
     return queue.take(at: place)
   }
 

@@ -26,11 +26,13 @@ public struct CommandQueue {
   private var deadlines = DeadlineHeap<UInt64>()
   /// Those that are not on disk yet.
   private var uncommitted = CommandList()
-  /// Those of them whose caller is not known.
+  /// Those that wait until others have gone.
+  private var suspected = CommandList()
+  /// Those of the uncommitted ones whose caller is not known.
   private var strayCount = 0
   private(set) var nextNumber: UInt64
   /// What they count of the memory for all sends, besides those of the outbox; nil where nothing is counted.
-  var memory: MemoryHold?
+  var memory: SharedMemoryHold?
 
   public init(countLimit: Int, byteLimit: Int) {
     self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit), nextNumber: 0)
@@ -69,7 +71,7 @@ public struct CommandQueue {
     if older == nil { do { try sends.check(for: account) } catch { throw .count(error) } }
     let cost = Self.cost(of: command) - (older.map(Self.cost) ?? 0)
     do { try bytes.check(cost, for: account) } catch { throw .bytes(error) }
-    if let memory, !memory.hasRoom(for: cost) { throw .bytes(.share(memory.share)) }
+    if let memory { do { try memory.check(cost, for: account) } catch { throw .bytes(error) } }
     let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced
@@ -138,6 +140,22 @@ public struct CommandQueue {
     return (true, older.flatMap { $0.place ?? 0 < place ? remove($0) : nil })
   }
 
+  /// Whether any waits until others have gone.
+  var hasSuspects: Bool { !suspected.isEmpty }
+
+  /// Those, in order.
+  var suspects: some Sequence<Command> { suspected.all }
+
+  /// When the first of them may be tried.
+  var nextTrial: MonotonicInstant? { suspected.all.compactMap(\.suspicion.due).min() }
+
+  /// Whether what stands at a place is not suspected and in no line behind what is.
+  func mayPassSuspects(_ place: UInt64) -> Bool {
+    guard suspected.command(at: place) == nil else { return false }
+    guard let line = command(at: place)?.retry?.line else { return true }
+    return firstPlace(inLine: line) == place
+  }
+
   private mutating func insert(_ command: Command, _ place: UInt64) {
     order.insert(command, at: place)
     if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
@@ -158,11 +176,13 @@ public struct CommandQueue {
       replaceable[coalescing] = command
     }
     countStray(command, 1)
+    if command.isSuspected { suspected.insert(command, at: place) }
     byteCount += cost
     guard command.isStored else {
       sends.count(for: .user(command.user))
       bytes.count(cost, for: .user(command.user))
-      return takes(cost)
+      memory?.add(cost, for: .user(command.user))
+      return
     }
     if !command.isCommitted { uncommitted.insert(command, at: place) }
   }
@@ -209,7 +229,7 @@ public struct CommandQueue {
   public mutating func removeAll() -> [Command] {
     let all = commands
     for command in all { command.isQueued = false }
-    memory?.set(0)
+    memory?.clear()
     let memory = memory
     self = CommandQueue(sends: sends.bounds, bytes: bytes.bounds, nextNumber: nextNumber)
     self.memory = memory
@@ -244,7 +264,8 @@ public struct CommandQueue {
     if command.noQueue { hasty.remove(place) }
     stopWaiting(command)
     countStray(command, -1)
-    if !command.isStored { takes(-cost) }
+    if command.isSuspected { suspected.remove(at: place) }
+    if !command.isStored { memory?.add(-cost, for: .user(command.user)) }
     if command.isStored {
       if !command.isCommitted { uncommitted.remove(at: place) }
     } else {
@@ -255,10 +276,6 @@ public struct CommandQueue {
     if let line = command.retry?.line { leave(line, place) }
     forgetLeftPlaces()
     return command
-  }
-
-  private func takes(_ difference: Int) {
-    if let memory { memory.set(memory.count + difference) }
   }
 
   private mutating func stopWaiting(_ command: Command) {

@@ -29,20 +29,43 @@ extension Connection {
     guard let channel else { throw .released }
     if now, channel.isCongested { return .dropped }
     // What the connector has just prepared needs no other look.
-    try checkRoom(for: command.message, on: channel)
+    try checkRoom(for: command.message, of: .user(command.user), on: channel)
     writeOut(command, to: channel)
     return .written
   }
 
   /// A server that stops reading must not make us hoard what it does not take.
-  func checkRoom(for message: PreparedMessage, on channel: any UpstreamChannel) throws(SubmissionProblem) {
-    let limit = context.limits.sendQueueBytes
-    guard channel.unsentBytes + message.byteCount <= limit else {
-      throw .queueFull(.total(limit), unit: "bytes", retryAfter: .milliseconds(100))
-    }
-    let memory = context.memory.send
-    guard memory.hasRoom(for: message.byteCount, of: specification.account) else {
-      throw .queueFull(.share(memory.limit.share), unit: "bytes", retryAfter: .milliseconds(100))
+  /// What one user has waiting there leaves room for another.
+  func checkRoom(
+    for message: PreparedMessage, of account: Account, on channel: any UpstreamChannel
+  ) throws(SubmissionProblem) {
+    let unsent = channel.unsentBytes
+    let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
+    do {
+      try SharedBounds(share: context.limits.sendQueueBytes).check(message.byteCount, own: own, all: unsent)
+      try context.memory.send.limit.check(message.byteCount, for: account)
+    } catch { throw .queueFull(error, unit: "bytes", retryAfter: .milliseconds(100)) }
+  }
+
+  private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }
+
+  /// Notes whose the bytes are that are written.
+  private func noteUnsent(_ command: Command) {
+    guard isShared, let channel else { return }
+    let sends = unsentSends(channel)
+    sends.wrote(command.message.byteCount, for: .user(command.user))
+    if sends.counted > 0, !commands.looksAtUnsent { lookAtUnsent(sends, of: channel) }
+  }
+
+  /// What the link takes does not count for its user any longer, also if nothing follows.
+  private func lookAtUnsent(_ sends: UnsentSends, of channel: any UpstreamChannel) {
+    commands.looksAtUnsent = true
+    context.timers.after(.milliseconds(100)) { [weak self, weak channel] in
+      guard let self else { return }
+      commands.looksAtUnsent = false
+      guard let channel, channel === self.channel else { return }
+      sends.taken(downTo: channel.unsentBytes)
+      if sends.counted > 0 { lookAtUnsent(sends, of: channel) }
     }
   }
 
@@ -94,7 +117,7 @@ extension Connection {
     let message: PreparedMessage
     do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
     if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
-    try checkRoom(for: message, on: channel)
+    try checkRoom(for: message, of: specification.account, on: channel)
     guard let id = answers.take(token) else { return false }
     channel.answer(id, message)
     commands.noteOutgoing(message)
@@ -105,10 +128,13 @@ extension Connection {
   /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded.
   func drainQueue() {
     commands.flow.isPaused = false
+    if commands.queue.hasSuspects { awaitTrial() }
     while let place = commands.queue.nextPlace(from: commands.flow.next) {
       guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
+      let unsent = channel.unsentBytes
+      if isShared { unsentSends(channel).taken(downTo: unsent) }
       let isAdmitted = commands.flow.admits(
-        place, now: context.time.now, unsentBytes: channel.unsentBytes, handedOver: commands.handedOver.count)
+        place, now: context.time.now, unsentBytes: unsent, handedOver: commands.handedOver.count)
       guard isAdmitted else { return pauseFlow() }
       commands.flow.next = place + 1
       if let command = commands.takeFree(at: place, window: retryWindow) { writeQueued(command, to: channel) }
@@ -134,6 +160,7 @@ extension Connection {
   /// A command left the queue that may have held up what is behind it.
   private func flowOn(without command: Command) {
     if !command.isCommitted { flowOn() }
+    if command.isSuspected { advance(behind: command) }
   }
 
   // MARK: - Commands of the outbox
@@ -185,6 +212,7 @@ extension Connection {
     guard command.retry == nil else { return tryOut(command, on: channel) }
     noteWrite(of: command)
     armAckTimeout(command)
+    command.writtenSize = MessageSize(command.message)
     channel.write(command.message, ack: commands.written(command))
     command.dropContent()
   }
@@ -213,15 +241,22 @@ extension Connection {
   /// Counts a write.
   func noteWrite(of command: Command) {
     commands.noteOutgoing(command.message)
+    noteUnsent(command)
     noteUse()
   }
 
-  /// The one place where a command ends.
+  /// A command ends. Of what was written before nothing is certain any more.
   func settle(_ command: Command, _ outcome: CommandOutcome) {
+    end(command, command.wasWritten ? outcome.afterWriting : outcome)
+  }
+
+  /// The one place where a command ends, with what is certain about it.
+  func end(_ command: Command, _ outcome: CommandOutcome) {
     commands.deadlines.remove(command)
-    report?(self, .settled(command, command.wasWritten ? outcome.afterWriting : outcome))
+    report?(self, .settled(command, outcome))
     // Lists that it left may hold it for a while.
     command.dropContent()
+    if commands.trial === command { trialEnded() }
   }
 
   // MARK: - Deadlines

@@ -44,7 +44,7 @@ extension Connection {
     guard !commands.retries.isEmpty else { return }
     let (timers, exhausted) = commands.requeueRetries { report?(self, .tried($0)) }
     for timer in timers { context.timers.cancel(timer) }
-    for command in exhausted { settle(command, .acknowledgementLost(failure)) }
+    for command in exhausted { settle(command, .acknowledgementLost(failure.suspecting(command))) }
     armExpiry()
   }
 
@@ -56,7 +56,8 @@ extension Connection {
     return true
   }
 
-  private func advance(behind command: Command) {
+  /// What stands in the line behind a command that has left it may follow.
+  func advance(behind command: Command) {
     guard let line = command.retry?.line else { return }
     while let channel, state == .connected, let next = commands.takeNext(ofLine: line, window: retryWindow) {
       writeQueued(next, to: channel)
@@ -75,7 +76,8 @@ extension Connection {
     guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
     guard !command.isRevoked else { return denyTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
-    guard (try? checkRoom(for: command.message, on: channel)) != nil else { return armAckTimer(command) }
+    let hasRoom = (try? checkRoom(for: command.message, of: .user(command.user), on: channel)) != nil
+    guard hasRoom else { return armAckTimer(command) }
     noteWrite(of: command)
     let ack = commands.triedAgain(command)
     armAckTimer(command)

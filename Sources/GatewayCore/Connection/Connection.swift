@@ -22,6 +22,10 @@ public final class Connection {
   var commands: CommandLedger
   var answers = AnswerTable()
   var interests = InterestTable()
+  /// Whether several users write to it.
+  let isShared: Bool
+  /// Whose the bytes are that the channel has not taken, where it does not know that itself.
+  let unsent: UnsentSends
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
   /// Whether there may be a way to the server.
@@ -66,8 +70,9 @@ public final class Connection {
       outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
       history: specification.settings.history, serverTime: specification.settings.serverTime)
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
-    commands = CommandLedger(
-      limits: context.limits, memory: MemoryHold(context.memory.send, for: specification.account))
+    commands = CommandLedger(limits: context.limits, memory: SharedMemoryHold(context.memory.send))
+    isShared = specification.account == .configuration
+    unsent = UnsentSends(context.memory.send)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
     since = context.time.now
     sinceWall = context.time.wallMilliseconds
@@ -109,7 +114,9 @@ public final class Connection {
   var expectsAttempt: Bool { state == .reconnecting || machine.attemptIsUnderWay || retryIn != nil }
 
   /// Nothing is queued, awaited or still to be taken by the kernel.
-  var isFlushed: Bool { commands.isIdle && (channel?.unsentBytes ?? 0) == 0 }
+  var isFlushed: Bool {
+    (commands.isIdle || (state == .connected && commands.isQuiet)) && (channel?.unsentBytes ?? 0) == 0
+  }
 
   // MARK: - Leases
 
@@ -308,29 +315,22 @@ public final class Connection {
     }
   }
 
-  // MARK: - The turn of an attempt
-
-  /// Whether the attempt that the keeper wants has its turn; if not, it waits for one from now on.
+  /// Whether the attempt that the keeper wants has its turn; if not, it waits for one.
   private func hasTurn() -> Bool {
-    guard !schedule.mayStart(context.budget) else { return true }
-    guard let attempt = schedule.unasked else { return false }
-    let candidate = AttemptBudget.Candidate(
-      isWanted: { [weak self] in self?.wantsTurn(attempt) == true },
-      start: { [weak self] in
-        self?.schedule.turnCame()
-        self?.review()
-      })
-    schedule.awaitsTurn(attempt, expected: context.budget.wait(candidate, for: account))
-    return false
+    schedule.hasTurn(context.budget, for: account) { attempt in
+      AttemptBudget.Candidate(
+        isWanted: { [weak self] in self.map { $0.schedule.wantsTurn(attempt, isWanted: $0.mayAttempt) } ?? false },
+        start: { [weak self] in
+          self?.schedule.turnCame()
+          self?.review()
+        })
+    }
   }
 
-  private func wantsTurn(_ attempt: UInt64) -> Bool {
-    guard schedule.isAwaiting(attempt) else { return false }
-    let isWanted =
-      isOccupied && hold == nil && !isDraining && reach.isUp
+  /// Whether an attempt makes sense now.
+  private var mayAttempt: Bool {
+    isOccupied && hold == nil && !isDraining && reach.isUp
       && (state == .disconnected || (state == .created && !machine.attemptIsUnderWay))
-    if !isWanted { schedule.giveUpTurn() }
-    return isWanted
   }
 
   // MARK: - The state machine
@@ -348,7 +348,9 @@ public final class Connection {
     case .closeChannel:
       if isDraining, outlivesDaemon { channel?.suspend() } else { channel?.close() }
       forgetChannel()
-    case .discardChannel: forgetChannel()
+    case .discardChannel:
+      if let lastFailure { blame(lastFailure) }
+      forgetChannel()
     case .drainQueue: drainQueue()
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
@@ -360,6 +362,7 @@ public final class Connection {
 
   private func forgetChannel() {
     channel = nil
+    unsent.taken(downTo: 0)
     stream.conversationEnded()
     stream.log?.noteResumption()
     forgetInterests()

@@ -121,6 +121,15 @@ public struct TransportFailure: Error, Equatable, Sendable {
   public var httpBody: [UInt8]
   /// Whether it failed at name, TCP, TLS or proxy, so that the server was never asked anything.
   public var isBeforeHTTP: Bool
+  /// What the server refused as too large, where it was one message alone.
+  public var refused: RefusedMessage?
+
+  /// One message of a transport, which the server refused.
+  public struct RefusedMessage: Equatable, Sendable {
+    public var isBinary: Bool
+    /// Bytes of the whole message, with everything that stands before its content.
+    public var count: Int
+  }
 
   public init(
     _ failure: UpstreamFailure, headers: [HTTPHeader] = [], httpBody: [UInt8] = [], isBeforeHTTP: Bool = false

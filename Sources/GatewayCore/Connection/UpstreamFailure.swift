@@ -46,6 +46,8 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
   /// said nothing.
   public var retryAfter: Duration?
+  /// The parts from whose size on the server refuses a message, where it ended the link because of one.
+  public var refusedSize: MessageSize?
 
   /// What is kept of a server's words: it stays for as long as the connection is down, and goes into every reply that says
   /// why. In bytes.

@@ -179,6 +179,10 @@ public protocol UpstreamChannel: AnyObject {
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
   var isCongested: Bool { get }
+  /// Whose the bytes are that the link has not taken, where several conversations share it; nil where it has one alone.
+  var unsentSends: UnsentSends? { get }
+  /// Whether other conversations share the link, and one of them waits for something.
+  var isAwaitedByOthers: Bool { get }
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
 }
@@ -186,6 +190,10 @@ public protocol UpstreamChannel: AnyObject {
 extension UpstreamChannel {
   /// A kind that knows no recovery has nothing to be kept.
   public func suspend() { close() }
+
+  /// A kind with a transport for each conversation.
+  public var unsentSends: UnsentSends? { nil }
+  public var isAwaitedByOthers: Bool { false }
 
   /// A kind that knows no recovery begins afresh each time.
   public var isRecovered: Bool { false }

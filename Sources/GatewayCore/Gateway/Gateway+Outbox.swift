@@ -92,7 +92,9 @@ extension Gateway {
     if case .acknowledged(let answer) = outcome { result = answer.args }
     // What has no retries does not count its writes.
     let attempts = command.retry == nil ? (outcome.isWritten ? 1 : 0) : nil
-    outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: result)
+    let isBlamed = command.isSuspected && (end.state == .lost || end.state == .expired)
+    outbox.finish(
+      record, end.state, reason: isBlamed ? OutboxEntry.suspected : end.reason, attempts: attempts, result: result)
   }
 
   /// Ends an entry from outside, wherever it is; false if it has its outcome already.

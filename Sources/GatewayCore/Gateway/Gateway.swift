@@ -234,7 +234,8 @@ public final class Gateway {
     if case .call(let client, let request) = command.owner {
       sessions[client]?.settled(request, command, outcome)
     } else if let failure = outcome.logText {
-      note(.sendFailed(connection.fact, command: command.id, outcome: failure))
+      let suspicion = command.isSuspected ? ", suspected of breaking the link" : ""
+      note(.sendFailed(connection.fact, command: command.id, outcome: failure + suspicion))
     }
   }
 

@@ -27,7 +27,8 @@ enum OutboxDocument {
     guard !record.entry.state.isFinal else { return nil }
     if record.isWithheld { return "permission" }
     guard let carrier = record.connection, !carrier.isWithdrawn else { return "not_configured" }
-    return carrier.state == .connected ? nil : carrier.lastFailure?.reason.rawValue
+    guard carrier.state == .connected else { return carrier.lastFailure?.reason.rawValue }
+    return record.command.map { $0.isQueued && $0.isSuspected } ?? false ? OutboxEntry.suspected : nil
   }
 
   /// The member `outbox` of `status`: a program sees the numbers of its own user, an administrator all.

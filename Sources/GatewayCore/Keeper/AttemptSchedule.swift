@@ -30,11 +30,17 @@ struct AttemptSchedule: Equatable, Sendable {
   /// Somebody does not want to wait.
   mutating func hasten(_ urgency: Urgency) { self.urgency = max(self.urgency, urgency) }
 
-  /// Whether the attempt that the keeper wants may start now: it was asked for a turn, and the turn has come. An order does
-  /// not wait for one, but counts.
-  mutating func mayStart(_ budget: AttemptBudget) -> Bool {
+  /// Whether the attempt that the keeper wants has its turn; if not, it waits for one from now on, in the round of an
+  /// account. An order does not wait for one, but counts. The candidate of the attempt is called back later, never from here.
+  mutating func hasTurn(
+    _ budget: AttemptBudget, for account: Account, _ candidate: (_ attempt: UInt64) -> AttemptBudget.Candidate
+  ) -> Bool {
     if turn == nil, budget.takeFreeTurn() { turn = .come }
     if turn != .come, urgency == .order { ordered(budget) }
+    if turn == nil {
+      let attempt = generation + 1
+      turn = .awaited(attempt: attempt, expected: budget.wait(candidate(attempt), for: account))
+    }
     return turn == .come
   }
 
@@ -45,23 +51,14 @@ struct AttemptSchedule: Equatable, Sendable {
     turn = .come
   }
 
-  /// The number by which the attempt that is due waits for its turn; nil if it waits already.
-  var unasked: UInt64? { turn == nil ? generation + 1 : nil }
-
-  /// The budget was asked for a turn.
-  mutating func awaitsTurn(_ attempt: UInt64, expected: MonotonicInstant) {
-    turn = .awaited(attempt: attempt, expected: expected)
-  }
-
-  /// Whether an attempt still waits for its turn.
-  func isAwaiting(_ attempt: UInt64) -> Bool {
-    if case .awaited(attempt, _) = turn { true } else { false }
+  /// The turn of an attempt comes. Whether it still waits for that and is wanted; if it is not, the next one asks anew.
+  mutating func wantsTurn(_ attempt: UInt64, isWanted: Bool) -> Bool {
+    guard case .awaited(attempt, _) = turn else { return false }
+    if !isWanted { turn = nil }
+    return isWanted
   }
 
   mutating func turnCame() { turn = .come }
-
-  /// The attempt is not wanted now that its turn comes; the next one asks anew.
-  mutating func giveUpTurn() { turn = nil }
 
   /// An attempt starts.
   mutating func started(at now: MonotonicInstant) {

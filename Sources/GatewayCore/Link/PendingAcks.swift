@@ -29,6 +29,9 @@ struct PendingAcks: Equatable, Sendable {
     return ownerID
   }
 
+  /// Whether none is waited for.
+  var isEmpty: Bool { ownerIDs.isEmpty }
+
   /// Whether an acknowledgement is waited for, by its id on the wire.
   func isPending(_ wireID: UInt64) -> Bool { ownerIDs.contains(wireID) }
 

@@ -36,6 +36,9 @@ public struct OutboxEntry: Equatable, Sendable {
   /// What the server acknowledged with: comma-separated JSON text, at most `resultLimit` bytes.
   public var result: [UInt8]?
 
+  /// The reason of what waits, or ended, because links broke while it was under way.
+  static let suspected = "suspected"
+
   /// A longer acknowledgement is not kept.
   public static let resultLimit = 16 << 10
 

@@ -11,7 +11,7 @@ public struct PollingOutbox: Equatable, Sendable {
   }
 
   /// Most packets of one POST: some servers drop a larger one whole, and say that all is well.
-  static let packetLimit = 16
+  public static let packetLimit = 16
 
   /// What a packet takes in memory besides its content, in bytes.
   static let packetCost = 64
@@ -24,6 +24,10 @@ public struct PollingOutbox: Equatable, Sendable {
   private var taken = 0
   /// Content of the packets, in bytes.
   private(set) var byteCount = 0
+  /// The packets of the last batch, if there were several.
+  private var batch: [Packet] = []
+  /// The packet of the last batch, if it was one alone.
+  private(set) var lone: TransportFailure.RefusedMessage?
 
   public init() {}
 
@@ -44,15 +48,22 @@ public struct PollingOutbox: Equatable, Sendable {
 
   /// Takes the packets of the next POST and returns its body: as many as fit, but at least one, because a packet that is
   /// too large is refused before it gets here. Nil when nothing waits.
-  public mutating func takeBatch(_ revision: EngineIORevision, sizeLimit: Int) -> [UInt8]? {
+  /// - Parameter packetLimit: most packets of it.
+  public mutating func takeBatch(
+    _ revision: EngineIORevision, sizeLimit: Int, packetLimit: Int = PollingOutbox.packetLimit
+  ) -> [UInt8]? {
     guard !isEmpty else { return nil }
     var body: [UInt8] = []
     let first = taken
-    while taken < packets.count, taken - first < Self.packetLimit {
+    batch = []
+    lone = .init(isBinary: packets[first].isBinary, count: packets[first].bytes.count)
+    while taken < packets.count, taken - first < packetLimit {
       let size = Self.size(of: packets[taken], revision)
       guard taken == first || body.count + size + 1 <= min(sizeLimit, Self.batchLimit) else { break }
       Self.write(packets[taken], revision, into: &body)
       byteCount -= packets[taken].bytes.count
+      // What is larger is alone.
+      if packetLimit > 1, size <= Self.batchLimit { batch.append(packets[taken]) }
       packets[taken].bytes = []
       taken += 1
     }
@@ -63,7 +74,18 @@ public struct PollingOutbox: Equatable, Sendable {
       packets.removeFirst(taken)
       taken = 0
     }
+    if batch.count > 1 { lone = nil } else { batch = [] }
     return body
+  }
+
+  /// The packets of the last batch wait again, before all others. False if it was one alone.
+  mutating func putBack() -> Bool {
+    guard !batch.isEmpty else { return false }
+    packets.replaceSubrange(..<taken, with: batch)
+    taken = 0
+    byteCount += batch.reduce(0) { $0 + $1.bytes.count }
+    batch = []
+    return true
   }
 
   /// `Content-Type` of the bodies. Octets suit every server of revision 3; of the text form they do not agree how

@@ -237,7 +237,10 @@ final class PollingTransport: Transport {
   private func flush() {
     guard phase == .open || phase == .leaving, !isPaused, post == nil, let handshake else { return }
     let unsent = outbox.byteCount
-    guard let body = outbox.takeBatch(revision, sizeLimit: handshake.maxPayload ?? revision.usualPayloadLimit) else {
+    let body = outbox.takeBatch(
+      revision, sizeLimit: handshake.maxPayload ?? revision.usualPayloadLimit,
+      packetLimit: requests.postsApart ? 1 : PollingOutbox.packetLimit)
+    guard let body else {
       if phase == .leaving { release() }
       return
     }
@@ -250,18 +253,27 @@ final class PollingTransport: Transport {
 
   private func posted(_ result: Result<HTTPResponse, UpstreamFailure>) {
     post = nil
-    takenBytes += postedBytes
+    let isRefused = if case .success(let response) = result { response.status == Self.contentTooLarge } else { false }
+    // Nothing of it was taken, and the session may go on. Sent apart they show which one is too large.
+    let goesAgain = isRefused && outbox.putBack()
+    if goesAgain { requests.notePostsApart() } else { takenBytes += postedBytes }
     postedBytes = 0
     memory.set(unsentBytes)
     switch result {
     case .failure(let failure): fail(TransportFailure(failure))
     case .success(let response):
       requests.heard(response.headers)
-      if let failure = PollingRefusal.later(response) { fail(failure) }
+      if !goesAgain, var failure = PollingRefusal.later(response) {
+        failure.refused = isRefused ? outbox.lone : nil
+        fail(failure)
+      }
     }
     flush()
     checkQuiet()
   }
+
+  /// RFC 9110 section 15.5.14.
+  private static let contentTooLarge = 413
 
   // MARK: - The end
 

@@ -12,6 +12,11 @@ final class LinkRequests {
 
   var memory: MemoryBudgets { links.memory }
 
+  /// Whether the server refused a POST of several packets that may be small enough each.
+  var postsApart: Bool { links.postsApart(at: key.place.endpoint) }
+
+  func notePostsApart() { links.notePostsApart(at: key.place.endpoint) }
+
   /// The attempt goes on at another place, with the cookies of that one.
   func move(to place: LinkPlace) { key = key.at(place) }
 

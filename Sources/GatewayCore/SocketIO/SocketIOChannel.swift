@@ -116,7 +116,10 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   /// The link goes on over a WebSocket.
-  func transportSwitched() { connector.transport = .websocket }
+  func transportSwitched() {
+    guard let link, let revision = link.revision else { return }
+    connector.learn(revision: revision, maxPayload: link.sizeLimit, transport: .websocket)
+  }
 
   /// A server that never answered for a namespace may have a better one beside it.
   private func joinTimePassed() {
@@ -263,6 +266,9 @@ final class SocketIOChannel: UpstreamChannel {
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
+  var unsentSends: UnsentSends? { link?.unsentSends }
+  var isAwaiting: Bool { !acks.isEmpty }
+  var isAwaitedByOthers: Bool { link?.isAwaited(besides: self) ?? false }
 
   var facts: ChannelFacts {
     guard let link else { return ChannelFacts(link: "") }

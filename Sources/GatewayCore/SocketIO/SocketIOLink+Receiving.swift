@@ -87,7 +87,7 @@ extension SocketIOLink: EngineIOReceiver {
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
-    noteSizeLimit(failure.failure)
+    failure.failure.refusedSize = noteSizeLimit(failure)
     if isRedirected(failure) { return }
     let explained = EngineIORefusal.explain(failure, choice.current)
     guard case .dialling = detection.state else { return attemptFailed(explained) }

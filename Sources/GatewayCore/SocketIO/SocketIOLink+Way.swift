@@ -53,18 +53,33 @@ extension SocketIOLink {
 
   /// The largest message that the server takes: as it says, and as it showed.
   var sizeLimit: Int? {
-    let shown = links?.sizeLimit(of: routes.current.endpoint)
+    let shown = links?.sizeLimit(of: routes.current.endpoint, by: carrier)
     guard let announced = engine?.handshake?.maxPayload else { return shown }
     return min(announced, shown ?? announced)
   }
 
-  /// The transport has ended. If because of a message beyond the server's limit, then it was the largest one: all that the
-  /// server took were smaller. It is not written again.
-  func noteSizeLimit(_ failure: UpstreamFailure) {
-    guard failure.status == Self.messageTooBig, largestWritten > 0 else { return }
-    links?.setSizeLimit(largestWritten, of: routes.current.endpoint)
+  /// The transport has ended: from what size on the server refuses messages, if that was why. It is remembered, so that none
+  /// is written again.
+  func noteSizeLimit(_ failure: TransportFailure) -> MessageSize? {
+    guard largestWritten > 0, let links else { return nil }
+    let endpoint = routes.current.endpoint
+    if let refused = failure.refused {
+      // What stands before the content: types, namespace and the id of the acknowledgement.
+      let size = refused.count - Self.prefixLimit - (channels.map(\.namespace.count).max() ?? 0)
+      guard size > 0, size <= largestWritten else { return nil }
+      let posted = PollingOutbox.size(ofMessage: size, isBinary: refused.isBinary, revision ?? .four)
+      links.setSizeLimit(posted, of: endpoint, by: .polling)
+      let isAttachment = refused.isBinary && key.parser == .json
+      return MessageSize(body: isAttachment ? .max : size, attachment: isAttachment ? size : .max)
+    }
+    guard failure.failure.status == Self.messageTooBig else { return nil }
+    // It was the largest one: all that the server took were smaller.
+    links.setSizeLimit(largestWritten, of: endpoint, by: .websocket)
+    return MessageSize(body: largestWritten, attachment: largestWritten)
   }
 
   /// The code of a WebSocket's close. RFC 6455 section 7.4.1.
   private static let messageTooBig = 1009
+  /// Most bytes of a packet before its content, without the namespace.
+  private static let prefixLimit = 32
 }

@@ -45,6 +45,8 @@ final class SocketIOLink {
   let partsMemory: MemoryHold
   /// Runs while attachments are awaited.
   var attachmentTimer: Timers.ID?
+  /// Whose the bytes are that the transport has not taken.
+  let unsentSends: UnsentSends
   /// Bytes of the largest message that was written.
   private(set) var largestWritten = 0
   private var isEnded = false
@@ -67,6 +69,7 @@ final class SocketIOLink {
     timers = links.timers
     time = links.time
     partsMemory = MemoryHold(links.memory.receive, for: key.account)
+    unsentSends = UnsentSends(links.memory.send)
     detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
   }
@@ -106,6 +109,11 @@ final class SocketIOLink {
   func hasSent(_ wanted: ConnectSecrets?) -> Bool {
     guard let wanted, let secrets = requests.secrets else { return true }
     return secrets.headers == wanted.headers && secrets.query == wanted.query
+  }
+
+  /// Whether another channel than this waits for an acknowledgement, or for its bytes to leave.
+  func isAwaited(besides channel: SocketIOChannel) -> Bool {
+    unsentBytes > 0 || channels.contains { $0 !== channel && $0.isAwaiting }
   }
 
   /// Takes a channel. Its owner hears nothing before this has returned. The secrets count for the first channel: what is

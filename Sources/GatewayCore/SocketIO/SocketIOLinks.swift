@@ -13,9 +13,16 @@ final class SocketIOLinks {
   private var routes: [LinkKey: Int] = [:]
   private var transports: [LinkPlace.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
-  private var sizeLimits: [LinkPlace.Endpoint: (bytes: Int, until: MonotonicInstant)] = [:]
+  private var sizeLimits: [Carrier: (bytes: Int, until: MonotonicInstant)] = [:]
+  private var apart: [LinkPlace.Endpoint: MonotonicInstant] = [:]
 
-  /// How long a limit counts that a server showed by ending a link: it may be raised.
+  /// What a limit of size holds for: a proxy that bounds the bodies of requests does not look into a WebSocket.
+  private struct Carrier: Hashable {
+    var endpoint: LinkPlace.Endpoint
+    var transport: TransportName
+  }
+
+  /// How long a limit counts that a server showed by refusing: it may be raised.
   private static let sizeLimitTime: Duration = .seconds(3_600)
 
   /// Most servers of which something is remembered; beyond it an arbitrary one is forgotten, which costs it one detection.
@@ -82,13 +89,25 @@ final class SocketIOLinks {
   }
 
   /// The largest message that a server takes, in bytes, if it was seen not to take a larger one.
-  func sizeLimit(of endpoint: LinkPlace.Endpoint) -> Int? {
-    sizeLimits[endpoint].flatMap { time.now < $0.until ? $0.bytes : nil }
+  func sizeLimit(of endpoint: LinkPlace.Endpoint, by transport: TransportName) -> Int? {
+    sizeLimits[Carrier(endpoint: endpoint, transport: transport)].flatMap { time.now < $0.until ? $0.bytes : nil }
   }
 
-  func setSizeLimit(_ bytes: Int, of endpoint: LinkPlace.Endpoint) {
-    if sizeLimits[endpoint] == nil, sizeLimits.count >= Self.memoryLimit { _ = sizeLimits.popFirst() }
-    sizeLimits[endpoint] = (bytes, time.now + Self.sizeLimitTime)
+  func setSizeLimit(_ bytes: Int, of endpoint: LinkPlace.Endpoint, by transport: TransportName) {
+    let carrier = Carrier(endpoint: endpoint, transport: transport)
+    if sizeLimits[carrier] == nil, sizeLimits.count >= Self.memoryLimit { _ = sizeLimits.popFirst() }
+    sizeLimits[carrier] = (bytes, time.now + Self.sizeLimitTime)
+  }
+
+  /// Whether packets are posted one by one, because the server refused several together.
+  func postsApart(at endpoint: LinkPlace.Endpoint) -> Bool {
+    guard !apart.isEmpty, let until = apart[endpoint] else { return false }
+    return time.now < until
+  }
+
+  func notePostsApart(at endpoint: LinkPlace.Endpoint) {
+    if apart[endpoint] == nil, apart.count >= Self.memoryLimit { _ = apart.popFirst() }
+    apart[endpoint] = time.now + Self.sizeLimitTime
   }
 
   /// The cookies of links with this key; they outlive the links.
