@@ -2,6 +2,7 @@
 
 import pytest
 
+from local_client import CallError
 from users import ALICE, BOB, client_as
 
 pytestmark = pytest.mark.root
@@ -48,3 +49,32 @@ async def test_one_users_namespaces_of_a_configured_upstream_leave_another_room(
     # What never connected has brought nothing that could be kept.
     folder = daemon.folder / "state" / "history"
     assert not folder.exists() or not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("is_up", [False, True], ids=["down", "unread"])
+async def test_one_users_large_sends_over_configured_upstreams_leave_another_memory(daemons, scripted, is_up):
+    upstreams = [await scripted() for _ in range(3)]
+    alice, bob, daemon = await two_users(
+        daemons, {"limits": {"send_bytes": "8MiB", "send_queue_bytes": "3MiB"},
+                  "upstream": {f"s{number}": {"url": one.url} for number, one in enumerate(upstreams)}})
+    for number, upstream in enumerate(upstreams):
+        if is_up:
+            asking = alice.post("wait", upstream=f"s{number}", state="connected", timeout=10_000)
+            # Nothing is read from here on.
+            link = await upstream.session()
+            link.writer.transport.pause_reading()
+            await alice.result(asking)
+        else:
+            await upstream.refuse()
+    failures = []
+    for number in range(3):
+        for _ in range(60):
+            try:
+                await alice.call("send", upstream=f"s{number}", event="big", args=["x" * 400_000])
+            except CallError as failure:
+                failures.append(failure.data.get("share"))
+                break
+    for number in range(3):
+        await bob.call("send", upstream=f"s{number}", event="big", args=["x" * 400_000])
+    # Each connection has its limit; together they have the user's half of the memory.
+    assert failures[0] == 3 << 20 and failures[-1] == 4 << 20
