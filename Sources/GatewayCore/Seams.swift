@@ -187,6 +187,8 @@ public protocol TransportReceiver: AnyObject {
   /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
   /// at once when it is there. It may never be complete.
   func transportGathers(text: RawSpan)
+  /// The same for a long binary message.
+  func transportGathers(binary: RawSpan)
   /// The peer answered the last `probe()`.
   func transportAnsweredProbe()
   /// The end, by the peer or by a failure. Nothing follows.
@@ -207,6 +209,7 @@ extension TransportReceiver {
   }
   /// For receivers that look at whole messages.
   public func transportGathers(text: RawSpan) {}
+  public func transportGathers(binary: RawSpan) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
 }

@@ -15,9 +15,11 @@ import Testing
 
     init(
       _ agreed: MessageDeflate? = MessageDeflate(), messageLimit: Int = 1 << 20, threshold: Int = 0,
-      contexts: CompressionContexts = CompressionContexts()
+      contexts: CompressionContexts = CompressionContexts(), memory: MemoryHold? = nil
     ) {
-      let compression = agreed.map { MessageCompression($0, threshold: threshold, contexts: contexts) }
+      let compression = agreed.map {
+        MessageCompression($0, threshold: threshold, contexts: contexts, memory: memory)
+      }
       framer = WebSocketFramer(
         messageLimit: messageLimit, random: SystemRandom(), output: queue, compression: compression)
     }
@@ -66,6 +68,26 @@ import Testing
     var frame = WebSocketPeer.Connection.frame(opcode, payload, isFinal: isFinal)
     if marked { frame[0] |= 0x40 }
     return frame
+  }
+
+  /// A message that is being inflated, of a megabyte of zeros, which waits after each portion.
+  @Test func whatIsHalfInflatedCountsAsReceivedMemory() {
+    let packer = Zlib.Deflater(windowBits: 15)
+    let zeros = [UInt8](repeating: 48, count: 1 << 20)
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: zeros.count + Zlib.Deflater.roomBeyond, alignment: 1)
+    defer { room.deallocate() }
+    guard let count = zeros.withUnsafeBytes({ packer.deflate($0, into: room) }) else { return #expect(Bool(false)) }
+    let bomb = Self.frame(1, Array(room[..<count]))
+    let budget = MemoryBudget(total: 4 << 20)
+    let desk = Desk(messageLimit: 1 << 22, memory: MemoryHold(budget, for: .configuration))
+    desk.framer?.mustPause = { true }
+    #expect(desk.receive(bomb) == nil)
+    #expect(budget.used >= MessageCompression.portion)
+    while desk.messages.isEmpty, desk.receive([]) == nil {}
+    #expect(budget.used == 0 && desk.messages.count == 1)
+    let small = Desk(
+      messageLimit: 1 << 22, memory: MemoryHold(MemoryBudget(total: 1 << 19), for: .configuration))
+    #expect(small.receive(bomb) == .noMemory)
   }
 
   @Test(arguments: [hello, finalHello, storedHello])

@@ -71,7 +71,7 @@ import Testing
     for piece in [1_000, 1_001, 1_002, 32_768] {
       let desk = Desk()
       var parts: [Int] = []
-      desk.framer?.onPart = { parts.append($0.byteCount) }
+      desk.framer?.onPart = { parts.append($1.byteCount) }
       var ending: WebSocketFramer.Ending?
       var rest = frames[...]
       while !rest.isEmpty, ending == nil {
@@ -87,7 +87,7 @@ import Testing
   @Test func aLongTextInTinyFramesIsNotLookedAtForEachOfThem() {
     let desk = Desk()
     var parts = 0
-    desk.framer?.onPart = { _ in parts += 1 }
+    desk.framer?.onPart = { _, _ in parts += 1 }
     let count = 100_000
     var frames = WebSocketPeer.Connection.frame(1, [120], isFinal: false)
     for _ in 2..<count { frames += WebSocketPeer.Connection.frame(0, [120], isFinal: false) }

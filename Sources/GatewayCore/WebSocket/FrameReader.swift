@@ -9,8 +9,8 @@ public final class FrameReader {
   public enum Item: Equatable, Sendable {
     /// A whole message. A compressed one still has to be inflated.
     case message(MessageKind, isCompressed: Bool)
-    /// What has come so far of a long text that is not compressed, for whoever wants to look at it early.
-    case part
+    /// What has come so far of a long message that is not compressed, for whoever wants to look at it early.
+    case part(MessageKind)
     case ping
     case pong
     case close
@@ -180,11 +180,11 @@ public final class FrameReader {
     if let memory, !memory.change(to: gathered.bytes.count + piece.count) { throw .noMemory }
     gathered.append(piece, expecting: message.length)
     guard isComplete else {
-      guard message.length >= Self.longMessage, item == .message(.text, isCompressed: false) else { return true }
+      guard message.length >= Self.longMessage, !message.isCompressed else { return true }
       let bytes = gathered.bytes
       guard bytes.count - shown >= Self.partStep else { return true }
       shown = bytes.count
-      return body(.part, bytes)
+      return body(.part(message.kind), bytes)
     }
     shown = 0
     defer {

@@ -9,6 +9,8 @@ final class MessageCompression {
     case part(UnsafeRawBufferPointer)
     case tooLarge
     case garbage
+    /// There is no room for the rest of it.
+    case noMemory
   }
 
   private let agreed: MessageDeflate
@@ -31,14 +33,19 @@ final class MessageCompression {
   /// Most bytes that are inflated before it is looked at the clock.
   static let portion = 256 << 10
 
-  private var unfinished: Unfinished?
+  private var unfinished: Unfinished? {
+    didSet { if unfinished == nil { memory?.set(0) } }
+  }
+  /// What such a message counts of the memory for beginnings of messages; nil where nothing is counted.
+  private let memory: MemoryHold?
   /// Holds the message that took more than one portion until it is not needed any more.
   private var expanded: GrowingBuffer?
   /// The last message is not complete: `goOn()` is due before another is expanded.
   var isExpanding: Bool { unfinished != nil }
 
-  /// `threshold`: smaller messages leave as they are, in bytes.
-  init(_ agreed: MessageDeflate, threshold: Int, contexts: CompressionContexts) {
+  /// `threshold`: smaller messages leave as they are, in bytes. `memory`: what messages count that are expanded in portions.
+  init(_ agreed: MessageDeflate, threshold: Int, contexts: CompressionContexts, memory: MemoryHold? = nil) {
+    self.memory = memory
     self.agreed = agreed
     self.threshold = threshold
     self.contexts = contexts
@@ -65,6 +72,7 @@ final class MessageCompression {
       contexts.leaveInflater(inflater)
       unfinished = Unfinished(
         inflater: inflater, output: output, limit: limit, rest: [UInt8](payload.suffix(unread))[...], count: count)
+      guard isCounted() else { return .noMemory }
       return .part(UnsafeRawBufferPointer(rebasing: output.bytes[..<count]))
     case .tooLarge: return .tooLarge
     case .garbage: return .garbage
@@ -81,6 +89,7 @@ final class MessageCompression {
     case .part(let count, let unread):
       unfinished?.rest = now.rest.suffix(unread)
       unfinished?.count = count
+      guard isCounted() else { return .noMemory }
       return .part(UnsafeRawBufferPointer(rebasing: now.output.bytes[..<count]))
     case .done(let count):
       expanded = now.output
@@ -90,6 +99,14 @@ final class MessageCompression {
       unfinished = nil
       return outcome == .tooLarge ? .tooLarge : .garbage
     }
+  }
+
+  /// Counts what there is of the message, in both forms. False, and the message is given up, where there is no room.
+  private func isCounted() -> Bool {
+    guard let memory, let now = unfinished else { return true }
+    if memory.change(to: now.count + now.rest.count) { return true }
+    unfinished = nil
+    return false
   }
 
   /// The result of `compress` is not needed any more. That of `expand` may be: messages are answered while they are read.

@@ -38,8 +38,8 @@ final class WebSocketFramer {
   /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large, and after each portion
   /// of a message that is inflated: whether what is behind them has to wait.
   var mustPause: (() -> Bool)?
-  /// A long text is coming; this much of it has. Valid during the call.
-  var onPart: ((RawSpan) -> Void)?
+  /// A long message is coming; this much of it has. Valid during the call.
+  var onPart: ((MessageKind, RawSpan) -> Void)?
   /// Bytes of the text that is coming which are known to be UTF-8.
   private var judged = 0
   /// Some of it is not, which is said when it is complete: it is not looked at again before.
@@ -95,7 +95,7 @@ final class WebSocketFramer {
         switch item {
         case .message(let kind, isCompressed: false): deliver(kind, payload, onMessage)
         case .message(let kind, isCompressed: true): if !inflate(kind, payload, onMessage) { return false }
-        case .part: judge(payload)
+        case .part(let kind): look(kind, payload)
         case .ping: answerPing(payload)
         case .pong: takePong(payload)
         case .close: takeClose(payload)
@@ -180,6 +180,13 @@ final class WebSocketFramer {
     onMessage(.text, text)
   }
 
+  private func look(_ kind: MessageKind, _ part: UnsafeRawBufferPointer) {
+    switch kind {
+    case .text: judge(part)
+    case .binary: onPart?(.binary, part.bytes)
+    }
+  }
+
   /// Looks at what came since the last time, as far as its characters are complete. What is wrong is found again at the end.
   private func judge(_ text: UnsafeRawBufferPointer) {
     let end = text.bytes.endOfCharacters
@@ -189,7 +196,7 @@ final class WebSocketFramer {
       return
     }
     judged = end
-    onPart?(text.bytes)
+    onPart?(.text, text.bytes)
   }
 
   /// Whether the next item may follow: a large message takes more than one turn.
@@ -209,8 +216,8 @@ final class WebSocketFramer {
     guard let compression else { return true }
     var expansion = expansion
     while case .part(let part) = expansion {
-      // A text is looked at as early as one that is not compressed.
-      if inflatedKind == .text { judge(part) }
+      // It is looked at as early as one that is not compressed.
+      look(inflatedKind, part)
       if mustPause?() == true { return false }
       expansion = compression.goOn()
     }
@@ -220,6 +227,7 @@ final class WebSocketFramer {
       frames &+= expanded.count / Self.bytesPerStep
     case .tooLarge: fail(.tooLarge)
     case .garbage: fail(.invalidCompression)
+    case .noMemory: fail(.noMemory)
     case .part: break
     }
     compression.releaseInflated()

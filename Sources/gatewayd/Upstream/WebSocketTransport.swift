@@ -153,13 +153,20 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse() }
     phase = .open(first: [])
     let compression = upgrade.deflate.map {
-      MessageCompression($0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression)
+      MessageCompression(
+        $0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression,
+        memory: dialer.ground.receiveMemory(for: request))
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression,
       memory: dialer.ground.receiveMemory(for: request))
     framer?.mustPause = { [socket] in socket.mustPause() }
-    framer?.onPart = { [unowned self] text in receiver?.transportGathers(text: text) }
+    framer?.onPart = { [unowned self] kind, part in
+      switch kind {
+      case .text: receiver?.transportGathers(text: part)
+      case .binary: receiver?.transportGathers(binary: part)
+      }
+    }
     framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
     var facts = socket.facts("websocket")
     facts.compression = compression != nil
