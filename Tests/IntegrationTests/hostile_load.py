@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import struct
 import sys
 import tempfile
@@ -25,12 +26,16 @@ from daemon import FAST, Daemon
 from local_client import CallError, LocalClient, connected_socket
 from polling_peer import PollingPeer
 from programs import GATEWAYD
-from scripted import PING, TEXT, Closed, ScriptedUpstream, frame
+from scripted import BINARY, PING, TEXT, Closed, ScriptedUpstream, frame
+from wamp_router import Session
 
 MEBI = 1 << 20
 MESSAGE_LIMIT = 16 * MEBI
 """The daemon's `message_limit`: a message of just less is what a hostile server sends."""
 LARGE = 15 * MEBI
+
+PACKED_PORT = "HOSTILE_PACKED_PORT"
+"""In the attackers' environment: where the upstream with the msgpack parser is to be."""
 
 ATTACKERS = {}
 """Name → an attacker: it does its worst until the time is over, and returns what became of it, as a sentence."""
@@ -92,9 +97,10 @@ class Place:
             writer.transport.abort()
         return count, error_type(words)
 
-    async def server(self, script):
+    async def server(self, script, port=0):
         """A hostile server whose every link runs this script."""
         upstream = ScriptedUpstream()
+        upstream.port = port
 
         async def run(link):
             # Whatever the daemon does to a link is what the attacker asked for.
@@ -264,34 +270,28 @@ async def names_that_become_holes(place):
     return await subscribed(place, script)
 
 
-@attacker
-async def pings_without_reading(place):
-    """Engine.IO pings whose answers are never read."""
-    packets = frame(TEXT, b"2" + b"p" * 127) * 500
-
+async def without_reading(place, packets):
+    """A server that asks for an answer 500 times at once, again and again, and reads none."""
     async def script(link):
         await link.session()
         link.writer.transport.pause_reading()
         while place.goes_on and not link.writer.is_closing():
-            await link.raw(packets)
+            await link.raw(packets * 500)
             await asyncio.sleep(0.002)
 
     return await subscribed(place, script)
+
+
+@attacker
+async def pings_without_reading(place):
+    """Engine.IO pings whose answers are never read."""
+    return await without_reading(place, frame(TEXT, b"2" + b"p" * 127))
 
 
 @attacker
 async def websocket_pings_without_reading(place):
     """The same with the frames of WebSocket."""
-    packets = frame(PING, b"p" * 120) * 500
-
-    async def script(link):
-        await link.session()
-        link.writer.transport.pause_reading()
-        while place.goes_on and not link.writer.is_closing():
-            await link.raw(packets)
-            await asyncio.sleep(0.002)
-
-    return await subscribed(place, script)
+    return await without_reading(place, frame(PING, b"p" * 120))
 
 
 @attacker
@@ -338,6 +338,202 @@ async def large_attachments(place):
             await asyncio.sleep(0.2)
 
     return await subscribed(place, script)
+
+
+# Messages of 15 MB, of as many small parts as fit
+
+
+async def again_and_again(place, link, message, pause=0.2):
+    """The same message, for as long as the time lasts."""
+    while place.goes_on and not link.writer.is_closing():
+        await link.raw(message)
+        await asyncio.sleep(pause)
+
+
+def objects(size, one="{}"):
+    """So many bytes of small JSON values with commas between them."""
+    return ",".join([one] * (size // (len(one) + 1)))
+
+
+async def packed(place, packet, pause):
+    """A server with the msgpack parser that says the same again and again, to the one upstream that is configured for it."""
+    async def script(link):
+        await link.upgrade()
+        await link.open()
+        await link.receive()
+        await link.binary(b"\x83\xa4type\x00\xa3nsp\xa1/\xa4data\x81\xa3sid\xa1s")
+        await again_and_again(place, link, packet, pause)
+
+    await place.server(script, port=int(os.environ[PACKED_PORT]))
+    client = await place.client()
+    client.post("subscribe", upstream="packed", state=True)
+    await client.writer.drain()
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_events(place):
+    """Events of 15 MB of empty objects."""
+    event = frame(TEXT, f'42["e",{objects(LARGE)}]'.encode())
+
+    async def script(link):
+        await link.session()
+        await again_and_again(place, link, event)
+
+    return await subscribed(place, script)
+
+
+@attacker
+async def events_that_nearly_fill_a_line(place):
+    """Events that still fit, in which every key looks like binary data of the local protocol."""
+    event = frame(TEXT, ('42["e",[' + objects(880_000, '{"$bin":"AA"}') + "]]").encode())
+
+    async def script(link):
+        await link.session()
+        await again_and_again(place, link, event, 0.02)
+
+    return await subscribed(place, script)
+
+
+@attacker
+async def msgpack_that_nearly_fills_a_line(place):
+    """Packets of small integers that still fit."""
+    count = 500_000
+    packet = frame(BINARY, b"\x83\xa4type\x02\xa4data\xdd" + struct.pack(">I", count + 1) + b"\xa1e" + b"\x01" * count
+                   + b"\xa3nsp\xa1/")
+    return await packed(place, packet, 0.02)
+
+
+@attacker
+async def attachments_that_nearly_fill_a_line(place):
+    """Binary attachments that still fit."""
+    head, body = frame(TEXT, b'451-["e",{"_placeholder":true,"num":0}]'), frame(BINARY, b"x" * 750_000)
+
+    async def script(link):
+        await link.session()
+        await again_and_again(place, link, head + body, 0.02)
+
+    return await subscribed(place, script)
+
+
+@attacker
+async def large_wamp_events(place):
+    """EVENTs of 15 MB."""
+    event = frame(TEXT, f'[36,70,1,{{}},[{objects(LARGE)}]]'.encode())
+
+    async def script(link):
+        session = await Session(link).join()
+        await session.subscribed()
+        await again_and_again(place, link, event)
+
+    server = await place.server(script)
+    client = await place.victims(f"wamp+ws://127.0.0.1:{server.port}/ws#realm", events=["topic"])
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_wamp_welcomes(place):
+    """The answer to a HELLO is 15 MB."""
+    welcome = frame(TEXT, f'[2,7,{{"x":[{objects(LARGE)}]}}]'.encode())
+
+    async def script(link):
+        await Session(link).upgrade()
+        await link.receive()
+        await again_and_again(place, link, welcome)
+
+    server = await place.server(script)
+    client = await place.victims(f"wamp+ws://127.0.0.1:{server.port}/ws#realm")
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_msgpack_packets(place):
+    """Events of 15 MB of small integers."""
+    packet = frame(BINARY, b"\x83\xa4type\x02\xa4data\xdd" + struct.pack(">I", LARGE + 1) + b"\xa1e" + b"\x01" * LARGE
+                   + b"\xa3nsp\xa1/")
+    return await packed(place, packet, 0.2)
+
+
+@attacker
+async def large_lines(place):
+    """Lines of 15 MB from a server of JSON lines, whose type stands at their end."""
+    line = f'{{"body":[{objects(LARGE)}],"type":"e"}}\n'.encode()
+
+    async def script(link):
+        await again_and_again(place, link, line)
+
+    server = await place.server(script)
+    client = await place.victims(f"tcp://127.0.0.1:{server.port}")
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_plain_texts(place):
+    """Texts of 15 MB on a WebSocket without anything above it, which are no JSON at their very end."""
+    text = frame(TEXT, f"[{objects(LARGE)}".encode())
+
+    async def script(link):
+        await link.upgrade()
+        await again_and_again(place, link, text)
+
+    server = await place.server(script)
+    client = await place.victims(f"raw+ws://127.0.0.1:{server.port}")
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_plain_binaries(place):
+    """The same with binary messages."""
+    message = frame(BINARY, b"x" * LARGE)
+
+    async def script(link):
+        await link.upgrade()
+        await again_and_again(place, link, message)
+
+    server = await place.server(script)
+    client = await place.victims(f"raw+ws://127.0.0.1:{server.port}")
+    await place.until_over()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+async def polled(place, *answers):
+    """A server whose answers to polls are these, again and again."""
+    peer = PollingPeer()
+    place.open.append(peer)
+    await peer.start()
+
+    async def serve():
+        with contextlib.suppress(AssertionError):
+            while place.goes_on:
+                poll = await peer.session()
+                with contextlib.suppress(AssertionError):
+                    while place.goes_on:
+                        for answer in answers:
+                            poll.answer(answer)
+                            poll = await asyncio.wait_for(peer.get(), 5)
+
+    task = asyncio.ensure_future(serve())
+    client = await place.victims(peer.url)
+    await place.until_over()
+    task.cancel()
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+@attacker
+async def large_polled_events(place):
+    """Events of 15 MB by long-polling."""
+    return await polled(place, f'42["e",{objects(LARGE)}]')
+
+
+@attacker
+async def large_polled_attachments(place):
+    """Binary attachments of 15 MB by long-polling, in base64."""
+    return await polled(place, '451-["e",{"_placeholder":true,"num":0}]\x1eb' + "eHh4" * (LARGE // 3))
 
 
 @attacker
@@ -485,8 +681,7 @@ async def replays_of_the_past(place):
     return f"{count} times"
 
 
-BEYOND_A_SHORT_ROUND = {"long names against globs", "large answers to connects", "names that become holes",
-                        "ever new namespaces", "sends to dead ports"}
+BEYOND_A_SHORT_ROUND = {"long names against globs", "ever new namespaces", "sends to dead ports"}
 """What an unoptimised daemon is busy with for longer than a short round lasts."""
 
 
@@ -592,6 +787,13 @@ class Report:
             yield f"  {sentence}"
 
 
+def free_port():
+    """A port that nobody has at the moment."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 def peak(daemon):
     """The most memory that the daemon has had, in bytes."""
     text = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
@@ -604,6 +806,7 @@ async def run(folder, seconds, names=None, settings=None):
     report = Report()
     chat = ChatServer("eio4")
     folder.chmod(0o755)
+    packed = free_port()
     place = folder / "d"
     place.mkdir()
     place.chmod(0o777)
@@ -612,7 +815,8 @@ async def run(folder, seconds, names=None, settings=None):
         daemon = Daemon(GATEWAYD, place, {
             "socket": {"mode": "0666"}, "log": {"level": "error"}, "limits": {"stop": "2s"},
             "defaults": {"transports": ["websocket", "polling"], "reconnect": FAST},
-            "upstream": {"chat": {"url": chat.url, "history": {"events": 1_000}}}, **(settings or {})},
+            "upstream": {"chat": {"url": chat.url, "history": {"events": 1_000}},
+                         "packed": {"url": f"http://127.0.0.1:{packed}", "parser": "msgpack"}}, **(settings or {})},
             environment={"GATEWAYD_TURN_CLOCK": "processor"})
         try:
             await daemon.start()
@@ -623,7 +827,8 @@ async def run(folder, seconds, names=None, settings=None):
             report.ordinary = await Ordinary(daemon).start()
             attack = await processes.spawn(
                 sys.executable, __file__, "--attack", daemon.socket, seconds, *names,
-                stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL)
+                stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
+                env=os.environ | {PACKED_PORT: str(packed)})
             try:
                 await report.ordinary.speak(seconds + 1)
                 report.resident = peak(daemon)
