@@ -2,6 +2,8 @@
 public struct Limits: Equatable, Sendable {
   /// Longest line of the local protocol in either direction, in bytes.
   public var line = 1 << 20
+  /// The least that it may be: what is shorter fits into every line.
+  static let leastLine = 1 << 10
   /// Local clients in all; the next one is turned away.
   public var clients = 16_384
   /// Local clients of one uid.

@@ -27,6 +27,16 @@ extension Connection: UpstreamChannelOwner {
     }
   }
 
+  public var lineLimit: Int { stream.lineLimit }
+
+  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
+    guard channel === self.channel else { return }
+    stream.deliver(rawName: name, tooLong: size)
+    guard let ack else { return }
+    answers.noteUnanswered()
+    channel.decline(ack, .unheard)
+  }
+
   /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here that
   /// it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may still
   /// answer.
@@ -58,6 +68,12 @@ extension Connection: UpstreamChannelOwner {
   ) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     finish(command, id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
+  }
+
+  public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
+    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    let answer = RemoteAnswer(tooLong: size)
+    if isPart { report?(self, .progressed(command, answer)) } else { finish(command, id, .acknowledged(answer)) }
   }
 
   public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {

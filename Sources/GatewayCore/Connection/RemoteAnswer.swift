@@ -4,6 +4,14 @@ public struct RemoteAnswer: Equatable, Sendable {
   public var args: [UInt8]
   /// An object; nil where the kind has none or the server sent none.
   public var kwargs: [UInt8]?
+  /// Bytes of an answer that is longer than a line and was not kept.
+  private var omitted = 0
+
+  /// An answer of which only the length is known, in bytes.
+  init(tooLong size: Int) {
+    args = []
+    omitted = size
+  }
 
   public init(_ args: [UInt8], kwargs: [UInt8]? = nil) {
     self.args = args
@@ -16,7 +24,7 @@ public struct RemoteAnswer: Equatable, Sendable {
   }
 
   /// What it takes in a line.
-  var byteCount: Int { args.count + (kwargs?.count ?? 0) }
+  var byteCount: Int { args.count + (kwargs?.count ?? 0) + omitted }
 
   /// The members `args` and, where there are some, `kwargs`.
   func write(into out: inout JSONWriter) {

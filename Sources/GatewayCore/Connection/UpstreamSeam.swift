@@ -220,6 +220,13 @@ public protocol UpstreamChannelOwner: AnyObject {
   /// when the server wants an answer.
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
+  /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the local
+  /// form, where it certainly is longer: it is told by the two below.
+  var lineLimit: Int { get }
+  /// An event of so many bytes that is longer than a line. `name` and `ack` as for any other.
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?)
+  /// The acknowledgement of `write(_:ack:)`, or with `isPart` a part of it, is longer than a line.
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool)
   /// The server no longer wants the answer to that acknowledgement.
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
   /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
@@ -250,6 +257,10 @@ extension UpstreamChannelOwner {
   public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
     self.channel(channel, acknowledged: id, arguments: arguments, kwargs: nil)
   }
+  /// For owners that take everything.
+  public var lineLimit: Int { .max }
+  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
+  public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
   /// Who wants nothing and asks nothing hears nothing of these.
   public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
   public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}

@@ -191,6 +191,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     session?.received(text: text)
   }
 
+  func transportGathers(text: RawSpan) { session?.gathers(text: text) }
+
   func transportReceived(binary: RawSpan) {
     heard()
     session?.received(binary: binary)

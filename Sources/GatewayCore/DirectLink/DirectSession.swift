@@ -4,6 +4,8 @@
 protocol DirectSession: AnyObject {
   /// The transport is open. The session begins its handshake and, in the end or at once, calls `link.ready()`.
   func begin(_ facts: TransportFacts)
+  /// A long text is coming, and this much of it has come, as in `TransportReceiver`.
+  func gathers(text: RawSpan)
   func received(text: RawSpan)
   func received(binary: RawSpan)
   /// Only between `link.ready()` and the end.
@@ -34,6 +36,7 @@ protocol DirectSession: AnyObject {
 }
 
 extension DirectSession {
+  func gathers(text: RawSpan) {}
   func answer(_ id: UInt64, _ message: PreparedMessage) {}
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
   func forget(ack: UInt64) {}

@@ -84,6 +84,9 @@ final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
 
   init(_ connector: any UpstreamConnector) { self.connector = connector }
 
+  /// What the server has to say besides is nobody's.
+  var lineLimit: Int { 0 }
+
   /// `done` is called once, later.
   func start(_ done: @escaping (Result<Void, UpstreamFailure>) -> Void) {
     self.done = done

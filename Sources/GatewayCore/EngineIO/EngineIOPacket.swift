@@ -22,6 +22,11 @@ enum EngineIOPacket: Equatable, Sendable {
   /// Whether a text is a message, whose content then begins at 1.
   static func isMessage(_ text: RawSpan) -> Bool { JSONScanner.byte(text, 0) == messageDigit }
 
+  /// How many bytes of binary data a text is the base64 of; nil for any other packet.
+  static func binaryCount(_ text: RawSpan) -> Int? {
+    JSONScanner.byte(text, 0) == base64Mark ? text.byteCount / 4 * 3 : nil
+  }
+
   /// Decodes one text message.
   init(text: RawSpan, revision: EngineIORevision) throws(EngineIOProblem) {
     let count = text.byteCount

@@ -10,8 +10,13 @@ protocol EngineIOReceiver: AnyObject {
   /// A text message by itself; its content begins at `start`.
   func engineReceived(text: RawSpan, from start: Int)
   func engineReceived(binary: RawSpan)
+  /// A large binary message of so many bytes has come as base64. True: that was all there is to be known of it, and it need
+  /// not be decoded.
+  func engineSkips(binaryCount: Int) -> Bool
   /// A long text message is coming, and this much of it has come; its content begins at `start`.
   func engineGathers(text: RawSpan, from start: Int)
+  /// The same for a long binary message.
+  func engineGathers(binary: RawSpan)
   /// The end, by the server or by a failure. Nothing follows.
   func engineEnded(_ failure: TransportFailure)
 }
@@ -19,4 +24,6 @@ protocol EngineIOReceiver: AnyObject {
 extension EngineIOReceiver {
   /// For receivers that look at whole messages.
   func engineGathers(text: RawSpan, from start: Int) {}
+  func engineGathers(binary: RawSpan) {}
+  func engineSkips(binaryCount: Int) -> Bool { false }
 }

@@ -129,6 +129,11 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportReceived(text: RawSpan) {
     if probe.isUrgent { stopVerifying() }
+    if text.byteCount >= Self.largeBase64, passesMessages, let size = EngineIOPacket.binaryCount(text),
+      receiver?.engineSkips(binaryCount: size) == true
+    {
+      return
+    }
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -154,8 +159,16 @@ final class EngineIOSocket: TransportReceiver {
     }
   }
 
+  /// From this length on it is asked whether binary data in base64 has to be decoded, in bytes.
+  private static let largeBase64 = 64 << 10
+
   func transportGathers(text: RawSpan) {
     if passesMessages, EngineIOPacket.isMessage(text) { receiver?.engineGathers(text: text, from: 1) }
+  }
+
+  /// In revision 4, where nothing stands in front of binary data.
+  func transportGathers(binary: RawSpan) {
+    if passesMessages, session.revision == .four { receiver?.engineGathers(binary: binary) }
   }
 
   func transportReceived(binary: RawSpan) {

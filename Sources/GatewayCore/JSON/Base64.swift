@@ -9,23 +9,36 @@ public enum Base64 {
   }()
   private static let padding = UInt8(ascii: "=")
 
+  /// How long the encoded form of so many bytes is.
+  static func encodedCount(_ size: Int) -> Int { (size &+ 2) / 3 * 4 }
+
   /// Appends the encoded form of `data`.
   public static func encode(_ data: RawSpan, into output: inout [UInt8]) {
     let start = output.count
-    output.append(contentsOf: repeatElement(padding, count: (data.byteCount &+ 2) / 3 * 4))
-    var letters = output.mutableSpan
-    let alphabet = alphabet.span
-    var to = start
-    for at in stride(from: 0, to: data.byteCount, by: 3) {
-      let left = data.byteCount &- at
-      let group =
-        UInt32(data.unsafeLoad(fromUncheckedByteOffset: at, as: UInt8.self)) << 16
-        | UInt32(JSONScanner.byte(data, at &+ 1)) << 8 | UInt32(JSONScanner.byte(data, at &+ 2))
-      letters[to] = alphabet[Int(group >> 18)]
-      letters[to &+ 1] = alphabet[Int(group >> 12 & 63)]
-      if left > 1 { letters[to &+ 2] = alphabet[Int(group >> 6 & 63)] }
-      if left > 2 { letters[to &+ 3] = alphabet[Int(group & 63)] }
-      to &+= 4
+    let whole = data.byteCount / 3
+    output.append(contentsOf: repeatElement(padding, count: encodedCount(data.byteCount)))
+    output.withUnsafeMutableBufferPointer { letters in
+      alphabet.withUnsafeBufferPointer { alphabet in
+        data.withUnsafeBytes { data in
+          var (to, at) = (start, 0)
+          for _ in 0..<whole {
+            let group = Int(data[at]) << 16 | Int(data[at &+ 1]) << 8 | Int(data[at &+ 2])
+            letters[to] = alphabet[group >> 18]
+            letters[to &+ 1] = alphabet[group >> 12 & 63]
+            letters[to &+ 2] = alphabet[group >> 6 & 63]
+            letters[to &+ 3] = alphabet[group & 63]
+            to &+= 4
+            at &+= 3
+          }
+          guard at < data.count else { return }
+          // One or two bytes more, and padding for those that are missing.
+          let second = at + 1 < data.count ? Int(data[at + 1]) : nil
+          let group = Int(data[at]) << 16 | (second ?? 0) << 8
+          letters[to] = alphabet[group >> 18]
+          letters[to + 1] = alphabet[group >> 12 & 63]
+          if second != nil { letters[to + 2] = alphabet[group >> 6 & 63] }
+        }
+      }
     }
   }
 

@@ -24,8 +24,27 @@ public struct JSONProgress: Equatable, Sendable {
     case integer, fraction, exponent
   }
 
+  /// What stands directly in the outermost array or object.
+  public struct Element: Equatable, Sendable {
+    /// Nil in an array.
+    public var key: Range<Int>?
+    public var value: Range<Int>
+  }
+
   /// Nil as long as more has to come.
   public private(set) var outcome: Outcome?
+  /// The first elements, as far as they are complete.
+  public private(set) var elements: [Element] = []
+  /// How many elements are complete; only the first `elementLimit` of them are remembered.
+  public private(set) var elementCount = 0
+  /// Where the last of them ends.
+  public private(set) var elementsEnd = 0
+  /// Where the value begins; of no meaning before `outcome` is there.
+  public private(set) var valueStart = 0
+  private let elementLimit: Int
+  /// Where the element under way begins, and its key; negative while there is none.
+  private var elementStart = -1
+  private var key: Range<Int>?
   private var place = Place.value
   private var at: Int
   private var level = 0
@@ -36,9 +55,11 @@ public struct JSONProgress: Equatable, Sendable {
   /// No escape, no character and no literal name is longer: what is wrong closer to the end may only be cut.
   private static let margin = 8
 
-  /// The value's first byte stands at `start`; `depth` is the number of levels that it may have.
-  public init(from start: Int, depth: Int = JSONScanner.depthLimit) {
+  /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of its
+  /// elements are remembered.
+  public init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0) {
     at = start
+    elementLimit = elements
     self.depth = min(depth, JSONScanner.depthLimit)
   }
 
@@ -60,7 +81,10 @@ public struct JSONProgress: Equatable, Sendable {
     case .behindValue where level == 0:
       outcome = .ended(at: at)
       return true
-    case .value, .firstElement, .firstKey, .key, .colon, .behindValue: JSONScanner.skipWhitespace(text, &at)
+    case .behindValue:
+      if elementStart >= 0, level == 1 { noteElement() }
+      JSONScanner.skipWhitespace(text, &at)
+    case .value, .firstElement, .firstKey, .key, .colon: JSONScanner.skipWhitespace(text, &at)
     case .firstDigit, .sign: break
     }
     guard at < text.byteCount || isWhole else { return false }
@@ -69,7 +93,9 @@ public struct JSONProgress: Equatable, Sendable {
     case .value: return try stepIntoValue(text, isWhole, byte)
     case .firstElement: if byte == UInt8(ascii: "]") { close() } else { place = .value }
     case .firstKey: if byte == UInt8(ascii: "}") { close() } else { place = .key }
-    case .key: try stepOver(byte, UInt8(ascii: "\""), to: .keyString)
+    case .key:
+      if level == 1 { key = at..<at }
+      try stepOver(byte, UInt8(ascii: "\""), to: .keyString)
     case .colon: try stepOver(byte, UInt8(ascii: ":"), to: .value)
     case .behindValue: try stepToNext(byte)
     case .firstDigit(let part):
@@ -97,6 +123,13 @@ public struct JSONProgress: Equatable, Sendable {
     close()
   }
 
+  private mutating func noteElement() {
+    if elements.count < elementLimit { elements.append(Element(key: key, value: elementStart..<at)) }
+    elementCount &+= 1
+    elementsEnd = at
+    elementStart = -1
+  }
+
   /// Steps behind the end of the innermost container.
   private mutating func close() {
     at &+= 1
@@ -114,6 +147,7 @@ public struct JSONProgress: Equatable, Sendable {
   }
 
   private mutating func stepIntoValue(_ text: RawSpan, _ isWhole: Bool, _ byte: UInt8) throws(JSONError) -> Bool {
+    if level == 1 { elementStart = at } else if level == 0 { valueStart = at }
     switch byte {
     case UInt8(ascii: "{"): try open(object: true)
     case UInt8(ascii: "["): try open(object: false)
@@ -175,6 +209,7 @@ public struct JSONProgress: Equatable, Sendable {
       guard !isWhole, text.byteCount &- at < Self.margin else { throw error }
       return false
     }
+    if place == .keyString, level == 1, let start = key?.lowerBound { key = start..<at }
     place = place == .keyString ? .colon : .behindValue
     return true
   }

@@ -7,12 +7,15 @@ enum LinesError {
   static func read(_ error: Range<Int>, _ text: RawSpan, _ parts: RemoteAnswer) -> RemoteError {
     let value = text.extracting(error).withUnsafeBytes { [UInt8]($0) }
     let isObject = value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
-    let name = words(text, error) ?? "error"
+    let name = name(text, error)
     guard isObject else { return RemoteError(name, parts) }
     return RemoteError(
       name,
       RemoteAnswer(LocalForm.plain(fromServer: value.span.bytes, 0..<value.count) ?? value, kwargs: parts.kwargs))
   }
+
+  /// What an error is called.
+  static func name(_ text: RawSpan, _ error: Range<Int>) -> String { words(text, error) ?? "error" }
 
   /// The words in a text, a number, or an object that has some under a usual name; nil when there are none.
   static func words(_ text: RawSpan, _ range: Range<Int>) -> String? {

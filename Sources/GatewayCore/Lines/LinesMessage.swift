@@ -18,10 +18,18 @@ struct LinesMessage: Equatable, Sendable {
   /// Of each other member, from its key to the end of its value.
   private(set) var others: [Range<Int>] = []
 
-  init(_ line: RawSpan, _ profile: LinesProfile) throws(Problem) {
+  /// Most members of which it is looked who they are: those of the profile and one more than it may have of others.
+  static let elementLimit = LinesProfile.memberLimit + 5
+
+  /// `long` is what is known of the line already.
+  init(_ line: RawSpan, _ profile: LinesProfile, long: LongText? = nil) throws(Problem) {
     var at = 0
-    JSONScanner.skipWhitespace(line, &at)
     do throws(JSONError) {
+      if let long, !long.isAnother {
+        try take(line, long.outline(line), profile.settings)
+        return
+      }
+      JSONScanner.skipWhitespace(line, &at)
       try JSONScanner.scanObject(line, &at) { key, value throws(JSONError) in
         try take(line, key, value, profile.settings)
       }
@@ -37,9 +45,19 @@ struct LinesMessage: Equatable, Sendable {
   }
 
   private mutating func take(
+    _ line: RawSpan, _ known: LongText.Outline, _ names: LinesSettings
+  ) throws(JSONError) {
+    guard JSONScanner.byte(line, known.range.lowerBound) == UInt8(ascii: "{") else {
+      throw .syntax(at: known.range.lowerBound)
+    }
+    for element in known.elements { if let key = element.key { try take(line, key, element.value, names) } }
+  }
+
+  private mutating func take(
     _ line: RawSpan, _ key: Range<Int>, _ value: Range<Int>, _ names: LinesSettings
   ) throws(JSONError) {
-    let name = JSONScanner.decodeString(line, key)
+    // A longer one is none of the profile's.
+    let name = key.count <= Self.keyLimit ? JSONScanner.decodeString(line, key) : nil
     switch name {
     // Only a text, a number or a literal can name an event.
     case names.type where Self.isContainer(line, value): break
@@ -53,6 +71,8 @@ struct LinesMessage: Equatable, Sendable {
       others.append(key.lowerBound..<value.upperBound)
     }
   }
+
+  private static let keyLimit = 64 << 10
 
   private static func isContainer(_ line: RawSpan, _ value: Range<Int>) -> Bool {
     let first = JSONScanner.byte(line, value.lowerBound)

@@ -4,6 +4,8 @@ final class LinesSession: DirectSession {
   private let profile: LinesProfile
   private var acks = PendingAcks(next: loginID + 1)
   private var clock: LinesClock?
+  /// A long line whose end has not come.
+  private var long: LongText?
   /// The login is not answered.
   private var isLoggingIn = false
 
@@ -67,9 +69,16 @@ final class LinesSession: DirectSession {
 
   // MARK: - Reading
 
+  func gathers(text: RawSpan) {
+    if long == nil { long = LongText(from: 0, elements: LinesMessage.elementLimit) }
+    long?.advance(text)
+  }
+
   func received(text: RawSpan) {
     let message: LinesMessage
-    do throws(LinesMessage.Problem) { message = try LinesMessage(text, profile) } catch {
+    long?.advance(text, isWhole: true)
+    defer { long = nil }
+    do throws(LinesMessage.Problem) { message = try LinesMessage(text, profile, long: long) } catch {
       switch error {
       case .malformed(let place):
         return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(place)"))
@@ -77,12 +86,12 @@ final class LinesSession: DirectSession {
       }
     }
     let type = message.typeText(text)
-    if clock != nil { lookAtClock(message, type, text) }
+    if clock != nil, text.byteCount <= LongText.wordLimit { lookAtClock(message, type, text) }
     if let type, isHeartbeat(type) { return }
     if isLoggingIn { return receivedLogin(message, type, text) }
     if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
     guard let type else { return drop(text) }
-    link.trace?.message(.incoming, "EVENT \(TraceWords.name(type)) (\(text.byteCount) bytes)", payload: text)
+    trace("EVENT \(TraceWords.name(type))", text)
     deliver(message, text)
   }
 
@@ -102,9 +111,19 @@ final class LinesSession: DirectSession {
   }
 
   private func drop(_ text: RawSpan) {
-    link.trace?.message(.incoming, "UNREADABLE (\(text.byteCount) bytes)", payload: text)
+    trace("UNREADABLE", text)
     if link.isJoined { link.owner?.channel(link, droppedEvent: Self.undecodable) }
   }
+
+  /// What a line is, in words, and the line itself unless it is a very long one.
+  private func trace(_ words: @autoclosure () -> String, _ text: RawSpan) {
+    guard let trace = link.trace else { return }
+    let shown = "\(words()) (\(text.byteCount) bytes)"
+    guard text.byteCount <= lineLimit else { return trace.message(.incoming, shown) }
+    trace.message(.incoming, shown, payload: text)
+  }
+
+  private var lineLimit: Int { link.owner?.lineLimit ?? .max }
 
   private func isHeartbeat(_ type: String) -> Bool {
     if let answer = names.heartbeat.answer, type == answer {
@@ -124,6 +143,8 @@ final class LinesSession: DirectSession {
   private func deliver(_ message: LinesMessage, _ text: RawSpan) {
     guard let type = message.type, let owner = link.owner else { return }
     let name = text.extracting(type)
+    let size = size(of: message)
+    guard size <= owner.lineLimit else { return owner.channel(link, receivedEvent: name, tooLong: size, ack: nil) }
     let parts = parts(of: message, text, withID: true)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, receivedEvent: name, arguments: parts.args.span.bytes, ack: nil)
@@ -135,17 +156,26 @@ final class LinesSession: DirectSession {
   /// The answer to a request. One that came before, or that nobody waits for any more, is passed over.
   private func receivedAnswer(_ id: UInt64, _ message: LinesMessage, _ text: RawSpan) {
     let isFailure = message.error != nil
-    link.trace?.message(
-      .incoming, "\(isFailure ? "ERROR" : "ANSWER") \(id) (\(text.byteCount) bytes)", payload: text)
+    trace("\(isFailure ? "ERROR" : "ANSWER") \(id)", text)
     guard let ack = acks.take(id), let owner = link.owner else { return }
+    let size = size(of: message)
     if let error = message.error {
+      guard size <= owner.lineLimit else {
+        return owner.channel(link, failed: ack, RemoteError(LinesError.name(text, error), RemoteAnswer(tooLong: size)))
+      }
       return owner.channel(link, failed: ack, LinesError.read(error, text, parts(of: message, text, withID: false)))
     }
+    guard size <= owner.lineLimit else { return owner.channel(link, answered: ack, tooLong: size, isPart: false) }
     let parts = parts(of: message, text, withID: false)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes)
     }
     owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes)
+  }
+
+  /// What a message takes in a line, without its id.
+  private func size(of message: LinesMessage) -> Int {
+    message.others.reduce((message.body?.count ?? 0) + (message.error?.count ?? 0)) { $0 + $1.count }
   }
 
   /// The argument and the other members, in the local form.
@@ -192,7 +222,7 @@ final class LinesSession: DirectSession {
   }
 
   private func passOver(_ text: RawSpan) {
-    link.trace?.message(.incoming, "BEFORE THE LOGIN (\(text.byteCount) bytes)", payload: text)
+    trace("BEFORE THE LOGIN", text)
   }
 
   private func refuse(_ message: LinesMessage, _ text: RawSpan) {
@@ -203,6 +233,6 @@ final class LinesSession: DirectSession {
       UpstreamFailure(
         .refused, "the server refused the login" + (words.map { ": \($0.shortened(to: 200).singleLine)" } ?? ""),
         serverMessage: words,
-        serverData: said.map { Self.bytes(text, $0) }))
+        serverData: said.flatMap { $0.count <= UpstreamFailure.dataLimit ? Self.bytes(text, $0) : nil }))
   }
 }

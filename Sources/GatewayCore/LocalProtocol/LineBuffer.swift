@@ -20,6 +20,13 @@ public struct LineBuffer {
   /// Bytes of the line whose end has not arrived.
   public var pendingCount: Int { pending.count }
 
+  /// Shows the line whose end has not arrived, without a `\r` that may belong to the line end.
+  public func withPending(_ body: (RawSpan) -> Void) {
+    let text = pending.span.bytes
+    let isCut = pending.last == UInt8(ascii: "\r")
+    body(text.extracting(0..<text.byteCount - (isCut ? 1 : 0)))
+  }
+
   /// Hands over the beginning of a line; the rest of it is another's affair.
   mutating func takePending() -> [UInt8] {
     defer { pending = [] }

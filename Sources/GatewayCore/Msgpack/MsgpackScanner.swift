@@ -21,13 +21,14 @@ enum MsgpackScanner {
   }
 
   /// Reads the item at `at` and leaves `at` behind it; behind the head of an array or a map, whose announced number of
-  /// values is never larger than the number of bytes that are left.
-  static func next(_ bytes: RawSpan, _ at: inout Int) throws(MsgpackProblem) -> Item {
+  /// values is never larger than the number of bytes that are left, unless more has to come.
+  static func next(_ bytes: RawSpan, _ at: inout Int, isWhole: Bool = true) throws(MsgpackProblem) -> Item {
+    let end = isWhole ? bytes.byteCount : Int.max
     let first = try number(bytes, &at, width: 1)
     switch first {
     case 0x00...0x7f: return .integer(Int64(first))
-    case 0x80...0x8f: return .map(try count(first & 15, of: 2, bytes, at))
-    case 0x90...0x9f: return .array(try count(first & 15, of: 1, bytes, at))
+    case 0x80...0x8f: return .map(try count(first & 15, of: 2, at, end))
+    case 0x90...0x9f: return .array(try count(first & 15, of: 1, at, end))
     case 0xa0...0xbf: return .string(try content(first & 31, bytes, &at))
     case 0xc0: return .null
     case 0xc2: return .bool(false)
@@ -43,24 +44,10 @@ enum MsgpackScanner {
     case 0xd0...0xd3: return .integer(try signed(bytes, &at, width: 1 << (first - 0xd0)))
     case 0xd4...0xd8: return try extended(1 << (first - 0xd4), isFixed: true, bytes, &at)
     case 0xd9...0xdb: return .string(try content(try number(bytes, &at, width: 1 << (first - 0xd9)), bytes, &at))
-    case 0xdc, 0xdd: return .array(try count(try number(bytes, &at, width: 2 << (first - 0xdc)), of: 1, bytes, at))
-    case 0xde, 0xdf: return .map(try count(try number(bytes, &at, width: 2 << (first - 0xde)), of: 2, bytes, at))
+    case 0xdc, 0xdd: return .array(try count(try number(bytes, &at, width: 2 << (first - 0xdc)), of: 1, at, end))
+    case 0xde, 0xdf: return .map(try count(try number(bytes, &at, width: 2 << (first - 0xde)), of: 2, at, end))
     case 0xe0...0xff: return .integer(Int64(first) - 0x100)
     default: throw .malformed
-    }
-  }
-
-  /// Steps over one value with everything in it, however deep that is.
-  static func skip(_ bytes: RawSpan, _ at: inout Int) throws(MsgpackProblem) {
-    var left = 1
-    while left > 0 {
-      left -= 1
-      switch try next(bytes, &at) {
-      case .array(let count): left += count
-      case .map(let count): left += 2 * count
-      case .null, .bool, .integer, .unsigned, .float, .string, .binary, .extended: break
-      }
-      guard left <= bytes.byteCount - at else { throw .malformed }
     }
   }
 
@@ -96,10 +83,8 @@ enum MsgpackScanner {
   }
 
   /// Each value takes at least one byte.
-  private static func count(_ count: UInt64, of width: UInt64, _ bytes: RawSpan, _ at: Int) throws(MsgpackProblem)
-    -> Int
-  {
-    guard count <= UInt64(bytes.byteCount - at) / width else { throw .malformed }
+  private static func count(_ count: UInt64, of width: UInt64, _ at: Int, _ end: Int) throws(MsgpackProblem) -> Int {
+    guard count <= UInt64(end - at) / width else { throw .malformed }
     return Int(count)
   }
 }

@@ -33,6 +33,12 @@ struct MsgpackText: ~Copyable {
   /// Appends the value at `at` and leaves `at` behind it. `depth` is the number of levels that it may have.
   mutating func append(_ bytes: RawSpan, _ at: inout Int, depth: Int) throws(MsgpackProblem) {
     guard output.count <= byteLimit else { throw .tooLarge }
+    // Long arrays are mostly of small numbers.
+    if at < bytes.byteCount, case let digit = JSONScanner.byte(bytes, at), digit < 10 {
+      output.append(UInt8(ascii: "0") &+ digit)
+      at &+= 1
+      return
+    }
     switch try MsgpackScanner.next(bytes, &at) {
     case .null: output.append("null")
     case .bool(let value): output.append(value ? "true" : "false" as StaticString)
@@ -121,6 +127,7 @@ struct MsgpackText: ~Copyable {
   // MARK: - Leaves
 
   private mutating func append(string: RawSpan, prefix: UInt8? = nil) throws(MsgpackProblem) {
+    guard output.count + string.byteCount <= byteLimit else { throw .tooLarge }
     guard Self.isUTF8(string) else { throw .undecodable }
     output.append(UInt8(ascii: "\""))
     if let prefix { output.append(prefix) }
@@ -139,6 +146,7 @@ struct MsgpackText: ~Copyable {
   private mutating func append(binary: RawSpan) throws(MsgpackProblem) {
     binaries += 1
     guard binaries <= binaryLimit else { throw .tooManyBinaries(limit: binaryLimit) }
+    guard output.count + Base64.encodedCount(binary.byteCount) <= byteLimit else { throw .tooLarge }
     output.append(#"{"$bin":""#)
     Base64.encode(binary, into: &output)
     output.append(#""}"#)

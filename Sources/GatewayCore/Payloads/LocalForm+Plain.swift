@@ -6,7 +6,7 @@ extension LocalForm {
     var output: [UInt8] = []
     output.reserveCapacity(range.count + 16)
     // Without attachments nothing can be malformed.
-    try? write(fromServer: text, range, attachments: [], into: &output)
+    _ = try? write(fromServer: text, range, attachments: [], into: &output)
     return output
   }
 

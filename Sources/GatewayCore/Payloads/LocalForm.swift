@@ -9,13 +9,16 @@ enum LocalForm {
   }
 
   /// Writes a server's text in the local form. `attachments` are those of the whole packet. Each may stand in several
-  /// places; together with its copies it must not become larger than `byteLimit`.
+  /// places; together with its copies it must not become larger than `byteLimit`. Returns how long the text is, or would
+  /// be: one that is longer than `lineLimit` is not written.
+  @discardableResult
   static func write(
-    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max,
+    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max, lineLimit: Int = .max,
     into output: inout [UInt8]
-  ) throws(SocketIOProblem) {
+  ) throws(SocketIOProblem) -> Int {
     var edits = PayloadEdits()
     var size = range.count
+    var lineCount = range.count
     try MarkedObject.forEach(in: text, range) { object throws(SocketIOProblem) in
       if !attachments.isEmpty, let value = object.placeholder, JSONScanner.bytesEqual(text, value, "true") {
         guard let start = object.number, let number = placeholderNumber(text, start),
@@ -24,19 +27,33 @@ enum LocalForm {
         size += attachments[number].count
         guard size <= byteLimit else { throw .tooLarge(limit: byteLimit) }
         edits.replace(object.range, number: number)
+        lineCount += binaryMembers + Base64.encodedCount(attachments[number].count) - object.range.count
       } else if object.dollars != nil {
-        for key in object.keys { edits.insertDollar(at: key + 1) }
+        lineCount += object.keyCount
+        object.forEachKey { edits.insertDollar(at: $0 + 1) }
       }
     }
+    guard lineCount <= lineLimit else { return lineCount }
     let start = output.count
+    output.reserveCapacity(start + lineCount + 16)
     edits.apply(to: text, range, into: &output) { number, output in
       output.append(contentsOf: #"{"$bin":""#.utf8)
       let attachment = attachments[number]
       Base64.encode(attachment.span.bytes, into: &output)
       output.append(contentsOf: #""}"#.utf8)
     }
-    for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
+    if hasLineEnd(text, range) {
+      for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
+    }
+    return lineCount
   }
+
+  private static func hasLineEnd(_ text: RawSpan, _ range: Range<Int>) -> Bool {
+    text.withUnsafeBytes { $0[range].contains { $0 == 10 || $0 == 13 } }
+  }
+
+  /// What stands around the base64 of binary data, in bytes.
+  private static let binaryMembers = 11
 
   /// Writes a local client's text in the wire form and returns its attachments in the order of their placeholders.
   static func write(
@@ -60,7 +77,7 @@ enum LocalForm {
         edits.replace(object.range, number: attachments.count)
         attachments.append(try attachment(text, object))
       default:
-        for key in object.keys { edits.remove(firstDollar(text, key)) }
+        object.forEachKey { edits.remove(firstDollar(text, $0)) }
       }
     }
     guard attachments.isEmpty || !imitatesPlaceholder else {
@@ -204,7 +221,7 @@ enum LocalForm {
   /// What stands in the base64 of a `$bin` object.
   static func attachment(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> [UInt8] {
     var at = object.value
-    guard object.keys.count == 1, let range = try? JSONScanner.scanString(text, &at) else {
+    guard object.keyCount == 1, let range = try? JSONScanner.scanString(text, &at) else {
       throw .invalid(#"the value of "$bin" must be a string of base64"#)
     }
     let encoded = JSONScanner.decodeBytes(text, range).bytes

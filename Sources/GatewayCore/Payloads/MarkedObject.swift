@@ -6,8 +6,10 @@ struct MarkedObject: Equatable, Sendable {
   /// How many `$` stand before `bin` in the object's only key; nil for every other object. A key that is repeated
   /// counts as one.
   private(set) var dollars: Int?
-  /// Where each key begins, at its quote, while `dollars` is set.
-  private(set) var keys: [Int] = []
+  /// Where the first key begins, at its quote.
+  private var firstKey = 0
+  /// The same of the repetitions of the only key, while `dollars` is set; there hardly ever are any.
+  private var repetitions: [Int] = []
   /// Where the value behind the last key begins.
   private(set) var value = 0
   /// Where the value of `_placeholder` begins.
@@ -20,10 +22,24 @@ struct MarkedObject: Equatable, Sendable {
 
   private var isMarked: Bool { dollars != nil || placeholder != nil }
 
+  /// How many keys there are while `dollars` is set.
+  var keyCount: Int { 1 + repetitions.count }
+
+  /// Where each key begins, at its quote, while `dollars` is set.
+  func forEachKey(_ body: (Int) -> Void) {
+    body(firstKey)
+    for key in repetitions { body(key) }
+  }
+
   private mutating func note(_ text: RawSpan, key: Range<Int>, value: Int) {
     let found = Self.dollars(text, key)
-    if isEmpty { dollars = found } else if found != dollars { dollars = nil }
-    if dollars != nil { keys.append(key.lowerBound) }
+    if isEmpty {
+      (dollars, firstKey) = (found, key.lowerBound)
+    } else if found != dollars {
+      dollars = nil
+    } else if found != nil {
+      repetitions.append(key.lowerBound)
+    }
     if found == nil {
       if JSONScanner.stringEquals(text, key, "_placeholder") { placeholder = value }
       if JSONScanner.stringEquals(text, key, "num") { number = value }
@@ -37,6 +53,8 @@ struct MarkedObject: Equatable, Sendable {
     guard key.count >= 6 else { return nil }
     let first = JSONScanner.byte(text, key.lowerBound + 1)
     guard first == UInt8(ascii: "$") || first == UInt8(ascii: "\\") else { return nil }
+    if key.count == 6, JSONScanner.bytesEqual(text, key.lowerBound + 1, "$bin") { return 1 }
+    guard key.count > 6 else { return nil }
     let decoded = JSONScanner.decodeBytes(text, key).bytes
     let count = decoded.prefix { $0 == UInt8(ascii: "$") }.count
     return count > 0 && decoded[count...].elementsEqual("bin".utf8) ? count : nil

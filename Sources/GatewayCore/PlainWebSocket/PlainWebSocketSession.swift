@@ -23,14 +23,24 @@ final class PlainWebSocketSession: DirectSession {
   }
 
   func received(text: RawSpan) {
+    if isTooLong(text.byteCount) { return }
     link.trace?.message(.incoming, "EVENT message (1 arg, \(text.byteCount) bytes)", payload: text)
     let isShown = PlainWebSocketMessage.withArgument(text, deliver)
     if !isShown { link.owner?.channel(link, droppedEvent: .undecodable) }
   }
 
   func received(binary: RawSpan) {
+    if isTooLong(Base64.encodedCount(binary.byteCount)) { return }
     link.trace?.message(.incoming, "EVENT message (1 arg, \(binary.byteCount) bytes of binary)")
     PlainWebSocketMessage.withArgument(binary: binary, deliver)
+  }
+
+  /// What is longer than a line need not be looked at: whatever it is, it is one message.
+  private func isTooLong(_ size: Int) -> Bool {
+    guard let owner = link.owner, size > owner.lineLimit else { return false }
+    link.trace?.message(.incoming, "EVENT message (1 arg, \(size) bytes, more than a line)")
+    owner.channel(link, receivedEvent: Self.name.span.bytes, tooLong: size, ack: nil)
+    return true
   }
 
   private func deliver(_ argument: RawSpan) {

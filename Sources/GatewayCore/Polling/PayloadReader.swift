@@ -11,11 +11,39 @@ public struct PayloadReader: Equatable, Sendable {
   /// Most digits of a packet's length.
   static let lengthDigits = 10
 
+  /// What a look at the body brings.
+  public enum Step: Equatable, Sendable {
+    case packet(Packet)
+    /// So much of a long packet is there, and in order; the rest of it is looked at by the next steps.
+    case part(Packet)
+  }
+
+  /// The packet that is being looked at.
+  private struct Search: Equatable, Sendable {
+    var isBinary = false
+    let start: Int
+    /// Up to where its end was looked for.
+    var at: Int
+    /// Behind its last byte, once that is found.
+    var end: Int?
+    /// UTF-16 units that are still to come, where they are counted.
+    var units = 0
+    /// Up to where it is known to be UTF-8.
+    var judged: Int
+
+    init(start: Int, end: Int? = nil) {
+      self.start = start
+      self.end = end
+      (at, judged) = (start, start)
+    }
+  }
+
   public let form: PayloadForm
   /// Largest packet, in bytes of the body.
   public let sizeLimit: Int
   private var offset = 0
   private var count = 0
+  private var search: Search?
 
   public init(form: PayloadForm, sizeLimit: Int) {
     self.form = form
@@ -25,57 +53,106 @@ public struct PayloadReader: Equatable, Sendable {
   /// The next packet of this body, which must be the same at each call; nil behind the last one. After an error nothing
   /// more is to be read.
   public mutating func next(in body: [UInt8]) throws(PayloadProblem) -> Packet? {
+    while let step = try step(in: body, budget: .max) {
+      if case .packet(let packet) = step { return packet }
+    }
+    return nil
+  }
+
+  /// The same in steps, of which none looks at many more than `budget` bytes.
+  public mutating func step(in body: [UInt8], budget: Int) throws(PayloadProblem) -> Step? {
+    if search == nil { search = try begin(body) }
+    guard var search else { return nil }
+    try find(&search, body, budget)
+    try judge(&search, body, budget)
+    guard let end = search.end, search.isBinary || search.judged == end else {
+      self.search = search
+      return .part(Packet(isBinary: search.isBinary, range: search.start..<search.judged))
+    }
+    self.search = nil
+    offset = form == .separated ? end + 1 : end
+    return .packet(Packet(isBinary: search.isBinary, range: search.start..<end))
+  }
+
+  /// Begins with the next packet; nil behind the last one.
+  private mutating func begin(_ body: [UInt8]) throws(PayloadProblem) -> Search? {
     if offset >= body.count, !(count == 0 && form == .separated) { return nil }
     guard count < Self.packetLimit else { throw .tooManyPackets }
-    let packet: Packet
-    switch form {
-    case .separated: packet = try nextSeparated(body)
-    case .counted:
-      // So says an old server that it has nothing to say.
-      if count == 0, body.elementsEqual([UInt8(ascii: "0"), UInt8(ascii: ":")]) { return nil }
-      packet = try nextCounted(body)
-    case .octets: packet = try nextOctets(body)
-    }
+    // So says an old server that it has nothing to say.
+    if form == .counted, count == 0, body.elementsEqual([UInt8(ascii: "0"), UInt8(ascii: ":")]) { return nil }
     count += 1
-    guard !packet.range.isEmpty else { throw .malformed }
-    guard packet.range.count <= sizeLimit else { throw .tooLarge }
-    if !packet.isBinary, !Self.isUTF8(body, packet.range) { throw .notUTF8 }
-    return packet
-  }
-
-  private mutating func nextSeparated(_ body: [UInt8]) throws(PayloadProblem) -> Packet {
-    let start = offset
-    let end = body[start...].firstIndex(of: PayloadForm.separator) ?? body.count
-    offset = end + 1
-    // A separator is between packets, never behind the last.
-    if end == body.count - 1 { throw .malformed }
-    return Packet(isBinary: false, range: start..<end)
-  }
-
-  private mutating func nextCounted(_ body: [UInt8]) throws(PayloadProblem) -> Packet {
-    let length = try readLength(body, zero: 48, end: UInt8(ascii: ":"))
-    let start = offset
-    var units = 0
-    while units < length {
-      guard offset < body.count else { throw .incomplete }
-      let width = Self.width(body[offset])
-      guard width > 0 else { throw .notUTF8 }
-      units += width == 4 ? 2 : 1
-      offset += width
+    switch form {
+    case .separated: return Search(start: offset)
+    case .counted:
+      let units = try readLength(body, zero: 48, end: UInt8(ascii: ":"))
+      var search = Search(start: offset)
+      search.units = units
+      return search
+    case .octets:
+      let kind = body[offset]
+      guard kind <= 1 else { throw .malformed }
+      offset += 1
+      let length = try readLength(body, zero: 0, end: 0xff)
+      guard length <= body.count - offset else { throw .incomplete }
+      var search = Search(start: offset, end: offset + length)
+      search.isBinary = kind == 1
+      return search
     }
-    guard units == length else { throw .malformed }
-    guard offset <= body.count else { throw .incomplete }
-    return Packet(isBinary: false, range: start..<offset)
   }
 
-  private mutating func nextOctets(_ body: [UInt8]) throws(PayloadProblem) -> Packet {
-    let kind = body[offset]
-    guard kind <= 1 else { throw .malformed }
-    offset += 1
-    let length = try readLength(body, zero: 0, end: 0xff)
-    guard length <= body.count - offset else { throw .incomplete }
-    defer { offset += length }
-    return Packet(isBinary: kind == 1, range: offset..<(offset + length))
+  /// Looks for the packet's end, and says what is wrong with its length.
+  private func find(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+    if search.end == nil {
+      switch form {
+      case .separated: try findSeparator(&search, body, budget)
+      case .counted: try countUnits(&search, body, budget)
+      case .octets: break
+      }
+    }
+    if search.end == search.start { throw .malformed }
+    guard (search.end ?? search.at) - search.start <= sizeLimit else { throw .tooLarge }
+  }
+
+  private func findSeparator(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+    let limit = Self.limit(search.at, budget, body.count)
+    if let end = body[search.at..<limit].firstIndex(of: PayloadForm.separator) {
+      // A separator is between packets, never behind the last.
+      if end == body.count - 1 { throw .malformed }
+      search.end = end
+    } else if limit == body.count {
+      search.end = limit
+    } else {
+      search.at = limit
+    }
+  }
+
+  /// Counts characters as UTF-16 does.
+  private func countUnits(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+    let limit = Self.limit(search.at, budget, body.count)
+    while search.units > 0, search.at < limit {
+      let width = Self.width(body[search.at])
+      guard width > 0 else { throw .notUTF8 }
+      search.units -= width == 4 ? 2 : 1
+      search.at += width
+    }
+    guard search.units >= 0 else { throw .malformed }
+    guard search.at <= body.count, search.units == 0 || search.at < body.count else { throw .incomplete }
+    if search.units == 0 { search.end = search.at }
+  }
+
+  /// Looks whether a text is UTF-8, as far as its characters are known to be complete.
+  private func judge(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+    guard !search.isBinary else { return }
+    let known = min(search.end ?? search.at, body.count)
+    let limit = Self.limit(search.judged, budget, known)
+    let piece = body.span.bytes.extracting(search.judged..<limit)
+    let length = limit == search.end ? piece.byteCount : piece.endOfCharacters
+    guard piece.extracting(0..<length).isUTF8 else { throw .notUTF8 }
+    search.judged += length
+  }
+
+  private static func limit(_ start: Int, _ budget: Int, _ end: Int) -> Int {
+    budget < end - start ? start + budget : end
   }
 
   /// Reads digits, of which the first has the value `zero`, and what ends them.
@@ -104,9 +181,5 @@ public struct PayloadReader: Equatable, Sendable {
     case 0xf0..<0xf5: 4
     default: 0
     }
-  }
-
-  private static func isUTF8(_ body: [UInt8], _ range: Range<Int>) -> Bool {
-    (try? UTF8Span(validating: body.span.extracting(range))) != nil
   }
 }

@@ -19,6 +19,8 @@ final class PollingTransport: Transport {
 
   /// How long the packets of an answer are handed out before others have their turn.
   private static let turnLimit: Duration = .milliseconds(1)
+  /// How much of an answer is looked at before it is looked at the clock, in bytes.
+  private static let portion = 64 << 10
   /// How long a goodbye may take.
   static let farewellLimit: Duration = .seconds(1)
 
@@ -197,8 +199,11 @@ final class PollingTransport: Transport {
     guard let bytes = body?.bytes else { return }
     let end = timers.now + Self.turnLimit
     do throws(PayloadProblem) {
-      while phase == .open, let packet = try body?.reader.next(in: bytes) {
-        deliver(packet, bytes)
+      while phase == .open, let step = try body?.reader.step(in: bytes, budget: Self.portion) {
+        switch step {
+        case .packet(let packet): deliver(packet, bytes)
+        case .part(let part): if !part.isBinary { show(part.range, bytes) }
+        }
         if control.isFull { return fail(TransportFailure(.unreadAnswers(limit: control.limit))) }
         guard timers.now < end else { return deliverLater() }
       }
@@ -226,6 +231,11 @@ final class PollingTransport: Transport {
     default: break
     }
     receiver?.transportReceived(text: span)
+  }
+
+  /// A long text is looked at as early as one that comes over a WebSocket.
+  private func show(_ part: Range<Int>, _ body: [UInt8]) {
+    receiver?.transportGathers(text: body.span.bytes.extracting(part))
   }
 
   private static func contentType(_ response: HTTPResponse) -> String? {

@@ -72,6 +72,7 @@ final class UpgradingTransport: Transport {
     func transportReceived(text: RawSpan) { owner?.webSocketReceived(text: text) }
     func transportReceived(binary: RawSpan) { owner?.webSocketReceived(binary: binary) }
     func transportGathers(text: RawSpan) { owner?.webSocketGathers(text: text) }
+    func transportGathers(binary: RawSpan) { owner?.webSocketGathers(binary: binary) }
     func transportAnsweredProbe() { owner?.receiver?.transportAnsweredProbe() }
     func transportClosed(_ failure: TransportFailure) { owner?.webSocketClosed(failure) }
   }
@@ -88,6 +89,10 @@ final class UpgradingTransport: Transport {
 
   private func webSocketGathers(text: RawSpan) {
     if upgrade.state == .upgraded { receiver?.transportGathers(text: text) }
+  }
+
+  private func webSocketGathers(binary: RawSpan) {
+    if upgrade.state == .upgraded { receiver?.transportGathers(binary: binary) }
   }
 
   private func webSocketReceived(binary: RawSpan) {
@@ -178,6 +183,8 @@ extension UpgradingTransport: TransportReceiver {
   }
 
   func transportReceived(binary: RawSpan) { receiver?.transportReceived(binary: binary) }
+  func transportGathers(text: RawSpan) { receiver?.transportGathers(text: text) }
+  func transportGathers(binary: RawSpan) { receiver?.transportGathers(binary: binary) }
 
   func transportClosed(_ failure: TransportFailure) {
     polling = nil

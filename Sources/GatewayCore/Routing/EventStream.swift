@@ -30,7 +30,8 @@ final class EventStream {
   private let outputs: ClientOutputs
   let time: any TimeSource
   private let random: any RandomSource
-  private var lineLimit: Int
+  /// Longest line of a local client, in bytes.
+  private(set) var lineLimit: Int
   /// Reused for every event, unless the history keeps it.
   private var tail: [UInt8] = []
   private var answerTail: [UInt8] = []
@@ -83,8 +84,9 @@ final class EventStream {
   func deliver(
     rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: (Router.Match) -> String?
   ) {
-    sequence += 1
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
+    guard size <= lineLimit else { return deliver(rawName: rawName, tooLong: size) }
+    sequence += 1
     byteCount += UInt64(size)
     guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
@@ -110,6 +112,17 @@ final class EventStream {
     }
     // A long text goes as soon as the last who refers to it has written it.
     if tail.count >= ClientOutput.sharedFrom { tail = [] }
+  }
+
+  /// The same for an event that is longer than any line, by its number of bytes: a gap of one for whoever wants its name.
+  func deliver(rawName: RawSpan, tooLong size: Int) {
+    sequence += 1
+    byteCount += UInt64(size)
+    guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
+    let match = router.count > 0 ? match(rawName) : Router.Match()
+    guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
+    remember(.hole(.tooLarge, name: Self.name(of: rawName)), time.arrival)
+    tell(.tooLarge, to: match)
   }
 
   private func match(_ rawName: RawSpan) -> Router.Match {

@@ -4,6 +4,7 @@ struct HeldEvents: Sendable {
   enum Item: Sendable {
     case event(name: [UInt8], arguments: [UInt8], ack: UInt64?)
     case dropped(GapReason)
+    case tooLong(LongEvent)
   }
 
   /// Most events held; a server that sends more loses its link.
@@ -23,7 +24,11 @@ struct HeldEvents: Sendable {
   /// False when there is no room, and the item is not kept.
   mutating func append(_ item: Item) -> Bool {
     var size = 0
-    if case .event(let name, let arguments, _) = item { size = name.count + arguments.count }
+    switch item {
+    case .event(let name, let arguments, _): size = name.count + arguments.count
+    case .tooLong(let event): size = event.name.count + (event.ending?.count ?? 0)
+    case .dropped: break
+    }
     guard items.count < Self.countLimit, bytes + size <= byteLimit else { return false }
     bytes += size
     items.append(item)

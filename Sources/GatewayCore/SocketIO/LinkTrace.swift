@@ -46,6 +46,14 @@ final class LinkTrace: EngineIOObserver {
       payload: Self.payload(of: packet, text).span.bytes)
   }
 
+  /// A packet that is longer than a line, of which only the size is told.
+  func received(_ long: LongEvent, _ kind: SocketIOPacket.Kind, _ namespace: [UInt8]) {
+    let concerned = concerned(namespace)
+    guard !concerned.isEmpty else { return }
+    let text = PacketWords.packet(tooLong: kind, Self.shown(namespace), ack: long.ack, size: long.size)
+    for one in concerned { one.observer.observed(TraceFact(.incoming, .socketio, text)) }
+  }
+
   private func packet(
     _ direction: TraceFact.Direction, _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], attachments: Int, ack: UInt64?,
     payload: RawSpan
@@ -81,7 +89,7 @@ final class LinkTrace: EngineIOObserver {
     case .connect(let range), .disconnect(let range), .connectError(let range):
       guard let range else { return [] }
       return bytes(text, range)
-    case .malformedConnect: return []
+    case .malformedConnect, .oversizedConnect: return []
     case .event(let name, let arguments):
       let comma = arguments.isEmpty ? [] : [UInt8(ascii: ",")]
       return [UInt8(ascii: "[")] + bytes(text, name) + comma + bytes(text, arguments) + [UInt8(ascii: "]")]

@@ -1,38 +1,38 @@
-/// What is found out about a long event or acknowledgement while its text is still coming: whether its JSON is well-formed,
-/// and whether it is in the local form already.
+/// What is found out about a long event, acknowledgement or refusal while its text is still coming: whether its JSON is
+/// well-formed, where its parts stand, and whether it is in the local form already.
 struct LongPacket {
   /// Where the packet's array begins; nil where nothing is found out.
   private var array: Int?
-  private var progress: JSONProgress
-  private var looked: Int
+  private var content: LongText
   /// Nothing that came so far has to be written anew for local clients.
   private(set) var isLocalForm = true
 
   /// The array is a level around the arguments.
   private static let depth = SocketIOPacket.argumentsDepth + 1
+  /// The name, and where the first argument begins; or a server's words, among which others may stand.
+  private static let elements = 16
 
   /// Where this is another packet, or the beginning of its array has not come, nothing is found out about it.
   init(_ text: RawSpan, from start: Int) {
-    array = SocketIOPacket.array(text, from: start)
-    looked = array ?? start
-    progress = JSONProgress(from: looked, depth: Self.depth)
+    array = SocketIOPacket.payload(text, from: start)
+    content = LongText(from: array ?? start, depth: Self.depth, elements: Self.elements)
   }
 
-  /// Takes what has come so far.
-  mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
-    // Less than before is another text.
-    if text.byteCount < looked { array = nil }
+  /// Takes what has come so far. What is longer than `lineLimit` is written for nobody, so that its form does not matter.
+  mutating func advance(_ text: RawSpan, isWhole: Bool = false, lineLimit: Int = .max) {
     guard array != nil else { return }
-    progress.advance(text, isWhole: isWhole)
-    if isLocalForm { isLocalForm = !LocalForm.mayNeedRewriting(text, looked..<text.byteCount) }
-    looked = text.byteCount
+    let start = content.looked
+    content.advance(text, isWhole: isWhole)
+    if content.isAnother { array = nil }
+    guard array != nil, isLocalForm else { return }
+    isLocalForm = text.byteCount <= lineLimit && !LocalForm.mayNeedRewriting(text, start..<text.byteCount)
   }
 
-  /// The end of the array that begins there, if it is known to be well-formed to the end of the text.
-  func end(_ text: RawSpan, array: Int) -> Int? {
-    guard self.array == array, case .ended(let end) = progress.outcome else { return nil }
-    var at = end
-    JSONScanner.skipWhitespace(text, &at)
-    return at == text.byteCount ? end : nil
+  /// Whether the first element is complete.
+  var hasName: Bool { content.hasElements }
+
+  /// What is known of the array that begins there; nil where it was not looked at. Throws what is wrong with it.
+  func outline(_ text: RawSpan, array: Int) throws(JSONError) -> LongText.Outline? {
+    self.array == array ? try content.outline(text) : nil
   }
 }

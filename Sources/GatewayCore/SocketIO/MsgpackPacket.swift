@@ -36,66 +36,59 @@ enum MsgpackPacket {
     var data: Int?
   }
 
-  /// Reads one message. The packet's ranges point into the text, whose JSON is in the local form.
+  /// Reads one message. The packet's ranges point into the text, whose JSON is in the local form. `long` is what is known of
+  /// it already. What would be longer than `lineLimit` is not translated to its end.
   static func read(
-    _ bytes: RawSpan, binaryLimit: Int, byteLimit: Int
-  ) throws(SocketIOProblem) -> (packet: SocketIOPacket, text: [UInt8]) {
+    _ bytes: RawSpan, _ long: MsgpackOutline? = nil, binaryLimit: Int, lineLimit: Int
+  ) throws(SocketIOProblem) -> (packet: SocketIOPacket, text: [UInt8], long: LongEvent?) {
     let members: Members
-    do throws(MsgpackProblem) { members = try scan(bytes) } catch { throw .malformedMsgpack }
+    do throws(MsgpackProblem) { members = try scan(bytes, long) } catch { throw .malformedMsgpack }
     guard let number = members.type, let kind = UInt8(exactly: number).flatMap(SocketIOPacket.Kind.init), !kind.isBinary
     else { throw .unknownType }
     let ack = try ack(members.ack, kind)
-    guard let range = members.namespace else { throw .malformedPayload }
-    var text = MsgpackText(reserving: bytes.byteCount + 16, binaryLimit: binaryLimit, byteLimit: byteLimit)
+    guard let range = members.namespace, range.count <= SocketIOPacket.headLimit else { throw .malformedPayload }
+    let isMessage = kind == .event || kind == .acknowledgement
+    let limit = isMessage ? lineLimit : SocketIOPacket.wordLimit
+    var text = MsgpackText(
+      reserving: min(2 * bytes.byteCount, limit) + 16, binaryLimit: binaryLimit, byteLimit: limit + range.count)
     do throws(MsgpackProblem) { try text.append(bare: range, of: bytes) } catch { throw .malformedPayload }
     var packet = SocketIOPacket(
       kind: kind, namespace: 0..<range.count, ack: ack, content: .disconnect(nil))
     if range.count == 1, JSONScanner.byte(bytes, range.lowerBound) == UInt8(ascii: "/") { packet.namespace = 0..<0 }
-    do throws(MsgpackProblem) { packet.content = try content(kind, bytes, members.data, &text) } catch {
+    var name: Range<Int>?
+    do throws(MsgpackProblem) { packet.content = try content(kind, bytes, members.data, &text, &name) } catch {
       packet.content = try unreadable(error, kind)
     }
     let written = text.finish()
+    if packet.content == .unreadable(.tooLarge), kind == .acknowledgement || name != nil {
+      let name = name ?? 0..<0
+      guard name.isEmpty || !SocketIOEventName.isReserved(written.span.bytes, name) else { throw .reservedEvent }
+      return (packet, written, LongEvent(written.span.bytes, name: name, size: bytes.byteCount, ack: ack))
+    }
     if case .event(let name, _) = packet.content, SocketIOEventName.isReserved(written.span.bytes, name) {
       throw .reservedEvent
     }
-    return (packet, written)
+    return (packet, written, nil)
   }
 
+  /// What looks at a long message while it comes.
+  static func outline() -> MsgpackOutline { MsgpackOutline(of: ["type", "nsp", "id", "data"]) }
+
   /// One map and nothing behind it. Of repeated members the last counts; others are passed over.
-  private static func scan(_ bytes: RawSpan) throws(MsgpackProblem) -> Members {
+  private static func scan(_ bytes: RawSpan, _ long: MsgpackOutline?) throws(MsgpackProblem) -> Members {
+    var outline = long ?? outline()
+    try outline.advance(bytes, isWhole: true)
     var members = Members()
-    var at = 0
-    guard case .map(let count) = try MsgpackScanner.next(bytes, &at) else { throw .malformed }
-    for _ in 0..<count {
-      let keyStart = at
-      let key = try MsgpackScanner.next(bytes, &at)
-      if case .string = key {
-      } else {
-        at = keyStart
-        try MsgpackScanner.skip(bytes, &at)
-      }
-      let value = at
-      try MsgpackScanner.skip(bytes, &at)
-      guard case .string(let name) = key else { continue }
-      try note(&members, bytes, bytes.extracting(name), value)
-    }
-    guard at == bytes.byteCount else { throw .malformed }
+    if case .integer(let number)? = try item(bytes, outline.values[0]) { members.type = number }
+    if case .string(let range)? = try item(bytes, outline.values[1]) { members.namespace = range }
+    if let item = try item(bytes, outline.values[2]) { members.ack = item }
+    if let item = try item(bytes, outline.values[3]), !isNothing(item, bytes) { members.data = outline.values[3] }
     return members
   }
 
-  private static func note(
-    _ members: inout Members, _ bytes: RawSpan, _ name: RawSpan, _ value: Int
-  ) throws(MsgpackProblem) {
-    var at = value
-    let item = try MsgpackScanner.next(bytes, &at)
-    if isName(name, "type"), case .integer(let number) = item { members.type = number }
-    if isName(name, "nsp"), case .string(let range) = item { members.namespace = range }
-    if isName(name, "id") { members.ack = item }
-    if isName(name, "data") { members.data = isNothing(item, bytes) ? nil : value }
-  }
-
-  private static func isName(_ name: RawSpan, _ expected: StaticString) -> Bool {
-    name.byteCount == expected.utf8CodeUnitCount && JSONScanner.bytesEqual(name, 0, expected)
+  private static func item(_ bytes: RawSpan, _ value: Int?) throws(MsgpackProblem) -> MsgpackScanner.Item? {
+    guard var at = value else { return nil }
+    return try MsgpackScanner.next(bytes, &at)
   }
 
   /// Nil, or JavaScript's `undefined` as the reference client's encoder writes it.
@@ -129,7 +122,8 @@ enum MsgpackPacket {
   private static let depthLimit = JSONScanner.depthLimit - 3
 
   private static func content(
-    _ kind: SocketIOPacket.Kind, _ bytes: RawSpan, _ data: Int?, _ text: inout MsgpackText
+    _ kind: SocketIOPacket.Kind, _ bytes: RawSpan, _ data: Int?, _ text: inout MsgpackText,
+    _ eventName: inout Range<Int>?
   ) throws(MsgpackProblem) -> SocketIOPacket.Content {
     var at = data ?? 0
     let first = data == nil ? MsgpackScanner.Item.null : try MsgpackScanner.next(bytes, &at)
@@ -151,6 +145,7 @@ enum MsgpackPacket {
       let start = text.count
       try text.append(bytes, &at, depth: 0)
       let name = start..<text.count
+      eventName = name
       return .event(name: name, arguments: try elements(count - 1, bytes, &at, &text))
     case (.acknowledgement, .array(let count)):
       return .acknowledgement(arguments: try elements(count, bytes, &at, &text))
@@ -190,6 +185,7 @@ enum MsgpackPacket {
     case (.tooLarge, .event), (.tooLarge, .acknowledgement): return .unreadable(.tooLarge)
     case (.undecodable, .disconnect), (.tooLarge, .disconnect): return .disconnect(nil)
     case (.undecodable, .connectError), (.tooLarge, .connectError): return .connectError(nil)
+    case (.tooLarge, .connect): return .oversizedConnect
     case (.malformed, _), (.undecodable, _), (.tooLarge, _): throw .malformedPayload
     }
   }

@@ -20,6 +20,13 @@ enum PacketWords {
     }
   }
 
+  /// `EVENT /chat (15000000 bytes, more than a line) ack 7`.
+  static func packet(tooLong kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, size: Int) -> String {
+    let isEvent = kind == .event || kind == .binaryEvent
+    return "\(isEvent ? "EVENT" : "ACK") \(namespace.isEmpty ? "/" : namespace) (\(size) bytes, more than a line)"
+      + (ack.map { " ack \($0)" } ?? "")
+  }
+
   /// `EVENT /chat (58 bytes of MessagePack) ack 7`.
   static func packet(msgpack kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, size: Int) -> String {
     let word =

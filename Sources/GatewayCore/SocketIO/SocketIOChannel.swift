@@ -192,6 +192,17 @@ final class SocketIOChannel: UpstreamChannel {
     return true
   }
 
+  /// The same for an event that is longer than a line.
+  func receive(tooLong event: LongEvent) -> Bool {
+    guard isJoined else { return hold(.tooLong(event)) }
+    guard let owner else {
+      close()
+      return true
+    }
+    deliver(event, to: owner)
+    return true
+  }
+
   /// What is too much to be held now would be too much again: the server is not asked to repeat it.
   private func hold(_ item: HeldEvents.Item) -> Bool {
     if held.append(item), heldMemory.change(to: held.heldBytes) { return true }
@@ -215,6 +226,18 @@ final class SocketIOChannel: UpstreamChannel {
     connector.recovery.received(ending)
   }
 
+  /// What the server remembers of it counts as received like that of any other.
+  private func deliver(_ event: LongEvent, to owner: any UpstreamChannelOwner) {
+    owner.channel(self, receivedEvent: event.name.span.bytes, tooLong: event.size, ack: event.ack)
+    guard event.ack == nil, connector.recovery.isOffered else { return }
+    guard let arguments = event.ending else { return connector.recovery.missedOffset() }
+    guard
+      let ending = connector.recovery.ending(
+        of: arguments.span.bytes, at: .init(connector.links.time.arrival, link?.dateSample))
+    else { return }
+    connector.recovery.received(ending)
+  }
+
   /// Tells of an event that cannot be shown. False when there is no room.
   func receive(dropped reason: GapReason) -> Bool {
     guard isJoined else { return hold(.dropped(reason)) }
@@ -230,6 +253,17 @@ final class SocketIOChannel: UpstreamChannel {
     }
     guard isJoined, let ownerID = acks.take(id) else { return }
     owner?.channel(self, acknowledged: ownerID, arguments: arguments)
+  }
+
+  /// The same for one that is longer than a line.
+  func receive(acknowledgement id: UInt64, tooLong size: Int) {
+    if clock?.awaits(id) == true {
+      let nothing: [UInt8] = []
+      _ = clock?.answered(nothing.span.bytes)
+      return
+    }
+    guard isJoined, let ownerID = acks.take(id) else { return }
+    owner?.channel(self, answered: ownerID, tooLong: size, isPart: false)
   }
 
   /// Whether somebody waits for this acknowledgement.
@@ -315,6 +349,7 @@ final class SocketIOChannel: UpstreamChannel {
       case .event(let name, let arguments, let ack):
         deliver(name.span.bytes, arguments.span.bytes, ack, to: owner)
       case .dropped(let reason): owner.channel(self, droppedEvent: reason)
+      case .tooLong(let event): deliver(event, to: owner)
       }
     }
   }

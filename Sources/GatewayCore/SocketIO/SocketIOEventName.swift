@@ -5,11 +5,15 @@ enum SocketIOEventName {
     "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
   ]
 
+  /// The longest of them, each character as an escape, with its quotes.
+  private static let longestReserved = 6 * 14 + 2
+
   /// Whether a scanned name may not come from a server; a number never is reserved.
   @inline(__always)
   static func isReserved(_ text: RawSpan, _ name: Range<Int>) -> Bool {
     guard JSONScanner.byte(text, name.lowerBound) == UInt8(ascii: "\"") else { return false }
     let first = JSONScanner.byte(text, name.lowerBound + 1)
+    guard name.count <= longestReserved else { return false }
     return (mayBegin(first) || first == UInt8(ascii: "\\")) && isListed(text, name)
   }
 

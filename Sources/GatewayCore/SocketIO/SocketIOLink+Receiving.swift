@@ -49,7 +49,8 @@ extension SocketIOLink: EngineIOReceiver {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
       let long = longPacket == nil ? nil : takeLongPacket(text)
-      guard let packet = try decoder.receive(text: text, from: start, long: long) else { return awaitAttachment() }
+      let packet = try decoder.receive(text: text, from: start, long: long, lineLimit: lineLimit)
+      guard let packet else { return awaitAttachment() }
       try dispatch(packet, text, attachments: [])
     } catch { end(error.failure) }
   }
@@ -57,33 +58,62 @@ extension SocketIOLink: EngineIOReceiver {
   func engineReceived(binary: RawSpan) {
     do throws(SocketIOProblem) {
       if key.parser == .msgpack {
-        let (packet, text) = try MsgpackPacket.read(
-          binary, binaryLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+        defer { longMsgpack = nil }
+        let (packet, text, long) = try MsgpackPacket.read(
+          binary, longMsgpack, binaryLimit: key.attachmentLimit, lineLimit: min(lineLimit, key.messageLimit))
+        if let long { return dispatch(long, packet, text.span.bytes) }
         return try dispatch(packet, text.span.bytes, attachments: [])
       }
-      guard let message = try decoder.receive(binary: binary) else { return awaitAttachment() }
-      timers.cancel(attachmentTimer)
-      partsMemory.set(0)
-      try dispatch(message.packet, message.text.span.bytes, attachments: message.attachments)
+      try take(try decoder.receive(binary: binary, lineLimit: lineLimit))
     } catch { end(error.failure) }
   }
+
+  func engineSkips(binaryCount: Int) -> Bool {
+    guard key.parser == .json, decoder.isPending, !decoder.keeps(binaryCount, lineLimit: lineLimit) else {
+      return false
+    }
+    do throws(SocketIOProblem) { try take(try decoder.receive(unkept: binaryCount)) } catch { end(error.failure) }
+    return true
+  }
+
+  /// Takes a message whose attachments are complete, if they are.
+  private func take(_ message: SocketIODecoder.Message?) throws(SocketIOProblem) {
+    guard let message else { return awaitAttachment() }
+    timers.cancel(attachmentTimer)
+    partsMemory.set(0)
+    let text = message.text.span.bytes
+    if let long = message.long { return dispatch(long, message.packet, text) }
+    try dispatch(message.packet, text, attachments: message.attachments)
+  }
+
+  /// The longest line of the programs for which there is this link.
+  private var lineLimit: Int { channels.first?.owner?.lineLimit ?? .max }
 
   func engineGathers(text: RawSpan, from start: Int) {
     guard key.parser == .json else { return }
     // Tried once for each message: what begins otherwise is looked at when it is whole.
     if longPacket == nil { longPacket = LongPacket(text, from: start) }
-    longPacket?.advance(text)
+    longPacket?.advance(text, lineLimit: lineLimit)
+  }
+
+  func engineGathers(binary: RawSpan) {
+    guard key.parser == .msgpack else { return }
+    var outline = longMsgpack ?? MsgpackPacket.outline()
+    // What is malformed is found again when the message is whole.
+    try? outline.advance(binary, isWhole: false)
+    longMsgpack = outline
   }
 
   /// The text is there whose beginning was looked at.
   private func takeLongPacket(_ text: RawSpan) -> LongPacket? {
     defer { longPacket = nil }
-    longPacket?.advance(text, isWhole: true)
+    longPacket?.advance(text, isWhole: true, lineLimit: lineLimit)
     return longPacket
   }
 
   func engineEnded(_ failure: TransportFailure) {
     longPacket = nil
+    longMsgpack = nil
     var failure = failure
     failure.failure.retryAfter = retryAfter(failure)
     requests.heard(failure.headers)
@@ -114,35 +144,51 @@ extension SocketIOLink: EngineIOReceiver {
   private func dispatch(
     _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
   ) throws(SocketIOProblem) {
+    if let long = packet.longEvent(text, over: lineLimit) { return dispatch(long, packet, text) }
     trace?.received(packet, text, attachments: attachments.count)
     switch packet.content {
     case .event(let name, let arguments):
       let (name, namespace) = (text.extracting(name), text.extracting(packet.namespace))
       guard !packet.isLocalForm else { return deliver(name, text.extracting(arguments), packet.ack, to: namespace) }
-      try withLocalForm(text, arguments, attachments) { deliver(name, $0, packet.ack, to: namespace) }
+      let size = try withLocalForm(text, arguments, attachments) { deliver(name, $0, packet.ack, to: namespace) }
+      if let size, let long = packet.longEvent(text, size: size) { dispatch(long, packet, text) }
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = channel(of: packet, text), channel.awaits(id) else { return }
       guard !packet.isLocalForm else {
         return channel.receive(acknowledgement: id, arguments: text.extracting(arguments))
       }
-      try withLocalForm(text, arguments, attachments) { channel.receive(acknowledgement: id, arguments: $0) }
+      let size = try withLocalForm(text, arguments, attachments) {
+        channel.receive(acknowledgement: id, arguments: $0)
+      }
+      if let size { channel.receive(acknowledgement: id, tooLong: size) }
     case .unreadable(let reason):
       guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {
         return
       }
       if !channel.receive(dropped: reason) { channel.handle(.abandoned(Self.tooManyEarlyEvents)) }
     case .connect(let json):
-      let namespace = bytes(text, packet.namespace)
-      if let json, json.count > Self.answerLimit {
-        receiveFailedConnect(namespace, .oversizedAnswer(limit: Self.answerLimit))
-      } else {
-        receiveConnect(namespace, json.map { Self.identity(text, $0) } ?? (nil, nil))
-      }
+      receiveConnect(bytes(text, packet.namespace), json.map { Self.identity(text, $0) } ?? (nil, nil))
+    case .oversizedConnect:
+      receiveFailedConnect(bytes(text, packet.namespace), .oversizedAnswer(limit: SocketIOPacket.wordLimit))
     case .malformedConnect: receiveFailedConnect(bytes(text, packet.namespace), .malformedPayload)
     case .connectError(let json):
-      receiveRefusal(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) } ?? SocketIORefusal())
+      let refusal = json.map { SocketIORefusal(text, $0, packet.elements) }
+      receiveRefusal(bytes(text, packet.namespace), refusal ?? SocketIORefusal())
     case .disconnect(let json):
-      receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0) })
+      receiveDisconnect(bytes(text, packet.namespace), json.map { SocketIORefusal(text, $0, packet.elements) })
+    }
+  }
+
+  /// An event or an acknowledgement that is longer than a line.
+  private func dispatch(_ long: LongEvent, _ packet: SocketIOPacket, _ text: RawSpan) {
+    trace?.received(long, packet.kind, bytes(text, packet.namespace))
+    guard let channel = channel(of: packet, text) else { return }
+    switch packet.kind {
+    case .event, .binaryEvent:
+      if !channel.receive(tooLong: long) { channel.handle(.abandoned(Self.tooManyEarlyEvents)) }
+    case .acknowledgement, .binaryAcknowledgement:
+      if let id = packet.ack { channel.receive(acknowledgement: id, tooLong: long.size) }
+    case .connect, .disconnect, .connectError: return
     }
   }
 
@@ -167,30 +213,27 @@ extension SocketIOLink: EngineIOReceiver {
     namespaces.first(namespace) { $0.isJoiningOrJoined }
   }
 
-  /// Hands on the text itself when it is its own local form, as most is.
+  /// Hands on the text itself when it is its own local form, as most is. Where that would be longer than a line nothing is
+  /// handed on, and its size returned.
   private func withLocalForm(
     _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]], _ body: (RawSpan) -> Void
-  ) throws(SocketIOProblem) {
-    guard isLocalForm(text, range, attachments) else {
-      let rewritten = try rewrite(text, range, attachments)
-      return body(rewritten.span.bytes)
+  ) throws(SocketIOProblem) -> Int? {
+    guard !isLocalForm(text, range, attachments) else {
+      body(text.extracting(range))
+      return nil
     }
-    body(text.extracting(range))
+    var rewritten: [UInt8] = []
+    let size = try LocalForm.write(
+      fromServer: text, range, attachments: attachments, byteLimit: key.messageLimit, lineLimit: lineLimit,
+      into: &rewritten)
+    guard size <= lineLimit else { return size }
+    body(rewritten.span.bytes)
+    return nil
   }
 
   /// What came as MessagePack was written in the local form already.
   private func isLocalForm(_ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]]) -> Bool {
     key.parser != .json || attachments.isEmpty && !LocalForm.needsRewriting(text, range)
-  }
-
-  private func rewrite(
-    _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]]
-  ) throws(SocketIOProblem) -> [UInt8] {
-    var rewritten: [UInt8] = []
-    rewritten.reserveCapacity(attachments.reduce(range.count + 64) { $0 + $1.count / 3 * 4 + 16 })
-    try LocalForm.write(
-      fromServer: text, range, attachments: attachments, byteLimit: key.messageLimit, into: &rewritten)
-    return rewritten
   }
 
   // MARK: - Namespaces
@@ -256,9 +299,6 @@ extension SocketIOLink: EngineIOReceiver {
     }
     return (sid.flatMap { usable(text, $0) }, pid.flatMap { usable(text, $0) })
   }
-
-  /// Longest answer to a CONNECT that is read, in bytes.
-  private static let answerLimit = 64 << 10
 
   private static func usable(_ text: RawSpan, _ id: Range<Int>) -> String? {
     guard JSONScanner.byte(text, id.lowerBound) == UInt8(ascii: "\"") else { return nil }

@@ -32,6 +32,8 @@ final class SocketIOLink {
   var decoder: SocketIODecoder
   /// A long event whose text is still coming.
   var longPacket: LongPacket?
+  /// A long message of the msgpack parser that is still coming.
+  var longMsgpack: MsgpackOutline?
   private(set) var channels: [SocketIOChannel] = []
   private(set) var namespaces = NamespaceIndex()
   var main = MainNamespace.pending
@@ -331,6 +333,7 @@ final class SocketIOLink {
     attachmentTimer = nil
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
     longPacket = nil
+    longMsgpack = nil
     largestWritten = 0
     partsMemory.set(0)
     repliesDue = [:]
@@ -354,6 +357,7 @@ final class SocketIOLink {
   private func hangUp() {
     isEnded = true
     longPacket = nil
+    longMsgpack = nil
     partsMemory.set(0)
     cancelSettling()
     timers.cancel(attachmentTimer)

@@ -6,6 +6,8 @@ struct SocketIOPacket: Equatable, Sendable {
     case connect(Range<Int>?)
     /// A CONNECT with anything else.
     case malformedConnect
+    /// A CONNECT with more than `wordLimit` bytes, which are not read.
+    case oversizedConnect
     /// JSON text of any kind, which some servers add.
     case disconnect(Range<Int>?)
     /// `name` is a string with its quotes or a number; `arguments` what follows it, without brackets, maybe empty.
@@ -31,6 +33,8 @@ struct SocketIOPacket: Equatable, Sendable {
   var namespace = 0..<0
   var ack: UInt64?
   var content: Content
+  /// The first elements of a server's words, where they are known already.
+  var elements: [JSONProgress.Element]?
   /// The arguments are known to be in the local form. Not known when false.
   var isLocalForm = false
 
@@ -53,6 +57,11 @@ struct SocketIOPacket: Equatable, Sendable {
       attachments = try Self.attachmentCount(text, &at, limit: attachmentLimit)
     }
     namespace = Self.namespace(text, &at)
+    guard at - start <= Self.headLimit else {
+      // Nobody has a namespace of that name.
+      content = .unreadable(.tooLarge)
+      return
+    }
     switch kind {
     // Digits there are no id, but what some server says as its reason.
     case .connect, .disconnect, .connectError: break
@@ -64,23 +73,38 @@ struct SocketIOPacket: Equatable, Sendable {
     content =
       switch kind {
       case .connect: Self.connect(text, at)
-      case .disconnect: .disconnect(Self.word(text, at))
-      case .connectError: .connectError(Self.word(text, at))
+      case .disconnect: .disconnect(Self.word(text, at, long))
+      case .connectError: .connectError(Self.word(text, at, long))
       case .event, .binaryEvent: try Self.event(text, at, long)
       case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
       }
-    if let long, !kind.isBinary { isLocalForm = long.isLocalForm && long.end(text, array: at) != nil }
+    if kind == .disconnect || kind == .connectError {
+      elements = (try? long?.outline(text, array: at))?.elements
+    } else if let long, !kind.isBinary {
+      isLocalForm = long.isLocalForm && (try? long.outline(text, array: at)) != nil
+    }
   }
 
-  /// Where the array of an event or an acknowledgement without attachments begins; nil for another packet, or where that has
-  /// not come.
-  static func array(_ text: RawSpan, from start: Int) -> Int? {
+  /// Longest text before a packet's payload, in bytes; most of it the namespace.
+  static let headLimit = 16 << 10
+  /// Longest payload of a CONNECT that is read, in bytes.
+  static let wordLimit = LongText.wordLimit
+
+  /// Where the array of an event or an acknowledgement begins, or what a server says about a namespace; nil for another
+  /// packet, or where that has not come.
+  static func payload(_ text: RawSpan, from start: Int) -> Int? {
+    var at = start + 1
     switch Kind(rawValue: JSONScanner.byte(text, start) &- UInt8(ascii: "0")) {
     case .event, .acknowledgement: break
-    case .connect, .disconnect, .connectError, .binaryEvent, .binaryAcknowledgement, nil: return nil
+    case .binaryEvent, .binaryAcknowledgement:
+      do { _ = try attachmentCount(text, &at, limit: .max) } catch { return nil }
+    case .disconnect, .connectError:
+      _ = namespace(text, &at)
+      return at - start <= headLimit && at < text.byteCount ? at : nil
+    case .connect, nil: return nil
     }
-    var at = start + 1
     _ = namespace(text, &at)
+    guard at - start <= headLimit else { return nil }
     do { _ = try ack(text, &at) } catch { return nil }
     return JSONScanner.byte(text, at) == UInt8(ascii: "[") ? at : nil
   }
@@ -122,11 +146,12 @@ struct SocketIOPacket: Equatable, Sendable {
     return Int(count)
   }
 
-  /// Up to the first comma or the end; the main namespace may be written out.
+  /// Up to the first comma or the end, or up to what is too long; the main namespace may be written out.
   private static func namespace(_ text: RawSpan, _ at: inout Int) -> Range<Int> {
     guard JSONScanner.byte(text, at) == UInt8(ascii: "/") else { return 0..<0 }
     let start = at
-    while at < text.byteCount, JSONScanner.byte(text, at) != UInt8(ascii: ",") { at += 1 }
+    let end = min(text.byteCount, start + headLimit + 1)
+    while at < end, JSONScanner.byte(text, at) != UInt8(ascii: ",") { at += 1 }
     let range = start..<at
     if at < text.byteCount { at += 1 }
     return range.count == 1 ? 0..<0 : range
@@ -137,14 +162,17 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   private struct TooLargeNumber: Error {}
+  /// Most digits of a number, leading zeros among them.
+  private static let digitLimit = 64
 
   /// A run of decimal digits; nil when there is none.
   private static func digits(_ text: RawSpan, _ at: inout Int) throws(TooLargeNumber) -> UInt64? {
     var value: UInt64?
+    let longest = at + digitLimit
     while case let digit = JSONScanner.byte(text, at) &- UInt8(ascii: "0"), digit < 10 {
       let (tenfold, overflowed) = (value ?? 0).multipliedReportingOverflow(by: 10)
       let (sum, carried) = tenfold.addingReportingOverflow(UInt64(digit))
-      guard !overflowed, !carried else { throw TooLargeNumber() }
+      guard !overflowed, !carried, at < longest else { throw TooLargeNumber() }
       value = sum
       at += 1
     }
@@ -155,6 +183,7 @@ struct SocketIOPacket: Equatable, Sendable {
 
   private static func connect(_ text: RawSpan, _ start: Int) -> Content {
     guard start < text.byteCount else { return .connect(nil) }
+    guard text.byteCount - start <= wordLimit else { return .oversizedConnect }
     guard JSONScanner.byte(text, start) == UInt8(ascii: "{"), let object = word(text, start) else {
       return .malformedConnect
     }
@@ -163,8 +192,9 @@ struct SocketIOPacket: Equatable, Sendable {
 
   /// What a server says about one namespace, if it is one JSON value. The links of others do not depend on how well it puts
   /// that.
-  private static func word(_ text: RawSpan, _ start: Int) -> Range<Int>? {
+  private static func word(_ text: RawSpan, _ start: Int, _ long: LongPacket? = nil) -> Range<Int>? {
     do throws(JSONError) {
+      if let known = try long?.outline(text, array: start) { return known.range }
       var at = start
       let range = try JSONScanner.scanValue(text, &at)
       try end(text, at)
@@ -189,7 +219,9 @@ struct SocketIOPacket: Equatable, Sendable {
         try end(text, at)
         return .acknowledgement(arguments: at..<at)
       }
-      if let end = long?.end(text, array: start) { return .acknowledgement(arguments: known(text, at, end)) }
+      if let known = try long?.outline(text, array: start) {
+        return .acknowledgement(arguments: at..<max(at, known.elementsEnd))
+      }
       let arguments = try elements(text, &at)
       try end(text, at)
       return .acknowledgement(arguments: arguments)
@@ -206,23 +238,37 @@ struct SocketIOPacket: Equatable, Sendable {
   private static func scanEvent(
     _ text: RawSpan, _ start: Int, _ long: LongPacket? = nil
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
+    do throws(JSONError) {
+      if let known = try long?.outline(text, array: start) { return try event(text, known, array: start) }
+    } catch {
+      // What is deep before there is a name is none.
+      guard case .depth = error, long?.hasName == false else { throw error }
+      throw .syntax(at: start)
+    }
     var at = start
     guard try openArray(text, &at) else { throw .syntax(at: at) }
     let name = try eventName(text, &at)
     var arguments = at..<at
     if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) {
-      if let end = long?.end(text, array: start) { return (name, known(text, at, end)) }
       arguments = try elements(text, &at)
     }
     try end(text, at)
     return (name, arguments)
   }
 
-  /// The arguments of an array that ends at `end` and is known to be well-formed.
-  private static func known(_ text: RawSpan, _ start: Int, _ end: Int) -> Range<Int> {
-    var last = end - 1
-    while last > start, [0x20, 0x0a, 0x0d, 0x09].contains(JSONScanner.byte(text, last - 1)) { last -= 1 }
-    return start..<last
+  /// The name and the arguments of an array that is known to be well-formed.
+  private static func event(
+    _ text: RawSpan, _ known: LongText.Outline, array: Int
+  ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
+    guard let name = known.elements.first?.value, mayBeginName(JSONScanner.byte(text, name.lowerBound)) else {
+      throw .syntax(at: array)
+    }
+    guard known.count > 1 else { return (name, name.upperBound..<name.upperBound) }
+    return (name, known.elements[1].value.lowerBound..<known.elementsEnd)
+  }
+
+  private static func mayBeginName(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "-") || byte &- UInt8(ascii: "0") < 10
   }
 
   /// A string or a number.

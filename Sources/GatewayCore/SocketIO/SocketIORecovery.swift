@@ -87,6 +87,10 @@ struct SocketIORecovery: Equatable, Sendable {
     return Ending(word: word, text: text, clock: clock, verdict: text == offset ? .argument : shape.judge(word, clock))
   }
 
+  /// An event counts as received whose offset was not read: until the next one, nothing can be recovered, for the server
+  /// would repeat what is there already.
+  mutating func missedOffset() { offset = nil }
+
   /// The event was delivered. One whose offset may not have been understood ends the recovery until the next offset: from
   /// an older one on, the server would repeat what is there already.
   mutating func received(_ ending: Ending) {

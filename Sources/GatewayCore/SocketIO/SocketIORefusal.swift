@@ -15,12 +15,12 @@ struct SocketIORefusal: Equatable, Sendable {
     self.data = data
   }
 
-  /// Reads a validated JSON value of any kind.
-  init(_ text: RawSpan, _ range: Range<Int>) {
+  /// Reads a validated JSON value of any kind. `elements` are the first of a long one.
+  init(_ text: RawSpan, _ range: Range<Int>, _ elements: [JSONProgress.Element]? = nil) {
     switch JSONScanner.byte(text, range.lowerBound) {
     case UInt8(ascii: "\""): message = Self.message(text, range)
-    case UInt8(ascii: "{"): readObject(text, range)
-    case UInt8(ascii: "["): readArray(text, range)
+    case UInt8(ascii: "{"): readObject(text, range, elements)
+    case UInt8(ascii: "["): readArray(text, range, elements)
     case UInt8(ascii: "n"): break
     default: data = Self.data(text, range)
     }
@@ -48,13 +48,20 @@ struct SocketIORefusal: Equatable, Sendable {
     return bare.count < namespace.count ? name + "?***" : name
   }
 
-  private mutating func readObject(_ text: RawSpan, _ range: Range<Int>) {
-    var at = range.lowerBound
+  private mutating func readObject(_ text: RawSpan, _ range: Range<Int>, _ elements: [JSONProgress.Element]?) {
     var message: Range<Int>?
     var data: Range<Int>?
-    try? JSONScanner.scanObject(text, &at) { key, value throws(JSONError) in
-      if JSONScanner.stringEquals(text, key, "message") { message = value }
-      if JSONScanner.stringEquals(text, key, "data") { data = value }
+    for element in elements ?? [] {
+      guard let key = element.key else { continue }
+      if JSONScanner.stringEquals(text, key, "message") { message = element.value }
+      if JSONScanner.stringEquals(text, key, "data") { data = element.value }
+    }
+    if elements == nil {
+      var at = range.lowerBound
+      try? JSONScanner.scanObject(text, &at) { key, value throws(JSONError) in
+        if JSONScanner.stringEquals(text, key, "message") { message = value }
+        if JSONScanner.stringEquals(text, key, "data") { data = value }
+      }
     }
     guard let message, JSONScanner.byte(text, message.lowerBound) == UInt8(ascii: "\"") else {
       self.data = Self.data(text, range)
@@ -64,11 +71,13 @@ struct SocketIORefusal: Equatable, Sendable {
     self.data = data.flatMap { Self.data(text, $0) }
   }
 
-  private mutating func readArray(_ text: RawSpan, _ range: Range<Int>) {
-    var at = range.lowerBound
-    var elements: [Range<Int>] = []
-    try? JSONScanner.scanArray(text, &at) { element throws(JSONError) in
-      if elements.count < 3 { elements.append(element) }
+  private mutating func readArray(_ text: RawSpan, _ range: Range<Int>, _ known: [JSONProgress.Element]?) {
+    var elements = known?.prefix(3).map(\.value) ?? []
+    if known == nil {
+      var at = range.lowerBound
+      try? JSONScanner.scanArray(text, &at) { element throws(JSONError) in
+        if elements.count < 3 { elements.append(element) }
+      }
     }
     guard let first = elements.first, JSONScanner.byte(text, first.lowerBound) == UInt8(ascii: "\""),
       elements.count < 3

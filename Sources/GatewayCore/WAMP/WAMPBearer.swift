@@ -17,6 +17,10 @@ protocol WAMPBearer: AnyObject {
   func dropped(_ reason: GapReason)
   func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
   func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
+  /// As in `UpstreamChannelOwner`: what is longer than a line.
+  var lineLimit: Int { get }
+  func event(_ name: RawSpan, tooLong size: Int, ack: UInt64?)
+  func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool)
   func failed(_ ack: UInt64, _ error: RemoteError)
   func withdrew(_ ack: UInt64)
   func answered(_ interest: Interest, _ refusal: UpstreamFailure?)

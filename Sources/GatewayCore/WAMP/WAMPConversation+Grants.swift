@@ -42,6 +42,10 @@ extension WAMPConversation {
     case .call, .publish:
       guard let ack = try calls.failed(request, type: type) else { return }
       let name = JSONScanner.decodeString(text, uri, shortenedTo: RemoteError.nameLimit)
+      if let size = tooLong(payload) {
+        bearer?.failed(ack, RemoteError(name, RemoteAnswer(tooLong: size)))
+        return
+      }
       Self.withLocal(text, payload) { arguments, keywords in
         bearer?.failed(ack, RemoteError(name, RemoteAnswer(arguments, kwargs: keywords)))
       }

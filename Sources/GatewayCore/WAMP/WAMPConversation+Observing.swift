@@ -2,6 +2,9 @@
 extension WAMPConversation {
   func observe(_ message: WAMPMessage, _ text: RawSpan) {
     guard let bearer, bearer.isObserved else { return }
+    guard text.byteCount <= bearer.lineLimit else {
+      return bearer.observed(.incoming, "\(message.code.word) (\(text.byteCount) bytes, more than a line)", nil)
+    }
     bearer.observed(.incoming, WAMPWords.received(message, name: name(of: message, text), text), text)
   }
 

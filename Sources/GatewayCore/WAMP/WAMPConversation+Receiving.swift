@@ -105,6 +105,10 @@ extension WAMPConversation {
 
   /// Hands an event over in the local form.
   private func tell(_ name: RawSpan, _ text: RawSpan, _ payload: WAMPPayload, ack: UInt64?) {
+    if let size = tooLong(payload) {
+      bearer?.event(name, tooLong: size, ack: ack)
+      return
+    }
     Self.withLocal(text, payload) { arguments, keywords in
       bearer?.event(name, arguments, keywords, ack: ack)
     }
@@ -115,6 +119,10 @@ extension WAMPConversation {
   ) throws(WAMPProblem) {
     let isProgress = WAMPDetails.isTrue("progress", in: text, details)
     guard let ack = isProgress ? try calls.progressed(request) : try calls.answered(request, .call) else { return }
+    if let size = tooLong(payload) {
+      bearer?.answered(ack, tooLong: size, isPart: isProgress)
+      return
+    }
     Self.withLocal(text, payload) { arguments, keywords in
       if isProgress {
         bearer?.progressed(ack, arguments, keywords)
@@ -133,6 +141,13 @@ extension WAMPConversation {
   func refuse(_ invocation: UInt64, _ reason: WAMPURI) {
     let body = WAMPWriter.Payload().body(after: reason.text)
     send(control: WAMPWriter.error(invocation, body: body[...]), "ERROR \(reason.text) for INVOCATION \(invocation)")
+  }
+
+  /// How long a payload is that does not fit into a line; nil for others. In the local form it is no shorter.
+  func tooLong(_ payload: WAMPPayload) -> Int? {
+    let size = (payload.arguments?.count ?? 0) + (payload.keywords?.count ?? 0)
+    guard size > Limits.leastLine, let bearer, size > bearer.lineLimit else { return nil }
+    return size
   }
 
   /// The payload in the local form: the inside of the arguments, and the keywords where there are some.

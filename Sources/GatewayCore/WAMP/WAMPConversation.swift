@@ -61,9 +61,10 @@ final class WAMPConversation {
     perform(.opened)
   }
 
-  func received(text: RawSpan) {
+  /// `long` is what is known of a long text already.
+  func received(text: RawSpan, long: LongText? = nil) {
     do throws(WAMPProblem) {
-      let message = try WAMPReader.read(text)
+      let message = try WAMPReader.read(text, long)
       observe(message, text)
       try receive(message, text)
     } catch { perform(.violated(error)) }

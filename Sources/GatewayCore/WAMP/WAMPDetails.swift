@@ -3,6 +3,8 @@
 enum WAMPDetails {
   /// Where the member's value stands; nil if there is none.
   static func value(_ name: StaticString, in text: RawSpan, _ range: Range<Int>) -> Range<Int>? {
+    // Longer ones are not read.
+    guard range.count <= WAMPReader.sessionLimit else { return nil }
     var found: Range<Int>?
     var at = range.lowerBound
     do {

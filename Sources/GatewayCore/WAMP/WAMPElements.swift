@@ -10,8 +10,15 @@ struct WAMPElements {
   /// Beyond the limit only the number is kept.
   private(set) var count = 0
 
-  /// Checks the whole text and finds its elements.
-  init(_ text: RawSpan) throws(WAMPProblem) {
+  /// What looks at a long text while it comes.
+  static func long() -> LongText { LongText(from: 0, depth: depthLimit, elements: limit) }
+
+  /// Checks the whole text, unless that was done, and finds its elements.
+  init(_ text: RawSpan, _ long: LongText? = nil) throws(WAMPProblem) {
+    if let long, !long.isAnother {
+      try find(text, long)
+      return
+    }
     var at = 0
     JSONScanner.skipWhitespace(text, &at)
     guard JSONScanner.byte(text, at) == UInt8(ascii: "[") else {
@@ -25,6 +32,14 @@ struct WAMPElements {
     } catch { throw .malformedJSON }
     JSONScanner.skipWhitespace(text, &at)
     guard at == text.byteCount else { throw .malformedJSON }
+  }
+
+  private mutating func find(_ text: RawSpan, _ long: LongText) throws(WAMPProblem) {
+    let known: LongText.Outline
+    do { known = try long.outline(text) } catch { throw .malformedJSON }
+    guard JSONScanner.byte(text, known.range.lowerBound) == UInt8(ascii: "[") else { throw .noMessage }
+    for (index, element) in known.elements.enumerated() { ranges[index] = element.value }
+    count = known.count
   }
 
   /// Nil beyond the end.

@@ -10,7 +10,7 @@ enum WAMPForm {
     var edits = PayloadEdits()
     var binaries: [[UInt8]] = []
     MarkedObject.forEach(in: text, range) { object in
-      if object.dollars != nil { for key in object.keys { edits.insertDollar(at: key + 1) } }
+      if object.dollars != nil { object.forEachKey { edits.insertDollar(at: $0 + 1) } }
     }
     forEachBinary(in: text, range) { string in
       let encoded = Array(JSONScanner.decodeBytes(text, string).bytes.dropFirst())
@@ -44,7 +44,7 @@ enum WAMPForm {
         edits.replace(object.range, number: binaries.count)
         binaries.append(try LocalForm.attachment(text, object))
       default:
-        for key in object.keys { edits.remove(LocalForm.firstDollar(text, key)) }
+        object.forEachKey { edits.remove(LocalForm.firstDollar(text, $0)) }
       }
     }
     var imitatesBinary = false

@@ -11,6 +11,8 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
   let heartbeat: HeartbeatSettings?
   private var conversation: WAMPConversation?
   private var credentials: WAMPCredentials?
+  /// A long message whose end has not come.
+  private var long: LongText?
 
   init(
     _ link: DirectLink, _ settings: WAMPConversation.Settings, authID: String?, offers: WAMPOffers,
@@ -49,7 +51,17 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     } catch { link.fail(UpstreamFailure(.auth, error.message)) }
   }
 
-  func received(text: RawSpan) { conversation?.received(text: text) }
+  func gathers(text: RawSpan) {
+    if long == nil { long = WAMPElements.long() }
+    long?.advance(text)
+  }
+
+  func received(text: RawSpan) {
+    long?.advance(text, isWhole: true)
+    defer { long = nil }
+    conversation?.received(text: text, long: long)
+  }
+
   func received(binary: RawSpan) { conversation?.received(binary: binary) }
   func write(_ message: PreparedMessage, ack: UInt64?) { conversation?.write(message, ack: ack) }
   func answer(_ id: UInt64, _ message: PreparedMessage) { conversation?.answer(id, message) }
@@ -96,6 +108,16 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
 
   func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
     link.owner?.channel(link, progressed: ack, arguments: arguments, kwargs: keywords)
+  }
+
+  var lineLimit: Int { link.owner?.lineLimit ?? .max }
+
+  func event(_ name: RawSpan, tooLong size: Int, ack: UInt64?) {
+    link.owner?.channel(link, receivedEvent: name, tooLong: size, ack: ack)
+  }
+
+  func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool) {
+    link.owner?.channel(link, answered: ack, tooLong: size, isPart: isPart)
   }
 
   func failed(_ ack: UInt64, _ error: RemoteError) { link.owner?.channel(link, failed: ack, error) }

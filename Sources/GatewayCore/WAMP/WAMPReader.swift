@@ -4,8 +4,9 @@ enum WAMPReader {
   /// Longest message that is about the session and carries no payload, in bytes.
   static let sessionLimit = 64 << 10
 
-  static func read(_ text: RawSpan) throws(WAMPProblem) -> WAMPMessage {
-    let elements = try WAMPElements(text)
+  /// `long` is what is known of a long text already.
+  static func read(_ text: RawSpan, _ long: LongText? = nil) throws(WAMPProblem) -> WAMPMessage {
+    let elements = try WAMPElements(text, long)
     guard let first = elements[0], let number = JSONScanner.integer(text, first) else { throw .noMessage }
     guard let code = UInt16(exactly: number).flatMap(WAMPCode.init(rawValue:)) else { throw .unknownType(number) }
     switch code {

@@ -105,8 +105,15 @@ final class LinesTransport: Transport, TransportSocket.Owner {
       fail(TransportFailure(.noReceiveMemory))
       return nil
     }
+    showPart()
     socket.watch(unfinished: lines.isEmpty ? nil : lineCount)
     return nil
+  }
+
+  /// How much of a long line is shown before its end has come, without what may belong to the line end.
+  private func showPart() {
+    guard lines.pendingCount >= LineBuffer.longLine, let receiver else { return }
+    lines.withPending { receiver.transportGathers(text: $0) }
   }
 
   func socketDrained() {

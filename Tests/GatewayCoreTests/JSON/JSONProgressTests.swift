@@ -51,6 +51,39 @@ import Testing
     #expect(Self.outcome(bytes, cuts: Array(0...bytes.count), depth: 64) == expected)
   }
 
+  @Test(arguments: [
+    "[]", "{}", "[ ]", #"[1, [2,[3]] ,"four" , {"five":[6]},null,-7.5]"#, #"{"a":1,"b" : {"c":[{}]} ,"d":"e\"" }"#,
+    #" [true,{"a":[1,2]},"x"] "#,
+  ])
+  func theElementsOfAValueInPiecesStandWhereTheyStandInAWholeOne(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    let span = bytes.span.bytes
+    var expected: [JSONProgress.Element] = []
+    var at = 0
+    JSONScanner.skipWhitespace(span, &at)
+    if bytes[at] == UInt8(ascii: "[") {
+      try JSONScanner.scanArray(span, &at) { expected.append(.init(key: nil, value: $0)) }
+    } else {
+      try JSONScanner.scanObject(span, &at) { expected.append(.init(key: $0, value: $1)) }
+    }
+    for size in 1...bytes.count {
+      var long = LongText(from: 0, elements: 4)
+      for end in stride(from: size, to: bytes.count, by: size) { long.advance(span.extracting(0..<end)) }
+      long.advance(span, isWhole: true)
+      let known = try long.outline(span)
+      #expect(known.elements == Array(expected.prefix(4)), "pieces of \(size)")
+      #expect(known.count == expected.count && known.range.upperBound == at)
+    }
+  }
+
+  @Test(arguments: ["[1] x", "[1]]", "[1", "{\"a\" 1}"])
+  func aLongTextThatIsNotOneValueIsBroken(_ text: String) {
+    let bytes = Array(text.utf8)
+    var long = LongText(from: 0, elements: 4)
+    long.advance(bytes.span.bytes, isWhole: true)
+    #expect(throws: JSONError.self) { try long.outline(bytes.span.bytes) }
+  }
+
   @Test func aMistakeIsKnownBeforeTheEnd() {
     var progress = JSONProgress(from: 1)
     let text = Array(#" {"a":1,,"b":"long enough to be sure"#.utf8)

@@ -18,6 +18,32 @@ import Testing
       ])
   }
 
+  @Test func aLineInPiecesIsTheSameMessage() throws {
+    let connection = try rig.open(DirectRig.lines)
+    let lines = [
+      #" {"from":"ann","type":"chat","body":["hi",{"x":1}],"id":"m7"} "#, #"{"body":{"$bin":1},"type":"a\u0062"}"#,
+    ]
+    for line in lines { rig.transport.receive(line) }
+    let expected = connection.log.take()
+    for size in 1...40 {
+      for line in lines { rig.transport.receive(line, inPiecesOf: size) }
+      #expect(connection.log.take() == expected, "pieces of \(size)")
+    }
+  }
+
+  @Test func aMessageThatFitsIntoNoLineIsToldByItsName() throws {
+    let connection = try rig.open(DirectRig.lines)
+    connection.log.lineLimit = 200
+    try connection.send("sum", "[1]", ack: 40)
+    try connection.send("sum", "[1]", ack: 41)
+    let body = [String](repeating: "1", count: 200).joined(separator: ",")
+    rig.transport.receive(#"{"body":[\#(body)],"type":"chat"}"#, inPiecesOf: 16)
+    rig.transport.receive(#"{"body":[\#(body)],"id":2}"#, inPiecesOf: 16)
+    rig.transport.receive(#"{"error":{"code":"no","x":[\#(body)]},"id":3}"#, inPiecesOf: 16)
+    #expect(
+      connection.log.take() == [.tooLong(#""chat" of 401 bytes"#), .tooLong("40 of 401 bytes"), .failed("41 no()")])
+  }
+
   @Test func aSendIsOneLine() throws {
     let connection = try rig.open(DirectRig.lines)
     try connection.send("chat", #"[{"x":1.50}]"#)

@@ -85,7 +85,7 @@ extension [UInt8] {
   #expect(
     connection.log.take() == [
       .dropped(.undecodable), .dropped(.undecodable), .dropped(.undecodable), .dropped(.undecodable),
-      .dropped(.tooLarge),
+      .tooLong(#""e" of 280 bytes"#),
       .event(#""still here"()"#),
     ])
 }
@@ -165,4 +165,21 @@ func messageThatWaitedWhileTheParserChangedIsNotWritten(_ before: ParserName) th
   #expect(new.check(message, acknowledged: false) == .outdated(sentence))
   let answer = try old.prepareAnswer(AnswerDraft(args: args))
   #expect(new.check(answer, acknowledged: true) == .outdated(sentence))
+}
+
+@Test func aMessageThatFitsIntoNoLineIsToldByItsName() throws {
+  let (rig, connection) = joined()
+  connection.log.lineLimit = 200
+  _ = connection.log.take()
+  let long = join([0xdc, 1, 1], [UInt8](repeating: 0x01, count: 257))
+  let event = packet(2, join([0x92], string("e"), long))
+  rig.transport.receive(binary: event, inPiecesOf: 7)
+  rig.transport.receive(binary: packet(2, join([0x92], string("f"), [0x93, 1, 2, 3])), inPiecesOf: 3)
+  try connection.send("ask", "[]", ack: 7)
+  let answer = packet(3, join([0x91], long), id: 0)
+  rig.transport.receive(binary: answer, inPiecesOf: 7)
+  #expect(
+    connection.log.take() == [
+      .tooLong(#""e" of \#(event.count) bytes"#), .event(#""f"([1,2,3])"#), .tooLong("7 of \(answer.count) bytes"),
+    ])
 }

@@ -71,8 +71,15 @@ func whatHasNoFormInJSONCannotBeShown(bytes: String) {
 func whatEndsTooEarlyIsMalformed(bytes: String) {
   let bytes = hex(bytes)
   #expect(text(bytes) == "malformed")
-  var at = 0
-  #expect(throws: MsgpackProblem.malformed) { try MsgpackScanner.skip(bytes.span.bytes, &at) }
+  // As the only value of a map, in one go and in pieces.
+  let map = [0x81, 0xa1, 0x78] + bytes
+  for size in 1...map.count {
+    var outline = MsgpackOutline(of: ["x"])
+    for end in stride(from: size, to: map.count, by: size) {
+      #expect(throws: Never.self) { try outline.advance(map.span.bytes.extracting(0..<end), isWhole: false) }
+    }
+    #expect(throws: MsgpackProblem.malformed) { try outline.advance(map.span.bytes, isWhole: true) }
+  }
 }
 
 @Test func depthBinariesAndSizeAreLimited() {
@@ -87,9 +94,10 @@ func whatEndsTooEarlyIsMalformed(bytes: String) {
 @Test func nestingCostsNoStackWhileItIsSkipped() {
   var bytes = [UInt8](repeating: 0x91, count: 1_000_000)
   bytes.append(0xc0)
-  var at = 0
-  #expect(throws: Never.self) { try MsgpackScanner.skip(bytes.span.bytes, &at) }
-  #expect(at == bytes.count)
+  let map = [0x81, 0xa1, 0x78] + bytes
+  var outline = MsgpackOutline(of: ["x"])
+  #expect(throws: Never.self) { try outline.advance(map.span.bytes, isWhole: true) }
+  #expect(outline.values == [3])
   #expect(text(bytes, depth: 64) == "undecodable")
 }
 

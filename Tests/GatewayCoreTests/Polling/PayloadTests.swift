@@ -20,6 +20,36 @@ private func read(_ body: [UInt8], _ form: PayloadForm, sizeLimit: Int = 1_000) 
   return (packets, nil)
 }
 
+/// The same in small steps.
+private func readInSteps(_ body: [UInt8], _ form: PayloadForm, budget: Int) -> [String]? {
+  var reader = PayloadReader(form: form, sizeLimit: 1_000)
+  var packets: [String] = []
+  var shown = 0
+  do throws(PayloadProblem) {
+    while let step = try reader.step(in: body, budget: budget) {
+      switch step {
+      case .packet(let packet):
+        packets.append(String(decoding: body[packet.range], as: UTF8.self))
+        shown = 0
+      case .part(let part):
+        #expect(part.range.count >= shown, "a packet grows")
+        shown = part.range.count
+      }
+    }
+  } catch { return nil }
+  return packets
+}
+
+@Test(arguments: [4, 5, 9, 64])
+func packetsReadInStepsAreTheSame(_ budget: Int) {
+  let texts = ["4" + String(repeating: "grüße 😀 ", count: 7), "2", "4test", "4" + String(repeating: "x", count: 70)]
+  #expect(readInSteps(Array(texts.joined(separator: "\u{1e}").utf8), .separated, budget: budget) == texts)
+  let counted = texts.map { "\($0.utf16.count):\($0)" }.joined()
+  #expect(readInSteps(Array(counted.utf8), .counted, budget: budget) == texts)
+  let broken = Array("4".utf8) + [UInt8](repeating: 0x80, count: 100)
+  #expect(readInSteps(broken, .separated, budget: budget) == nil)
+}
+
 private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ problem: PayloadProblem? = nil) {
   let read = read([UInt8](body.utf8), form)
   #expect(read.packets == packets && read.problem == problem, "\(body): \(read)")

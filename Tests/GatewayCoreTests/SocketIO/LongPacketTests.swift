@@ -28,7 +28,7 @@ import Testing
     #"42["name",]"#, #"42["name",1,]"#, #"42["name",1"#, #"42["name",1]]"#, #"42[1,2]"#, #"42[{"no":"name"},2]"#,
     #"42["connect",1]"#, #"42["name",{"$bin":"x"}]"#, "42[\"name\",\n1]", #"43["not",1]"#, #"4317["an answer" , 2]"#,
     #"4317[]"#, #"43/chat,17[1,]"#, #"43/chat,17[1,{"a":"b"}] "#, #"431["x",2]"#,
-    #"452-["x"]"#,
+    #"452-["x"]"#, #"451-/chat,["name",{"_placeholder":true,"num":0}]"#, #"461-17[1,2]"#, #"451-["name",1"#,
     #"42"# + String(repeating: "[", count: 70),
     #"42["n","# + String(repeating: "[", count: 61) + String(repeating: "]", count: 62),
     #"42["n","# + String(repeating: "[", count: 62) + String(repeating: "]", count: 63), #"42["grüße","日本語"]"#,
@@ -45,22 +45,23 @@ import Testing
     }
   }
 
-  @Test func whatIsKnownIsUsed() {
+  @Test func whatIsKnownIsUsed() throws {
     let bytes = Array(#"42["name",{"a":[1,2,3]},"more" ]"#.utf8)
     var long = LongPacket(bytes.span.bytes, from: 1)
     long.advance(bytes.span.bytes, isWhole: true)
-    let end = long.end(bytes.span.bytes, array: 2)
-    #expect(end == bytes.count)
+    let known = try long.outline(bytes.span.bytes, array: 2)
+    #expect(known?.range == 2..<bytes.count)
+    #expect(known?.elements.map(\.value) == [3..<9, 10..<23, 24..<30])
     #expect(long.isLocalForm)
   }
 
-  @Test func anotherTextIsNotTakenForTheOneThatWasBegun() {
+  @Test func anotherTextIsNotTakenForTheOneThatWasBegun() throws {
     let begun = Array(#"42["name","a text of some length"#.utf8)
     let other = Array(#"40{"sid":"x"}"#.utf8)
     var long = LongPacket(begun.span.bytes, from: 1)
     long.advance(begun.span.bytes)
     long.advance(other.span.bytes, isWhole: true)
-    let end = long.end(other.span.bytes, array: 2)
-    #expect(end == nil)
+    let known = try long.outline(other.span.bytes, array: 2)
+    #expect(known == nil)
   }
 }

@@ -23,6 +23,7 @@ private func describe(_ text: String) -> String {
     switch packet.content {
     case .connect(let range), .disconnect(let range): return result + " \(piece(range))"
     case .malformedConnect: return result + " malformed"
+    case .oversizedConnect: return result + " too long"
     case .connectError(let range): return result + " \(piece(range))"
     case .event(let name, let arguments): return result + " \(piece(name)) (\(piece(arguments)))"
     case .acknowledgement(let arguments): return result + " (\(piece(arguments)))"
@@ -172,7 +173,7 @@ private let malformed: [(String, SocketIOProblem)] = [
       case .acknowledgement(let range): #expect(range.upperBound <= cut.count)
       case .connect(let range), .disconnect(let range), .connectError(let range):
         #expect((range?.upperBound ?? 0) <= cut.count)
-      case .unreadable, .malformedConnect: break
+      case .unreadable, .malformedConnect, .oversizedConnect: break
       }
     }
   }

@@ -60,6 +60,22 @@ final class FakeTransport: Transport {
     }
   }
 
+  /// The same for one text that is looked at while it comes, in pieces of so many bytes.
+  func receive(_ text: String, inPiecesOf size: Int) {
+    let bytes = [UInt8](text.utf8)
+    for end in stride(from: size, to: bytes.count, by: size) {
+      receiver?.transportGathers(text: bytes.span.bytes.extracting(0..<end))
+    }
+    receiver?.transportReceived(text: bytes.span.bytes)
+  }
+
+  func receive(binary bytes: [UInt8], inPiecesOf size: Int) {
+    for end in stride(from: size, to: bytes.count, by: size) {
+      receiver?.transportGathers(binary: bytes.span.bytes.extracting(0..<end))
+    }
+    receiver?.transportReceived(binary: bytes.span.bytes)
+  }
+
   func receive(binary bytes: [UInt8]) { receiver?.transportReceived(binary: bytes.span.bytes) }
 
   func fail(_ failure: UpstreamFailure, body: String = "", headers: [HTTPHeader] = []) {
@@ -134,6 +150,8 @@ final class ChannelLog: UpstreamChannelOwner {
     /// `name(arguments)#ack`, with keyword arguments before the `#`
     case event(String)
     case dropped(GapReason)
+    /// `name of SIZE bytes#ack`, or `id of SIZE bytes` for an answer
+    case tooLong(String)
     /// `id(arguments)`, with keyword arguments behind
     case acknowledged(String)
     /// `id name(arguments)`
@@ -143,6 +161,7 @@ final class ChannelLog: UpstreamChannelOwner {
   }
 
   private var entries: [Entry] = []
+  var lineLimit = Int.max
   /// All looks at the server's clock.
   private(set) var samples: [ClockSample] = []
   /// Set while the connection is inside a call that must not call back.
@@ -177,6 +196,14 @@ final class ChannelLog: UpstreamChannelOwner {
     let keywords = if let kwargs { text(kwargs) } else { "" }
     note(.event("\(text(name))(\(text(arguments)))\(keywords)" + (ack.map { "#\($0)" } ?? "")))
     onEvent?(channel)
+  }
+
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
+    note(.tooLong("\(text(name)) of \(size) bytes" + (ack.map { "#\($0)" } ?? "")))
+  }
+
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
+    note(.tooLong("\(id) of \(size) bytes"))
   }
 
   func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) { note(.dropped(reason)) }

@@ -351,6 +351,18 @@ private func answer(_ args: String, kwargs: String? = nil, error: String? = nil)
     #expect(other.failure == WAMPProblem.wrongRequestType(.unsubscribe, 1).failure)
   }
 
+  @Test func whatFitsIntoNoLineIsToldByItsName() throws {
+    let scene = WAMPScene.joined()
+    scene.lineLimit = 2_000
+    scene.want("a.b")
+    scene.receive("[33,1,70]")
+    _ = scene.takeTold()
+    let text = String(repeating: "x", count: 3_000)
+    scene.receive(#"[36,70,1,{},["\#(text)"]]"#, inPiecesOf: 500)
+    scene.receive(#"[36,70,2,{},["short"]]"#, inPiecesOf: 5)
+    #expect(scene.takeTold() == [#"event "a.b" of 3004 bytes"#, #"event "a.b" ["short"]"#])
+  }
+
   // MARK: - Drafts
 
   @Test(arguments: ["", "a..b", "a b", "a#", "wamp.x"])

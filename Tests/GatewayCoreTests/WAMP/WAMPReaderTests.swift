@@ -4,7 +4,19 @@ import Testing
 
 private func read(_ text: String) throws(WAMPProblem) -> WAMPMessage {
   let bytes = Array(text.utf8)
-  return try WAMPReader.read(bytes.span.bytes)
+  let whole = result { () throws(WAMPProblem) in try WAMPReader.read(bytes.span.bytes) }
+  for size in [1, 7, 20] {
+    var long = WAMPElements.long()
+    for end in stride(from: size, to: bytes.count, by: size) { long.advance(bytes.span.bytes.extracting(0..<end)) }
+    long.advance(bytes.span.bytes, isWhole: true)
+    let known = long
+    #expect(result { () throws(WAMPProblem) in try WAMPReader.read(bytes.span.bytes, known) } == whole)
+  }
+  return try whole.get()
+}
+
+private func result(_ read: () throws(WAMPProblem) -> WAMPMessage) -> Result<WAMPMessage, WAMPProblem> {
+  do throws(WAMPProblem) { return .success(try read()) } catch { return .failure(error) }
 }
 
 /// What stands at a range.

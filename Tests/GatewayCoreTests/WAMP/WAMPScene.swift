@@ -51,6 +51,15 @@ final class WAMPScene: WAMPBearer {
     conversation.received(text: bytes.span.bytes)
   }
 
+  /// The same for a text that is looked at while it comes, in pieces of so many bytes.
+  func receive(_ text: String, inPiecesOf size: Int) {
+    let bytes = Array(text.utf8)
+    var long = WAMPElements.long()
+    for end in stride(from: size, to: bytes.count, by: size) { long.advance(bytes.span.bytes.extracting(0..<end)) }
+    long.advance(bytes.span.bytes, isWhole: true)
+    conversation.received(text: bytes.span.bytes, long: long)
+  }
+
   func takeSent() -> [String] {
     defer { sent = [] }
     return sent
@@ -92,6 +101,16 @@ final class WAMPScene: WAMPBearer {
 
   func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
     told.append("progressed \(ack) [\(Self.text(arguments))]\(Self.suffix(keywords))")
+  }
+
+  var lineLimit = Int.max
+
+  func event(_ name: RawSpan, tooLong size: Int, ack: UInt64?) {
+    told.append("event \(Self.text(name)) of \(size) bytes\(ack.map { " ack \($0)" } ?? "")")
+  }
+
+  func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool) {
+    told.append("\(isPart ? "progressed" : "acknowledged") \(ack) of \(size) bytes")
   }
 
   func failed(_ ack: UInt64, _ error: RemoteError) {

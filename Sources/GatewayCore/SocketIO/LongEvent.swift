@@ -1,0 +1,25 @@
+/// What is kept of an event or an acknowledgement that is longer than a line of a local client, so that no program will see
+/// it: enough to tell whom it concerns, and what the server wants to have remembered of it.
+struct LongEvent: Equatable, Sendable {
+  /// The raw JSON text of the name, or the beginning of one that is too long for a name as well; empty for an
+  /// acknowledgement.
+  var name: [UInt8]
+  /// The end of the arguments, where a server puts its offset; nil where it was not read.
+  var ending: [UInt8]?
+  /// Bytes of the whole.
+  var size: Int
+  var ack: UInt64?
+
+  /// Longest part of a name that is kept, in bytes: more than is needed to see that it is none.
+  private static let nameLimit = 8 * EventName.limit
+  /// How much of the arguments' end is kept, in bytes: several of the longest offsets.
+  private static let endingLimit = 256
+
+  /// `size` is that of the whole, with attachments as they would be written.
+  init(_ text: RawSpan, name: Range<Int>, arguments: Range<Int>? = nil, size: Int, ack: UInt64?) {
+    self.name = text.extracting(name.prefix(Self.nameLimit)).withUnsafeBytes { Array($0) }
+    ending = arguments.map { text.extracting($0.suffix(Self.endingLimit)).withUnsafeBytes { Array($0) } }
+    self.size = size
+    self.ack = ack
+  }
+}
