@@ -18,7 +18,8 @@ import Testing
   }
 
   @Test func theNamesOfTheRulesAreStable() {
-    #expect(Keeper.standardRules.map(\.name) == ["drain", "offline", "hold", "disconnect", "reconnect", "release"])
+    #expect(
+      Keeper.standardRules.map(\.name) == ["drain", "offline", "hold", "history", "disconnect", "reconnect", "release"])
     #expect(keeper.judge(health(.released)).rule == "rest")
   }
 

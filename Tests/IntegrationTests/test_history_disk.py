@@ -1,8 +1,12 @@
 """What of the past outlives the daemon."""
 
+import asyncio
 import json
 import os
 import resource
+import struct
+import time
+import zlib
 
 import pytest
 
@@ -174,3 +178,50 @@ async def test_a_reload_begins_and_ends_the_file(daemons, server):
     daemon.configure({"upstream": {"chat": {"url": server.url, "keep": "always", "history": {"disk": False}}}})
     await client.call("reload")
     assert (await daemon.connection())["history"]["disk"] == "off"
+
+
+def lengthen(daemon, last, count, size):
+    """Writes so many more events of about so many bytes to the history of a daemon that is dead."""
+    (path,) = files(daemon)
+    template = path.read_bytes()
+    start = template.rindex(b'"seq":%d,' % last)
+    tail = template[start:template.index(b"\n", start) + 1]
+    padded = tail.replace(b'"args":[', b'"args":["%s",' % (b"x" * size), 1)
+    now = int(time.time() * 1000)
+    with path.open("ab") as file:
+        for number in range(last + 1, last + count + 1):
+            event = padded.replace(b'"seq":%d,' % last, b'"seq":%d,' % number, 1)
+            record = struct.pack("<BQI", 5, now, len(event)) + event
+            file.write(struct.pack("<II", len(record), zlib.crc32(record)) + record)
+    return path.stat().st_size
+
+
+LONG = {"disk": True, "events": 1_000_000, "bytes": "1GiB", "age": "1h"}
+
+
+async def test_while_a_long_history_is_read_after_a_crash_others_are_answered(daemons, server):
+    daemon = await daemons(chat(server.url, history=LONG), environment={"GATEWAYD_TURN_CLOCK": "processor"})
+    await daemon.connected(upstream="chat")
+    await server.burst("tick", 5)
+    epoch = await received(daemon, 5)
+    await daemon.crash()
+    assert lengthen(daemon, 5, 2_000, 4_000) > 8_000_000
+    await daemon.start()
+    waiting, other = await daemon.client(), await daemon.client()
+    answer = asyncio.ensure_future(waiting.call("subscribe", upstream="chat", since=position(epoch, 2_003)))
+    (connection,) = (await other.call("status"))["connections"]
+    assert (connection["state"], connection["history"]["disk"], connection["rule"]) == ("created", "reading", "history")
+    answered = 0
+    while not answer.done():
+        await other.call("ping")
+        answered += 1
+    result = await answer
+    assert result["epoch"] == epoch and result["replayed"] == 2
+    assert [event["seq"] for event in await waiting.events(2)] == [2_004, 2_005]
+    await daemon.connected(upstream="chat")
+    status = await other.call("status")
+    assert status["connections"][0]["history"]["disk"] == "working"
+    assert answered > 20
+    # Read in one go it takes a debug build more than half a second.
+    assert status["daemon"]["longest_turn"] < 100_000
+    assert len(files(daemon)) == 1

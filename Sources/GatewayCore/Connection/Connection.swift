@@ -28,6 +28,8 @@ public final class Connection {
   let unsent: UnsentSends
   private(set) var lastFailure: UpstreamFailure?
   private var schedule: AttemptSchedule
+  /// Who waits until what an earlier daemon received is known.
+  var pastWaiters = Ring<() -> Void>()
   /// Whether there may be a way to the server.
   var reach = NetworkReach()
   private(set) var since: MonotonicInstant
@@ -151,7 +153,7 @@ public final class Connection {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     hold = nil
     schedule.ordered(context.budget)
-    try apply(.connect)
+    if !awaitsPast { try apply(.connect) }
     review()
   }
 
@@ -296,6 +298,7 @@ public final class Connection {
     health.lastStatus = lastFailure?.status
     schedule.describe(to: &health)
     health.isHeld = hold != nil
+    health.awaitsPast = awaitsPast
     health.networkIsUp = reach.isUp
     health.isDraining = isDraining
     return health

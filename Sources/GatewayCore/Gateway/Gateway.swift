@@ -65,7 +65,7 @@ public final class Gateway {
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
-    histories = HistoryLogs(seams.histories, time: seams.time, random: seams.random)
+    histories = HistoryLogs(seams.histories, time: seams.time, timers: seams.timers, random: seams.random)
     nextCommand = outbox.lastNumber + 1
     let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }

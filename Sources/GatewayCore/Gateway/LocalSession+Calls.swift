@@ -50,7 +50,11 @@ extension LocalSession {
 
   /// Whether a call may be begun now.
   private func checkRoom(for call: LocalCall) throws(LocalError) {
-    guard call.startsWork else { return }
+    if call.startsWork { try checkRoom() }
+  }
+
+  /// Whether one more call may wait for its answer.
+  func checkRoom() throws(LocalError) {
     if gateway.isDraining { throw .draining }
     let limit = gateway.configuration.limits.inflight
     guard openCallCount < limit else {

@@ -4,6 +4,20 @@ extension LocalSession {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
     let connection = try connection(call.target, need: .subscribe)
+    guard connection.isReadingPast else { return answer(call, filter, of: connection, id) }
+    try checkRoom()
+    let number = makeCallNumber()
+    connection.afterReadingPast { [weak self] in self?.pastIsKnown(number) }
+    open(id, number: number, .history(call, filter, connection, connection.lease(.call)))
+  }
+
+  private func pastIsKnown(_ number: UInt64) {
+    guard let open = close(number), case .history(let call, let filter, let connection, _) = open.work else { return }
+    if connection.isDraining { reply(open.id, .draining) } else { answer(call, filter, of: connection, open.id) }
+    abandon(open.work)
+  }
+
+  private func answer(_ call: HistoryCall, _ filter: EventFilter, of connection: Connection, _ id: RequestID?) {
     let page = HistoryPage(
       call, filter, of: connection.stream, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
     reply(id) { out in

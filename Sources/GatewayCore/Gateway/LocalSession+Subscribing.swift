@@ -16,11 +16,16 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    if call.strict, !connection.stream.replay(call.resume, filter).isComplete {
+    if call.strict, !connection.isReadingPast, !connection.stream.replay(call.resume, filter).isComplete {
       throw .unrecoverable(connection.stream)
     }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests)
     let awaited = connection.hold(interests)
+    guard !connection.isReadingPast else {
+      let number = makeCallNumber()
+      connection.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
+      return open(id, number: number, .subscribe(pending))
+    }
     guard !awaited.isEmpty else {
       do throws(LocalError) { return try begin(pending, id) } catch {
         pending.giveUp()
@@ -38,6 +43,8 @@ extension LocalSession {
     pending.wait = nil
     guard !isClosing else { return pending.giveUp() }
     do throws(LocalError) {
+      // The past that was being read, if there is one, is not known.
+      if pending.connection.isDraining { throw .draining }
       if let failure {
         throw failure.isRefusal
           ? LocalError(refused: failure, by: pending.connection.specification, "subscription")

@@ -44,6 +44,8 @@ public final class LocalSession {
       case command(Connection, Command, form: ReplyForm)
       /// The server has to agree first.
       case subscribe(PendingSubscription)
+      /// What an earlier daemon received is being read.
+      case history(HistoryCall, EventFilter, Connection, Lease)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
       /// It goes on whether anybody waits or not.
       case background
@@ -52,7 +54,8 @@ public final class LocalSession {
       /// The connection that it is about; the doctor has some of its own.
       var connection: Connection? {
         switch self {
-        case .command(let connection, _, _), .wait(let connection, _, _, _): connection
+        case .command(let connection, _, _), .wait(let connection, _, _, _), .history(_, _, let connection, _):
+          connection
         case .subscribe(let pending): pending.connection
         case .background, .doctor: nil
         }
@@ -367,6 +370,7 @@ public final class LocalSession {
       }
     case .subscribe(let pending): pending.giveUp()
     case .background: break
+    case .history(_, _, let connection, let lease): connection.giveBack(lease)
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)
@@ -402,7 +406,7 @@ public final class LocalSession {
     switch work {
     case .subscribe(let pending):
       for verb in AccessVerb.needed(answers: pending.call.answer) { try demand(verb, on: pending.connection) }
-    case .wait(let connection, _, _, _): try demand(.subscribe, on: connection)
+    case .wait(let connection, _, _, _), .history(_, _, let connection, _): try demand(.subscribe, on: connection)
     case .doctor(let doctor):
       let rules = gateway.resolver.scope(of: doctor.specification)
       guard may(.send, rules) else { throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted) }

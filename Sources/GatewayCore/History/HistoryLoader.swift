@@ -4,6 +4,8 @@ struct HistoryLoader {
   struct Finding: Equatable {
     var segment: HistorySegment.ID
     var damage: HistoryDamage
+    /// A mark is none: all of the segment was read.
+    var isDamage: Bool { damage != .cut }
   }
 
   /// Numbers that are left out where the end of a history is missing, so that none is used twice: more than can have been
@@ -34,26 +36,30 @@ struct HistoryLoader {
     self.checksum = checksum
   }
 
-  /// Takes all segments, the oldest first. Afterwards, where the end is missing, another epoch has begun.
-  mutating func load(_ segments: [HistorySegment], random: any RandomSource) {
-    for segment in segments {
-      // What was wrong with an earlier one is made good by a later one, which begins where it ended.
-      isWhole = true
-      do throws(HistoryDamage) { try load(segment) } catch {
-        isWhole = false
-        findings.append(Finding(segment: segment.id, damage: error))
-      }
+  /// Takes the next segment, the oldest first.
+  mutating func load(_ segment: HistorySegment, _ content: Result<[UInt8], HistoryProblem>) {
+    // What was wrong with an earlier one is made good by a later one, which begins where it ended.
+    isWhole = true
+    do throws(HistoryDamage) { try take(segment, content) } catch {
+      isWhole = false
+      findings.append(Finding(segment: segment.id, damage: error))
     }
+  }
+
+  /// To be called behind the last segment. Where the end is missing another epoch begins.
+  mutating func finish(freshEpoch: String) {
     history?.trim(now)
     guard !isWhole else { return }
     resumption = nil
     let room = HistoryFormat.numberLimit - 1 - (history?.sequence ?? 0)
-    history?.begin(epoch: EventStream.freshEpoch(random), skipping: min(Self.safetyDistance, room))
+    history?.begin(epoch: freshEpoch, skipping: min(Self.safetyDistance, room))
   }
 
-  private mutating func load(_ segment: HistorySegment) throws(HistoryDamage) {
+  private mutating func take(
+    _ segment: HistorySegment, _ content: Result<[UInt8], HistoryProblem>
+  ) throws(HistoryDamage) {
     let bytes: [UInt8]
-    switch segment.content {
+    switch content {
     case .success(let found): bytes = found
     case .failure(let problem): throw .unreadable(problem.message)
     }

@@ -29,6 +29,8 @@ final class HistoryLog {
   }
 
   let identity: Identity
+  /// Whose connection it is.
+  let account: Account
   private let logs: HistoryLogs
   private let store: any HistoryStore
   private unowned let stream: EventStream
@@ -40,13 +42,18 @@ final class HistoryLog {
   private var file: (any HistoryFile)?
   /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
   private var isUnmade = false
-  private var written = (events: 0, bytes: 0, first: Int64.max, all: 0)
+  private var written = FreshSegment.Fill()
+  /// All of the history, on its way into a new segment. What comes meanwhile is written to `file` too, if there is one.
+  private var rewriting: FreshSegment?
   private var frame = HistoryWriter()
   private var isListed = false
   private var lastResumption: Resumption?
   private(set) var problem: HistoryProblem?
   /// What is on the disk was taken over; before that nothing of it is touched.
   private var isTakenOver = false
+  /// What is on the disk is being read.
+  private var reading: HistoryReading?
+  private(set) var isClosed = false
   /// The disk shows what it has of the present epoch as if it were all.
   private var isStale = false
   /// The present epoch has to end for that reason, as soon as no event is being delivered.
@@ -54,36 +61,91 @@ final class HistoryLog {
 
   /// What the upstream needs to go on, as it is now.
   var resumption: () -> Resumption? = { nil }
+  /// Told once when what was on the disk is the stream's, or cannot be: with what the upstream needs to go on from there.
+  var onBegun: ((Resumption?) -> Void)?
 
   init(
-    _ identity: Identity, logs: HistoryLogs, store: any HistoryStore, stream: EventStream, settings: HistorySettings
+    _ identity: Identity, logs: HistoryLogs, store: any HistoryStore, stream: EventStream, settings: HistorySettings,
+    account: Account
   ) {
     self.identity = identity
     self.logs = logs
     self.store = store
     self.stream = stream
     self.settings = settings
+    self.account = account
   }
 
-  /// Takes over what is on the disk, and returns what the upstream needs to go on from there. Where the disk cannot even be
-  /// looked at, that is tried again now and then.
-  func begin() -> Resumption? {
-    let found: HistoryLogs.Found
-    do throws(HistoryProblem) {
-      found = try logs.read(identity, settings, into: stream, isLate: problem != nil)
-    } catch {
-      fail(error)
-      return nil
-    }
+  // MARK: - The beginning
+
+  /// Whether the stream's past is not known yet: nobody must be told any of it, and no event may come before it is.
+  var isReadingPast: Bool { reading != nil && problem == nil }
+
+  /// Takes over what is on the disk. Where the disk cannot even be looked at, that is tried again now and then.
+  func begin() {
+    let segments: [HistorySegment]
+    do throws(HistoryProblem) { segments = try store.segments(of: identity.name) } catch { return leave(error) }
+    // A stream that has had events replaces what is there.
+    let reading = HistoryReading(
+      segments, of: identity, settings, in: store, now: logs.time.now, wall: logs.time.wallMilliseconds,
+      epoch: logs.makeEpoch(), stream.sequence > 0 ? .replaced : problem == nil ? .first : .late)
+    self.reading = reading
+    logs.read(reading, for: self)
+  }
+
+  /// The reading's turn has come. It may keep as much as there is memory for.
+  func willRead(_ reading: HistoryReading) {
+    guard let memory = stream.history.memory else { return }
+    reading.settings.bytes = min(reading.settings.bytes, memory.count + memory.room)
+    // Others that come meanwhile do not get it.
+    _ = memory.change(to: min(reading.settings.bytes, max(reading.size, memory.count)))
+  }
+
+  /// What was on the disk is known.
+  func take(_ reading: HistoryReading) {
+    self.reading = nil
+    defer { if stream.history.count == 0 { giveBackMemory() } }
+    if let problem = reading.problem { return leave(problem) }
     isTakenOver = true
-    // Their content is the stream's by now: they are not needed as soon as it was written anew.
-    older = found.segments.map { Older(id: $0, end: 0) }
-    number = found.number
-    lastResumption = found.resumption
-    if problem == nil { resumption = { found.resumption } }
-    isUnmade = problem == nil && number == 0 && stream.sequence == 0
-    if !isUnmade { writeAnew() }
-    return found.resumption
+    older = reading.undamaged.map { Older(id: $0, end: 0) }
+    number = reading.segments.last?.id.number ?? 0
+    defer {
+      setAside(reading.findings)
+      begun(reading.resumption)
+    }
+    guard stream.sequence == 0, let history = reading.takeHistory(), let fresh = reading.fresh else {
+      // Its file has to be gone before there is another one of that name.
+      reading.discard()
+      isUnmade = problem == nil && number == 0 && stream.sequence == 0
+      return isUnmade ? () : writeAnew()
+    }
+    stream.restore(history, isContinuous: reading.isContinuous)
+    stream.history.adopt(settings, now: logs.time.now)
+    do throws(HistoryProblem) { try replaceAll(by: fresh.get(), reading.resumption) } catch { fail(error) }
+  }
+
+  /// What was taken for what is being read.
+  private func giveBackMemory() { _ = stream.history.memory?.change(to: stream.history.byteCount) }
+
+  /// What is on the disk cannot be looked at now.
+  private func leave(_ problem: HistoryProblem) {
+    fail(problem)
+    begun(nil)
+  }
+
+  private func begun(_ resumption: Resumption?) {
+    onBegun?(resumption)
+    onBegun = nil
+    noteResumption()
+  }
+
+  private func setAside(_ findings: [HistoryLoader.Finding]) {
+    for finding in findings where finding.isDamage {
+      do throws(HistoryProblem) {
+        let path = try store.setAside(finding.segment)
+        logs.report(identity, .setAside(path: path, damage: finding.damage.description))
+      } catch { logs.report(identity, .failing(error)) }
+    }
   }
 
   // MARK: - From the stream
@@ -97,9 +159,7 @@ final class HistoryLog {
     case .event(let tail): frame.event(tail, arrival: arrival)
     case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
     }
-    written.events += 1
-    written.bytes += content.byteCount
-    written.first = min(written.first, arrival)
+    written.note(content, arrival: arrival)
     list()
   }
 
@@ -152,15 +212,12 @@ final class HistoryLog {
     frame.close(store.checksum)
     written.all += frame.bytes.count
     defer { frame.reset() }
-    let bytes = frame.bytes
-    let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(HistoryProblem) in try file.append(bytes) }
-    }
-    try result.get()
+    try FreshSegment.append(frame.bytes, to: file)
   }
 
   /// A segment that alone holds as much as the history may begins another one; those before it go.
   private func turnOverIfFull() throws(HistoryProblem) {
+    guard rewriting == nil else { return }
     let isFull = written.events >= settings.events || written.bytes >= settings.bytes
     // What is not counted as events, such as epochs of a link that flaps, must not make a file grow for ever either.
     let isLong = written.all / 2 >= max(settings.bytes, Self.segmentLimit)
@@ -172,12 +229,11 @@ final class HistoryLog {
   }
 
   private func turnOver() throws(HistoryProblem) {
-    let fresh = try make(isComplete: false)
-    let current = stream.history.current
-    frame.write(.epoch(current.epoch, start: current.start))
-    frame.write(.position(stream.history.sequence))
+    let old = Older(id: id(number), end: stream.history.nextPlace)
+    var fresh = try make(isComplete: false)
+    fresh.goOn(from: stream.history)
     try finish(fresh)
-    older.append(Older(id: id(number - 1), end: stream.history.nextPlace))
+    older.append(old)
   }
 
   /// The segments of which the history has nothing any more.
@@ -188,71 +244,66 @@ final class HistoryLog {
     }
   }
 
-  /// Writes all of the history as one new segment, and removes the others.
+  /// How much of a history that goes on is written anew in one go, in bytes: that takes a millisecond or two.
+  private static let portion = 256 << 10
+
+  /// Writes all of the history as one new segment, and removes the others. What is long takes several turns of the loop.
   private func writeAnew() {
     isUnmade = false
+    guard rewriting == nil else { return }
+    do throws(HistoryProblem) { rewriting = try make(isComplete: true) } catch { return fail(error) }
+    writeOn()
+  }
+
+  private func writeOn(upTo limit: Int = portion) {
     do throws(HistoryProblem) {
-      let fresh = try make(isComplete: true)
-      try writeHistory(to: fresh)
-      try finish(fresh)
-      for segment in older { store.remove(segment.id) }
-      older = []
-      (isStale, mustLeaveEpoch) = (false, false)
-      guard problem != nil else { return }
-      problem = nil
-      logs.report(identity, .working)
+      guard try rewriting?.write(stream.history, upTo: limit) == true else {
+        logs.timers.after(.zero) { [weak self] in
+          if let self, !isClosed, rewriting != nil { writeOn() }
+        }
+        return
+      }
+      guard var fresh = rewriting else { return }
+      rewriting = nil
+      let now = resumption()
+      try fresh.finish(now, target: identity.target)
+      try replaceAll(by: fresh, now)
     } catch { fail(error) }
   }
 
-  private func writeHistory(to file: any HistoryFile) throws(HistoryProblem) {
-    let history = stream.history
-    let (now, wall) = (logs.time.now, logs.time.wallMilliseconds)
-    var place = history.oldestPlace
-    for (index, span) in history.spans.enumerated() {
-      frame.write(.epoch(span.epoch, start: span.start))
-      let next = index + 1 < history.spans.count ? history.spans[index + 1].place : history.nextPlace
-      if index == 0 { frame.write(.position(span.start + (place - span.place))) }
-      while place < next, let slot = history.slot(at: place) {
-        let arrival = wall - (now - slot.arrival).milliseconds
-        switch slot.content {
-        case .event(let tail): frame.event(tail, arrival: arrival)
-        case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
-        }
-        written.events += 1
-        written.bytes += slot.content.byteCount
-        written.first = min(written.first, arrival)
-        place += 1
-        if frame.count >= HistoryFormat.frameTarget { try write(to: file) }
-      }
-    }
+  /// The last segment that counts is a complete one.
+  private func replaceAll(by fresh: FreshSegment, _ resumption: Resumption?) throws(HistoryProblem) {
+    if file != nil { older.append(Older(id: id(number), end: 0)) }
+    try publish(fresh, resumption)
+    for segment in older { store.remove(segment.id) }
+    older = []
+    (isStale, mustLeaveEpoch) = (false, false)
+    guard problem != nil else { return }
+    problem = nil
+    logs.report(identity, .working)
   }
 
   /// A segment with its beginning.
-  private func make(isComplete: Bool) throws(HistoryProblem) -> any HistoryFile {
-    frame.reset()
-    let fresh = try store.make(id(number + 1))
-    written = (0, 0, .max, 0)
-    let result = HistoryWriter.prefix.withUnsafeBytes { bytes in
-      Result { () throws(HistoryProblem) in try fresh.append(bytes) }
-    }
-    try result.get()
-    frame.write(
-      .header(
-        HistoryHeader(
-          boot: store.boot, age: settings.age.milliseconds, upstream: identity.upstream, namespace: identity.namespace,
-          isComplete: isComplete)))
-    try write(to: fresh)
-    return fresh
+  private func make(isComplete: Bool) throws(HistoryProblem) -> FreshSegment {
+    try FreshSegment(
+      id(number + 1), HistoryHeader(identity, settings, boot: store.boot, isComplete: isComplete), in: store,
+      now: logs.time.now, wall: logs.time.wallMilliseconds)
   }
 
-  private func finish(_ fresh: any HistoryFile) throws(HistoryProblem) {
+  private func finish(_ fresh: consuming FreshSegment) throws(HistoryProblem) {
     let now = resumption()
-    frame.write(.resumption(now, target: identity.target))
-    try write(to: fresh)
-    try fresh.publish()
-    lastResumption = now
-    number += 1
-    file = fresh
+    try fresh.finish(now, target: identity.target)
+    try publish(fresh, now)
+  }
+
+  private func publish(_ fresh: FreshSegment, _ resumption: Resumption?) throws(HistoryProblem) {
+    try fresh.file.publish()
+    // What was gathered for the segment before it is in this one, too.
+    frame.reset()
+    lastResumption = resumption
+    number = fresh.id.number
+    written = fresh.fill
+    file = fresh.file
   }
 
   private func id(_ number: UInt64) -> HistorySegment.ID { .init(name: identity.name, number: number) }
@@ -263,7 +314,7 @@ final class HistoryLog {
   /// marked, the numbers from now on belong to another epoch, which the disk does not know: so none is used twice.
   private func fail(_ problem: HistoryProblem) {
     if file != nil { older.append(Older(id: id(number), end: 0)) }
-    file = nil
+    (file, rewriting) = (nil, nil)
     frame.reset()
     var told = problem
     var isMarked = true
@@ -290,13 +341,14 @@ final class HistoryLog {
     guard file != nil else { return tryAgain() }
     dropOlder()
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
-    guard written.events > 0, written.first < oldest, older.isEmpty else { return }
+    guard written.events > 0, written.first < oldest, older.isEmpty, rewriting == nil else { return }
     commit()
     do throws(HistoryProblem) { if file != nil { try turnOver() } } catch { fail(error) }
   }
 
   private func tryAgain() {
-    if isTakenOver { writeAnew() } else { _ = begin() }
+    guard reading == nil else { return }
+    if isTakenOver { writeAnew() } else { begin() }
   }
 
   /// New bounds count from the next segment on.
@@ -305,12 +357,16 @@ final class HistoryLog {
   /// The end, in order. With the daemon's own end it is made sure that what was written can be trusted whatever happens to
   /// the machine; as long as it serves others it does not wait for a disk.
   func close(_ end: End) {
-    guard !isUnmade else { return }
+    isClosed = true
+    if reading != nil { giveBackMemory() }
+    // Where it is still being read nothing has changed, and nothing is to be said.
+    guard !isUnmade, !isReadingPast else { return }
     // Who still waits to be asked for what it has gathered may be asked when the stream is gone.
     defer { mustLeaveEpoch = false }
     noteResumption()
     commit()
-    if file == nil { tryAgain() }
+    if file == nil, rewriting == nil { tryAgain() }
+    if rewriting != nil { writeOn(upTo: .max) }
     guard let file else { return }
     frame.write(.end)
     do throws(HistoryProblem) { try write(to: file) } catch { return fail(error) }

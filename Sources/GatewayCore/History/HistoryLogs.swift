@@ -1,11 +1,24 @@
 /// The histories on disk of all connections: opens them, and knows which have something to hand over.
 final class HistoryLogs {
   let time: any TimeSource
+  let timers: Timers
   private let random: any RandomSource
   private let opening: Result<any HistoryStore, HistoryProblem>
   private var pending: [HistoryLog] = []
   /// The names of those that are open.
   private var open: Set<String> = []
+
+  /// A history that is to be read beside the loop.
+  private struct Order {
+    let reading: HistoryReading
+    let log: HistoryLog
+  }
+  /// One after the other, so that they take one processor and the memory of one. Whose is the next goes round over users.
+  private var unread = UserRound<Order>()
+  /// The one that is being read.
+  private var present: Order?
+  /// A shorter one is read at once, in bytes: that takes two milliseconds.
+  private static let shortLimit = 256 << 10
 
   /// Ticks since the last walk over the histories that nobody has began, and how many may pass: about an hour.
   private var ticks = 0
@@ -18,9 +31,12 @@ final class HistoryLogs {
   /// Told what happens to a history.
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
 
-  init(_ opening: Result<any HistoryStore, HistoryProblem>, time: any TimeSource, random: any RandomSource) {
+  init(
+    _ opening: Result<any HistoryStore, HistoryProblem>, time: any TimeSource, timers: Timers, random: any RandomSource
+  ) {
     self.opening = opening
     self.time = time
+    self.timers = timers
     self.random = random
   }
 
@@ -43,71 +59,52 @@ final class HistoryLogs {
 
   // MARK: - Opening
 
-  /// What a history was found with.
-  struct Opened {
-    var log: HistoryLog
-    /// Holds only for the same server and credentials.
-    var resumption: Resumption?
-  }
-
   /// Why there can be no history on disk; nil: there can.
   var problem: HistoryProblem? {
     if case .failure(let problem) = opening { problem } else { nil }
   }
 
-  /// Opens a history. A stream that has had no event takes over what is found; another one replaces it.
-  func open(_ identity: HistoryLog.Identity, _ settings: HistorySettings, for stream: EventStream) -> Opened? {
+  /// Opens a history, which begins when it is told to. Nil where there is no disk, or where another connection has it.
+  func open(_ identity: HistoryLog.Identity, _ settings: HistorySettings, for stream: EventStream, of account: Account)
+    -> HistoryLog?
+  {
     guard case .success(let store) = opening, open.insert(identity.name).inserted else { return nil }
-    let log = HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings)
-    return Opened(log: log, resumption: log.begin())
+    return HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings, account: account)
   }
 
-  /// What of a history is on the disk.
-  struct Found {
-    var segments: [HistorySegment.ID] = []
-    /// The highest number that a segment has, also of those that were set aside.
-    var number: UInt64 = 0
-    /// Holds only for the same server and credentials.
-    var resumption: Resumption?
-  }
+  /// The name of an epoch that nobody has had.
+  func makeEpoch() -> String { EventStream.freshEpoch(random) }
 
-  /// Reads a history into its stream, if that has had no event yet. `isLate`: what came in meanwhile was not written down,
-  /// so that the epoch that is found has ended.
-  func read(
-    _ identity: HistoryLog.Identity, _ settings: HistorySettings, into stream: EventStream, isLate: Bool
-  ) throws(HistoryProblem) -> Found {
-    guard case .success(let store) = opening else { return Found() }
-    let segments = try store.segments(of: identity.name)
-    var found = Found(segments: segments.map(\.id), number: segments.last?.id.number ?? 0)
-    found.resumption = load(segments, store, identity, settings, into: stream, isLate, &found.segments)
-    return found
-  }
-
-  private func load(
-    _ segments: [HistorySegment], _ store: any HistoryStore, _ identity: HistoryLog.Identity,
-    _ settings: HistorySettings, into stream: EventStream, _ isLate: Bool, _ found: inout [HistorySegment.ID]
-  ) -> Resumption? {
-    var loader = HistoryLoader(
-      settings, boot: store.boot, now: time.now, wall: time.wallMilliseconds, checksum: store.checksum)
-    loader.load(segments, random: random)
-    for finding in loader.findings {
-      // A mark is no damage: all of the segment was read.
-      guard finding.damage != .cut else { continue }
-      found.removeAll { $0 == finding.segment }
-      do throws(HistoryProblem) {
-        let path = try store.setAside(finding.segment)
-        report(identity, .setAside(path: path, damage: finding.damage.description))
-      } catch { report(identity, .failing(error)) }
+  /// Has a history read: at once if it is short, otherwise beside the loop. Its log then takes over what was found.
+  func read(_ reading: HistoryReading, for log: HistoryLog) {
+    // What an earlier log of the same files has begun comes to its end before.
+    guard reading.size > Self.shortLimit || present?.log.identity.name == log.identity.name else {
+      log.willRead(reading)
+      reading.read()
+      return log.take(reading)
     }
-    guard let history = loader.history, stream.sequence == 0 else { return nil }
-    guard !isLate else {
-      stream.restore(history, isContinuous: false)
-      if loader.isWhole { stream.beginEpoch() }
-      return nil
+    unread.append(Order(reading: reading, log: log), for: log.account)
+    if present == nil { readNext() }
+  }
+
+  private func readNext() {
+    present = nil
+    guard case .success(let store) = opening else { return }
+    while let order = unread.popFirst() {
+      guard !order.log.isClosed else { continue }
+      order.log.willRead(order.reading)
+      present = order
+      let reading = order.reading
+      return store.beside({ reading.read() }, { [weak self] in self?.finish(order, store) })
     }
-    stream.restore(history, isContinuous: loader.isWhole)
-    guard let (resumption, target) = loader.resumption, target == identity.target else { return nil }
-    return resumption
+  }
+
+  private func finish(_ order: Order, _ store: any HistoryStore) {
+    // Another log may be waiting for the same files: until they are left alone its turn has not come.
+    let reading = order.reading
+    guard !order.log.isClosed else { return store.beside({ reading.discard() }, { [weak self] in self?.readNext() }) }
+    readNext()
+    order.log.take(reading)
   }
 
   /// Ends a history in order; it may be opened again.
@@ -138,7 +135,8 @@ final class HistoryLogs {
     let now = time.wallMilliseconds
     let portion = unseen.prefix(Self.portion)
     unseen = unseen.dropFirst(Self.portion)
-    for name in portion where !open.contains(name) && !kept.contains(name) {
+    for name in portion
+    where !open.contains(name) && !kept.contains(name) && name != present?.log.identity.name {
       guard let listing = store.listing(of: name) else { continue }
       let header = HistoryReader.header(listing.head, checksum: store.checksum)
       // One that cannot be read is found out when it is opened, and kept until then.

@@ -1,13 +1,18 @@
 /// Keeps histories where a crash of the daemon cannot reach them. The daemon uses files in its state folder. Every call
-/// does its work at once: nothing of it waits for a disk, unless the system's own memory is used up.
+/// does its work at once: nothing of it waits for a disk, unless the system's own memory is used up. What may be called beside
+/// the loop, from the work of `beside`, says so.
 public protocol HistoryStore: AnyObject {
   /// Tells the runs of the machine apart: what was written in an earlier one may be incomplete at its end.
   var boot: String { get }
-  /// A check sum that finds damage.
+  /// A check sum that finds damage. May be called beside the loop.
   func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32
   /// The segments of a history, the oldest first. One that was still being made when the daemon died is none.
   func segments(of name: String) throws(HistoryProblem) -> [HistorySegment]
-  /// Begins a segment that is none before it is published.
+  /// What is in a segment, or why that will never be known. Throws where the segment is not to blame, but this moment is. May be
+  /// called beside the loop.
+  func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem>
+  /// Begins a segment that is none before it is published. May be called beside the loop, and so may `append` of what it
+  /// returns.
   func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile
   func remove(_ id: HistorySegment.ID)
   /// Keeps a segment out of the way, for a person to look at. Returns where it is now.
@@ -18,6 +23,9 @@ public protocol HistoryStore: AnyObject {
   func names() -> [String]
   /// What is known of one without reading it; nil where nothing is.
   func listing(of name: String) -> HistoryListing?
+  /// Does what takes long beside the loop, if that is possible, and then calls `done` on the loop, never before this method has
+  /// returned. The loop must not touch what `work` uses before that.
+  func beside(_ work: @escaping () -> Void, _ done: @escaping () -> Void)
 }
 
 /// A segment that grows.
@@ -47,13 +55,13 @@ public struct HistorySegment: Equatable, Sendable {
   public var id: ID
   /// Something that was given out is missing behind it.
   public var isCut: Bool
-  /// What is in it, or why it cannot be read.
-  public var content: Result<[UInt8], HistoryProblem>
+  /// Its length in bytes.
+  public var size: Int
 
-  public init(id: ID, isCut: Bool, content: Result<[UInt8], HistoryProblem>) {
+  public init(id: ID, isCut: Bool, size: Int) {
     self.id = id
     self.isCut = isCut
-    self.content = content
+    self.size = size
   }
 }
 

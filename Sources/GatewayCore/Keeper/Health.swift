@@ -38,6 +38,8 @@ public struct Health: Equatable, Sendable {
 
   /// An administrator asked for `disconnect` and nobody for `reconnect` since.
   public var isHeld = false
+  /// The history that an earlier daemon kept on disk is still being read, or somebody waits to be told of it.
+  public var awaitsPast = false
   /// Whether a route to the upstream may exist. Always true for one on this machine.
   public var networkIsUp = true
   /// The daemon stops, and the time to flush is over or not needed.

@@ -7,8 +7,10 @@ public struct Keeper: Sendable {
 
   public init(rules: [KeeperRule] = Keeper.standardRules) { self.rules = rules }
 
-  /// First what holds for every connection, then the three rules of a connection's life.
-  public static let standardRules: [KeeperRule] = [.drain, .offline, .hold, .disconnect, .reconnect, .release]
+  /// First what holds for every connection, then the three rules of a connection's life, of which none applies before its past is known.
+  public static let standardRules: [KeeperRule] = [
+    .drain, .offline, .hold, .history, .disconnect, .reconnect, .release,
+  ]
 
   /// The judgement of the first rule that applies. A connection that no rule applies to is left alone: the verdict
   /// `rest`.

@@ -26,6 +26,14 @@ extension KeeperRule {
     return (.wait(until: nil), why)
   }
 
+  /// What an earlier daemon received is being read from the disk: the connection stays as it is until it is known where
+  /// that ends.
+  public static let history = KeeperRule(name: "history") { health in
+    guard health.awaitsPast, health.state == .disconnected || health.state == .created && !health.attemptIsUnderWay
+    else { return nil }
+    return (.wait(until: nil), "Its history is being read from the disk; nothing is tried before that.")
+  }
+
   /// Nobody uses it: disconnect after the linger time.
   public static let disconnect = KeeperRule(name: "disconnect") { health in
     guard !health.isOccupied else { return nil }

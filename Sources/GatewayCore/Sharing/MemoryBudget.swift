@@ -17,6 +17,11 @@ public final class MemoryBudget {
     return true
   }
 
+  /// How many more bytes one may hold.
+  fileprivate func room(for account: Account) -> Int {
+    max(0, min(limit.share - limit.used(by: account), limit.total - limit.used))
+  }
+
   fileprivate func count(_ difference: Int, for account: Account) {
     limit.count(difference, for: account)
   }
@@ -79,6 +84,9 @@ public final class MemoryHold {
 
   /// Whether it may hold so many more bytes.
   func hasRoom(for more: Int) -> Bool { budget.hasRoom(for: more, of: account) }
+
+  /// How many more bytes it may hold.
+  var room: Int { budget.room(for: account) }
 
   /// Bytes that its user may have.
   var share: Int { budget.limit.share }

@@ -9,14 +9,16 @@ final class DaemonState {
   private var found: Result<OutboxFile.Contents, OutboxProblem>
   /// Where histories are kept: in the same locked folder, whatever became of the outbox.
   let histories: Result<any HistoryStore, HistoryProblem>
+  private let historyFolder: HistoryFolder?
   /// For the log.
   let records: [LogRecord]
 
   private init(folder: StateFolder?, found: Result<OutboxFile.Contents, OutboxProblem>, records: [LogRecord]) {
     self.folder = folder
     self.found = found
-    switch (folder, found) {
-    case (let folder?, _): histories = .success(HistoryFolder(in: folder.path))
+    historyFolder = folder.map { HistoryFolder(in: $0.path) }
+    switch (historyFolder, found) {
+    case (let folder?, _): histories = .success(folder)
     case (nil, .failure(let problem)): histories = .failure(HistoryProblem(.folder, problem.message))
     case (nil, .success): histories = .failure(.none)
     }
@@ -51,8 +53,9 @@ final class DaemonState {
       [.reason: problem.kind.rawValue, .detail: problem.message])
   }
 
-  /// Starts the writer's thread, to which the files belong from then on. To be called once.
+  /// Starts the writer's thread, to which the outbox's files belong from then on. To be called once.
   func opening(on loop: EventLoop) throws(SystemError) -> OutboxOpening {
+    historyFolder?.attach(to: loop)
     defer { found = .failure(OutboxProblem.none) }
     switch found {
     case .success(let contents):

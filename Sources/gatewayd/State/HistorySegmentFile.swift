@@ -13,7 +13,13 @@ final class HistorySegmentFile: HistoryFile {
   /// What was handed over completely, in bytes.
   private var size = 0
 
-  init(at temporary: String, later path: String, onPublish: @escaping () -> Void) throws(HistoryProblem) {
+  /// For closing, which gives back what the file takes when its name is gone; nil: that is done at once.
+  private let besideLoop: WorkBesideLoop?
+
+  init(
+    at temporary: String, later path: String, _ besideLoop: WorkBesideLoop? = nil, onPublish: @escaping () -> Void
+  ) throws(HistoryProblem) {
+    self.besideLoop = besideLoop
     self.temporary = temporary
     self.path = path
     self.onPublish = onPublish
@@ -24,8 +30,8 @@ final class HistorySegmentFile: HistoryFile {
 
   deinit {
     guard descriptor >= 0 else { return }
-    close(descriptor)
     if !isPublished { unlink(temporary) }
+    if let besideLoop { besideLoop.close(descriptor) } else { close(descriptor) }
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {

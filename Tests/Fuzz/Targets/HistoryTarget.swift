@@ -107,8 +107,17 @@ private final class Store: HistoryStore {
 
   func segments(of name: String) -> [HistorySegment] {
     found.enumerated().map {
-      HistorySegment(id: .init(name: name, number: UInt64($0.offset)), isCut: false, content: .success($0.element))
+      HistorySegment(id: .init(name: name, number: UInt64($0.offset)), isCut: false, size: $0.element.count)
     }
+  }
+
+  func content(of segment: HistorySegment) -> Result<[UInt8], HistoryProblem> {
+    .success(found[Int(segment.id.number)])
+  }
+
+  func beside(_ work: @escaping () -> Void, _ done: @escaping () -> Void) {
+    work()
+    done()
   }
 
   func make(_ id: HistorySegment.ID) -> any HistoryFile { File(self) }

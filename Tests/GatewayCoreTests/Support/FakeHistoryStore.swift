@@ -16,6 +16,13 @@ final class FakeHistoryStore: HistoryStore {
   var listingProblem: HistoryProblem?
   /// Answers when a segment is marked as cut; nil marks it.
   var markProblem: HistoryProblem?
+  /// What is to be done beside the loop waits for `doWork`.
+  var holdsWork = false
+  /// A segment was begun and is not published.
+  private(set) var isMaking = false
+  /// In bytes.
+  var largestWrite = 0
+  private var held: [(work: () -> Void, done: () -> Void)] = []
   /// How often bytes were handed over.
   private(set) var writes = 0
   private(set) var syncs = 0
@@ -30,12 +37,36 @@ final class FakeHistoryStore: HistoryStore {
   func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
     if let listingProblem { throw listingProblem }
     return stored.filter { $0.key.name == name }.sorted { $0.key.number < $1.key.number }.map {
-      HistorySegment(id: $0.key, isCut: $0.value.isCut, content: .success($0.value.bytes))
+      HistorySegment(id: $0.key, isCut: $0.value.isCut, size: $0.value.bytes.count)
     }
+  }
+
+  func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem> {
+    if let listingProblem { throw listingProblem }
+    return .success(stored[segment.id]?.bytes ?? [])
+  }
+
+  func beside(_ work: @escaping () -> Void, _ done: @escaping () -> Void) {
+    guard holdsWork else {
+      work()
+      return done()
+    }
+    held.append((work, done))
+  }
+
+  /// Does the first piece of what is to be done beside the loop. False where there is none.
+  @discardableResult
+  func doWork() -> Bool {
+    guard !held.isEmpty else { return false }
+    let (work, done) = held.removeFirst()
+    work()
+    done()
+    return true
   }
 
   func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
     if let problem { throw problem }
+    isMaking = true
     return FakeFile(store: self, id: id)
   }
 
@@ -96,6 +127,7 @@ final class FakeHistoryStore: HistoryStore {
     func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {
       if let problem = store.problem { throw problem }
       store.writes += 1
+      store.largestWrite = max(store.largestWrite, bytes.count)
       if unpublished != nil { unpublished?.append(contentsOf: bytes) } else { store.stored[id]?.bytes += bytes }
     }
 
@@ -105,6 +137,7 @@ final class FakeHistoryStore: HistoryStore {
       guard store.stored[id] == nil else { throw HistoryProblem(.failed, "put it in its place: file exists") }
       store.stored[id] = Stored(bytes: unpublished ?? [])
       unpublished = nil
+      store.isMaking = false
     }
 
     func sync() { store.syncs += 1 }

@@ -40,7 +40,7 @@ import Testing
 
   private func contents(_ name: String = "chat-1") throws -> [String] {
     try folder.segments(of: name).map { segment in
-      switch segment.content {
+      switch try folder.content(of: segment) {
       case .success(let bytes): "\(segment.id.number) \(String(decoding: bytes, as: UTF8.self))"
       case .failure(let problem): "\(segment.id.number) \(problem.message)"
       }
@@ -154,6 +154,29 @@ import Testing
     try write("c", id(3))
     #expect(try contents() == ["3 c"])
     #expect(folder.names() == ["chat-1"])
+  }
+
+  @Test func whatALongFileTakesIsGivenBackBesideTheLoopAndItsNameIsGoneAtOnce() throws {
+    defer { clean() }
+    folder.attach(to: try EventLoop())
+    let file = try write("a", id(1))
+    for _ in 1...80 { try append(String(repeating: "x", count: 64 << 10), to: file) }
+    #expect(try folder.segments(of: "chat-1").map(\.size) == [1 + 80 * (64 << 10)])
+    folder.remove(id(1))
+    #expect(try contents().isEmpty && names.isEmpty)
+  }
+
+  @Test func workBesideTheLoopIsToldOfOnTheLoopAndNeverBeforeTheCallHasReturned() throws {
+    let loop = try EventLoop()
+    let worker = WorkBesideLoop(loop)
+    var order: [String] = []
+    let mine = pthread_self()
+    worker.perform({ order.append(pthread_equal(pthread_self(), mine) != 0 ? "here" : "beside") }) {
+      order.append(pthread_equal(pthread_self(), mine) != 0 ? "loop" : "elsewhere")
+      loop.exit(0)
+    }
+    _ = try loop.run()
+    #expect(order == ["beside", "loop"])
   }
 
   @Test func theCheckSumIsTheUsualOne() {
