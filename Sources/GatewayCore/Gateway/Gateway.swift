@@ -28,6 +28,8 @@ public final class Gateway {
   let outbox: Outbox
   /// What of histories is kept on disk.
   let histories: HistoryLogs
+  /// What takes long of what users ask for.
+  let slicedWork: SlicedWork
   var traces = TraceTable()
   /// The examinations that are under way.
   var doctors = SharedLimit(SharedBounds(share: LocalSession.examinationLimit))
@@ -61,6 +63,7 @@ public final class Gateway {
     instance = seams.random.uuid()
     life = instance.prefix(13) + "-"
     started = seams.time.now
+    slicedWork = SlicedWork(seams.timers)
     admissions = SharedLimit(configuration.limits.sharedClients)
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)

@@ -4,22 +4,39 @@ extension LocalSession {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
     let connection = try connection(call.target, need: .subscribe)
-    guard connection.isReadingPast else { return answer(call, filter, of: connection, id) }
+    let pending = PendingHistory(call, filter, of: connection)
+    let isReading = connection.isReadingPast
+    guard isReading || !pending.look() else { return answer(pending, id) }
     try checkRoom()
     let number = makeCallNumber()
-    connection.afterReadingPast { [weak self] in self?.pastIsKnown(number) }
-    open(id, number: number, .history(call, filter, connection, connection.lease(.call)))
+    open(id, number: number, .history(pending))
+    guard isReading else { return lookOn(number) }
+    pending.lease = connection.lease(.call)
+    connection.afterReadingPast { [weak self] in
+      // A question makes no user: nothing is dialled for it.
+      pending.giveBackLease()
+      self?.lookOn(number)
+    }
   }
 
-  private func pastIsKnown(_ number: UInt64) {
-    guard let open = close(number), case .history(let call, let filter, let connection, _) = open.work else { return }
-    if connection.isDraining { reply(open.id, .draining) } else { answer(call, filter, of: connection, open.id) }
-    abandon(open.work)
+  /// What was asked for is looked for in turns of its own.
+  private func lookOn(_ number: UInt64) {
+    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in
+      guard let self, let open = openCall(number), case .history(let pending) = open.work else { return true }
+      let isStopping = pending.connection.isDraining
+      guard isStopping || pending.look() else { return false }
+      guard close(number) != nil else { return true }
+      if isStopping { reply(open.id, .draining) } else { answer(pending, open.id) }
+      abandon(open.work)
+      return true
+    }
   }
 
-  private func answer(_ call: HistoryCall, _ filter: EventFilter, of connection: Connection, _ id: RequestID?) {
+  private func answer(_ pending: PendingHistory, _ id: RequestID?) {
+    let connection = pending.connection
     let page = HistoryPage(
-      call, filter, of: connection.stream, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
+      pending.call, pending.replay(), of: connection.stream,
+      byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
     reply(id) { out in
       out.key("events")
       out.raw(page.events)
@@ -47,8 +64,7 @@ private struct HistoryPage {
   private(set) var isComplete: Bool
   private(set) var hasMore = false
 
-  init(_ call: HistoryCall, _ filter: EventFilter, of stream: EventStream, byteLimit: Int) {
-    let replay = stream.replay(call.since ?? .last(call.limit), filter)
+  init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int) {
     sequence = stream.sequence
     isComplete = replay.isComplete
     let items = call.since == nil ? Self.newest(replay.items, byteLimit) : replay.items[...]

@@ -16,9 +16,6 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    if call.strict, !connection.isReadingPast, !connection.stream.replay(call.resume, filter).isComplete {
-      throw .unrecoverable(connection.stream)
-    }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests)
     let awaited = connection.hold(interests)
     guard !connection.isReadingPast else {
@@ -58,9 +55,31 @@ extension LocalSession {
   }
 
   private func begin(_ pending: PendingSubscription, _ id: RequestID?) throws(LocalError) {
+    guard !pending.look() else { return try add(pending, id) }
+    let number = makeCallNumber()
+    open(id, number: number, .subscribe(pending))
+    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in self?.lookOn(number) ?? true }
+  }
+
+  /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
+  private func lookOn(_ number: UInt64) -> Bool {
+    guard let call = openCall(number), case .subscribe(let pending) = call.work else { return true }
+    guard pending.look() else { return false }
+    guard close(number) != nil else { return true }
+    do throws(LocalError) {
+      if pending.connection.isDraining { throw .draining }
+      if isClosing { pending.giveUp() } else { try add(pending, call.id) }
+    } catch {
+      pending.giveUp()
+      reply(call.id, error)
+    }
+    return true
+  }
+
+  private func add(_ pending: PendingSubscription, _ id: RequestID?) throws(LocalError) {
     let (call, connection) = (pending.call, pending.connection)
     if call.resume == nil { connection.prepareForFreshSubscriber() }
-    let replay = connection.stream.replay(call.resume, pending.filter)
+    let replay = pending.replay()
     if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let replaced = call.subscription.flatMap { detachSubscription($0) }
@@ -132,6 +151,11 @@ extension LocalSession {
     for (number, _) in waits {
       guard let call = close(number) else { continue }
       finishWait(call.work)
+      reply(call.id, .draining)
+    }
+    for number in callsAboutPast {
+      guard let call = close(number) else { continue }
+      abandon(call.work)
       reply(call.id, .draining)
     }
   }

@@ -44,8 +44,8 @@ public final class LocalSession {
       case command(Connection, Command, form: ReplyForm)
       /// The server has to agree first.
       case subscribe(PendingSubscription)
-      /// What an earlier daemon received is being read.
-      case history(HistoryCall, EventFilter, Connection, Lease)
+      /// The past is being read, or looked through.
+      case history(PendingHistory)
       case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
       /// It goes on whether anybody waits or not.
       case background
@@ -54,8 +54,8 @@ public final class LocalSession {
       /// The connection that it is about; the doctor has some of its own.
       var connection: Connection? {
         switch self {
-        case .command(let connection, _, _), .wait(let connection, _, _, _), .history(_, _, let connection, _):
-          connection
+        case .command(let connection, _, _), .wait(let connection, _, _, _): connection
+        case .history(let pending): pending.connection
         case .subscribe(let pending): pending.connection
         case .background, .doctor: nil
         }
@@ -246,6 +246,16 @@ public final class LocalSession {
     calls.all.reduce(0) { if case .subscribe = $1.work { $0 + 1 } else { $0 } }
   }
 
+  /// The numbers of the calls that wait for the past, or for what a server says to a subscription.
+  var callsAboutPast: [UInt64] {
+    calls.numbered.compactMap { number, call in
+      switch call.work {
+      case .subscribe, .history: number
+      case .command, .wait, .background, .doctor: nil
+      }
+    }
+  }
+
   /// The numbers of the open examinations.
   var examinations: [UInt64] {
     calls.numbered.compactMap { number, call in
@@ -370,7 +380,7 @@ public final class LocalSession {
       }
     case .subscribe(let pending): pending.giveUp()
     case .background: break
-    case .history(_, _, let connection, let lease): connection.giveBack(lease)
+    case .history(let pending): pending.giveBackLease()
     case .wait(let connection, let lease, _, let deadline):
       gateway.seams.timers.cancel(deadline)
       connection.giveBack(lease)
@@ -406,7 +416,8 @@ public final class LocalSession {
     switch work {
     case .subscribe(let pending):
       for verb in AccessVerb.needed(answers: pending.call.answer) { try demand(verb, on: pending.connection) }
-    case .wait(let connection, _, _, _), .history(_, _, let connection, _): try demand(.subscribe, on: connection)
+    case .wait(let connection, _, _, _): try demand(.subscribe, on: connection)
+    case .history(let pending): try demand(.subscribe, on: pending.connection)
     case .doctor(let doctor):
       let rules = gateway.resolver.scope(of: doctor.specification)
       guard may(.send, rules) else { throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted) }

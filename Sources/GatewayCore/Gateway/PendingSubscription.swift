@@ -6,14 +6,23 @@ final class PendingSubscription {
   let lease: Lease
   let interests: Set<Interest>
   var wait: InterestWait?
+  /// What it wants, and what of that is known of the past.
+  private var search: RememberingFilter
 
   init(_ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>) {
     self.call = call
     self.filter = filter
     self.connection = connection
     self.interests = interests
+    search = RememberingFilter(filter)
     lease = connection.lease(.subscription)
   }
+
+  /// Looks at the next portion of the past. Returns whether that was all.
+  func look() -> Bool { search.look(at: connection.stream.history, call.resume) }
+
+  /// What is kept for it.
+  func replay() -> EventReplay { connection.stream.replay(call.resume, &search) }
 
   /// It will not be made: gives back what it holds.
   func giveUp() {

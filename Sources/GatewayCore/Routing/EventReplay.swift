@@ -40,25 +40,31 @@ struct EventReplay {
 extension EventStream {
   /// What is kept of the events that somebody asks for.
   func replay(_ resume: SubscribeCall.Resume?, _ filter: EventFilter) -> EventReplay {
+    var wanted = RememberingFilter(filter)
+    return replay(resume, &wanted)
+  }
+
+  /// The same with a filter that may have looked ahead.
+  func replay(_ resume: SubscribeCall.Resume?, _ filter: inout RememberingFilter) -> EventReplay {
     history.trim(time.now)
     switch resume {
     case nil: return EventReplay(epoch: epoch)
-    case .last(let count): return replay(last: count, filter)
-    case .since(let epoch, let sequence): return replay(since: sequence, of: epoch, filter)
+    case .last(let count): return replay(last: count, &filter)
+    case .since(let epoch, let sequence): return replay(since: sequence, of: epoch, &filter)
     }
   }
 
-  private func replay(since sequence: UInt64, of wanted: String, _ filter: EventFilter) -> EventReplay {
+  private func replay(since sequence: UInt64, of wanted: String, _ filter: inout RememberingFilter) -> EventReplay {
     let spans = history.spans
     guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
       // A number that another daemon's memory counted says nothing about what this one keeps.
       return replayAll(
-        above: inherited == 0 || sequence > self.sequence ? 0 : sequence, filter,
+        above: inherited == 0 || sequence > self.sequence ? 0 : sequence, &filter,
         because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, spans) || named < spans.count - 1 else {
       return replayAll(
-        above: sequence, filter,
+        above: sequence, &filter,
         because:
           "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
@@ -68,14 +74,16 @@ extension EventStream {
     for index in first..<spans.count {
       if index > first { replay.turn(to: spans[index].epoch, after: spans[index].start) }
       let start = index > first ? spans[index].start : min(sequence, last(of: index, spans))
-      add(numbersAbove: max(start, spans[index].start), of: index, spans, filter, to: &replay)
+      add(numbersAbove: max(start, spans[index].start), of: index, spans, &filter, to: &replay)
     }
     return replay
   }
 
   /// For somebody who was in another epoch: all of the present one, and of earlier ones what is above the number. The first
   /// gap says why.
-  private func replayAll(above sequence: UInt64, _ filter: EventFilter, because detail: String) -> EventReplay {
+  private func replayAll(above sequence: UInt64, _ filter: inout RememberingFilter, because detail: String)
+    -> EventReplay
+  {
     let spans = history.spans
     let isCurrent = { (index: Int) in index == spans.count - 1 }
     let first = spans.indices.first { isCurrent($0) || last(of: $0, spans) > sequence } ?? 0
@@ -84,7 +92,7 @@ extension EventStream {
       let gone = number(max(history.oldestPlace, spans[index].place), spans[index]) - 1
       let start = isCurrent(index) ? gone : max(sequence, gone)
       replay.turn(to: spans[index].epoch, after: start, detail: index == first ? detail : nil)
-      add(numbersAbove: start, of: index, spans, filter, to: &replay)
+      add(numbersAbove: start, of: index, spans, &filter, to: &replay)
     }
     return replay
   }
@@ -100,7 +108,7 @@ extension EventStream {
   }
 
   private func add(
-    numbersAbove sequence: UInt64, of index: Int, _ spans: [EpochSpan], _ filter: EventFilter,
+    numbersAbove sequence: UInt64, of index: Int, _ spans: [EpochSpan], _ filter: inout RememberingFilter,
     to replay: inout EventReplay
   ) {
     let span = spans[index]
@@ -110,13 +118,12 @@ extension EventStream {
     let kept = min(max(place, history.oldestPlace), end)
     if place < kept {
       replay.expire(
-        number(place, span)...number(kept - 1, span), count: history.expired.count(place..<kept, matching: filter),
+        number(place, span)...number(kept - 1, span), count: history.expired.count(place..<kept, matching: &filter),
         epoch: span.epoch)
       place = kept
     }
-    var wanted = RememberingFilter(filter)
     while place < end, let content = history.content(at: place) {
-      if wanted.passes(content) { replay.append(number(place, span), content, epoch: span.epoch) }
+      if filter.passes(content, at: place) { replay.append(number(place, span), content, epoch: span.epoch) }
       place += 1
     }
   }
@@ -125,17 +132,16 @@ extension EventStream {
 
   /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if the oldest
   /// epoch has had no others.
-  private func replay(last count: Int, _ filter: EventFilter) -> EventReplay {
+  private func replay(last count: Int, _ filter: inout RememberingFilter) -> EventReplay {
     var found: [UInt64] = []
     var place = history.nextPlace
-    var wanted = RememberingFilter(filter)
     while found.count < count, place > 0, let content = history.content(at: place - 1) {
       place -= 1
-      if wanted.passes(content) { found.append(place) }
+      if filter.passes(content, at: place) { found.append(place) }
     }
     let spans = history.spans
     let gone = spans[0].place..<max(spans[0].place, history.oldestPlace)
-    let missed = found.count < count ? history.expired.count(gone, matching: filter) : 0
+    let missed = found.count < count ? history.expired.count(gone, matching: &filter) : 0
     let holder = found.last.map { first in spans.lastIndex { $0.place <= first } ?? 0 }
     let index = missed > 0 ? 0 : holder ?? spans.count - 1
     var replay = EventReplay(epoch: spans[index].epoch)

@@ -48,15 +48,17 @@ struct ExpiredNames {
     return a.span.bytes.isEqual(to: b)
   }
 
+  /// The JSON texts of those that are known, some of them several times.
+  var names: some Sequence<[UInt8]> { runs.lazy.compactMap(\.name) }
+
   /// How many of the events at these places a filter lets pass. Those whose names are not known any more count.
-  func count(_ places: Range<UInt64>, matching filter: EventFilter) -> UInt64 {
+  func count(_ places: Range<UInt64>, matching filter: inout RememberingFilter) -> UInt64 {
     guard !filter.passesAll else { return UInt64(places.count) }
     var others: UInt64 = 0
     for run in runs {
       let shared = run.places.clamped(to: places)
       guard !shared.isEmpty, let name = run.name else { continue }
-      let isWanted = filter.matches(JSONScanner.decodeString(name.span.bytes, 0..<name.count))
-      if !isWanted { others += UInt64(shared.count) }
+      if !filter.passes(name: name) { others += UInt64(shared.count) }
     }
     return UInt64(places.count) - others
   }

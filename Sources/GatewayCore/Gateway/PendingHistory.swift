@@ -1,0 +1,27 @@
+/// A `history` that is not answered yet: the past is being read, or looked through.
+final class PendingHistory {
+  let call: HistoryCall
+  let connection: Connection
+  /// As long as the past is being read, after which the connection may be nobody's.
+  var lease: Lease?
+  private var search: RememberingFilter
+
+  init(_ call: HistoryCall, _ filter: EventFilter, of connection: Connection) {
+    self.call = call
+    self.connection = connection
+    search = RememberingFilter(filter)
+  }
+
+  private var resume: SubscribeCall.Resume { call.since ?? .last(call.limit) }
+
+  /// Looks at the next portion of the past. Returns whether that was all.
+  func look() -> Bool { search.look(at: connection.stream.history, resume) }
+
+  /// What is kept of it.
+  func replay() -> EventReplay { connection.stream.replay(resume, &search) }
+
+  func giveBackLease() {
+    if let lease { connection.giveBack(lease) }
+    lease = nil
+  }
+}

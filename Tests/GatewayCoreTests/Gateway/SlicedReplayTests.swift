@@ -1,0 +1,123 @@
+import Testing
+
+@testable import GatewayCore
+
+/// The past is looked through in slices where names are many and globs are made to cost.
+@Suite struct SlicedReplayTests {
+  private static let names = (0..<40).map { "\(String(repeating: "a", count: 200))\($0)b" }
+  /// None of them fits, and each is found out late.
+  private static let costly = (0..<256).map { "*\(String(repeating: "a?", count: 20))*\($0)c" }
+
+  private static func list(_ names: [String]) -> String {
+    "[" + names.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
+
+  /// A connection with many names in its past.
+  private func scene() -> (harness: GatewayHarness, keeper: HarnessClient, epoch: String) {
+    let harness = GatewayHarness()
+    let keeper = harness.client()
+    keeper.call("subscribe", #"{"upstream":"chat","events":["none"]}"#)
+    harness.upstream.channel.accept()
+    for name in Self.names { harness.upstream.channel.emit(name) }
+    return (harness, keeper, harness.gateway.pool.all[0].stream.epoch)
+  }
+
+  @Test func aHistoryOfManyNamesAndBadGlobsTakesSeveralTurnsAndIsAnsweredWhole() {
+    let (harness, keeper, _) = scene()
+    let client = harness.client()
+    let globs = Self.list(Self.costly + ["*39b"])
+    #expect(client.call("history", #"{"upstream":"chat","events":\#(globs)}"#)[0].contains("globs"))
+    let wanted = Self.list(Array(Self.costly.dropFirst()) + ["*39b"])
+    #expect(client.call("history", #"{"upstream":"chat","events":\#(wanted)}"#).isEmpty)
+    // Whoever comes meanwhile is answered, and what comes in meanwhile is in the answer.
+    #expect(keeper.call("ping").count == 1)
+    harness.timers.fire()
+    #expect(client.read().isEmpty)
+    harness.upstream.channel.emit("x39b")
+    harness.pass(.zero)
+    let result = client.readValues().first?["result"]
+    #expect(result?["events"]?.elements?.map { $0["seq"]?.integerValue } == [40, 41])
+    #expect(result?["complete"] == .bool(true) && result?["seq"]?.integerValue == 41)
+    #expect(harness.gateway.pool.all[0].leaseCount == 1)
+  }
+
+  @Test func aSubscriptionBeginsWhenItsPastWasLookedThroughAndMissesNothing() {
+    let (harness, _, epoch) = scene()
+    let client = harness.client()
+    let wanted = Self.list(Array(Self.costly.dropFirst()) + ["*39b"])
+    let since = #""since":{"epoch":"\#(epoch)","seq":0}"#
+    #expect(client.call("subscribe", #"{"upstream":"chat","events":\#(wanted),\#(since)}"#).isEmpty)
+    harness.upstream.channel.emit("x39b")
+    harness.timers.fire()
+    #expect(client.read().isEmpty)
+    harness.pass(.zero)
+    harness.upstream.channel.emit("y39b")
+    let told = client.readValues()
+    #expect(told[0]["result"]?["recovered"] == .bool(true) && told[0]["result"]?["replayed"]?.integerValue == 2)
+    #expect(told.dropFirst().map { $0["params"]?["seq"]?.integerValue } == [40, 41, 42])
+  }
+
+  @Test func whoLeavesOrCancelsMeanwhileIsForgotten() {
+    let (harness, _, epoch) = scene()
+    let (leaving, cancelling) = (harness.client(), harness.client())
+    let params = #"{"upstream":"chat","events":\#(Self.list(Self.costly)),"since":{"epoch":"\#(epoch)","seq":0}}"#
+    leaving.call("subscribe", params)
+    leaving.call("history", params, id: 2)
+    cancelling.call("history", params)
+    #expect(HarnessClient.values(cancelling.call("rpc.cancel", #"{"id":1}"#, id: 2)).count == 2)
+    leaving.disconnect()
+    harness.pass(.seconds(1))
+    #expect(harness.gateway.pool.all[0].leaseCount == 1 && cancelling.read().isEmpty)
+  }
+
+  @Test func slicesOfSeveralUsersTakeTurns() {
+    let time = FakeTime()
+    let timers = Timers(time: time)
+    let work = SlicedWork(timers)
+    var order = ""
+    func add(_ name: String, _ user: UInt32, _ count: Int) {
+      var left = count
+      work.add(for: .user(user)) {
+        order += name
+        left -= 1
+        return left == 0
+      }
+    }
+    add("a", 1, 3)
+    add("b", 1, 2)
+    add("c", 2, 2)
+    var turns = 0
+    while timers.nextDeadline != nil {
+      timers.fire()
+      turns += 1
+    }
+    #expect(order == "acbcaba" && turns == 7)
+  }
+
+  @Test func whatWasLookedAtAheadIsWhatTheWalkFinds() {
+    var settings = HistorySettings()
+    settings.events = 500
+    var history = EventHistory(settings, epoch: "e1")
+    let filter = try? EventFilter(Self.costly.dropFirst(200) + ["*7b"])
+    var wanted = RememberingFilter(filter ?? .all)
+    func add(_ range: Range<Int>) {
+      for number in range {
+        let text = #""seq":\#(history.sequence + 1),"time":1,"event":"n\#(number % 150)b","args":[]}}"#
+        let tail = Array((text + "\n").utf8)
+        let name = LocalNotification.nameRange(inTail: tail.span.bytes) ?? 0..<0
+        history.append(.event(tail), name: name, at: MonotonicInstant(nanoseconds: 0))
+      }
+    }
+    add(0..<1_200)
+    var portions = 1
+    while !wanted.look(at: history, .since(epoch: "e1", sequence: 100)) {
+      portions += 1
+      add(0..<20)
+    }
+    #expect(portions > 1)
+    for place in history.oldestPlace..<history.nextPlace {
+      guard let content = history.content(at: place), let filter else { continue }
+      #expect(wanted.passes(content, at: place) == content.matches(filter))
+    }
+  }
+}
