@@ -89,6 +89,12 @@ import Testing
     #expect((queue.count, queue.byteCount, queue.nextExpiry) == (0, 0, nil))
   }
 
+  @Test func ofThousandsThatExpireTogetherSomeWaitForTheNextTurn() throws {
+    var queue = try Self.queue((0..<2_500).map { Self.command("c\($0)", expires: 1) })
+    #expect(queue.expire(now: Self.at(1), limit: 1_000).count == 1_000)
+    #expect((queue.count, queue.nextExpiry) == (1_500, Self.at(1)))
+  }
+
   @Test func aCommandExpiresAtItsDeadlineAndNotBefore() throws {
     var queue = try Self.queue([Self.command("a", expires: 100), Self.command("b")])
     #expect(queue.expire(now: Self.at(99)).isEmpty)

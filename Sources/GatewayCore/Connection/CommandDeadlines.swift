@@ -42,9 +42,9 @@ struct CommandDeadlines {
   }
 
   /// Takes out the commands whose time is up, in order.
-  mutating func takeDue(at now: MonotonicInstant) -> [Command] {
+  mutating func takeDue(at now: MonotonicInstant, limit: Int = .max) -> [Command] {
     var due: [Command] = []
-    while let deadline = next(), deadline <= now, let command = heap.first?.item.command {
+    while due.count < limit, let deadline = next(), deadline <= now, let command = heap.first?.item.command {
       remove(command)
       due.append(command)
     }

@@ -154,7 +154,7 @@ struct CommandLedger {
   /// Takes a command out of the queue. False when it is not there, because it was written or settled.
   mutating func takeBack(_ command: Command) -> Bool { queue.remove(command) != nil }
 
-  mutating func expire(at now: MonotonicInstant) -> [Command] { queue.expire(now: now) }
+  mutating func expire(at now: MonotonicInstant, limit: Int) -> [Command] { queue.expire(now: now, limit: limit) }
 
   private mutating func makeAck() -> UInt64 {
     defer { nextAck += 1 }

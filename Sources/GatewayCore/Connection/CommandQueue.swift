@@ -236,10 +236,12 @@ public struct CommandQueue {
     return all
   }
 
-  /// Takes out what must not be written any more, the earliest deadline first.
-  public mutating func expire(now: MonotonicInstant) -> [Command] {
+  /// Takes out what must not be written any more, the earliest deadline first; at most so many.
+  public mutating func expire(now: MonotonicInstant, limit: Int = .max) -> [Command] {
     var expired: [Command] = []
-    while let (deadline, place) = deadlines.first, deadline <= now, let command = take(at: place) {
+    while expired.count < limit, let (deadline, place) = deadlines.first, deadline <= now,
+      let command = take(at: place)
+    {
       expired.append(command)
     }
     return expired

@@ -290,9 +290,12 @@ extension Connection {
     commands.deadlines.armed = (context.timers.at(deadline) { [weak self] in self?.deadlinesPassed() }, deadline)
   }
 
+  /// Commands that end together because their time is up; then others have their turn.
+  private static let endedAtOnce = 1_000
+
   private func deadlinesPassed() {
     commands.deadlines.armed = nil
-    for command in commands.deadlines.takeDue(at: context.time.now) { deadlinePassed(command) }
+    for command in commands.deadlines.takeDue(at: context.time.now, limit: Self.endedAtOnce) { deadlinePassed(command) }
     if commands.deadlines.armed == nil, let next = commands.deadlines.next() { armTimer(next) }
   }
 
@@ -328,7 +331,7 @@ extension Connection {
 
   private func expire() {
     commands.expiry = nil
-    for command in commands.expire(at: context.time.now) {
+    for command in commands.expire(at: context.time.now, limit: Self.endedAtOnce) {
       settle(command, .expired)
       flowOn(without: command)
     }
