@@ -274,3 +274,17 @@ async def test_text_of_many_alphabets_arrives_unchanged(daemons, server):
     client = await (await daemons()).client()
     text = ["日本語", "Привет", "naïve – “quotes”", "😀👩‍👩‍👧", "\u0000\u001f", "\\\"/"]
     assert (await client.call("request", url=server.url, event="echo", args=text))["args"] == text
+
+
+async def test_a_number_that_a_server_makes_infinite_comes_back_as_null_and_the_link_stays(daemons, server):
+    daemon = await daemons()
+    client = await daemon.connected(url=server.url)
+    await client.call("subscribe", url=server.url)
+    links = (await server.counters())["links_ever"]
+    # Python reads it as infinity, and writes that as `Infinity`.
+    await client.raw(send_line(server.url, '[1e999,"NaN",{"x":[-1e999]}]', '"say"', "request") + b"\n")
+    (event,) = await client.events(1)
+    assert (event["event"], event["args"]) == ("said", [None, "NaN", {"x": [None]}])
+    await server.emit("text", "after")
+    assert (await client.events(1))[0]["args"] == ["after"]
+    assert (await server.counters())["links_ever"] == links

@@ -591,3 +591,13 @@ async def test_gatewayctl_serves_a_procedure(daemons, crossbar, start_ctl):
     await start_ctl(daemon, "serve", crossbar.url, procedure, "--", "tr", "a-z", "A-Z")
     await until(lambda: peer.ask("wamp.registration.lookup", procedure), bool, "the registration")
     assert (await peer.call(procedure, "hi"))["args"] == [["HI"]]
+
+
+async def test_a_number_that_the_router_makes_infinite_comes_back_as_null_and_the_session_stays(daemons, crossbar):
+    topic = crossbar.name("numbers")
+    client = await (await daemons()).connected(url=crossbar.url)
+    await client.call("subscribe", url=crossbar.url, events=[topic])
+    await client.raw(f'{{"jsonrpc":"2.0","id":"raw","method":"send","params":{{"url":"{crossbar.url}","event":"{topic}",'
+                     f'"args":[1e999]}}}}\n'.encode())
+    await client.call("send", url=crossbar.url, event=topic, args=["after"], delivery="acked")
+    assert [event["args"] for event in await client.events(2)] == [[None], ["after"]]

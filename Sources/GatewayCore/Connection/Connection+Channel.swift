@@ -76,6 +76,11 @@ extension Connection: UpstreamChannelOwner {
     if isPart { report?(self, .progressed(command, answer)) } else { finish(command, id, .acknowledged(answer)) }
   }
 
+  public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
+    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    finish(command, id, .acknowledged(.unreadable))
+  }
+
   public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     finish(command, id, .failed(error))

@@ -7,6 +7,16 @@ public struct RemoteAnswer: Equatable, Sendable {
   /// Bytes of an answer that is longer than a line and was not kept.
   private var omitted = 0
 
+  /// Whether it can be shown.
+  private(set) var isReadable = true
+
+  /// An answer that cannot be shown.
+  static let unreadable: RemoteAnswer = {
+    var answer = RemoteAnswer([])
+    answer.isReadable = false
+    return answer
+  }()
+
   /// An answer of which only the length is known, in bytes.
   init(tooLong size: Int) {
     args = []

@@ -227,6 +227,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?)
   /// The acknowledgement of `write(_:ack:)`, or with `isPart` a part of it, is longer than a line.
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool)
+  /// The acknowledgement of `write(_:ack:)` has come, but cannot be shown.
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64)
   /// The server no longer wants the answer to that acknowledgement.
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
   /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
@@ -261,6 +263,7 @@ extension UpstreamChannelOwner {
   public var lineLimit: Int { .max }
   public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
   public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
+  public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
   /// Who wants nothing and asks nothing hears nothing of these.
   public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
   public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}

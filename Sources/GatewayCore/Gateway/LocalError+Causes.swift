@@ -186,6 +186,11 @@ extension LocalError {
   }
 
   /// The application at the other end declined.
+  /// The server has done what it was asked for, and said so with what has no form in JSON.
+  static let unreadableAnswer = LocalError(
+    .requestFailed, "The server has acknowledged, but its answer is nested too deeply to be shown: what it did is done.",
+    [.init("error", .string("undecodable")), .init("args", .raw(Array("[]".utf8)))])
+
   init(_ error: RemoteError) {
     var facts: [Fact] = [
       .init("error", .string(error.name)),

@@ -121,6 +121,7 @@ extension LocalSession {
       }
     case .acknowledged(let answer) where answer.byteCount + Self.replyAllowance > lineLimit:
       reply(call.id, .tooLong(answer.byteCount + Self.replyAllowance, limit: lineLimit))
+    case .acknowledged(let answer) where !answer.isReadable: reply(call.id, .unreadableAnswer)
     case .acknowledged(let answer):
       reply(call.id) { out in
         if form != .request {

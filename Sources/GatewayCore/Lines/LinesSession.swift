@@ -75,12 +75,17 @@ final class LinesSession: DirectSession {
   }
 
   func received(text: RawSpan) {
-    let message: LinesMessage
     long?.advance(text, isWhole: true)
     defer { long = nil }
+    received(text, long)
+  }
+
+  private func received(_ text: RawSpan, _ long: LongText?) {
+    let message: LinesMessage
     do throws(LinesMessage.Problem) { message = try LinesMessage(text, profile, long: long) } catch {
       switch error {
       case .malformed(let place):
+        if let repaired = NonNumbers.replaced(in: text) { return received(repaired.span.bytes, nil) }
         return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(place)"))
       case .undecodable: return drop(text)
       }

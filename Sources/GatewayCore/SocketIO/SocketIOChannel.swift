@@ -257,13 +257,24 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// The same for one that is longer than a line.
   func receive(acknowledgement id: UInt64, tooLong size: Int) {
+    guard let ownerID = takeOmitted(id) else { return }
+    owner?.channel(self, answered: ownerID, tooLong: size, isPart: false)
+  }
+
+  /// The server has acknowledged, but with what cannot be shown.
+  func receive(unreadableAcknowledgement id: UInt64) {
+    guard let ownerID = takeOmitted(id) else { return }
+    owner?.channel(self, answeredUnreadably: ownerID)
+  }
+
+  /// The owner's id of an acknowledgement that is not handed on; nil for one that the owner does not await.
+  private func takeOmitted(_ id: UInt64) -> UInt64? {
     if clock?.awaits(id) == true {
       let nothing: [UInt8] = []
       _ = clock?.answered(nothing.span.bytes)
-      return
+      return nil
     }
-    guard isJoined, let ownerID = acks.take(id) else { return }
-    owner?.channel(self, answered: ownerID, tooLong: size, isPart: false)
+    return isJoined ? acks.take(id) : nil
   }
 
   /// Whether somebody waits for this acknowledgement.

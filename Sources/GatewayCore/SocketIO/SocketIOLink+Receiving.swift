@@ -49,10 +49,17 @@ extension SocketIOLink: EngineIOReceiver {
     do throws(SocketIOProblem) {
       guard key.parser == .json else { throw .textForMsgpack }
       let long = longPacket == nil ? nil : takeLongPacket(text)
-      let packet = try decoder.receive(text: text, from: start, long: long, lineLimit: lineLimit)
-      guard let packet else { return awaitAttachment() }
-      try dispatch(packet, text, attachments: [])
+      do throws(SocketIOProblem) { try receive(text, from: start, long) } catch {
+        guard error == .malformedPayload, let repaired = NonNumbers.replaced(in: text, from: start) else { throw error }
+        try receive(repaired.span.bytes, from: start, nil)
+      }
     } catch { end(error.failure) }
+  }
+
+  private func receive(_ text: RawSpan, from start: Int, _ long: LongPacket?) throws(SocketIOProblem) {
+    let packet = try decoder.receive(text: text, from: start, long: long, lineLimit: lineLimit)
+    guard let packet else { return awaitAttachment() }
+    try dispatch(packet, text, attachments: [])
   }
 
   func engineReceived(binary: RawSpan) {
@@ -162,7 +169,9 @@ extension SocketIOLink: EngineIOReceiver {
       }
       if let size { channel.receive(acknowledgement: id, tooLong: size) }
     case .unreadable(let reason):
-      guard packet.kind == .event || packet.kind == .binaryEvent, let channel = channel(of: packet, text) else {
+      guard let channel = channel(of: packet, text) else { return }
+      guard packet.kind == .event || packet.kind == .binaryEvent else {
+        if let id = packet.ack { channel.receive(unreadableAcknowledgement: id) }
         return
       }
       if !channel.receive(dropped: reason) { channel.handle(.abandoned(Self.tooManyEarlyEvents)) }

@@ -64,10 +64,20 @@ final class WAMPConversation {
   /// `long` is what is known of a long text already.
   func received(text: RawSpan, long: LongText? = nil) {
     do throws(WAMPProblem) {
-      let message = try WAMPReader.read(text, long)
+      let message: WAMPMessage
+      do throws(WAMPProblem) { message = try WAMPReader.read(text, long) } catch {
+        guard error == .malformedJSON, let repaired = NonNumbers.replaced(in: text) else { throw error }
+        return try receive(repaired.span.bytes)
+      }
       observe(message, text)
       try receive(message, text)
     } catch { perform(.violated(error)) }
+  }
+
+  private func receive(_ text: RawSpan) throws(WAMPProblem) {
+    let message = try WAMPReader.read(text)
+    observe(message, text)
+    try receive(message, text)
   }
 
   func received(binary: RawSpan) { perform(.violated(.binary)) }
