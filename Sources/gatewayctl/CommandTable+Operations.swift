@@ -188,7 +188,7 @@ extension CommandTable {
     examples: [
       .init(
         "For yourself",
-        "d=~/.local/share/bash-completion/completions; mkdir -p $d && gatewayctl completion bash > $d/gatewayctl")
+        "gatewayctl completion bash | install -D /dev/stdin ~/.local/share/bash-completion/completions/gatewayctl")
     ])
 
   private static let version = CommandSpecification(

@@ -31,6 +31,8 @@ public final class Gateway {
   /// What takes long of what users ask for.
   let slicedWork: SlicedWork
   var traces = TraceTable()
+  /// What the filters of subscriptions take.
+  let filters = FilterShares()
   /// The examinations that are under way.
   var doctors = SharedLimit(SharedBounds(share: LocalSession.examinationLimit))
   /// Clients that have a `wait` pending.

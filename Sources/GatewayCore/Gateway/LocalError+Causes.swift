@@ -65,6 +65,22 @@ extension LocalError {
   /// What stands in a host, its port or a path rather than in a name.
   private static let addressMarks = Set(":/.[".utf8)
 
+  /// The filter of a subscription is one too many.
+  init(_ overrun: FilterShares.Overrun) {
+    switch overrun {
+    case .globs:
+      self.init(
+        .quotaExceeded,
+        "One user may subscribe to \(FilterShares.globLimit) different globs on a connection; use fewer, or names.",
+        [.init("quota", .string("globs")), .init("limit", .integer(FilterShares.globLimit))])
+    case .bytes(let bytes):
+      self.init(
+        .quotaExceeded,
+        "There is no room for the names and globs of this subscription beside \(bytes.words("bytes")); name fewer.",
+        [.init("quota", .string("filter_bytes"))] + bytes.facts(of: FilterShares.bytes))
+    }
+  }
+
   /// What was asked for is done, but the answer does not fit into a line.
   static func answerTooLong(_ size: Int, limit: Int) -> LocalError {
     LocalError(
@@ -188,7 +204,8 @@ extension LocalError {
   /// The application at the other end declined.
   /// The server has done what it was asked for, and said so with what has no form in JSON.
   static let unreadableAnswer = LocalError(
-    .requestFailed, "The server has acknowledged, but its answer is nested too deeply to be shown: what it did is done.",
+    .requestFailed,
+    "The server has acknowledged, but its answer is nested too deeply to be shown: what it did is done.",
     [.init("error", .string("undecodable")), .init("args", .raw(Array("[]".utf8)))])
 
   init(_ error: RemoteError) {

@@ -16,7 +16,12 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    let pending = PendingSubscription(call, filter, on: connection, interests: interests)
+    let hold: FilterHold
+    do throws(FilterShares.Overrun) { hold = try gateway.filters.hold(filter, on: connection.id, for: peer.uid) } catch
+    {
+      throw LocalError(error)
+    }
+    let pending = PendingSubscription(call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
     guard !connection.isReadingPast else {
       let number = makeCallNumber()
@@ -86,7 +91,7 @@ extension LocalSession {
     let subscription = Subscription(
       id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
       filter: pending.filter, connection: connection, lease: pending.lease, interests: pending.interests,
-      output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
+      hold: pending.hold, output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     add(subscription)
     replaced.map(answersMayHaveEnded)
     reply(id) { out in

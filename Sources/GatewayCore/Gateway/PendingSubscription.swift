@@ -5,16 +5,20 @@ final class PendingSubscription {
   let connection: Connection
   let lease: Lease
   let interests: Set<Interest>
+  let hold: FilterHold
   var wait: InterestWait?
   /// What it wants, and what of that is known of the past.
   private var search: RememberingFilter
 
-  init(_ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>) {
+  init(
+    _ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>, hold: FilterHold
+  ) {
     self.call = call
     self.filter = filter
     self.connection = connection
     self.interests = interests
     search = RememberingFilter(filter)
+    self.hold = hold
     lease = connection.lease(.subscription)
   }
 

@@ -36,8 +36,8 @@ public struct EventFilter: Equatable, Sendable {
   /// Whether every event passes, so that nobody needs to look at names.
   public var passesAll: Bool { exact == nil }
 
-  /// The names without wildcards, in no order; nil when every event passes.
-  public var names: [String]? { exact.map { $0.map(\.text) } }
+  /// The names without wildcards, in no order; none when every event passes.
+  var exactNames: Set<ExactText> { exact ?? [] }
 
   public func matches(_ name: String) -> Bool {
     guard let exact else { return true }

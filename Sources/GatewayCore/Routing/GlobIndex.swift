@@ -1,5 +1,5 @@
-/// Finds the subscriptions whose globs may fit a name, by what each glob demands of the name's beginning: of a hundred
-/// thousand globs only those are tried that begin like the name.
+/// Finds the subscriptions whose globs fit a name, by what each glob demands of the name's beginning: of a hundred thousand
+/// globs only those are tried that begin like the name, and one that many subscriptions have is tried once.
 struct GlobIndex {
   /// The text before a glob's first special character, cut to eight bytes.
   private struct Prefix: Hashable {
@@ -14,28 +14,37 @@ struct GlobIndex {
     }
   }
 
-  private var places: [Prefix: Set<UInt64>] = [:]
+  /// The subscriptions that have a glob, by the glob.
+  private var places: [Prefix: [ExactText: Set<UInt64>]] = [:]
 
   mutating func insert(_ glob: String, for serial: UInt64) {
-    places[Self.prefix(of: glob), default: []].insert(serial)
+    places[Self.prefix(of: glob), default: [:]][ExactText(glob), default: []].insert(serial)
   }
 
-  /// Takes back what was inserted; a subscription's globs go all together.
+  /// Takes back what was inserted.
   mutating func remove(_ glob: String, for serial: UInt64) {
-    let prefix = Self.prefix(of: glob)
-    places[prefix]?.remove(serial)
+    let (prefix, key) = (Self.prefix(of: glob), ExactText(glob))
+    places[prefix]?[key]?.remove(serial)
+    if places[prefix]?[key]?.isEmpty == true { places[prefix]?[key] = nil }
     if places[prefix]?.isEmpty == true { places[prefix] = nil }
   }
 
-  /// Every subscription that has a glob which fits the name, and some that have none.
-  func candidates(for name: String) -> Set<UInt64> {
+  /// Every subscription that has a glob which fits the name.
+  func matches(_ name: String) -> Set<UInt64> {
     var prefix = Prefix()
-    var found = places[prefix] ?? []
+    var found: Set<UInt64> = []
+    add(prefix, name, to: &found)
     for byte in name.utf8.prefix(Prefix.limit) {
       prefix.append(byte)
-      if let place = places[prefix] { found.formUnion(place) }
+      add(prefix, name, to: &found)
     }
     return found
+  }
+
+  private func add(_ prefix: Prefix, _ name: String, to found: inout Set<UInt64>) {
+    for (glob, serials) in places[prefix] ?? [:] where Glob.matches(glob.text, name) {
+      if found.isEmpty { found = serials } else { found.formUnion(serials) }
+    }
   }
 
   private static func prefix(of glob: String) -> Prefix {

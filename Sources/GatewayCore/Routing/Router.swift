@@ -14,7 +14,7 @@ struct Router {
 
   /// Oldest first.
   private var subscriptions: [UInt64: Subscription] = [:]
-  private var byName: [String: Set<UInt64>] = [:]
+  private var byName: [ExactText: Set<UInt64>] = [:]
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
   /// By the raw JSON text of the name.
@@ -33,7 +33,7 @@ struct Router {
 
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription
-    for name in subscription.filter.names ?? [] { byName[name, default: []].insert(subscription.serial) }
+    for name in subscription.filter.exactNames { byName[name, default: []].insert(subscription.serial) }
     for glob in subscription.filter.patterns { byPattern.insert(glob, for: subscription.serial) }
     forgetMatches()
   }
@@ -41,7 +41,7 @@ struct Router {
   mutating func remove(_ subscription: Subscription) {
     guard subscriptions.removeValue(forKey: subscription.serial) != nil else { return }
     for glob in subscription.filter.patterns { byPattern.remove(glob, for: subscription.serial) }
-    for name in subscription.filter.names ?? [] {
+    for name in subscription.filter.exactNames {
       byName[name]?.remove(subscription.serial)
       if byName[name]?.isEmpty == true { byName[name] = nil }
     }
@@ -61,9 +61,7 @@ struct Router {
   private mutating func match(rawName: [UInt8], name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
-    // Names that Swift holds to be equal may differ in their bytes, so that all are asked.
-    let serials = byPattern.candidates(for: text).union(byName[text] ?? [])
-      .filter { subscriptions[$0]?.filter.matches(text) ?? false }
+    let serials = byPattern.matches(text).union(byName[ExactText(text)] ?? [])
     var found = Match()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
       found.feeds.append(subscription.feed)

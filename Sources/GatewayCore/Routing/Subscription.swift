@@ -27,6 +27,7 @@ final class Subscription {
   let lease: Lease
   /// What it wants of the upstream.
   let interests: Set<Interest>
+  private let hold: FilterHold?
   /// What the server refuses of it.
   private var refused: Set<Interest> = []
   private(set) var feed: SubscriptionFeed.Pointer
@@ -55,7 +56,8 @@ final class Subscription {
 
   init(
     id: String, serial: UInt64, call: SubscribeCall, filter: EventFilter, connection: Connection, lease: Lease,
-    interests: Set<Interest> = [], output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
+    interests: Set<Interest> = [], hold: FilterHold? = nil, output: ClientOutputs.Pointer, outputs: ClientOutputs,
+    limits: Limits
   ) {
     self.id = id
     self.serial = serial
@@ -67,6 +69,7 @@ final class Subscription {
     self.connection = connection
     self.lease = lease
     self.interests = interests
+    self.hold = hold
     self.outputs = outputs
     self.limits = limits
     feed = .allocate(capacity: 1)

@@ -5,7 +5,8 @@ import Testing
 /// `NaN` and the infinities, which JSON does not have and Python's encoder writes.
 struct NonNumbersTests {
   static let replaced: [(String, String?)] = [
-    ("[NaN]", "[null]"), ("[-Infinity,Infinity]", "[null,null]"), (#"{"a":NaN,"NaN":"Infinity"}"#, #"{"a":null,"NaN":"Infinity"}"#),
+    ("[NaN]", "[null]"), ("[-Infinity,Infinity]", "[null,null]"),
+    (#"{"a":NaN,"NaN":"Infinity"}"#, #"{"a":null,"NaN":"Infinity"}"#),
     (#"["a\"NaN",1]"#, nil), ("[1,2]", nil), ("[Na]", nil), ("[-Infinit", nil), (#"["\"#, nil), ("", nil),
   ]
 
