@@ -48,8 +48,9 @@ matrix: build environments ## every server, transport, TLS and proxy with every 
 
 check: packages lint costs test ## what has to pass before a commit
 
-lint: ## formatting
+lint: ## formatting, and that no layer of the core is used from below
 	swift format lint -s -r Package.swift Sources Tests
+	@$(PYTHON) Tests/layers.py
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release

@@ -8,19 +8,24 @@ from programs import ROOT
 
 SOURCES = sorted((ROOT / "Sources").rglob("*.swift"))
 
+
+def settings_of(values, schema=None):
+    """The settings that a kind alone has: what they are, and how they are read."""
+    return [f"GatewayCore/Upstream/Settings/{values}", f"GatewayCore/Configuration/Schema/Setting+{schema or values}."]
+
+
 FOLDERS = {
-    "SocketIO": ["GatewayCore/SocketIO", "GatewayCore/EngineIO", "GatewayCore/Payloads"],
-    "PlainWebSocket": ["GatewayCore/PlainWebSocket"],
-    "Lines": ["GatewayCore/Lines", "gatewayd/Upstream/Lines"],
-    "WAMP": ["GatewayCore/WAMP", "gatewayd/Cryptography"],
+    "SocketIO": ["GatewayCore/Kinds/SocketIO"],
+    "PlainWebSocket": ["GatewayCore/Kinds/WebSocket", *settings_of("PlainWebSocket", "WebSocket")],
+    "Lines": ["GatewayCore/Kinds/Lines", *settings_of("Lines"), "gatewayd/Upstream/Lines"],
+    "WAMP": ["GatewayCore/Kinds/WAMP", *settings_of("WAMP"), "gatewayd/Cryptography"],
 }
-"""By the beginning of a kind's names: where they may be used. Servers of Engine.IO and the local form of payloads belong
-to Socket.IO for historical reasons: others use what is general in them."""
+"""By the beginning of a kind's names: where they may be used."""
 
 REGISTRATIONS = {
-    "GatewayCore/Connection/UpstreamKinds.swift": 3,
-    "GatewayCore/Configuration/UpstreamSettings.swift": 1,
-    "GatewayCore/Configuration/Setting+Upstream.swift": 1,
+    "GatewayCore/Gateway/KindRegistry.swift": 3,
+    "GatewayCore/Upstream/Settings/UpstreamSettings.swift": 1,
+    "GatewayCore/Configuration/Schema/Setting+Upstream.swift": 1,
     "gatewayd/Daemon.swift": 2,
 }
 """Where each kind is registered and configured, and in how many lines at most."""

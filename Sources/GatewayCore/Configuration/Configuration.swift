@@ -80,8 +80,8 @@ public struct ConfiguredUpstream: Equatable, Sendable {
   }
 
   /// What its kind is told of it, with the namespace that its URL names.
-  func specification(_ name: String) -> UpstreamSpecification {
-    let namespace = try? UpstreamKinds.traits(of: url.scheme)?.namespace(of: url, asked: nil)
+  func specification(_ name: String, _ kinds: UpstreamKinds) -> UpstreamSpecification {
+    let namespace = try? kinds.traits(of: url.scheme)?.namespace(of: url, asked: nil)
     return UpstreamSpecification(name: name, url: url, namespace: namespace ?? "/", settings: settings, owner: nil)
   }
 }

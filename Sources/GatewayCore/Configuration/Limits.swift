@@ -40,3 +40,12 @@ public struct Limits: Equatable, Sendable {
   /// Of local clients; the share is a setting of its own.
   var sharedClients: SharedBounds { SharedBounds(total: clients, share: clientsPerUser) }
 }
+
+extension MemoryBudgets {
+  /// Their totals from `[limits]`; what is held stays.
+  func adopt(_ limits: Limits) {
+    receive.adopt(total: limits.receiveBytes)
+    send.adopt(total: limits.sendBytes)
+    history.adopt(total: limits.historyBytes)
+  }
+}

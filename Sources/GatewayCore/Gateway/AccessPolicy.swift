@@ -79,21 +79,6 @@ public struct AccessPolicy: Equatable, Sendable {
   }
 }
 
-/// Which rules say who may use an upstream.
-enum AccessScope: Equatable {
-  /// Those of the configured upstream of that name.
-  case upstream(String)
-  /// Those of upstreams that are used by URL.
-  case adhoc
-  /// None, because the configuration in force lets no program use it, whoever that is.
-  case closed
-
-  /// The name of a configured upstream.
-  var name: String? {
-    if case .upstream(let name) = self { name } else { nil }
-  }
-}
-
 extension AccessRule {
   /// Whether the rule is about the configured upstream of that name.
   func covers(_ name: String) -> Bool { upstreams.isEmpty || upstreams.contains { Glob.matches($0, name) } }

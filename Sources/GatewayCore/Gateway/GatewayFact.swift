@@ -33,17 +33,3 @@ public struct ClientFact: Equatable, Sendable {
   public var uid: UInt32
   public var pid: Int32
 }
-
-/// A connection in a log record.
-public struct ConnectionFact: Equatable, Sendable {
-  public var connection: String
-  public var upstream: String?
-  /// Without user info and query values.
-  public var url: String
-  public var namespace: String
-  public var reason: DownReason?
-  public var detail: String?
-  public var attempt: Int
-  /// Milliseconds until the next attempt.
-  public var retryIn: Int64?
-}

@@ -224,7 +224,7 @@ extension LocalError {
       .init("message", .string(message)), .init("data", failure.serverData.map { .raw($0) } ?? .null),
     ]
     // Where there are namespaces one of them was refused, and may be the wrong one.
-    if UpstreamKinds.traits(of: specification.url.scheme)?.path == .namespace {
+    if UpstreamKinds.all.traits(of: specification.url.scheme)?.path == .namespace {
       facts.append(.init("namespace", .string(specification.shownNamespace)))
     }
     self.init(.upstreamRefused, "The server refuses the \(subject): \(message)", facts)

@@ -156,8 +156,8 @@ extension LocalSession {
   func respond(_ call: RespondCall, _ id: RequestID?) throws(LocalError) {
     let draft = AnswerDraft(args: call.args, kwargs: call.kwargs, error: call.error)
     // A token names its connection: only those that this client subscribes to are searched.
-    for subscription in subscriptions.values where subscription.feed.pointee.answers {
-      let connection = subscription.connection
+    for held in subscriptions.values where held.subscription.feed.pointee.answers {
+      let connection = held.connection
       guard connection.answers.isPending(call.ack) else { continue }
       try demand(.send, on: connection)
       let answered: Bool

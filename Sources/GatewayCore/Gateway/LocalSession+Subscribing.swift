@@ -90,9 +90,11 @@ extension LocalSession {
     let replaced = call.subscription.flatMap { detachSubscription($0) }
     let subscription = Subscription(
       id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
-      filter: pending.filter, connection: connection, lease: pending.lease, interests: pending.interests,
-      hold: pending.hold, output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
-    add(subscription)
+      filter: pending.filter, interests: pending.interests,
+      output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
+    add(
+      HeldSubscription(
+        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold))
     replaced.map(answersMayHaveEnded)
     reply(id) { out in
       out.member("subscription", subscription.id)
@@ -115,7 +117,7 @@ extension LocalSession {
   }
 
   func credit(_ subscription: String, _ count: Int, _ id: RequestID?) throws(LocalError) {
-    guard let known = subscriptions[subscription] else { throw .noSubscription(subscription) }
+    guard let known = subscriptions[subscription]?.subscription else { throw .noSubscription(subscription) }
     // The reply comes first, so that a client sees the credit before what it brought.
     let total = known.creditAfterAdding(count)
     reply(id) { $0.member("credit", total) }

@@ -15,7 +15,7 @@ public final class LocalSession {
 
   /// What the last call was about.
   var lastUsed: LastUsed?
-  var subscriptions: [String: Subscription] = [:]
+  var subscriptions: [String: HeldSubscription] = [:]
   var traces: [String: Trace] = [:]
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
@@ -173,15 +173,15 @@ public final class LocalSession {
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
     for trace in traces.values { trace.pump() }
-    guard queuedBytes > 0 || subscriptions.values.contains(where: \.hasBacklog) else { return }
-    for subscription in subscriptions.values { subscription.pump() }
+    guard queuedBytes > 0 || subscriptions.values.contains(where: \.subscription.hasBacklog) else { return }
+    for held in subscriptions.values { held.subscription.pump() }
   }
 
   /// Nothing more is said or heard; the socket closes when what was said is written.
   func closeWhenFlushed() {
     guard !isClosing else { return }
     isClosing = true
-    subscriptions.values.forEach { $0.mute() }
+    subscriptions.values.forEach { $0.subscription.mute() }
     traces.values.forEach { $0.mute() }
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
     gateway.seams.timers.after(.zero) { [weak self] in self?.endSubscriptions() }
@@ -299,18 +299,17 @@ public final class LocalSession {
     } while true
   }
 
-  func add(_ subscription: Subscription) {
-    subscriptions[subscription.id] = subscription
+  func add(_ held: HeldSubscription) {
+    let (subscription, connection) = (held.subscription, held.connection)
+    subscriptions[subscription.id] = held
     subscription.onQueued = { [unowned self] in noteQueued($0) }
-    subscription.onLostToken = { [unowned self, unowned subscription] in
-      subscription.connection.answererMissed($0, output)
-    }
+    subscription.onLostToken = { [unowned self, unowned connection] in connection.answererMissed($0, output) }
     subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
     subscription.clientHasRoom = { [unowned self] in
       queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
         && gateway.seams.memory.send.hasRoom(for: $0, of: .user(peer.uid))
     }
-    subscription.connection.stream.add(subscription)
+    connection.stream.add(subscription)
   }
 
   private func noteQueued(_ difference: Int) {
@@ -321,35 +320,38 @@ public final class LocalSession {
   /// Ends a subscription; false if there is none of that id.
   @discardableResult
   func removeSubscription(_ id: String) -> Bool {
-    guard let subscription = detachSubscription(id) else { return false }
-    answersMayHaveEnded(of: subscription)
+    guard let held = detachSubscription(id) else { return false }
+    answersMayHaveEnded(of: held)
     return true
   }
 
   /// The same, while another one takes its place.
-  func detachSubscription(_ id: String) -> Subscription? {
-    guard let subscription = subscriptions.removeValue(forKey: id) else { return nil }
-    subscription.connection.stream.remove(subscription)
+  func detachSubscription(_ id: String) -> HeldSubscription? {
+    guard let held = subscriptions.removeValue(forKey: id) else { return nil }
+    let (subscription, connection) = (held.subscription, held.connection)
+    connection.stream.remove(subscription)
     noteQueued(-subscription.queued.bytes)
     droppedBefore += subscription.dropped
     subscription.loseQueue()
-    subscription.connection.giveBack(subscription.interests)
-    subscription.connection.giveBack(subscription.lease)
-    return subscription
+    connection.giveBack(subscription.interests)
+    connection.giveBack(held.lease)
+    return held
   }
 
   /// Without a subscription that answers, a client can answer nothing of that connection.
-  func answersMayHaveEnded(of gone: Subscription) {
-    guard gone.feed.pointee.answers else { return }
-    let canAnswer = subscriptions.values.contains { $0.feed.pointee.answers && $0.connection === gone.connection }
+  func answersMayHaveEnded(of gone: HeldSubscription) {
+    guard gone.subscription.feed.pointee.answers else { return }
+    let canAnswer = subscriptions.values.contains {
+      $0.subscription.feed.pointee.answers && $0.connection === gone.connection
+    }
     if !canAnswer { gone.connection.answererLeft(output) }
   }
 
-  var dropped: UInt64 { subscriptions.values.reduce(droppedBefore) { $0 + $1.dropped } }
+  var dropped: UInt64 { subscriptions.values.reduce(droppedBefore) { $0 + $1.subscription.dropped } }
 
   /// Events and bytes that wait for this client to read.
   var queued: (count: Int, bytes: Int) {
-    (subscriptions.values.reduce(0) { $0 + $1.queued.count }, queuedBytes + output.pointee.count)
+    (subscriptions.values.reduce(0) { $0 + $1.subscription.queued.count }, queuedBytes + output.pointee.count)
   }
 
   // MARK: - The end
@@ -397,9 +399,9 @@ public final class LocalSession {
     for trace in traces.values where !may(.admin, resolver.scope(of: trace.specification)) {
       return drop(reason: "permission")
     }
-    for subscription in subscriptions.values {
-      for verb in AccessVerb.needed(answers: subscription.feed.pointee.answers) {
-        guard may(verb, subscription.connection.rules) else { return drop(reason: "permission") }
+    for held in subscriptions.values {
+      for verb in AccessVerb.needed(answers: held.subscription.feed.pointee.answers) {
+        guard may(verb, held.connection.rules) else { return drop(reason: "permission") }
       }
     }
     for (number, call) in calls.numbered {

@@ -8,53 +8,6 @@ enum LocalForm {
     needsLook(text, range) { byte, _ in byte == 10 || byte == 13 }
   }
 
-  /// Writes a server's text in the local form. `attachments` are those of the whole packet. Each may stand in several
-  /// places; together with its copies it must not become larger than `byteLimit`. Returns how long the text is, or would
-  /// be: one that is longer than `lineLimit` is not written.
-  @discardableResult
-  static func write(
-    fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max, lineLimit: Int = .max,
-    into output: inout [UInt8]
-  ) throws(SocketIOProblem) -> Int {
-    var edits = PayloadEdits()
-    var size = range.count
-    var lineCount = range.count
-    try MarkedObject.forEach(in: text, range) { object throws(SocketIOProblem) in
-      if !attachments.isEmpty, let value = object.placeholder, JSONScanner.bytesEqual(text, value, "true") {
-        guard let start = object.number, let number = placeholderNumber(text, start),
-          attachments.indices.contains(number)
-        else { throw .malformedPlaceholder }
-        size += attachments[number].count
-        guard size <= byteLimit else { throw .tooLarge(limit: byteLimit) }
-        edits.replace(object.range, number: number)
-        lineCount += binaryMembers + Base64.encodedCount(attachments[number].count) - object.range.count
-      } else if object.dollars != nil {
-        lineCount += object.keyCount
-        object.forEachKey { edits.insertDollar(at: $0 + 1) }
-      }
-    }
-    guard lineCount <= lineLimit else { return lineCount }
-    let start = output.count
-    output.reserveCapacity(start + lineCount + 16)
-    edits.apply(to: text, range, into: &output) { number, output in
-      output.append(contentsOf: #"{"$bin":""#.utf8)
-      let attachment = attachments[number]
-      Base64.encode(attachment.span.bytes, into: &output)
-      output.append(contentsOf: #""}"#.utf8)
-    }
-    if hasLineEnd(text, range) {
-      for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
-    }
-    return lineCount
-  }
-
-  private static func hasLineEnd(_ text: RawSpan, _ range: Range<Int>) -> Bool {
-    text.withUnsafeBytes { $0[range].contains { $0 == 10 || $0 == 13 } }
-  }
-
-  /// What stands around the base64 of binary data, in bytes.
-  private static let binaryMembers = 11
-
   /// Writes a local client's text in the wire form and returns its attachments in the order of their placeholders.
   static func write(
     fromClient text: RawSpan, _ range: Range<Int>, attachmentLimit: Int, into output: inout [UInt8]
@@ -202,17 +155,6 @@ enum LocalForm {
   }
 
   // MARK: - Details
-
-  /// A plain decimal number, as every server writes it.
-  private static func placeholderNumber(_ text: RawSpan, _ start: Int) -> Int? {
-    var end = start
-    while JSONScanner.byte(text, end) &- UInt8(ascii: "0") < 10 { end += 1 }
-    switch JSONScanner.byte(text, end) {
-    case UInt8(ascii: ","), UInt8(ascii: "}"), 0x20, 0x0a, 0x0d, 0x09: break
-    default: return nil
-    }
-    return JSONScanner.integer(text, start..<end).flatMap(Int.init(exactly:))
-  }
 
   static func tooManyBinaries(limit: Int) -> MessageProblem {
     .invalid("a message may hold at most \(limit) binary values")

@@ -19,7 +19,7 @@ final class FileConfigurationLoader: ConfigurationLoader {
   func load() -> Result<Configuration, ConfigurationProblems> {
     warnings = []
     read = []
-    var builder = ConfigurationBuilder(lookups: lookups, urls: urls)
+    var builder = ConfigurationBuilder(lookups: lookups, urls: urls, kinds: .all)
     if let main = files.main { add(main, isRequired: files.isRequired, to: &builder) }
     switch files.folderPaths() {
     case .success(let paths): for path in paths { add(path, isRequired: true, to: &builder) }

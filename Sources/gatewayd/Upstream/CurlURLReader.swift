@@ -36,7 +36,7 @@ final class CurlURLReader: URLReader {
   private static func space(in text: String) -> URLProblem {
     let path = text.firstRange(of: "://").map { text[$0.upperBound...].drop { $0 != "/" } } ?? ""
     let scheme = text.prefix { $0 != ":" }.lowercased()
-    guard UpstreamKinds.traits(of: scheme)?.path == .namespace,
+    guard UpstreamKinds.all.traits(of: scheme)?.path == .namespace,
       path.prefix(while: { $0 != "?" && $0 != "#" }).contains(" ")
     else { return URLProblem("the URL contains a space; write %20 instead") }
     return URLProblem(

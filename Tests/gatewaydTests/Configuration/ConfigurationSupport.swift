@@ -16,7 +16,7 @@ final class FakeLookups: ConfigurationLookups {
 
 /// What the files say, read in this order.
 func configure(_ files: [(name: String, text: String)]) -> Result<Configuration, ConfigurationProblems> {
-  var builder = ConfigurationBuilder(lookups: FakeLookups(), urls: CurlURLReader())
+  var builder = ConfigurationBuilder(lookups: FakeLookups(), urls: CurlURLReader(), kinds: .all)
   for file in files {
     switch TomlText.parse(Array(file.text.utf8), file: file.name) {
     case .success(let tree): builder.add(tree)

@@ -1,0 +1,64 @@
+/// Makes a `Configuration` from what the files say: a complete one, or all that is wrong with them. Later files override
+/// earlier ones setting by setting, tables of the same upstream are merged, access rules are appended.
+public struct ConfigurationBuilder {
+  private let lookups: any ConfigurationLookups
+  private let urls: any URLReader
+  private let kinds: UpstreamKinds
+  private var files: [String] = []
+  private var trees: [(file: Int, tree: ConfigurationTree)] = []
+  private var unread: [(file: Int, problem: ConfigurationProblem)] = []
+
+  /// - Parameter kinds: those that upstreams may be of; they also say what their URLs and settings may not be.
+  public init(lookups: any ConfigurationLookups, urls: any URLReader, kinds: UpstreamKinds) {
+    self.lookups = lookups
+    self.urls = urls
+    self.kinds = kinds
+  }
+
+  /// Adds the next file.
+  public mutating func add(_ tree: ConfigurationTree) { trees.append((index(of: tree.file), tree)) }
+
+  /// Adds the next file, which has no tree: it could not be opened, or its syntax is broken.
+  public mutating func add(_ problem: ConfigurationProblem) { unread.append((index(of: problem.file), problem)) }
+
+  /// The configuration, or every problem of every file, in the order of files and lines.
+  public func build() -> Result<Configuration, ConfigurationProblems> {
+    let notes = ProblemNotes(files: files)
+    var configuration = Configuration()
+    readTables(into: &configuration, noting: notes)
+    let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
+    let upstreams = UpstreamsReader(
+      defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds, notes: notes)
+    let names = upstreams.read(roots, into: &configuration)
+    configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
+    let problems = (unread + notes.problems).enumerated().sorted {
+      ($0.element.file, $0.offset) < ($1.element.file, $1.offset)
+    }
+    guard problems.isEmpty else {
+      return .failure(ConfigurationProblems(problems.map(\.element.problem) + notes.rest))
+    }
+    return .success(configuration)
+  }
+
+  private mutating func index(of file: String) -> Int {
+    files.append(file)
+    return files.count - 1
+  }
+
+  /// Everything that is neither `[upstream.NAME]` nor `[[access]]`.
+  private func readTables(into configuration: inout Configuration, noting notes: ProblemNotes) {
+    var origins = SettingOrigins()
+    for (file, tree) in trees {
+      let entries = tree.root.entries ?? []
+      origins.merge(
+        ConfigurationSchema.tables.read(entries, title: "", file: file, into: &configuration, noting: notes))
+    }
+    if let group = configuration.socket.group, UInt32(group) == nil, lookups.groupID(named: group) == nil,
+      let place = origins["socket.group"]
+    {
+      notes.note("socket.group names the group \(group.tomlString), which does not exist", at: place)
+    }
+    UpstreamSettingsCheck(title: "defaults", origins: origins.below("defaults."), lookups: lookups, notes: notes)
+      .check(configuration.defaults)
+  }
+}

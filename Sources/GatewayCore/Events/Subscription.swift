@@ -1,0 +1,310 @@
+/// The part of a subscription that the fan-out touches for every event: plain memory, no object.
+struct SubscriptionFeed {
+  typealias Pointer = UnsafeMutablePointer<SubscriptionFeed>
+  /// The client's output.
+  let output: ClientOutputs.Pointer
+  /// The beginning of every event notification of this subscription, shared with others of the same id.
+  let head: UnsafeRawBufferPointer
+  /// Events may be appended to the output directly: nothing is queued before them and no credit is counted.
+  var flows = true
+  /// Receives acknowledgement tokens.
+  let answers: Bool
+  /// Not retained: the feed never outlives its subscription.
+  let subscription: Unmanaged<Subscription>
+}
+
+/// One subscription of one local client on one connection: which events it wants, what it could not be given yet, and
+/// what happens when it does not keep up.
+final class Subscription {
+  /// The client's own id or one that the daemon chose; unique per client.
+  let id: String
+  /// Orders subscriptions of one connection by age.
+  let serial: UInt64
+  let filter: EventFilter
+  let wantsState: Bool
+  let policy: SlowPolicy
+  /// What it wants of the upstream.
+  let interests: Set<Interest>
+  /// What the server refuses of it.
+  private var refused: Set<Interest> = []
+  private(set) var feed: SubscriptionFeed.Pointer
+
+  private let outputs: ClientOutputs
+  private let queueLimit: Int
+  private let limits: Limits
+  private var backlog = Backlog()
+  /// Nil: no credit is counted.
+  private(set) var credit: Int?
+  /// `pause`: newer events are not taken until the backlog is read.
+  private var isPaused = false
+  /// What is queued of a replay: it does not count against the limits of the queue.
+  private var replayed = (events: 0, bytes: 0)
+  private var isMuted = false
+  /// Events that were lost to this subscription because its client did not keep up.
+  private(set) var dropped: UInt64 = 0
+  /// Told when this subscription's policy or the client's byte limit asks for a disconnect.
+  var onOverrun: (() -> Void)?
+  /// Told the token of an event that wanted an answer and was lost to this subscription.
+  var onLostToken: ((String) -> Void)?
+  /// Told how the bytes queued here changed, so that the client's total is known without a walk.
+  var onQueued: ((Int) -> Void)?
+  /// Whether the client's queues have room for so many bytes more.
+  var clientHasRoom: ((Int) -> Bool)?
+
+  init(
+    id: String, serial: UInt64, call: SubscribeCall, filter: EventFilter,
+    interests: Set<Interest> = [], output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
+  ) {
+    self.id = id
+    self.serial = serial
+    self.filter = filter
+    wantsState = call.state
+    policy = call.onSlow
+    credit = call.credit
+    queueLimit = min(call.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
+    self.interests = interests
+    self.outputs = outputs
+    self.limits = limits
+    feed = .allocate(capacity: 1)
+    feed.initialize(
+      to: SubscriptionFeed(
+        output: output, head: outputs.heads.take(id), answers: call.answer,
+        subscription: .passUnretained(self)))
+    feed.pointee.flows = call.credit == nil
+  }
+
+  deinit {
+    outputs.heads.giveBack(feed.pointee.head)
+    feed.deinitialize(count: 1)
+    feed.deallocate()
+  }
+
+  /// Events and bytes waiting here.
+  var queued: (count: Int, bytes: Int) { (backlog.eventCount, backlog.byteCount) }
+
+  /// A line that must not be lost nor overtaken: a state transition, or a gap told at once.
+  func notify(_ line: [UInt8]) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom {
+      write(line)
+    } else {
+      enqueue(.notice(line))
+    }
+  }
+
+  /// A gap at this point of the stream.
+  func tell(_ gap: Backlog.Gap) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom {
+      write(encode(gap))
+    } else {
+      enqueue(.gap(gap))
+    }
+  }
+
+  /// The server has answered for something that this subscription wants: nil when it agreed, else why not. Of several
+  /// refusals one is told.
+  func note(_ interest: Interest, refusal: String?, epoch: String) {
+    guard let refusal else {
+      refused.remove(interest)
+      return
+    }
+    let isFirst = refused.isEmpty
+    refused.insert(interest)
+    guard isFirst else { return }
+    tell(
+      Backlog.Gap(
+        epoch: epoch, range: nil, count: nil, reason: .upstream,
+        detail: "the server refuses \(interest): \(refusal)"))
+  }
+
+  /// Nothing more is delivered: the client is on its way out.
+  func mute() {
+    isMuted = true
+    feed.pointee.flows = false
+  }
+
+  /// An event that could not be appended directly. `tail` is shared by all subscriptions that need it.
+  func take(sequence: UInt64, tail: [UInt8], epoch: String) {
+    guard !isMuted, !accept(sequence, tail, epoch) else { return }
+    lose(tail)
+  }
+
+  /// It ends: what waits here is never delivered.
+  func loseQueue() {
+    guard feed.pointee.answers else { return }
+    while let item = backlog.popFirst() {
+      if case .event(_, let tail, _) = item { lose(tail) }
+    }
+  }
+
+  /// An event will never be delivered: nobody here answers it.
+  private func lose(_ tail: [UInt8]) {
+    guard feed.pointee.answers, let token = LocalNotification.answerToken(inTail: tail) else { return }
+    onLostToken?(token)
+  }
+
+  /// Writes an event or queues it; false if it was missed.
+  private func accept(_ sequence: UInt64, _ tail: [UInt8], _ epoch: String) -> Bool {
+    if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
+      credit = credit.map { $0 - 1 }
+      write(tail: tail)
+      return true
+    }
+    guard !isPaused else {
+      miss(sequence, epoch: epoch)
+      return false
+    }
+    while backlog.eventCount - replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
+      // The oldest is one of the replay, which is owed and takes no place of the queue.
+      if replayed.events > 0, policy == .dropOldest {
+        miss(sequence, epoch: epoch)
+        return false
+      }
+      guard makeRoom(for: sequence, epoch: epoch) else { return false }
+    }
+    enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
+    return true
+  }
+
+  /// What the subscriber missed, before anything new.
+  func replay(_ replay: EventReplay) {
+    for item in replay.items {
+      switch item {
+      case .event(let sequence, let tail, let epoch): self.replay(sequence, tail, epoch: epoch)
+      case .gap(let gap): tell(gap)
+      case .notice(let line): notify(line)
+      }
+    }
+  }
+
+  private func replay(_ sequence: UInt64, _ tail: [UInt8], epoch: String) {
+    guard !isMuted else { return }
+    if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
+      credit = credit.map { $0 - 1 }
+      return write(tail: tail)
+    }
+    guard clientHasRoom?(tail.count) ?? true else { return miss(sequence, epoch: epoch) }
+    enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
+    replayed.events += 1
+    replayed.bytes += tail.count
+  }
+
+  /// The oldest queued event is gone, one way or the other.
+  private func noteDequeued(_ bytes: Int) {
+    guard replayed.events > 0 else { return }
+    replayed.events -= 1
+    replayed.bytes = replayed.events == 0 ? 0 : max(0, replayed.bytes - bytes)
+  }
+
+  /// What the credit would be after adding `count`.
+  func creditAfterAdding(_ count: Int) -> Int {
+    let (sum, overflow) = (credit ?? 0).addingReportingOverflow(count)
+    return overflow ? .max : sum
+  }
+
+  /// Adds credit and delivers what it allows. A subscription without credit begins to count it.
+  func addCredit(_ count: Int) {
+    credit = creditAfterAdding(count)
+    feed.pointee.flows = false
+    pump()
+  }
+
+  /// Moves what is queued to the client's output, as far as room and credit allow.
+  func pump() {
+    guard !isMuted else { return }
+    let before = backlog.byteCount
+    while hasDirectRoom, !backlog.isEmpty {
+      if backlog.startsWithEvent {
+        if let credit {
+          guard credit > 0 else { break }
+          self.credit = credit - 1
+        }
+      }
+      switch backlog.popFirst() {
+      case .event(_, let tail, _):
+        noteDequeued(tail.count)
+        write(tail: tail)
+      case .notice(let line): write(line)
+      case .gap(let gap): write(encode(gap))
+      case nil: break
+      }
+    }
+    if backlog.isEmpty {
+      isPaused = false
+      feed.pointee.flows = credit == nil
+    }
+    onQueued?(backlog.byteCount - before)
+  }
+
+  var hasBacklog: Bool { !backlog.isEmpty }
+
+  // MARK: - Policy
+
+  /// The policy's answer to a full queue. Returns whether the event at hand may be queued now.
+  private func makeRoom(for sequence: UInt64, epoch: String) -> Bool {
+    switch policy {
+    case .dropOldest:
+      let before = backlog.byteCount
+      guard let tail = backlog.dropOldestEvent() else {
+        miss(sequence, epoch: epoch)
+        return false
+      }
+      dropped += 1
+      noteDequeued(max(0, before - backlog.byteCount))
+      onQueued?(backlog.byteCount - before)
+      lose(tail)
+      return true
+    case .pause:
+      isPaused = true
+      miss(sequence, epoch: epoch)
+      return false
+    case .disconnect:
+      miss(sequence, epoch: epoch)
+      onOverrun?()
+      return false
+    }
+  }
+
+  private func miss(_ sequence: UInt64, epoch: String) {
+    let before = backlog.byteCount
+    backlog.noteMissed(sequence: sequence, epoch: epoch, reason: .slowConsumer)
+    dropped += 1
+    feed.pointee.flows = false
+    onQueued?(backlog.byteCount - before)
+  }
+
+  private func hasQueueRoom(for bytes: Int) -> Bool {
+    guard backlog.byteCount - replayed.bytes + bytes <= limits.subscriptionQueueBytes else { return false }
+    return clientHasRoom?(bytes) ?? true
+  }
+
+  private var hasDirectRoom: Bool {
+    feed.pointee.output.pointee.count < ClientOutput.directLimit && !feed.pointee.output.pointee.holdsShared
+  }
+
+  private func enqueue(_ item: Backlog.Item) {
+    backlog.append(item)
+    feed.pointee.flows = false
+    onQueued?(item.byteCount)
+    // Notices and gaps are never dropped: a client that lets them pile up beyond its limit is let go instead.
+    if case .event = item { return }
+    if !(clientHasRoom?(0) ?? true) { onOverrun?() }
+  }
+
+  // MARK: - Writing
+
+  private func write(tail: [UInt8]) {
+    outputs.append(feed.pointee.head, text: tail, to: feed.pointee.output)
+  }
+
+  private func write(_ line: [UInt8]) {
+    line.withUnsafeBytes { outputs.append($0, to: feed.pointee.output) }
+  }
+
+  private func encode(_ gap: Backlog.Gap) -> [UInt8] {
+    LocalNotification.gap(
+      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, start: gap.start,
+      detail: gap.detail)
+  }
+}

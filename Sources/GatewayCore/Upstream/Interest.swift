@@ -1,0 +1,41 @@
+/// What local programs want to hear of an upstream. Kinds whose servers send only what was asked for ask for it by these;
+/// others get everything and ignore them.
+public struct Interest: Hashable, Sendable, CustomStringConvertible {
+  /// Names are compared byte by byte, as the upstream sends them.
+  public enum Pattern: Hashable, Sendable {
+    /// Every event.
+    case all
+    /// One event, without wildcards or escapes.
+    case name(ExactText)
+    /// `*` any run of characters, `?` one character, `\` escapes.
+    case glob(ExactText)
+  }
+
+  public var pattern: Pattern
+  /// To be asked by the server, and to answer. Such an interest hears no events beside that.
+  public var answers: Bool
+
+  public init(_ pattern: Pattern, answers: Bool = false) {
+    self.pattern = pattern
+    self.answers = answers
+  }
+
+  /// The interests of one subscription. `events` as in the call: nil means every event.
+  static func of(events: [String]?, answers: Bool) -> Set<Interest> {
+    guard let events else { return [Interest(.all, answers: answers)] }
+    return Set(
+      events.map { text in
+        Interest(
+          Glob.isPattern(text) ? .glob(ExactText(text)) : .name(ExactText(Glob.unescape(text))), answers: answers)
+      })
+  }
+
+  /// For people.
+  public var description: String {
+    switch pattern {
+    case .all: "every event"
+    case .name(let name): name.text
+    case .glob(let glob): glob.text
+    }
+  }
+}

@@ -1,0 +1,280 @@
+/// What one kind of upstream offers to the generic connection. A further kind is one more implementation of these protocols,
+/// registered in `UpstreamKinds`; nothing else changes.
+
+/// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
+public protocol UpstreamConnector: AnyObject {
+  /// `socketio`; shown as `kind` in `status`.
+  var kind: String { get }
+  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
+  /// futile when there is a way to none of them.
+  var hosts: [String] { get }
+  /// How the first place is dialled, without what is read for each attempt: what an examination begins with.
+  var route: DialRequest { get }
+
+  /// Turns what a local program wants to have said into what will be written, and refuses whatever would make the
+  /// server close the shared link. The limit of the last known handshake applies even while not connected.
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage
+
+  /// Prepares the answer to an acknowledgement that the server asked for.
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage
+
+  /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
+
+  /// Whether a connection stands only when the server has said something: where it is false an open port is all that is
+  /// known of it at first.
+  var isAnswered: Bool { get }
+
+  /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false no
+  /// channel is ever told of one.
+  var confirmsInterests: Bool { get }
+  /// Whether the server could be asked for it at all; nil if it could.
+  func problem(with interest: Interest) -> MessageProblem?
+
+  /// Calls back at most once, when credentials that are read at each attempt may have become others since the last one.
+  /// A new attempt ends the waiting.
+  func awaitNewCredentials(_ done: @escaping () -> Void)
+
+  /// Who is told what goes over the connection, from now on and on every later channel; nil while nobody is. A kind looks
+  /// at it before it puts anything into words.
+  var observer: (any UpstreamObserver)? { get set }
+
+  /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To be
+  /// set before anything is dialled.
+  var resumption: Resumption? { get set }
+
+  /// Starts one attempt. The owner hears about it later, never before this method has returned.
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel
+}
+
+extension UpstreamConnector {
+  /// A kind that knows no recovery always begins afresh.
+  public var resumption: Resumption? {
+    get { nil }
+    set {}
+  }
+
+  /// A kind whose credentials never change outside of the configuration has nothing to wait for.
+  public func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  /// A kind with a handshake.
+  public var isAnswered: Bool { true }
+  /// A kind whose servers send everything to everybody.
+  public var confirmsInterests: Bool { false }
+  public func problem(with interest: Interest) -> MessageProblem? { nil }
+}
+
+/// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
+public struct PreparedMessage: Equatable, Sendable {
+  /// The event's name; empty for an answer.
+  public var event: String
+  /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message has a
+  /// long tail.
+  public var body: [UInt8] {
+    get { tail.isEmpty ? head : head + tail }
+    set { (head, tail) = (newValue, []) }
+  }
+  /// The body, or what stands before its tail.
+  private(set) var head: [UInt8]
+  /// What follows of a long body; it lies in the memory in which it came in.
+  private(set) var tail: ArraySlice<UInt8> = []
+  /// Binary parts, in the order of their placeholders.
+  public var attachments: [[UInt8]]
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
+
+  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
+    self.event = event
+    head = body
+    self.attachments = attachments
+  }
+
+  /// A message with a long tail.
+  init(event: String, head: [UInt8], tail: ArraySlice<UInt8>) {
+    self.init(event: event, body: head)
+    self.tail = tail
+  }
+
+  /// Bytes of the body.
+  var bodyCount: Int { head.count + tail.count }
+
+  /// What it costs in memory and counts in queues.
+  public var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
+}
+
+/// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
+public protocol UpstreamChannel: AnyObject {
+  /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.
+  /// Only to be called between `channelOpened` and `channelEnded`.
+  func write(_ message: PreparedMessage, ack: UInt64?)
+  /// Answers an acknowledgement that the server asked for.
+  func answer(_ id: UInt64, _ message: PreparedMessage)
+  /// Somebody wants this from now on. To be called from the dialling on; asked for once the conversation can begin. The
+  /// owner hears `answered` exactly once for it, after `channelOpened`, unless it is dropped before. Only where the
+  /// connector confirms interests.
+  func want(_ interest: Interest)
+  /// Nobody wants it any more.
+  func drop(_ interest: Interest)
+  /// Nobody will answer: the server is told, where the kind has words for that. False: it has none.
+  @discardableResult
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool
+  /// Gives up waiting for an acknowledgement; a late one is ignored.
+  func forget(ack: UInt64)
+  /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
+  func checkHeartbeat()
+  /// The network may have changed, or the machine slept: asks the server for a sign of life. Without one in time the
+  /// channel ends.
+  func verify()
+  /// Leaves politely. The owner hears nothing more.
+  func close()
+  /// The same, but so that the server keeps what it knows of us for a later channel, where it can.
+  func suspend()
+  /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
+  /// `channelOpened` on; what was missed follows as ordinary events.
+  var isRecovered: Bool { get }
+  /// Bytes accepted but not yet taken by the kernel.
+  var unsentBytes: Int { get }
+  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
+  var isCongested: Bool { get }
+  /// Whose the bytes are that the link has not taken, where several conversations share it; nil where it has one alone.
+  var unsentSends: UnsentSends? { get }
+  /// Whether other conversations share the link, and one of them waits for something.
+  var isAwaitedByOthers: Bool { get }
+  /// What is known now, for `status`.
+  var facts: ChannelFacts { get }
+}
+
+extension UpstreamChannel {
+  /// A kind that knows no recovery has nothing to be kept.
+  public func suspend() { close() }
+
+  /// A kind with a transport for each conversation.
+  public var unsentSends: UnsentSends? { nil }
+  public var isAwaitedByOthers: Bool { false }
+
+  /// A kind that knows no recovery begins afresh each time.
+  public var isRecovered: Bool { false }
+  public func want(_ interest: Interest) {}
+  public func drop(_ interest: Interest) {}
+  public func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
+}
+
+/// Why a server that asked for an answer gets none.
+public enum AnswerAbsence: Equatable, Sendable {
+  /// Nobody was there to be asked.
+  case unheard
+  /// Whoever was asked has left, and may have done a part of it.
+  case abandoned
+}
+
+/// Who is told what happens on a channel. Spans are valid only during the call.
+public protocol UpstreamChannelOwner: AnyObject {
+  /// The conversation may begin. At most once.
+  func channelOpened(_ channel: any UpstreamChannel)
+  /// An event. `name` is the raw JSON text of its name (a string with its quotes); `arguments` is the raw text of
+  /// its arguments in the local form, separated by commas, without the array's brackets, possibly empty, without
+  /// line breaks; `kwargs` is the raw text of a JSON object without line breaks, where the kind has such. `ack` is set
+  /// when the server wants an answer.
+  func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
+  /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the local
+  /// form, where it certainly is longer: it is told by the two below.
+  var lineLimit: Int { get }
+  /// An event of so many bytes that is longer than a line. `name` and `ack` as for any other.
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?)
+  /// The acknowledgement of `write(_:ack:)`, or with `isPart` a part of it, is longer than a line.
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool)
+  /// The acknowledgement of `write(_:ack:)` has come, but cannot be shown.
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64)
+  /// The server no longer wants the answer to that acknowledgement.
+  func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
+  /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
+  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
+  /// The acknowledgement of `write(_:ack:)`; `arguments` and `kwargs` as for an event.
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
+  /// A part of the acknowledgement; more follows.
+  func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
+  /// Instead of an acknowledgement: the application at the other end answered with an error.
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError)
+  /// The server's answer to `want(_:)`: nil when it agreed, else why not. A second time, with a reason, when it takes back
+  /// what it agreed to.
+  func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?)
+  /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
+  /// be used until then. At most once.
+  func channelHasNewCredentials(_ channel: any UpstreamChannel)
+  /// The server's clock was looked at. At any time between the dialling and the end, as often as there is an occasion.
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample)
+  /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
+}
+
+extension UpstreamChannelOwner {
+  /// For kinds without keyword arguments.
+  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+    self.channel(channel, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
+  }
+  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+    self.channel(channel, acknowledged: id, arguments: arguments, kwargs: nil)
+  }
+  /// For owners that take everything.
+  public var lineLimit: Int { .max }
+  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
+  public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
+  public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
+  /// Who wants nothing and asks nothing hears nothing of these.
+  public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
+  public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
+  public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
+  public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
+  /// For owners that give nothing a time.
+  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
+}
+
+/// What is known of a channel, for `status`.
+public struct ChannelFacts: Equatable, Sendable {
+  /// Identifies the link that the channel shares.
+  public var link: String
+  /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
+  public var server: String?
+  public var transport: TransportFacts?
+  /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
+  public var protocols: [(name: String, revision: Int)]
+  /// The server's id of this connection; shown only to those who may see the connection.
+  public var sid: String?
+  /// The last measured round trip in milliseconds.
+  public var roundTrip: Double?
+  public var heartbeat: (interval: Duration, timeout: Duration)?
+  /// Since the last heartbeat was heard, or the link opened.
+  public var heartbeatAge: Duration?
+
+  public init(
+    link: String, server: String? = nil, transport: TransportFacts? = nil,
+    protocols: [(name: String, revision: Int)] = [],
+    sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,
+    heartbeatAge: Duration? = nil
+  ) {
+    self.link = link
+    self.server = server
+    self.transport = transport
+    self.protocols = protocols
+    self.sid = sid
+    self.roundTrip = roundTrip
+    self.heartbeat = heartbeat
+    self.heartbeatAge = heartbeatAge
+  }
+
+  public static func == (a: Self, b: Self) -> Bool {
+    a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
+      && a.roundTrip == b.roundTrip
+      && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
+      && a.heartbeat?.timeout == b.heartbeat?.timeout && a.heartbeatAge == b.heartbeatAge
+  }
+}
+
+/// Why events are missing. The raw values are the `reason` of a `gap` notification.
+public enum GapReason: String, CaseIterable, Equatable, Sendable {
+  case slowConsumer = "slow_consumer"
+  case upstream
+  case tooLarge = "too_large"
+  case undecodable
+  case expired
+}
