@@ -2,6 +2,8 @@
 /// and leaves when its keeper releases it.
 final class ConnectionPool {
   private var connections: [ConnectionKey: Connection] = [:]
+  /// All of them as they are listed; nil where that is to be worked out.
+  private var order: [Connection]?
   private let factory: ConnectionFactory
   private let report: (Connection, ConnectionReport) -> Void
 
@@ -25,8 +27,15 @@ final class ConnectionPool {
     try places.check(for: specification.requester)
   }
 
-  /// In a stable order: configured ones by name, then the others by URL.
+  /// In a stable order: configured ones by name, then the others by URL. Worked out anew when one came or went.
   var all: [Connection] {
+    if let order { return order }
+    let sorted = sorted()
+    order = sorted
+    return sorted
+  }
+
+  private func sorted() -> [Connection] {
     let keyed: [(key: (String, String, String, String), connection: Connection)] = connections.values.map {
       let specification = $0.specification
       let name = specification.name ?? "\u{10ffff}"
@@ -54,12 +63,14 @@ final class ConnectionPool {
       self?.report(connection, report)
     }
     connections[key] = made
+    order = nil
     if made.account != .configuration { places.count(for: made.account) }
     return made
   }
 
   private func remove(_ connection: Connection) {
     guard connections.removeValue(forKey: connection.key) != nil else { return }
+    order = nil
     if connection.account != .configuration { places.giveBack(for: connection.account) }
   }
 
@@ -67,5 +78,6 @@ final class ConnectionPool {
   func adopt(_ specification: UpstreamSpecification, for connection: Connection) {
     guard let connector = factory.connector(for: specification) else { return }
     connection.adopt(specification, connector: connector)
+    order = nil
   }
 }

@@ -2,11 +2,13 @@
 extension LocalSession {
   func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
     try demandStatus()
-    var shown = gateway.pool.all.filter { maySee($0) }
+    let asked: [Connection]
     if let target {
-      let wanted = ConnectionKey(try self.target(target, need: .status))
-      shown = shown.filter { $0.key == wanted }
+      asked = gateway.pool.existing(try self.target(target, need: .status)).map { [$0] } ?? []
+    } else {
+      asked = gateway.pool.all
     }
+    let shown = asked.filter { maySee($0) }
     var clients = visibleClients
     if target != nil { clients = clients.filter { client in shown.contains { client.uses($0) } } }
     let user = gateway.access.isAdministrator(identity) ? nil : peer.uid
