@@ -17,6 +17,7 @@ VENV := build/venv
 EIO4 := $(VENV)/eio4/stamp
 EIO3 := $(VENV)/eio3/stamp
 WAMP := $(VENV)/wamp/stamp
+NGINX := build/nginx/usr/sbin/nginx
 
 UNITS := $(PREFIX)/lib/systemd
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
@@ -129,7 +130,7 @@ uninstall: ## removes what install made, except the configuration
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp
-environments: $(EIO4) $(EIO3) $(WAMP) ## the Python environments with the servers and clients of the tests and benchmarks
+environments: $(EIO4) $(EIO3) $(WAMP) $(NGINX) ## the Python environments with the servers and clients of the tests and benchmarks
 
 build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
 	packaging/install-debian-packages
@@ -139,6 +140,11 @@ $(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/package
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+# Unpacked and not installed: it would be started as a service.
+$(NGINX): build/packages.stamp
+	@mkdir -p build/nginx && cd build/nginx && apt-get download -qq nginx && dpkg -x nginx_*.deb . && rm nginx_*.deb && \
+		touch usr/sbin/nginx || echo "nginx could not be downloaded: the tests with it are skipped"
 
 clean: ## removes everything that was built
 	rm -rf .build build

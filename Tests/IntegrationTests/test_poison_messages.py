@@ -9,10 +9,12 @@ import pytest
 
 import processes
 from local_client import CallError
+from programs import ROOT
 from test_outbox import durable, entries, settled
 from test_polling import POLLING
 
-NGINX = os.environ.get("GATEWAY_NGINX") or shutil.which("nginx")
+UNPACKED = ROOT / "build/nginx/usr/sbin/nginx"
+NGINX = os.environ.get("GATEWAY_NGINX") or (str(UNPACKED) if UNPACKED.exists() else shutil.which("nginx"))
 RETRIES = {"retries": 20, "ack_timeout": 5_000}
 
 
