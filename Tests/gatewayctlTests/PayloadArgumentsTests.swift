@@ -54,7 +54,9 @@ import Testing
         "bad is no JSON: 't' stands at line 2, byte 8 where it may not; repair it, or use --raw to send '@bad' as text")
     ) { try array("@bad") }
     #expect(throws: Failure.self) { try array("@empty") }
-    #expect(throws: Failure(.badInput, "no missing")) { try array("@missing") }
+    #expect(throws: Failure(.badInput, "no missing, or use --raw to send '@missing' as text")) {
+      try array("@missing")
+    }
   }
 
   @Test func standardInputCanBeReadOnce() {

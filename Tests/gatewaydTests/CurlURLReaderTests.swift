@@ -82,7 +82,7 @@ import Testing
     // `%20` would be another namespace.
     #expect(
       problem("HTTPS://h/a b")
-        == "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace by `namespace`"
+        == "the URL contains a space, and its path is the namespace; leave the path out, and name the namespace where it is used: by --namespace, or by the param `namespace`"
     )
     #expect(problem("https://a\n/") == "the URL contains a control character; remove it")
     #expect(problem("https://a\0b/") == "the URL contains a control character; remove it")
