@@ -206,8 +206,8 @@ async def test_a_server_that_names_a_day_between_pings_is_not_waited_for_that_lo
 
 async def test_the_limit_in_status_is_the_sum_of_the_settings(daemons):
     daemon = await daemons({"limits": {"receive_bytes": "1MiB", "send_bytes": "2MiB", "history_bytes": "3MiB"},
-                            "outbox": {"total_bytes": "4MiB"}})
-    assert await used(daemon) == {"receive": 0, "send": 0, "history": 0, "outbox": 0, "limit": 10 * MIB}
+                            "outbox": {"total_bytes": "4MiB", "bytes": "5MiB"}})
+    assert await used(daemon) == {"receive": 0, "send": 0, "history": 0, "outbox": 0, "limit": 19 * MIB}
 
 
 async def test_a_hostile_set_of_peers_stays_below_the_sum_of_the_settings(daemons, peer):
