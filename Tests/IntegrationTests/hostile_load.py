@@ -34,7 +34,7 @@ MESSAGE_LIMIT = 16 * MEBI
 """The daemon's `message_limit`: a message of just less is what a hostile server sends."""
 LARGE = 15 * MEBI
 
-PACKED_PORT = "HOSTILE_PACKED_PORT"
+PACKED_PORTS = "HOSTILE_PACKED_PORTS"
 """In the attackers' environment: where the upstream with the msgpack parser is to be."""
 
 ATTACKERS = {}
@@ -355,8 +355,8 @@ def objects(size, one="{}"):
     return ",".join([one] * (size // (len(one) + 1)))
 
 
-async def packed(place, packet, pause):
-    """A server with the msgpack parser that says the same again and again, to the one upstream that is configured for it."""
+async def packed(place, number, packet, pause):
+    """A server with the msgpack parser that says the same again and again, to one of the upstreams that are configured for it."""
     async def script(link):
         await link.upgrade()
         await link.open()
@@ -364,9 +364,9 @@ async def packed(place, packet, pause):
         await link.binary(b"\x83\xa4type\x00\xa3nsp\xa1/\xa4data\x81\xa3sid\xa1s")
         await again_and_again(place, link, packet, pause)
 
-    await place.server(script, port=int(os.environ[PACKED_PORT]))
+    await place.server(script, port=int(os.environ[PACKED_PORTS].split()[number]))
     client = await place.client()
-    client.post("subscribe", upstream="packed", state=True)
+    client.post("subscribe", upstream=f"packed{number}", state=True)
     await client.writer.drain()
     await place.until_over()
     return ", ".join(reasons(client)) or "nothing was wrong"
@@ -402,7 +402,7 @@ async def msgpack_that_nearly_fills_a_line(place):
     count = 500_000
     packet = frame(BINARY, b"\x83\xa4type\x02\xa4data\xdd" + struct.pack(">I", count + 1) + b"\xa1e" + b"\x01" * count
                    + b"\xa3nsp\xa1/")
-    return await packed(place, packet, 0.02)
+    return await packed(place, 0, packet, 0.02)
 
 
 @attacker
@@ -454,7 +454,7 @@ async def large_msgpack_packets(place):
     """Events of 15 MB of small integers."""
     packet = frame(BINARY, b"\x83\xa4type\x02\xa4data\xdd" + struct.pack(">I", LARGE + 1) + b"\xa1e" + b"\x01" * LARGE
                    + b"\xa3nsp\xa1/")
-    return await packed(place, packet, 0.2)
+    return await packed(place, 1, packet, 0.2)
 
 
 @attacker
@@ -806,7 +806,7 @@ async def run(folder, seconds, names=None, settings=None):
     report = Report()
     chat = ChatServer("eio4")
     folder.chmod(0o755)
-    packed = free_port()
+    packed = [free_port() for _ in range(2)]
     place = folder / "d"
     place.mkdir()
     place.chmod(0o777)
@@ -816,7 +816,8 @@ async def run(folder, seconds, names=None, settings=None):
             "socket": {"mode": "0666"}, "log": {"level": "error"}, "limits": {"stop": "2s"},
             "defaults": {"transports": ["websocket", "polling"], "reconnect": FAST},
             "upstream": {"chat": {"url": chat.url, "history": {"events": 1_000}},
-                         "packed": {"url": f"http://127.0.0.1:{packed}", "parser": "msgpack"}}, **(settings or {})},
+                         **{f"packed{number}": {"url": f"http://127.0.0.1:{port}", "parser": "msgpack"}
+                            for number, port in enumerate(packed)}}, **(settings or {})},
             environment={"GATEWAYD_TURN_CLOCK": "processor"})
         try:
             await daemon.start()
@@ -828,7 +829,7 @@ async def run(folder, seconds, names=None, settings=None):
             attack = await processes.spawn(
                 sys.executable, __file__, "--attack", daemon.socket, seconds, *names,
                 stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
-                env=os.environ | {PACKED_PORT: str(packed)})
+                env=os.environ | {PACKED_PORTS: " ".join(map(str, packed))})
             try:
                 await report.ordinary.speak(seconds + 1)
                 report.resident = peak(daemon)
