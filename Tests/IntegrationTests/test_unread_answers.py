@@ -27,7 +27,7 @@ async def pour(link, data):
             await link.raw(data)
 
 
-async def ends_for_unread_answers(daemon, before, pouring, patience=SOON):
+async def ends_for_unread_answers(daemon, before, pouring, patience=4 * SOON):
     """The connection is down because of them, and it did not cost memory."""
     task = asyncio.ensure_future(pouring)
     try:

@@ -296,7 +296,12 @@ extension Connection {
   private func deadlinesPassed() {
     commands.deadlines.armed = nil
     for command in commands.deadlines.takeDue(at: context.time.now, limit: Self.endedAtOnce) { deadlinePassed(command) }
-    if commands.deadlines.armed == nil, let next = commands.deadlines.next() { armTimer(next) }
+    guard let next = commands.deadlines.next() else { return }
+    if let armed = commands.deadlines.armed {
+      guard next < armed.due else { return }
+      context.timers.cancel(armed.timer)
+    }
+    armTimer(next)
   }
 
   private func deadlinePassed(_ command: Command) {

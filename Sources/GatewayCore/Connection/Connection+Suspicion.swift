@@ -4,6 +4,9 @@ extension Connection {
   /// The link broke. To be called before anything that was under way is put back.
   func blame(_ failure: UpstreamFailure) {
     let trial = commands.takeTrial()
+    // It may have been set for another one, which has to wait longer.
+    context.timers.cancel(commands.trialTimer)
+    commands.trialTimer = nil
     if let size = failure.refusedSize, settleRefused(size) { return }
     if let trial { return trial.suspicion.linkBroke(at: context.time.now) }
     for command in commands.repeatable { command.suspicion.linkBroke(at: context.time.now) }

@@ -77,12 +77,14 @@ struct RememberingFilter {
     guard let resume, !filter.passesAll else { return true }
     spent = 0
     for name in history.expired.names {
+      // What cannot be remembered would cost the same in each slice: the walk itself asks about it.
+      guard known.count < Self.limit else { break }
       _ = passes(name: name)
       guard spent < Self.portion else { return false }
     }
     let start = base ?? history.nextPlace
     base = start
-    while start + UInt64(ahead.count) < history.nextPlace {
+    while ahead.count < Self.limit, start + UInt64(ahead.count) < history.nextPlace {
       guard spent < Self.portion else { return false }
       note(history.content(at: start + UInt64(ahead.count)), in: \.ahead)
     }

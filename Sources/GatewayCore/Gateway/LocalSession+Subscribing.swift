@@ -21,6 +21,7 @@ extension LocalSession {
     {
       throw LocalError(error)
     }
+    if let own = call.subscription { overtake(own) }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
     guard !connection.isReadingPast else {
@@ -112,8 +113,22 @@ extension LocalSession {
   }
 
   func unsubscribe(_ subscription: String, _ id: RequestID?) throws(LocalError) {
-    guard removeSubscription(subscription) else { throw .noSubscription(subscription) }
+    let wasWaiting = overtake(subscription)
+    guard removeSubscription(subscription) || wasWaiting else { throw .noSubscription(subscription) }
     reply(id)
+  }
+
+  /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.
+  @discardableResult
+  private func overtake(_ subscription: String) -> Bool {
+    guard pendingSubscriptionCount > 0 else { return false }
+    let overtaken = waitingSubscribes(subscription)
+    for number in overtaken {
+      guard let call = close(number) else { continue }
+      abandon(call.work)
+      reply(call.id, LocalError(.cancelled, "A later call for the subscription '\(subscription)' took its place."))
+    }
+    return !overtaken.isEmpty
   }
 
   func credit(_ subscription: String, _ count: Int, _ id: RequestID?) throws(LocalError) {

@@ -241,6 +241,13 @@ public final class LocalSession {
     }
   }
 
+  /// The `subscribe` calls for one id that wait.
+  func waitingSubscribes(_ subscription: String) -> [UInt64] {
+    calls.numbered.compactMap { number, call in
+      if case .subscribe(let pending) = call.work, pending.call.subscription == subscription { number } else { nil }
+    }
+  }
+
   /// How many `subscribe` calls wait for a server.
   var pendingSubscriptionCount: Int {
     calls.all.reduce(0) { if case .subscribe = $1.work { $0 + 1 } else { $0 } }

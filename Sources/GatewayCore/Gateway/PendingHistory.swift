@@ -4,6 +4,8 @@ final class PendingHistory {
   let connection: Connection
   /// As long as the past is being read, after which the connection may be nobody's.
   var lease: Lease?
+  /// What its filter takes of the user's share while it waits.
+  var hold: FilterHold?
   private var search: RememberingFilter
 
   init(_ call: HistoryCall, _ filter: EventFilter, of connection: Connection) {

@@ -9,6 +9,7 @@ enum NonNumbers {
   static func replaced(in text: RawSpan, from start: Int = 0) -> [UInt8]? {
     guard text.byteCount <= limit else { return nil }
     var result = text.extracting(0..<start).withUnsafeBytes { [UInt8]($0) }
+    result.reserveCapacity(text.byteCount + 64)
     var isFound = false
     var isInString = false
     var at = start

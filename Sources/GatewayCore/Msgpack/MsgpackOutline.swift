@@ -36,6 +36,10 @@ struct MsgpackOutline {
         guard !isWhole else { throw error }
         return
       }
+      if place == .head {
+        // Before it is passed over: whoever asks again is to hear the same.
+        guard case .map = item else { throw .malformed }
+      }
       at = next
       try take(item, bytes)
     }

@@ -57,6 +57,22 @@ import Testing
     #expect(told.dropFirst().map { $0["params"]?["seq"]?.integerValue } == [40, 41, 42])
   }
 
+  @Test(arguments: ["subscribe", "unsubscribe"])
+  func aLaterCallForTheSameSubscriptionIsNotOvertakenByAnEarlierOne(_ method: String) {
+    let (harness, _, _) = scene()
+    let client = harness.client()
+    let wanted = Self.list(Array(Self.costly.dropFirst()) + ["*39b"])
+    let params = #""upstream":"chat","subscription":"a","events":"#
+    #expect(client.call("subscribe", "{\(params)\(wanted),\"last\":40}").isEmpty)
+    let later = method == "subscribe" ? #"{\#(params)["new"]}"# : #"{"subscription":"a"}"#
+    client.say(#"{"jsonrpc":"2.0","id":2,"method":"\#(method)","params":\#(later)}"#)
+    let told = client.read()
+    #expect(told.count == 2 && told[0].contains("Cancelled"))
+    for _ in 0..<3 { harness.pass(.zero) }
+    harness.upstream.channel.emit("x39b")
+    #expect(client.read().isEmpty)
+  }
+
   @Test func whoLeavesOrCancelsMeanwhileIsForgotten() {
     let (harness, _, epoch) = scene()
     let (leaving, cancelling) = (harness.client(), harness.client())

@@ -50,7 +50,9 @@ extension SocketIOLink: EngineIOReceiver {
       guard key.parser == .json else { throw .textForMsgpack }
       let long = longPacket == nil ? nil : takeLongPacket(text)
       do throws(SocketIOProblem) { try receive(text, from: start, long) } catch {
-        guard error == .malformedPayload, let repaired = NonNumbers.replaced(in: text, from: start) else { throw error }
+        guard error == .malformedPayload, let payload = SocketIOPacket.payload(text, from: start),
+          let repaired = NonNumbers.replaced(in: text, from: payload)
+        else { throw error }
         try receive(repaired.span.bytes, from: start, nil)
       }
     } catch { end(error.failure) }
