@@ -61,16 +61,19 @@ class Source:
         self.imports = IMPORT.findall(code)
 
 
+def homes(sources):
+    """The file in which each type of the core is declared."""
+    return {name: source for source in sources for name in source.declared}
+
+
 def mistakes(sources):
     """What is wrong, a sentence each."""
-    home = {}
+    home = homes(sources)
     for source in sources:
         if source.layer not in ORDER:
             yield f"{source.path}: stands in no layer; the layers are {', '.join(LAYERS)}"
         for module in source.imports:
             yield f"{source.path}: imports {module}; the core imports nothing"
-        for name in source.declared:
-            home[name] = source
     for source in sources:
         for name in sorted(source.named):
             other = home.get(name)
@@ -84,12 +87,12 @@ def mistakes(sources):
 
 def listing(sources):
     """The layers, highest first, with what each uses of the others."""
-    home = {name: source.layer for source in sources for name in source.declared}
+    home = homes(sources)
     uses = collections.defaultdict(collections.Counter)
     for source in sources:
         for name in source.named:
-            if home.get(name, source.layer) != source.layer:
-                uses[source.layer][home[name]] += 1
+            if home.get(name, source).layer != source.layer:
+                uses[source.layer][home[name].layer] += 1
     for name in reversed(LAYERS):
         files = [source for source in sources if source.layer == name]
         lines = sum((CORE / source.path).read_text().count("\n") for source in files)

@@ -150,12 +150,17 @@ def reasons(client):
     return found
 
 
-async def subscribed(place, script, **members):
+def told(client):
+    """The same as a sentence."""
+    return ", ".join(reasons(client)) or "nothing was wrong"
+
+
+async def subscribed(place, script, url="http://127.0.0.1:{port}", **members):
     """A program that subscribes to a server with this script; what it was told about it."""
     server = await place.server(script)
-    client = await place.victims(server.url, **members)
+    client = await place.victims(url.format(port=server.port), **members)
     await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return told(client)
 
 
 def call(number, method, **params):
@@ -211,7 +216,7 @@ async def connects_by_polling(place):
     client = await place.victims(peer.url)
     await place.until_over()
     task.cancel()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return told(client)
 
 
 @attacker
@@ -369,7 +374,7 @@ async def packed(place, number, packet, pause):
     client.post("subscribe", upstream=f"packed{number}", state=True)
     await client.writer.drain()
     await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return told(client)
 
 
 @attacker
@@ -427,10 +432,7 @@ async def large_wamp_events(place):
         await session.subscribed()
         await again_and_again(place, link, event)
 
-    server = await place.server(script)
-    client = await place.victims(f"wamp+ws://127.0.0.1:{server.port}/ws#realm", events=["topic"])
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, "wamp+ws://127.0.0.1:{port}/ws#realm", events=["topic"])
 
 
 @attacker
@@ -443,10 +445,7 @@ async def large_wamp_welcomes(place):
         await link.receive()
         await again_and_again(place, link, welcome)
 
-    server = await place.server(script)
-    client = await place.victims(f"wamp+ws://127.0.0.1:{server.port}/ws#realm")
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, "wamp+ws://127.0.0.1:{port}/ws#realm")
 
 
 @attacker
@@ -465,10 +464,7 @@ async def large_lines(place):
     async def script(link):
         await again_and_again(place, link, line)
 
-    server = await place.server(script)
-    client = await place.victims(f"tcp://127.0.0.1:{server.port}")
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, "tcp://127.0.0.1:{port}")
 
 
 @attacker
@@ -480,10 +476,7 @@ async def large_plain_texts(place):
         await link.upgrade()
         await again_and_again(place, link, text)
 
-    server = await place.server(script)
-    client = await place.victims(f"raw+ws://127.0.0.1:{server.port}")
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, "raw+ws://127.0.0.1:{port}")
 
 
 @attacker
@@ -495,10 +488,7 @@ async def large_plain_binaries(place):
         await link.upgrade()
         await again_and_again(place, link, message)
 
-    server = await place.server(script)
-    client = await place.victims(f"raw+ws://127.0.0.1:{server.port}")
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, "raw+ws://127.0.0.1:{port}")
 
 
 async def polled(place, *answers):
@@ -521,7 +511,7 @@ async def polled(place, *answers):
     client = await place.victims(peer.url)
     await place.until_over()
     task.cancel()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return told(client)
 
 
 @attacker
@@ -557,10 +547,7 @@ async def servers_that_hang_up(place):
         await link.session()
         link.abort()
 
-    server = await place.server(script)
-    client = await place.victims(server.url, count=20)
-    await place.until_over()
-    return ", ".join(reasons(client)) or "nothing was wrong"
+    return await subscribed(place, script, count=20)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -279,14 +279,14 @@ extension Connection {
 
   private func arm(_ command: Command, _ deadline: MonotonicInstant) {
     commands.deadlines.set(deadline, for: command)
+    armTimer(noLaterThan: deadline)
+  }
+
+  private func armTimer(noLaterThan deadline: MonotonicInstant) {
     if let armed = commands.deadlines.armed {
       guard deadline < armed.due else { return }
       context.timers.cancel(armed.timer)
     }
-    armTimer(deadline)
-  }
-
-  private func armTimer(_ deadline: MonotonicInstant) {
     commands.deadlines.armed = (context.timers.at(deadline) { [weak self] in self?.deadlinesPassed() }, deadline)
   }
 
@@ -296,12 +296,7 @@ extension Connection {
   private func deadlinesPassed() {
     commands.deadlines.armed = nil
     for command in commands.deadlines.takeDue(at: context.time.now, limit: Self.endedAtOnce) { deadlinePassed(command) }
-    guard let next = commands.deadlines.next() else { return }
-    if let armed = commands.deadlines.armed {
-      guard next < armed.due else { return }
-      context.timers.cancel(armed.timer)
-    }
-    armTimer(next)
+    if let next = commands.deadlines.next() { armTimer(noLaterThan: next) }
   }
 
   private func deadlinePassed(_ command: Command) {

@@ -32,7 +32,7 @@ final class FilterShares {
     let known = globs[place] ?? [:]
     guard known.count + patterns.count(where: { known[$0] == nil }) <= Self.globLimit else { throw .globs }
     taken.count(cost, for: .user(uid))
-    if !patterns.isEmpty { for pattern in patterns { globs[place, default: [:]][pattern, default: 0] += 1 } }
+    for pattern in patterns { globs[place, default: [:]][pattern, default: 0] += 1 }
     return FilterHold { [weak self] in self?.giveBack(cost, patterns, place) }
   }
 

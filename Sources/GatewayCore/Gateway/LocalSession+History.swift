@@ -8,9 +8,7 @@ extension LocalSession {
     let isReading = connection.isReadingPast
     guard isReading || !pending.look() else { return answer(pending, id) }
     try checkRoom()
-    do throws(FilterShares.Overrun) {
-      pending.hold = try gateway.filters.hold(filter, on: connection.id, for: peer.uid)
-    } catch { throw LocalError(error) }
+    pending.hold = try hold(filter, on: connection)
     let number = makeCallNumber()
     open(id, number: number, .history(pending))
     guard isReading else { return lookOn(number) }

@@ -16,11 +16,7 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    let hold: FilterHold
-    do throws(FilterShares.Overrun) { hold = try gateway.filters.hold(filter, on: connection.id, for: peer.uid) } catch
-    {
-      throw LocalError(error)
-    }
+    let hold = try hold(filter, on: connection)
     if let own = call.subscription { overtake(own) }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
@@ -38,6 +34,14 @@ extension LocalSession {
     let number = makeCallNumber()
     pending.wait = connection.await(awaited) { [weak self] in self?.subscriptionAnswered(number, $0) }
     open(id, number: number, .subscribe(pending))
+  }
+
+  /// Room for a filter in this user's share.
+  func hold(_ filter: EventFilter, on connection: Connection) throws(LocalError) -> FilterHold {
+    do throws(FilterShares.Overrun) { return try gateway.filters.hold(filter, on: connection.id, for: peer.uid) } catch
+    {
+      throw LocalError(error)
+    }
   }
 
   /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
@@ -121,7 +125,6 @@ extension LocalSession {
   /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.
   @discardableResult
   private func overtake(_ subscription: String) -> Bool {
-    guard pendingSubscriptionCount > 0 else { return false }
     let overtaken = waitingSubscribes(subscription)
     for number in overtaken {
       guard let call = close(number) else { continue }

@@ -36,22 +36,21 @@ struct MsgpackOutline {
         guard !isWhole else { throw error }
         return
       }
-      if place == .head {
-        // Before it is passed over: whoever asks again is to hear the same.
-        guard case .map = item else { throw .malformed }
+      guard place == .head else {
+        at = next
+        take(item, bytes)
+        continue
       }
+      // Anything else is not passed over: whoever asks again is to hear the same.
+      guard case .map(let count) = item else { throw .malformed }
       at = next
-      try take(item, bytes)
+      pairs = count
+      begin(.key)
     }
     guard !isWhole || at == bytes.byteCount else { throw .malformed }
   }
 
-  private mutating func take(_ item: MsgpackScanner.Item, _ bytes: RawSpan) throws(MsgpackProblem) {
-    if place == .head {
-      guard case .map(let count) = item else { throw .malformed }
-      pairs = count
-      return begin(.key)
-    }
+  private mutating func take(_ item: MsgpackScanner.Item, _ bytes: RawSpan) {
     if place == .key, isFirst, case .string(let range) = item { name = index(of: bytes.extracting(range)) }
     isFirst = false
     left &-= 1

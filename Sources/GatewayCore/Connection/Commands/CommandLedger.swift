@@ -132,7 +132,7 @@ struct CommandLedger {
 
   /// Takes out what stands at a place of the queue, unless the window of its line is full.
   mutating func takeFree(at place: UInt64, window: Int) -> Command? {
-    guard !queue.hasSuspects || queue.mayPassSuspects(place) else { return nil }
+    guard queue.mayPassSuspects(place) else { return nil }
     guard !retries.isEmpty else { return queue.take(at: place) }
     if let line = queue.command(at: place)?.retry?.line, retries.count(inLine: line) >= window { return nil }
     return queue.take(at: place)
@@ -141,7 +141,7 @@ struct CommandLedger {
   /// Takes the next command of a line out of the queue, unless its window is full.
   mutating func takeNext(ofLine line: UInt32, window: Int) -> Command? {
     guard retries.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place),
-      !queue.hasSuspects || queue.mayPassSuspects(place)
+      queue.mayPassSuspects(place)
     else { return nil }
     return queue.take(at: place)
   }

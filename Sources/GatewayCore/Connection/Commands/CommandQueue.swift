@@ -151,6 +151,7 @@ public struct CommandQueue {
 
   /// Whether what stands at a place is not suspected and in no line behind what is.
   func mayPassSuspects(_ place: UInt64) -> Bool {
+    guard !suspected.isEmpty else { return true }
     guard suspected.command(at: place) == nil else { return false }
     guard let line = command(at: place)?.retry?.line else { return true }
     return firstPlace(inLine: line) == place

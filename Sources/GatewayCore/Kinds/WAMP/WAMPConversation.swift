@@ -64,18 +64,15 @@ final class WAMPConversation {
   /// `long` is what is known of a long text already.
   func received(text: RawSpan, long: LongText? = nil) {
     do throws(WAMPProblem) {
-      let message: WAMPMessage
-      do throws(WAMPProblem) { message = try WAMPReader.read(text, long) } catch {
+      do throws(WAMPProblem) { try receive(text, long) } catch {
         guard error == .malformedJSON, let repaired = NonNumbers.replaced(in: text) else { throw error }
-        return try receive(repaired.span.bytes)
+        try receive(repaired.span.bytes, nil)
       }
-      observe(message, text)
-      try receive(message, text)
     } catch { perform(.violated(error)) }
   }
 
-  private func receive(_ text: RawSpan) throws(WAMPProblem) {
-    let message = try WAMPReader.read(text)
+  private func receive(_ text: RawSpan, _ long: LongText?) throws(WAMPProblem) {
+    let message = try WAMPReader.read(text, long)
     observe(message, text)
     try receive(message, text)
   }
