@@ -1,6 +1,6 @@
 /// One long JSON value that is looked at while it comes, a part at a time, so that nobody waits for the whole of it: whether
 /// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go.
-struct LongText {
+public struct LongText {
   private var progress: JSONProgress
   /// How much of the text was looked at.
   private(set) var looked: Int
@@ -12,13 +12,13 @@ struct LongText {
 
   /// The value begins at `start`, white space before it not counted. `depth` is the number of levels that it may have,
   /// `elements` how many of its elements are remembered.
-  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
+  public init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
     progress = JSONProgress(from: start, depth: depth, elements: elements)
     looked = start
   }
 
   /// Takes what has come so far, and with `isWhole` all of it.
-  mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
+  public mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
     if text.byteCount < looked { isAnother = true }
     guard !isAnother else { return }
     progress.advance(text, isWhole: isWhole)
@@ -37,7 +37,7 @@ struct LongText {
   var hasElements: Bool { progress.elementCount > 0 }
 
   /// What stands in a whole text that was looked at to its end.
-  func outline(_ text: RawSpan) throws(JSONError) -> Outline {
+  public func outline(_ text: RawSpan) throws(JSONError) -> Outline {
     switch progress.outcome {
     case .ended(let end):
       guard blankEnd == text.byteCount else { throw .syntax(at: blankEnd) }
@@ -50,14 +50,14 @@ struct LongText {
   }
 
   /// Where the parts of a well-formed value stand.
-  struct Outline: Equatable {
+  public struct Outline: Equatable {
     /// The whole value.
-    var range: Range<Int>
+    public var range: Range<Int>
     /// The first elements.
-    var elements: [JSONProgress.Element]
+    public var elements: [JSONProgress.Element]
     /// How many there are in all.
-    var count: Int
+    public var count: Int
     /// Behind the last of them.
-    var elementsEnd: Int
+    public var elementsEnd: Int
   }
 }

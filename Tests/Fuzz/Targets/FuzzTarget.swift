@@ -13,6 +13,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case profile
   case plain
   case instant
+  case pieces
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   public func problem(with input: [UInt8]) -> String? {
@@ -30,6 +31,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case .profile: ProfileTarget.problem(with: input)
     case .plain: PlainTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
+    case .pieces: PiecesTarget.problem(with: input)
     }
   }
 }
