@@ -395,7 +395,8 @@ async def test_ready_means_that_the_socket_accepts(daemons):
 
 async def test_an_upstream_that_is_down_does_not_hold_up_the_start(daemons, peer):
     await peer.refuse()
-    await daemons({"upstream": {"chat": {"url": peer.url, "keep": "always"}}})
+    daemon = await daemons({"upstream": {"chat": {"url": peer.url, "keep": "always"}}})
+    assert await (await daemon.client()).call("ping") == {}
 
 
 async def test_the_watchdog_is_fed(daemons):

@@ -57,11 +57,6 @@ async def test_ids_of_sends_differ(daemons, chat):
     assert len(set(ids)) == 10
 
 
-async def test_delivery_levels_of_later_versions_are_refused(daemons):
-    client = await (await daemons()).client()
-    await client.fails("InvalidParams", "send", url="http://127.0.0.1:1", event="e", delivery="whatever")
-
-
 async def test_sends_wait_for_their_upstream_whoever_leaves(daemons, peer):
     daemon = await daemons()
     client = await down(daemon, peer)

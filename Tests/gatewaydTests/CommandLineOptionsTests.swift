@@ -3,7 +3,7 @@ import Testing
 @testable import gatewayd
 
 /// The daemon's command line.
-struct CommandLineTests {
+struct CommandLineOptionsTests {
   private func message(_ arguments: String...) -> String? {
     do throws(StartFailure) {
       _ = try CommandLineOptions.parse(arguments)

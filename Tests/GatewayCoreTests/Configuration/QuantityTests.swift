@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayCore
 
 /// Sizes and durations, as they are written and as they are read.
-struct ConfigurationQuantityTests {
+struct QuantityTests {
   private func size(_ value: ConfigurationNode.Value) -> Int? {
     try? SettingType<Int>.size(0...Int.max).read(ConfigurationNode(at: TextPosition(line: 1, column: 1), value))
   }

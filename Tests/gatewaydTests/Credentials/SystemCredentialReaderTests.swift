@@ -4,7 +4,7 @@ import Testing
 
 @testable import gatewayd
 
-@Suite struct CredentialReaderTests {
+@Suite struct SystemCredentialReaderTests {
   /// A directory that goes with this object.
   private final class Directory {
     let path: String

@@ -47,7 +47,7 @@ import Testing
   @Test func lockEndsWithItsHolder() throws {
     let directory = try TemporaryDirectory()
     do { _ = try StateFolder(directory.path) }
-    _ = try StateFolder(directory.path)
+    #expect(try StateFolder(directory.path).path == directory.path)
   }
 
   @Test func fileInTheWayIsNamed() throws {

@@ -21,7 +21,7 @@ final class DaemonFixture {
     let file = open(directory / "c.toml", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
     Descriptors.write(file, configuration)
     close(file)
-    notifications = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
+    notifications = Descriptors.datagramSocket()
     try UnixSocket.bind(notifications, to: directory / "notify")
     state = try TemporaryDirectory()
     var script = """

@@ -12,6 +12,11 @@ enum Descriptors {
     return (ends[0], ends[1])
   }
 
+  /// A socket of datagrams for a Unix-domain address, such as the one that hears what a service tells.
+  static func datagramSocket() -> Int32 {
+    socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  }
+
   static func write(_ descriptor: Int32, _ text: String) {
     _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
   }

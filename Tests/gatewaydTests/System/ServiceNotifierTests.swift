@@ -13,7 +13,7 @@ import Testing
 
     init() throws {
       directory = try TemporaryDirectory()
-      socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(O_NONBLOCK), 0)
+      socket = Descriptors.datagramSocket()
       try UnixSocket.bind(socket, to: directory / "notify")
       setenv("NOTIFY_SOCKET", directory / "notify", 1)
     }

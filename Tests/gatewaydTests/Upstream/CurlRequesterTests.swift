@@ -5,7 +5,7 @@ import Testing
 @testable import gatewayd
 
 /// HTTP exchanges with a real peer.
-@Suite struct HTTPRequesterTests {
+@Suite struct CurlRequesterTests {
   private static func answer(_ body: String, _ headers: String = "", status: String = "200 OK") -> String {
     "HTTP/1.1 \(status)\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }

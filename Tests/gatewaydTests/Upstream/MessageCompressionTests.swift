@@ -4,7 +4,7 @@ import Testing
 @testable import gatewayd
 
 /// Compressed messages through the framer (RFC 7692), with what a server would write made by hand or by zlib.
-@Suite struct CompressedMessagesTests {
+@Suite struct MessageCompressionTests {
   /// One link with compression: what it delivered and what it wrote.
   private final class Desk {
     let queue = SendQueue(pool: SendQueue.Pool())

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct CommandDeadlinesTests {
   private func at(_ nanoseconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
-  private func command(_ id: String) -> Command { ConnectionCommandQueueTests.command(id) }
+  private func command(_ id: String) -> Command { CommandQueueTests.command(id) }
 
   @Test func whoseTimeIsUpComesInTheOrderOfTheDeadlines() {
     var deadlines = CommandDeadlines()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CommandListTests {
   private func list(_ places: [UInt64]) -> CommandList {
     var list = CommandList()
-    for place in places { list.insert(ConnectionCommandQueueTests.command("c\(place)"), at: place) }
+    for place in places { list.insert(CommandQueueTests.command("c\(place)"), at: place) }
     return list
   }
 
@@ -15,7 +15,7 @@ import Testing
     var list = list([1, 2, 3, 5])
     for place in [1, 2, 5] as [UInt64] { list.remove(at: place) }
     #expect((list.firstPlace, list.count) == (3, 1))
-    for place in [2, 4, 1] as [UInt64] { list.insert(ConnectionCommandQueueTests.command("c\(place)"), at: place) }
+    for place in [2, 4, 1] as [UInt64] { list.insert(CommandQueueTests.command("c\(place)"), at: place) }
     #expect(ids(list) == ["c1", "c2", "c3", "c4"])
   }
 
@@ -33,7 +33,7 @@ import Testing
     var list = list([0, 5, 7, 8, 10])
     list.remove(at: 0)
     list.remove(at: 7)
-    list.insert(places.map { ($0, ConnectionCommandQueueTests.command("c\($0)")) })
+    list.insert(places.map { ($0, CommandQueueTests.command("c\($0)")) })
     let all = ([5, 8, 10] + places).sorted()
     #expect(ids(list) == all.map { "c\($0)" })
     #expect((list.count, list.firstPlace) == (all.count, all.first))
@@ -50,7 +50,7 @@ import Testing
     list.remove(at: 0)
     list.remove(at: 999)
     #expect(list.isEmpty && list.firstPlace == nil)
-    list.insert(ConnectionCommandQueueTests.command("new"), at: 1_000)
+    list.insert(CommandQueueTests.command("new"), at: 1_000)
     #expect(ids(list) == ["new"])
   }
 }

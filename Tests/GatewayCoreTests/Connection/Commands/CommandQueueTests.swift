@@ -1,7 +1,7 @@
 import GatewayCore
 import Testing
 
-@Suite struct ConnectionCommandQueueTests {
+@Suite struct CommandQueueTests {
   static func command(
     _ id: String, bytes: Int = 10, expires: Int64? = nil, owner: CommandOwner = .none, acceptedAt: Int64 = 0
   ) -> Command {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-@Suite struct DurationNanosecondsTests {
+@Suite struct ClockTests {
   private static let half: Int64 = 500_000_000
 
   @Test(
@@ -32,5 +32,13 @@ import Testing
     #expect((Duration.nanoseconds(-Int64.max) - .nanoseconds(2)).nanoseconds == .min)
     #expect(Duration.seconds(Int64.max).nanoseconds == .max)
     #expect(Duration.seconds(-Int64.max).nanoseconds == .min)
+  }
+
+  @Test func aDeadlineBeyondTheClockStaysInTheFuture() {
+    let now = MonotonicInstant(nanoseconds: 5_000)
+    #expect(now + .seconds(Int64.max) == MonotonicInstant(nanoseconds: .max))
+    #expect(now + .nanoseconds(Int64.max) == MonotonicInstant(nanoseconds: .max))
+    #expect(MonotonicInstant(nanoseconds: -5_000) + .seconds(Int64.min) == MonotonicInstant(nanoseconds: .min))
+    #expect(now + .nanoseconds(-6_000) == MonotonicInstant(nanoseconds: -1_000))
   }
 }

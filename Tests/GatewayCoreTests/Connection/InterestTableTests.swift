@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayCore
 
 /// An upstream that sends only what it was asked for, and says whether it agrees.
-@Suite struct InterestTests {
+@Suite struct InterestTableTests {
   private let harness = GatewayHarness()
 
   init() { harness.upstream.confirmsInterests = true }
