@@ -49,10 +49,11 @@ matrix: build environments ## every server, transport, TLS and proxy with every 
 
 check: packages lint costs test ## what has to pass before a commit
 
-lint: ## formatting, that no layer of the core is used from below, and that the tests stand beside what they test
+lint: ## formatting, that no layer is used from below, that tests stand beside what they test, and that decisions exist
 	swift format lint -s -r Package.swift Sources Tests
 	@$(PYTHON) Tests/layers.py
 	@$(PYTHON) Tests/mirror.py
+	@$(PYTHON) Tests/decisions.py
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release

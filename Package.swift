@@ -2,18 +2,18 @@
 import PackageDescription
 
 /// Every warning of our own sources is an error; the language mode is Swift 6 by the tools version. The tests run with the
-/// checks of exclusive access, the optimised build without: they cost a seventh of what an event costs.
+/// checks of exclusive access, the optimised build without: they cost a seventh of what an event costs. Decision 0058.
 let strict: [SwiftSetting] = [
   .unsafeFlags(["-warnings-as-errors"]),
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
 /// Scripts start the command line program thousands of times, and more than half of a short run would be spent on putting
-/// shared libraries together.
+/// shared libraries together. Decision 0060.
 let alone: [LinkerSetting] = [.unsafeFlags(["-static-executable"], .when(configuration: .release))]
 
 /// What makes the daemon's image smaller and safer: packed relocations, no symbols for others but the one that GnuTLS looks
-/// for, equal functions once, and everything that the start has resolved is read-only afterwards.
+/// for, equal functions once, and everything that the start has resolved is read-only afterwards. Decision 0071.
 let compact: [LinkerSetting] = [
   .unsafeFlags(
     [

@@ -2,7 +2,7 @@
 """Holds the layers of the core: layers.py [--list]
 
 The folders of Sources/GatewayCore stand in one order. What a file names has to stand in the same layer or below, a kind of
-upstream names no other kind, and nothing is imported: the core is the standard library and itself. `--list` shows how
+upstream names no other kind, and nothing is imported: the core is the standard library and itself. Decision 0100. `--list` shows how
 large each layer is and how often it uses which other.
 """
 

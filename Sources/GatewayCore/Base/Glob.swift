@@ -1,6 +1,6 @@
 /// Patterns over names: `*` stands for any run of characters, the empty one included, `?` for exactly one character (a
 /// Unicode scalar), `\` takes the special meaning from the character behind it. A lone `\` at the end stands for itself.
-/// Everything else matches the same bytes only; case counts.
+/// Everything else matches the same bytes only; case counts. Decisions 0003 and 0090.
 public enum Glob {
   private static let star = UInt8(ascii: "*")
   private static let one = UInt8(ascii: "?")

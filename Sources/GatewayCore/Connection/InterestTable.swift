@@ -1,4 +1,5 @@
 /// What the subscriptions of one connection want of the upstream, each thing counted, and how far the server agreed.
+/// Decision 0050.
 struct InterestTable {
   private enum Standing: Equatable {
     /// The present channel was not told. May become `asked`.

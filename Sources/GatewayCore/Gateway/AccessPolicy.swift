@@ -7,7 +7,7 @@
 /// - As soon as one rule covers an upstream, only the covering rules decide: a program has the verbs that those which name
 ///   its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
 /// - `admin` in a rule is for the upstreams that the rule covers; a rule without `upstream` makes a full administrator,
-///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`).
+///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`). Decisions 0006 and 0084.
 public struct AccessPolicy: Equatable, Sendable {
   /// What everybody may do where no rule says otherwise.
   public static let open: Set<AccessVerb> = [.status, .subscribe, .send]

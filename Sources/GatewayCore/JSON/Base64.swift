@@ -1,4 +1,4 @@
-/// Base64 with the standard alphabet and padding (RFC 4648 section 4).
+/// Base64 with the standard alphabet and padding (RFC 4648 section 4). Decision 0003.
 public enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   /// The six bits of each letter; 0xff for bytes that are none.

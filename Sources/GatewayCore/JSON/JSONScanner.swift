@@ -3,6 +3,7 @@
 ///
 /// Every function takes the whole text and a position in it. A position behind the end reads as a NUL byte, which the
 /// grammar allows nowhere, so that a text which ends too early is a syntax error and never an access out of bounds.
+/// Decision 0002.
 public enum JSONScanner {
   /// How many levels of arrays and objects a text may have unless the caller says otherwise. Also the largest number
   /// that a caller may ask for; more counts as this one.

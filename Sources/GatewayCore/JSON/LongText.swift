@@ -1,5 +1,6 @@
 /// One long JSON value that is looked at while it comes, a part at a time, so that nobody waits for the whole of it: whether
 /// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go.
+/// Decisions 0076 and 0099.
 public struct LongText {
   private var progress: JSONProgress
   /// How much of the text was looked at.

@@ -1,6 +1,6 @@
 /// The one place where text is cut that others chose and people read: in messages, replies, log records, traces, findings.
 /// It is cut by bytes, because a character may be of any length, and never within one that Unicode numbers (a scalar). What
-/// was cut ends with a mark.
+/// was cut ends with a mark. Decision 0091.
 extension String {
   /// What stands behind a text that was cut; three bytes.
   public static let cutMark = "…"

@@ -1,4 +1,4 @@
-/// When the server is asked for a sign of life, and when its silence means that it is gone.
+/// When the server is asked for a sign of life, and when its silence means that it is gone. Decision 0023.
 struct LinkHeartbeat: Equatable, Sendable {
   /// What a due timer asks for.
   enum Verdict: Equatable, Sendable {

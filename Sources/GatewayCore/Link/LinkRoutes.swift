@@ -1,5 +1,5 @@
 /// Where an attempt goes: through the URLs of an upstream in turn, and along redirects where they may be followed. What a
-/// redirect named is forgotten with the link.
+/// redirect named is forgotten with the link. Decision 0014.
 struct LinkRoutes {
   enum Step: Equatable {
     /// Dial `current`.

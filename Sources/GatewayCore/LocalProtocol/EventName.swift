@@ -1,4 +1,4 @@
-/// What holds for the name of an event, whoever chose it.
+/// What holds for the name of an event, whoever chose it. Decision 0090.
 enum EventName {
   /// Longest name, in bytes of UTF-8, of what a program sends and of what a server does: matching and remembering names
   /// costs as much as they are long. A longer one from a server is told as a gap.

@@ -2,7 +2,7 @@
 ///
 /// Integers keep all their digits. Floats become the shortest text that reads back the same; NaN and the infinities
 /// become `null`, as JavaScript writes them. Integer keys become strings. Timestamps and dates become strings in ISO
-/// 8601. Other keys, other extensions and text that is not UTF-8 cannot be shown.
+/// 8601. Other keys, other extensions and text that is not UTF-8 cannot be shown. Decision 0017.
 struct MsgpackText: ~Copyable {
   /// What was written so far.
   private(set) var output: [UInt8] = []

@@ -1,5 +1,5 @@
 /// What one local client still has to be sent. Lives in manually allocated memory so that the fan-out to many clients
-/// touches plain bytes: no object, no retain or release per delivery. Owned by `ClientOutputs`.
+/// touches plain bytes: no object, no retain or release per delivery. Owned by `ClientOutputs`. Decision 0004.
 public struct ClientOutput {
   /// A buffer of its own, or, with a capacity of 0, a piece of `SharedLines`.
   private var base: UnsafeMutableRawPointer?

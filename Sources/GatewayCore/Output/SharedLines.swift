@@ -1,5 +1,5 @@
 /// Lines of one turn of the loop, one behind the other, that the outputs of many clients point to instead of copying them:
-/// who gets all events of a connection gets one stretch of this memory.
+/// who gets all events of a connection gets one stretch of this memory. Decision 0081.
 struct SharedLines: ~Copyable {
   /// A line, valid until `clear`.
   struct Line {

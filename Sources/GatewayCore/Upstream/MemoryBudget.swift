@@ -1,5 +1,5 @@
 /// Bytes that all users hold together for one purpose, such as the beginnings of messages whose end has not come. What one of
-/// them may have says `SharedLimit`. Whoever holds some of it has a `MemoryHold`.
+/// them may have says `SharedLimit`. Whoever holds some of it has a `MemoryHold`. Decision 0088.
 public final class MemoryBudget {
   public private(set) var limit: SharedLimit
 

@@ -1,5 +1,5 @@
 /// Where a secret is read from, at each connect. Two upstreams with the same source have the same credentials, whatever
-/// is read; so this, and not what is read, is a part of a link's identity.
+/// is read; so this, and not what is read, is a part of a link's identity. Decision 0019.
 public enum SecretSource: Hashable, Sendable {
   /// An absolute path.
   case file(String)

@@ -93,7 +93,7 @@ extension TransportReceiver {
   public func transportAnsweredProbe() {}
 }
 
-/// The messages of one look at a server, as long as they lie in the transport's memory.
+/// The messages of one look at a server, as long as they lie in the transport's memory. Decision 0067.
 public protocol IncomingMessages {
   /// Hands them out in order. To be called once for each of these objects; until then even pings are not answered. When
   /// others are waiting it stops, and those that are left come later, as another object. The transport may be closed

@@ -2,6 +2,7 @@
 /// registered in `UpstreamKinds`; nothing else changes.
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
+/// Decision 0049.
 public protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }

@@ -2,7 +2,7 @@ import GatewayCore
 import Glibc
 
 /// One run of a command that prints credentials. Never waits for it: the loop tells of its output and of its end. What it
-/// writes to its standard error stream is thrown away, because it may hold the secret.
+/// writes to its standard error stream is thrown away, because it may hold the secret. Decision 0021.
 final class CredentialCommand {
   typealias Answer = (Result<[UInt8], CredentialProblem>) -> Void
 

@@ -1,7 +1,7 @@
 import GatewayCore
 import Glibc
 
-/// Works one key out of a password on a thread of its own, and posts it.
+/// Works one key out of a password on a thread of its own, and posts it. Decision 0055.
 final class KeyDerivationThread {
   /// What the thread is given, and where it puts what it made.
   private final class Work {

@@ -10,6 +10,7 @@ import Glibc
 /// sleep, then the sources that are ready, with `beforeSleep` between them, and last the first of what had stepped aside by
 /// `afterOthers` before the kernel was looked at.
 /// sd-event is one of these sources, because it asks the kernel anew for all that is ready whenever it has dispatched one.
+/// Decisions 0001 and 0059.
 final class EventLoop {
   /// How a process ended.
   enum ChildEnding: Equatable {

@@ -4,6 +4,7 @@ import Glibc
 
 /// The machine's links, addresses and routes over rtnetlink: the kernel reports changes, and is asked for the route to
 /// one address at a time, which counts policy rules, metrics and black holes as they are. Nothing is polled.
+/// Decision 0022.
 final class NetlinkObserver: NetworkObserver {
   var onChange: ((NetworkChange) -> Void)?
   /// Told once, when the kernel reports nothing any more and cannot be asked to do it again. From then on everything

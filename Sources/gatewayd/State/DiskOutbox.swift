@@ -2,6 +2,7 @@ import GatewayCore
 
 /// The outbox's store: gathers what one turn of the loop wants written, hands it to the writer's thread at once, and
 /// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's limits.
+/// Decision 0032.
 final class DiskOutbox: OutboxStore {
   /// A function by itself would be wrapped, in memory of its own, to stand in an array.
   private struct Waiter {

@@ -3,6 +3,7 @@ import Glibc
 
 /// The histories in the state folder: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and `.cut`
 /// once something is missing behind it. What is set aside gets a name of its own and is never touched again.
+/// Decision 0095.
 final class HistoryFolder: HistoryStore {
   static let name = "history"
 

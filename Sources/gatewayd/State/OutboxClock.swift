@@ -1,7 +1,7 @@
 import GatewayCore
 
 /// The table beside the outbox with by how much the wall clock was set since the file was made, in milliseconds. It has
-/// exactly one row, from the first moment on, with a checksum as every row of the outbox has one.
+/// exactly one row, from the first moment on, with a checksum as every row of the outbox has one. Decision 0070.
 enum OutboxClock {
   /// Makes the table, in a transaction of the caller's.
   static func making(_ offset: Int64) -> String {

@@ -5,7 +5,7 @@ import Glibc
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
 /// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset`,
-/// `hasTriedLast` and `logMoving` only by the thread.
+/// `hasTriedLast` and `logMoving` only by the thread. Decisions 0030 and 0062.
 final class OutboxWriter: @unchecked Sendable {
   /// One change on its way to the disk.
   struct Item: Sendable {

@@ -1,7 +1,7 @@
 import CSQLite
 import GatewayCore
 
-/// One SQLite database, for one thread at a time. Closed when the object goes.
+/// One SQLite database, for one thread at a time. Closed when the object goes. Decisions 0046 and 0075.
 final class SQLiteDatabase {
   /// A call to SQLite that failed.
   struct Failure: Error, Equatable {

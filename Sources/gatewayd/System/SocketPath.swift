@@ -1,4 +1,4 @@
-/// Where the daemon listens when systemd passed it no socket.
+/// Where the daemon listens when systemd passed it no socket. Decision 0096.
 enum SocketPath {
   /// Without `--user`.
   static let system = "/run/gatewayd.sock"

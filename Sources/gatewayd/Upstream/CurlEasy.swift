@@ -3,7 +3,7 @@ import GatewayCore
 import Glibc
 
 /// One handle of libcurl's easy interface, typed: a connection being made, or an HTTP exchange. It watches over the time
-/// of every phase itself, because libcurl has one limit for all of them. Its work ends with it.
+/// of every phase itself, because libcurl has one limit for all of them. Its work ends with it. Decision 0015.
 final class CurlEasy {
   /// What a read or a write came to.
   enum Progress: Equatable {

@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// Compression of one link's messages, as client and server agreed (RFC 7692 section 7.2).
+/// Compression of one link's messages, as client and server agreed (RFC 7692 section 7.2). Decision 0016.
 final class MessageCompression {
   enum Expansion {
     /// Valid until the next message of any link is expanded.

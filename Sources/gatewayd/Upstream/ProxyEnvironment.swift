@@ -1,7 +1,7 @@
 import GatewayCore
 
 /// Finds the proxy for a server, in the configuration or in the daemon's environment, by the rules that libcurl and most
-/// programs have in common.
+/// programs have in common. Decision 0013.
 struct ProxyEnvironment {
   /// The value of a variable of the environment.
   let variable: (String) -> String?

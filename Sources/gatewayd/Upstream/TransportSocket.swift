@@ -1,7 +1,7 @@
 import GatewayCore
 
 /// The bytes of one transport: a connection that libcurl makes, its place in the loop, and the output that waits for it.
-/// What the bytes mean is its owner's affair.
+/// What the bytes mean is its owner's affair. Decision 0072.
 final class TransportSocket {
   /// Hears what happens; nothing any more after `close()`.
   protocol Owner: AnyObject {

@@ -37,7 +37,7 @@ public struct SharedBounds: Equatable, Sendable {
 /// `take` before something begins; it takes nothing when it throws. `giveBack` the same amount, once, for the same
 /// account, when it is over. `count` is for what is there whatever the limits say, such as what an earlier daemon had
 /// accepted. A reload sets other `bounds`; what is counted stays. Whoever was counted last is remembered apart, so that a
-/// series of one user costs no look-up.
+/// series of one user costs no look-up. Decision 0094.
 public struct SharedLimit {
   public var bounds: SharedBounds
   /// What all have together.

@@ -1,4 +1,5 @@
 /// Work that takes long and is asked for by users: one slice of it in each turn of the loop, in a round over users.
+/// Decision 0092.
 final class SlicedWork {
   private struct Piece {
     let account: Account

@@ -1,7 +1,7 @@
 /// What waits for a turn, in a round over users instead of one line: whoever has many waiting gets one turn, then everybody
 /// else does. Of one user the first that came is the first that goes. Adding and taking cost the same however many wait.
 ///
-/// To be used wherever users wait for something of which there is one, or so much per second.
+/// To be used wherever users wait for something of which there is one, or so much per second. Decision 0094.
 public struct UserRound<Element> {
   private var lines: [Account: Ring<Element>] = [:]
   /// Those who have something waiting; the first one's turn is the next.

@@ -1,5 +1,5 @@
 /// Acknowledgements that the server asked for and nobody has given yet, by the token that local programs see. The first
-/// answer wins; all of them end with the link they came from.
+/// answer wins; all of them end with the link they came from. Decision 0069.
 struct AnswerTable {
   private struct Entry {
     /// The server's own id.

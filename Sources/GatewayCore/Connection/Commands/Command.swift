@@ -1,5 +1,5 @@
 /// What a local program asked a connection to write: it can wait, be found again, expire and be taken back. One object from
-/// its acceptance to its outcome, which moves from one table to the next without being copied.
+/// its acceptance to its outcome, which moves from one table to the next without being copied. Decision 0061.
 public final class Command {
   private let name: CommandID
   /// Orders all commands of the daemon by their acceptance.

@@ -1,5 +1,5 @@
 /// The commands with retries that were written and are not acknowledged: in each line at most as many as its window has
-/// room for. Earlier tries count too: the acknowledgement of any of them is the command's.
+/// room for. Earlier tries count too: the acknowledgement of any of them is the command's. Decisions 0025 and 0045.
 struct RetryFlights {
   struct Flight {
     let command: Command

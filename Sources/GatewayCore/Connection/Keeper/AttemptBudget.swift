@@ -1,5 +1,5 @@
 /// How many attempts the whole machine may start: a token bucket that hands out turns. While it is empty those who come
-/// wait in a round over users, so that whoever wants many connections holds up nobody else's.
+/// wait in a round over users, so that whoever wants many connections holds up nobody else's. Decisions 0024 and 0094.
 final class AttemptBudget {
   /// Who waits for a turn.
   struct Candidate {

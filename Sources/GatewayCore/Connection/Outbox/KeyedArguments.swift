@@ -1,4 +1,5 @@
 /// Puts the idempotency key of a send where the server can see it, so that it recognises what arrives twice.
+/// Decision 0033.
 enum KeyedArguments {
   /// The arguments with `{"member":"key"}` in them: in the last one if that is an object without this member, else behind
   /// it. `args` is a validated JSON array text; everything in it stays as it is.

@@ -1,6 +1,6 @@
 /// Writes the history of one connection down. What happened is gathered as one frame, and handed to the system before
 /// anybody is told of it. Where the disk fails everything else goes on, and all of the history is written anew as soon as
-/// it can be.
+/// it can be. Decisions 0042 and 0082.
 final class HistoryLog {
   /// Whose history it is, on this machine and at the server.
   struct Identity: Equatable {

@@ -1,4 +1,5 @@
 /// One local client's trace of one connection. What its client does not take is dropped, counted and told.
+/// Decision 0026.
 final class Trace {
   /// Unique per client; `t1`.
   let id: String

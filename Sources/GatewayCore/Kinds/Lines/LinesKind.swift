@@ -46,7 +46,7 @@ public final class LinesKind: UpstreamKind {
     return nil
   }
 
-  /// The login is written as it is.
+  /// The login is written as it is. Decision 0068.
   private static func readableLogin(_ specification: UpstreamSpecification) -> String? {
     let settings = specification.settings
     guard settings.auth != .none, !specification.isPrivate, !settings.lines.readableLogin else { return nil }

@@ -1,5 +1,5 @@
 /// One message of a server, as ranges of its line. Nothing is copied; the other members are those that the profile does
-/// not name.
+/// not name. Decision 0052.
 struct LinesMessage: Equatable, Sendable {
   /// Why a line is no message.
   enum Problem: Error, Equatable, Sendable {

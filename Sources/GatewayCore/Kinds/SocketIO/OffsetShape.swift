@@ -134,7 +134,7 @@ struct OffsetWord: Equatable, Sendable {
 }
 
 /// How a server writes its offsets. That depends on its adapter and is said nowhere, so it is learnt from words that can be
-/// nothing else.
+/// nothing else. Decisions 0041 and 0086.
 enum OffsetShape: Equatable, Sendable {
   /// No offset was seen yet. May become anything.
   case unknown

@@ -1,4 +1,4 @@
-/// Which transport an attempt uses, and which next when one fails in a way that another might not.
+/// Which transport an attempt uses, and which next when one fails in a way that another might not. Decision 0011.
 struct TransportChoice: Equatable, Sendable {
   enum Step: Equatable, Sendable {
     /// Dial again, with `current`.

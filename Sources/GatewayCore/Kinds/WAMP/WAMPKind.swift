@@ -1,4 +1,4 @@
-/// WAMP routers, version 2 over WebSocket with JSON.
+/// WAMP routers, version 2 over WebSocket with JSON. Decision 0053.
 public final class WAMPKind: UpstreamKind {
   public static let traits = UpstreamTraits(
     "wamp", schemes: ["wamp+ws", "wamp+wss"], path: .request, examination: .handshake, usesFragment: true,

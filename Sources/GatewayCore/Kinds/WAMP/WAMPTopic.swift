@@ -1,4 +1,4 @@
-/// What a subscription or a registration is for: a name or a pattern, and how it is meant.
+/// What a subscription or a registration is for: a name or a pattern, and how it is meant. Decision 0056.
 struct WAMPTopic: Hashable, Sendable {
   var uri: String
   var match: WAMPMatch

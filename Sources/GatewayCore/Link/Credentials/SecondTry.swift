@@ -1,4 +1,4 @@
-/// Reading the credentials again after a refusal: once in an attempt, and only where it can help.
+/// Reading the credentials again after a refusal: once in an attempt, and only where it can help. Decision 0020.
 struct SecondTry: Equatable, Sendable {
   /// They are being read again, or were.
   private(set) var isUnderWay = false

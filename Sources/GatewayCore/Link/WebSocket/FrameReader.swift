@@ -1,6 +1,6 @@
 /// Takes apart the frames that a server sends and puts its messages together (RFC 6455 sections 5.2 to 5.5): bytes in,
 /// messages and control frames out. What lies whole within the bytes at hand is handed over where it lies; anything else
-/// is gathered in memory of just its size, which goes as soon as it was handed over.
+/// is gathered in memory of just its size, which goes as soon as it was handed over. Decision 0066.
 public final class FrameReader {
   /// What comes out, each with its payload.
   public enum Item: Equatable, Sendable {

@@ -1,4 +1,4 @@
-/// Bytes that come in pieces, in memory of just the size that they were announced with.
+/// Bytes that come in pieces, in memory of just the size that they were announced with. Decision 0065.
 struct GatheredBytes: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var count = 0

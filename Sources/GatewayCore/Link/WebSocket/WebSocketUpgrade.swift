@@ -2,7 +2,7 @@
 /// transport writes `requestBytes`, hands over whatever arrives and acts on the outcome.
 ///
 /// Those subprotocols are offered that the request names, and as extension at most `permessage-deflate`: a server that names another breaks the
-/// protocol.
+/// protocol. Decision 0005.
 public struct WebSocketUpgrade: Sendable {
   /// What the bytes so far amount to.
   public enum Outcome: Equatable, Sendable {

@@ -1,4 +1,4 @@
-/// How the packets of one HTTP body are put together. Engine.IO protocol, section "Payload".
+/// How the packets of one HTTP body are put together. Engine.IO protocol, section "Payload". Decision 0010.
 public enum PayloadForm: Equatable, Sendable {
   /// Revision 4: packets separated by a record separator, binary as base64.
   case separated

@@ -1,5 +1,5 @@
 /// A transport that begins with long-polling and goes on as a WebSocket where the server has one: performs what
-/// `TransportUpgrade` asks for. Above it nobody notices but by `TransportNotice.switched`.
+/// `TransportUpgrade` asks for. Above it nobody notices but by `TransportNotice.switched`. Decision 0012.
 final class UpgradingTransport: Transport {
   private let requests: LinkRequests
   private let timers: Timers

@@ -3,7 +3,7 @@
 /// First everything at once, from which the router takes what it likes best. Not every router can: Crossbar.io denies a
 /// session at the first name that it does not know, and takes the first method that it is configured for, though it knows the
 /// user by another. So when a router refuses an offer without having asked for a proof, each method is offered alone, the
-/// safest first. What was accepted is offered first the next time.
+/// safest first. What was accepted is offered first the next time. Decision 0097.
 final class WAMPOffers {
   /// Of `offers(of:)` the one that is made next.
   private var place = 0

@@ -2,6 +2,7 @@
 ///
 /// Autobahn and Crossbar.io compute it otherwise than the specification: without a GS2 header and without escapes, and
 /// with the encoded instead of the plain hash of Argon2id. Which of the two a router means shows in the names that it uses.
+/// Decision 0054.
 struct WAMPScram: Equatable {
   /// Why an exchange does not go on, as a sentence.
   struct Problem: Error, Equatable { var sentence: String }
