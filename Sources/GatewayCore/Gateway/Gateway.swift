@@ -34,7 +34,7 @@ public final class Gateway {
   /// What the filters of subscriptions take.
   let filters = FilterShares()
   /// The examinations that are under way.
-  var doctors = SharedLimit(SharedBounds(share: LocalSession.examinationLimit))
+  var doctors = SharedLimit(SharedBounds(share: DoctorCall.limit))
   /// Clients that have a `wait` pending.
   var waiting: Set<UInt64> = []
   /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.

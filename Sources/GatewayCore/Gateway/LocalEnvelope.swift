@@ -112,14 +112,14 @@ struct LocalEnvelope: ~Copyable {
   }
 
   /// The call, checked against the method table.
-  mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> LocalCall {
-    guard let method = MethodTable.find(line, name) else {
+  mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> any LocalCall {
+    guard let (method, call) = MethodTable.find(line, name) else {
       throw .unknownMethod(JSONScanner.decodeString(line, name))
     }
     if let params, JSONScanner.byte(line, params.lowerBound) != UInt8(ascii: "{") {
       throw LocalError(.invalidParams, "The params of \"\(method.name)\" must be an object.")
     }
     try values.begin(method, line)
-    return try method.read(values, line)
+    return try call.init(values, line)
   }
 }

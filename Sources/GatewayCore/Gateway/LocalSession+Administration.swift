@@ -1,4 +1,4 @@
-/// `status`, `clients.*`, `reconnect`, `disconnect`, `release` and `reload`.
+/// `status` and `clients.list`.
 extension LocalSession {
   func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
     try demandStatus()
@@ -40,42 +40,5 @@ extension LocalSession {
     try demandStatus()
     let clients = visibleClients
     reply(id) { StatusDocument.write(gateway, clients: clients, into: &$0) }
-  }
-
-  func kick(_ client: String, _ id: RequestID?) throws(LocalError) {
-    try demandAdministrator()
-    guard let other = gateway.sessions.values.first(where: { $0.label == client }) else {
-      throw LocalError(.invalidParams, "No client is called '\(client)'; `clients.list` names them.")
-    }
-    reply(id)
-    other.drop(reason: "kicked")
-  }
-
-  /// `reconnect`, `disconnect` and `release`.
-  func order(
-    _ target: CallTarget, _ asked: ConnectionStateMachine.Event, _ id: RequestID?,
-    _ perform: (Connection) throws(IllegalTransition) -> Void
-  ) throws(LocalError) {
-    let specification = try self.target(target, need: .admin)
-    guard let connection = gateway.pool.existing(specification) else {
-      throw LocalError(IllegalTransition(state: .released, asked: asked))
-    }
-    do { try perform(connection) } catch { throw LocalError(error) }
-    reply(id) { $0.member("state", connection.state.rawValue) }
-  }
-
-  func reload(_ id: RequestID?) throws(LocalError) {
-    try demandAdministrator()
-    if gateway.isDraining { throw .draining }
-    switch gateway.reload() {
-    case .success(let changed):
-      reply(id) { out in
-        out.key("changed")
-        out.beginArray()
-        changed.forEach { out.string($0) }
-        out.endArray()
-      }
-    case .failure(let problems): throw LocalError(problems)
-    }
   }
 }

@@ -1,56 +1,14 @@
-/// The table of methods: every call of the local protocol and what answers it.
+/// What every method needs: room for a call, the upstream that it is about, and the right to use it.
 extension LocalSession {
   func perform(_ request: LocalRequest) {
     do throws(LocalError) {
-      try checkRoom(for: request.call)
-      try answer(request.call, id: request.id)
+      if type(of: request.call).startsWork { try checkRoom() }
+      try request.call.perform(in: self, request.id)
     } catch {
       reply(request.id, error)
       // A call that failed may have made a connection that nobody uses now.
       if let lastUsed, lastUsed.isCurrent(in: gateway) { lastUsed.connection.review() }
     }
-  }
-
-  private func answer(_ call: LocalCall, id: RequestID?) throws(LocalError) {
-    switch call {
-    case .hello(let client, let version): try hello(client: client, version: version, id)
-    case .subscribe(let call): try subscribe(call, id)
-    case .history(let call): try history(call, id)
-    case .unsubscribe(let subscription): try unsubscribe(subscription, id)
-    case .credit(let subscription, let count): try credit(subscription, count, id)
-    case .send(let call): try send(call, form: .send(call.delivery), id)
-    case .request(let call): try send(call, form: .request, id)
-    case .respond(let call): try respond(call, id)
-    case .wait(let target, let state, let timeout): try wait(target, state, timeout, id)
-    case .status(let target): try status(target, id)
-    case .outboxList(let selection, let limit): try listOutbox(selection, limit, id)
-    case .outboxCancel(let selection): try cancelStored(selection, id)
-    case .outboxRetry(let selection): try retryStored(selection, id)
-    case .outboxPurge(let selection): try purgeStored(selection, id)
-    case .drain(let timeout): try drain(timeout, id)
-    case .clientsList: try listClients(id)
-    case .clientsKick(let client): try kick(client, id)
-    case .reconnect(let target):
-      try order(target, .connect, id) { connection throws(IllegalTransition) in try connection.reconnect() }
-    case .disconnect(let target):
-      try order(target, .disconnect, id) { connection throws(IllegalTransition) in try connection.disconnect() }
-    case .release(let target):
-      try order(target, .release, id) { connection throws(IllegalTransition) in try connection.release() }
-    case .doctor(let target, let timeout): try examine(target, limit: timeout, id)
-    case .trace(let target, let payloads): try trace(target, payloads: payloads, id)
-    case .untrace(let trace): try untrace(trace, id)
-    case .reload: try reload(id)
-    case .ping: reply(id)
-    case .cancel(let other): cancel(other, id)
-    case .discover:
-      let version = gateway.identity.version
-      reply(id) { Discovery.write(version: version, into: &$0) }
-    }
-  }
-
-  /// Whether a call may be begun now.
-  private func checkRoom(for call: LocalCall) throws(LocalError) {
-    if call.startsWork { try checkRoom() }
   }
 
   /// Whether one more call may wait for its answer.
@@ -64,50 +22,7 @@ extension LocalSession {
     }
   }
 
-  // MARK: - Who and what
-
-  private func hello(client: String?, version: Int?, _ id: RequestID?) throws(LocalError) {
-    if let version, version != 1 {
-      throw LocalError(
-        .invalidParams, "Protocol version \(version) is not spoken here; this gateway speaks version 1.",
-        [.init("min", .integer(1)), .init("max", .integer(1))])
-    }
-    name = client ?? name
-    let gateway = gateway
-    let peer = peer
-    reply(id) { out in
-      out.key("server")
-      out.string("gatewayd/\(gateway.identity.version)")
-      out.key("protocol")
-      out.object {
-        $0.member("min", 1); $0.member("max", 1)
-      }
-      out.key("instance")
-      out.string(gateway.instance)
-      let limits = gateway.configuration.limits
-      out.key("limits")
-      out.object {
-        $0.member("line", limits.line)
-        $0.member("subscriptions", limits.subscriptions)
-        $0.member("inflight", limits.inflight)
-        $0.member("queue", limits.subscriptionQueue)
-      }
-      out.key("features")
-      out.beginArray()
-      out.string("history")
-      if gateway.keepsSends { out.string("durable") }
-      out.endArray()
-      out.key("you")
-      out.object {
-        $0.member("uid", Int(peer.uid))
-        $0.member("gid", Int(peer.gid))
-        $0.key("rights")
-        $0.beginArray()
-        for verb in gateway.access.generalRights(identity) { $0.string(verb.rawValue) }
-        $0.endArray()
-      }
-    }
-  }
+  // MARK: - Which upstream
 
   /// Finds the upstream a call is about and checks the caller's right to use it so.
   func target(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> UpstreamSpecification {
@@ -181,29 +96,6 @@ extension LocalSession {
         "There are too many connections by URL or other namespace (`limits.connections` is \(bounds.total), of which "
           + "one user may have \(bounds.share)); use fewer of them.",
         [.init("quota", .string("connections"))] + error.facts(of: bounds))
-    }
-  }
-
-  // MARK: - Cancelling
-
-  private func cancel(_ other: RequestID, _ id: RequestID?) {
-    if let number = openCall(with: other), let call = close(number) {
-      abandon(call.work)
-      reply(call.id, LocalError(.cancelled, "The call was cancelled by `rpc.cancel`."))
-    }
-    reply(id)
-  }
-}
-
-extension LocalCall {
-  /// Whether the call begins something that may last, and is therefore counted and refused while the gateway stops.
-  fileprivate var startsWork: Bool {
-    switch self {
-    case .subscribe, .send, .request, .wait, .doctor, .outboxRetry: true
-    case .hello, .history, .unsubscribe, .credit, .respond, .status, .clientsList, .clientsKick, .reconnect,
-      .disconnect,
-      .release, .trace, .untrace, .reload, .ping, .cancel, .discover, .outboxList, .outboxCancel, .outboxPurge, .drain:
-      false
     }
   }
 }

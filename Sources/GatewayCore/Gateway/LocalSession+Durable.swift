@@ -1,7 +1,7 @@
 /// Sends that are kept on disk.
 extension LocalSession {
   /// Refuses what a durable send cannot be, and what the outbox has no room for.
-  func checkDurable(_ call: SendCall, _ message: PreparedMessage, _ connection: Connection) throws(LocalError) {
+  func checkDurable(_ call: SendParameters, _ message: PreparedMessage, _ connection: Connection) throws(LocalError) {
     if call.target.auth != nil {
       throw LocalError(
         .invalidParams,

@@ -1,4 +1,4 @@
-/// `outbox.*` and `drain`.
+/// `outbox.*`.
 extension LocalSession {
   func listOutbox(_ selection: OutboxSelection, _ limit: Int, _ id: RequestID?) throws(LocalError) {
     try demandStatus()
@@ -58,16 +58,6 @@ extension LocalSession {
       work.count += 1
       guard let carrier = record.connection else { return gateway.place(record, for: identity) }
       if hurried.insert(ObjectIdentifier(carrier)).inserted { carrier.hurry(.order) }
-    }
-  }
-
-  func drain(_ timeout: Duration?, _ id: RequestID?) throws(LocalError) {
-    try demandAdministrator()
-    let number = makeCallNumber()
-    open(id, number: number, .background)
-    gateway.drain(within: timeout ?? gateway.configuration.limits.stop) { [weak self] left in
-      guard let self, let call = close(number) else { return }
-      reply(call.id) { $0.member("left", left) }
     }
   }
 

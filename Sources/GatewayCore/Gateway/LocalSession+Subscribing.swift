@@ -1,4 +1,4 @@
-/// `subscribe`, `unsubscribe`, `credit` and `wait`.
+/// `subscribe` and `unsubscribe`.
 extension LocalSession {
   func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
     let filter: EventFilter
@@ -134,42 +134,6 @@ extension LocalSession {
     return !overtaken.isEmpty
   }
 
-  func credit(_ subscription: String, _ count: Int, _ id: RequestID?) throws(LocalError) {
-    guard let known = subscriptions[subscription]?.subscription else { throw .noSubscription(subscription) }
-    // The reply comes first, so that a client sees the credit before what it brought.
-    let total = known.creditAfterAdding(count)
-    reply(id) { $0.member("credit", total) }
-    known.addCredit(count)
-  }
-
-  func wait(_ target: CallTarget, _ state: ConnectionState, _ timeout: Duration?, _ id: RequestID?) throws(LocalError) {
-    // A connection that is waited for is used: only one that nobody uses is released, and then there is none.
-    if state == .released, gateway.pool.existing(try self.target(target, need: .subscribe)) == nil {
-      return reply(id) { $0.member("state", state.rawValue) }
-    }
-    let connection = try connection(target, need: .subscribe)
-    let lease = connection.lease(.call)
-    if connection.state == state {
-      connection.giveBack(lease)
-      return reply(id) { $0.member("state", state.rawValue) }
-    }
-    let number = makeCallNumber()
-    let deadline = gateway.seams.timers.after(timeout ?? .seconds(10)) { [weak self] in
-      self?.waitExpired(number, for: state)
-    }
-    open(id, number: number, .wait(connection, lease, until: state, deadline: deadline))
-    gateway.waiting.insert(self.number)
-  }
-
-  /// A connection took another state: answers those who waited for it.
-  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
-    for (number, call) in waits {
-      guard case .wait(connection, _, state, _) = call.work, let call = close(number) else { continue }
-      finishWait(call.work)
-      reply(call.id) { $0.member("state", state.rawValue) }
-    }
-  }
-
   /// The gateway stops: nothing will happen any more that a `wait` could wait for.
   func endWaits() {
     endExaminations()
@@ -185,22 +149,4 @@ extension LocalSession {
     }
   }
 
-  private func waitExpired(_ number: UInt64, for state: ConnectionState) {
-    guard let call = close(number), case .wait(let connection, _, _, _) = call.work else { return }
-    finishWait(call.work)
-    let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
-    reply(
-      call.id,
-      LocalError(
-        .expired,
-        "The connection did not become \(state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
-        [.init("state", .string(connection.state.rawValue))]))
-  }
-
-  private func finishWait(_ work: OpenCall.Work) {
-    abandon(work)
-    if waits.isEmpty { gateway.waiting.remove(number) }
-  }
 }
-
-private func ~= (pattern: Connection, value: Connection) -> Bool { pattern === value }

@@ -1,8 +1,6 @@
 /// One method of the local protocol: a row of the method table. Everything that is said about the method, in a check,
 /// in an error or by `rpc.discover`, is said from here.
 final class LocalMethod: Sendable {
-  typealias Reader = @Sendable (borrowing ParameterValues, RawSpan) throws(LocalError) -> LocalCall
-
   let name: String
   /// One sentence for a person.
   let summary: String
@@ -10,8 +8,6 @@ final class LocalMethod: Sendable {
   let right: AccessVerb?
   let parameters: [LocalParameter]
   let result: JSONSchema
-  /// Makes the call from params that are known, complete and given once each; checks their values.
-  let read: Reader
 
   /// What each param may be, by the number of its name.
   private let kinds: [ParameterKind?]
@@ -21,14 +17,13 @@ final class LocalMethod: Sendable {
 
   init(
     _ name: String, _ summary: String, right: AccessVerb?, parameters: [LocalParameter] = [],
-    result: JSONSchema = .object([]), read: @escaping Reader
+    result: JSONSchema = .object([])
   ) {
     self.name = name
     self.summary = summary
     self.right = right
     self.parameters = parameters
     self.result = result
-    self.read = read
     var kinds = [ParameterKind?](repeating: nil, count: ParameterName.allCases.count)
     for parameter in parameters { kinds[parameter.name.rawValue] = parameter.kind }
     self.kinds = kinds
@@ -37,9 +32,7 @@ final class LocalMethod: Sendable {
   }
 
   /// Stands for the method of a call as long as that is not known.
-  static let unknown = LocalMethod("", "There is no such method.", right: nil) { _, _ throws(LocalError) in
-    throw .unknownMethod("")
-  }
+  static let unknown = LocalMethod("", "There is no such method.", right: nil)
 
   /// What a param may be; nil if the method does not have it.
   @inline(__always)

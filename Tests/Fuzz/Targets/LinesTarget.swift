@@ -107,24 +107,12 @@ enum LinesTarget {
   }
 
   private static func requestProblem(_ request: LocalRequest) -> String? {
-    switch request.call {
-    case .send(let call), .request(let call):
-      if !isArray(call.args) { return "the arguments of a send are no array" }
-    case .respond(let call):
-      if !isArray(call.args) { return "the arguments of an answer are no array" }
-    default: break
-    }
     guard let id = request.id else { return nil }
     return replyProblem(
       LocalReply.result(id) { writer in
         writer.key("ok")
         writer.bool(true)
       }, id)
-  }
-
-  private static func isArray(_ text: [UInt8]) -> Bool {
-    guard let value = try? JSONValue.parse(text.span.bytes, limit: .max) else { return false }
-    return value.elements != nil
   }
 
   /// A reply is one line of JSON with the id as it was written.

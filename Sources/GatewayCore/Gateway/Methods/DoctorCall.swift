@@ -1,10 +1,35 @@
-/// `doctor`.
-extension LocalSession {
-  /// Most examinations at a time of one user's clients; all users together may have twice as many, a client one.
-  static let examinationLimit = 4
+/// `doctor`: what is wrong between here and a server. Tells each finding as `progress`, and all of them in the end.
+struct DoctorCall: LocalCall {
+  var target: CallTarget
+  var timeout: Duration
 
-  /// Tells each finding as `progress`, and all of them in the end.
-  func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
+  /// Most examinations at a time of one user's clients; all users together may have twice as many, a client one.
+  static let limit = 4
+
+  static let method = LocalMethod(
+    "doctor", "Walks from the name of a server to an accepted namespace, on connections of its own.", right: .send,
+    parameters: LocalParameter.target + [
+      .optional(
+        .timeout, .duration(default: 30_000), "How long all of it may take, in milliseconds; 30000 unless given.")
+    ],
+    result: ResultSchemas.doctor)
+
+  static let startsWork = true
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.examine(target, limit: timeout, id)
+  }
+}
+
+extension DoctorCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    target = try params.target(line)
+    timeout = try params.required(.timeout, params.duration(.timeout, line))
+  }
+}
+
+extension LocalSession {
+  fileprivate func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
     let specification = try self.target(target, need: .send)
     guard let seams = gateway.seams.doctor,
       let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)

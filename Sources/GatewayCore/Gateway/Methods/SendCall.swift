@@ -1,4 +1,45 @@
-/// `send`, `request` and `respond`, and the answers that come later.
+/// `send`: an event for an upstream.
+struct SendCall: LocalCall {
+  let parameters: SendParameters
+
+  static let method = LocalMethod(
+    "send", "Sends an event to an upstream; what cannot be written now waits in a queue.", right: .send,
+    parameters: LocalParameter.target + SendParameters.ofEvent + [
+      .optional(
+        .delivery, .choice(DeliveryLevel.allCases.map(\.rawValue)),
+        "When the call is answered; `accepted` unless given."),
+      .optional(.timeout, .duration(default: nil), "How long to wait for the answer, in milliseconds."),
+    ],
+    result: ResultSchemas.send)
+
+  static let startsWork = true
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.send(parameters, form: .send(parameters.delivery), id)
+  }
+}
+
+extension SendCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    parameters = try SendParameters(params, line, Self.delivery(params, line) ?? .accepted)
+  }
+
+  private static let levels = DeliveryLevel.allCases
+  private static let levelIndex = NameIndex(levels.map(\.rawValue))
+
+  /// What most sends name is found without building a text.
+  private static func delivery(
+    _ params: borrowing ParameterValues, _ line: RawSpan
+  ) throws(LocalError) -> DeliveryLevel? {
+    guard let range = params.range(.delivery) else { return nil }
+    guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\""), let level = levelIndex.find(line, range)
+    else {
+      throw .wrongParameter(.delivery, of: params.method)
+    }
+    return levels[level]
+  }
+}
+
 extension LocalSession {
   /// How a command's outcome is told to its caller.
   enum ReplyForm: Equatable {
@@ -6,7 +47,7 @@ extension LocalSession {
     case send(DeliveryLevel)
   }
 
-  func send(_ call: SendCall, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
+  func send(_ call: SendParameters, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
     var draft = MessageDraft(
       event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
@@ -57,7 +98,7 @@ extension LocalSession {
   }
 
   private func command(
-    _ call: SendCall, _ message: PreparedMessage, _ connection: Connection, number request: UInt64, answered: Bool
+    _ call: SendParameters, _ message: PreparedMessage, _ connection: Connection, number request: UInt64, answered: Bool
   ) -> Command {
     let now = gateway.seams.time.now
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
@@ -83,7 +124,7 @@ extension LocalSession {
   }
 
   /// How long a command may wait to be written; nil as long as its caller waits.
-  private func timeToLive(_ call: SendCall, _ connection: Connection) -> Duration? {
+  private func timeToLive(_ call: SendParameters, _ connection: Connection) -> Duration? {
     switch call.delivery {
     case .accepted: return call.ttl ?? connection.specification.settings.ttl
     case .durable:
@@ -152,21 +193,6 @@ extension LocalSession {
   private var lineLimit: Int { gateway.configuration.limits.line }
   /// What a reply has around its arguments, at most.
   private static let replyAllowance = 512
-
-  func respond(_ call: RespondCall, _ id: RequestID?) throws(LocalError) {
-    let draft = AnswerDraft(args: call.args, kwargs: call.kwargs, error: call.error)
-    // A token names its connection: only those that this client subscribes to are searched.
-    for held in subscriptions.values where held.subscription.feed.pointee.answers {
-      let connection = held.connection
-      guard connection.answers.isPending(call.ack) else { continue }
-      try demand(.send, on: connection)
-      let answered: Bool
-      do { answered = try connection.answer(call.ack, draft) } catch { throw LocalError(error) }
-      if answered { return reply(id) }
-    }
-    throw LocalError(
-      .ackGone, "Nobody waits for '\(call.ack)': it was answered already, its link is gone, or it never existed.")
-  }
 
   // MARK: - Idempotency keys
 

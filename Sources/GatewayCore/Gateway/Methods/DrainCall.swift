@@ -1,0 +1,27 @@
+/// `drain`: nothing new is taken, and what is there leaves.
+struct DrainCall: LocalCall {
+  var timeout: Duration?
+
+  static let method = LocalMethod(
+    "drain", "Takes nothing new any more, and answers when everything has left or the time is over.", right: .admin,
+    parameters: [
+      .optional(.timeout, .duration(default: nil), "How long to wait, in milliseconds; `limits.stop` unless given.")
+    ],
+    result: .object([.always("left", .count, "Sends that have not left.")]))
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.demandAdministrator()
+    let number = session.makeCallNumber()
+    session.open(id, number: number, .background)
+    session.gateway.drain(within: timeout ?? session.gateway.configuration.limits.stop) { [weak session] left in
+      guard let session, let call = session.close(number) else { return }
+      session.reply(call.id) { $0.member("left", left) }
+    }
+  }
+}
+
+extension DrainCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    timeout = try params.duration(.timeout, line)
+  }
+}

@@ -1,0 +1,26 @@
+/// `reload`: the configuration is read again, all of it or nothing.
+struct ReloadCall: LocalCall {
+  static let method = LocalMethod(
+    "reload", "Reads the configuration again; a mistake in it changes nothing.", right: .admin,
+    result: .object([.always("changed", .list(.text), "What is different now.")]))
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.demandAdministrator()
+    let gateway = session.gateway
+    if gateway.isDraining { throw .draining }
+    switch gateway.reload() {
+    case .success(let changed):
+      session.reply(id) { out in
+        out.key("changed")
+        out.beginArray()
+        changed.forEach { out.string($0) }
+        out.endArray()
+      }
+    case .failure(let problems): throw LocalError(problems)
+    }
+  }
+}
+
+extension ReloadCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) {}
+}

@@ -1,0 +1,108 @@
+/// Parameters of `send` and `request`. An object, because most calls are sends and their parameters are many: handing them
+/// on must not mean to copy them.
+final class SendParameters: Sendable {
+  let target: CallTarget
+  let event: String
+  /// Raw JSON array text; `[]` when absent.
+  let args: [UInt8]
+  /// Raw JSON object text; nil when absent.
+  let kwargs: [UInt8]?
+  let delivery: DeliveryLevel
+  let ttl: Duration?
+  let timeout: Duration?
+  let noQueue: Bool
+  let volatile: Bool
+  let compress: Bool
+  let key: String?
+  /// Takes the place of a queued send with the same value.
+  let coalesce: String?
+  /// How often it is written again without an acknowledgement; not with `volatile`, `noQueue` or `delivery: sent`.
+  let retries: Int?
+  /// How long one write waits for its acknowledgement.
+  let ackTimeout: Duration?
+  /// No string in `args` begins like a `$…bin` key. Not known when false.
+  let argsArePlain: Bool
+
+  init(
+    target: CallTarget, event: String, args: [UInt8], kwargs: [UInt8]? = nil, delivery: DeliveryLevel,
+    ttl: Duration? = nil, timeout: Duration? = nil, noQueue: Bool = false, volatile: Bool = false,
+    compress: Bool = true, key: String? = nil, coalesce: String? = nil, retries: Int? = nil,
+    ackTimeout: Duration? = nil, argsArePlain: Bool = false
+  ) {
+    self.target = target
+    self.event = event
+    self.args = args
+    self.kwargs = kwargs
+    self.delivery = delivery
+    self.ttl = ttl
+    self.timeout = timeout
+    self.noQueue = noQueue
+    self.volatile = volatile
+    self.compress = compress
+    self.key = key
+    self.coalesce = coalesce
+    self.retries = retries
+    self.ackTimeout = ackTimeout
+    self.argsArePlain = argsArePlain
+  }
+
+  /// What says everything about an event, but when the call is answered.
+  static let ofEvent: [LocalParameter] = [
+    .required(.event, .eventName, "The event's name."),
+    .optional(.args, .array, "The event's arguments, carried verbatim; none unless given."),
+    .optional(.kwargs, .object, "Its keyword arguments, carried verbatim, where the upstream has such."),
+    .optional(.ttl, .duration(default: nil), "How long the event may wait to be written, in milliseconds."),
+    .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
+    .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
+    .optional(
+      .compress, .boolean,
+      "With false the event leaves uncompressed; otherwise large ones are compressed where the server agreed to it."),
+    .optional(
+      .key, .string(1...256),
+      "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),
+    .optional(
+      .coalesce, .string(1...256), "Takes the place of a send with the same value that still waits in the queue."),
+    .optional(
+      .retries, .integer(0...Retry.limit),
+      "How often to write the event again when the server does not acknowledge it; once only unless given."),
+    .optional(
+      .ackTimeout, .duration(default: nil),
+      "How long to wait for the acknowledgement of one write, in milliseconds; 3000 with `retries` unless given."),
+  ]
+
+  convenience init(
+    _ params: borrowing ParameterValues, _ line: RawSpan, _ delivery: DeliveryLevel
+  ) throws(LocalError) {
+    self.init(
+      target: try params.target(line), event: try params.required(.event, params.string(.event, line)),
+      args: try params.raw(.args, line) ?? RespondCall.noArguments, kwargs: try params.raw(.kwargs, line),
+      delivery: delivery,
+      ttl: try params.duration(.ttl, line), timeout: try params.duration(.timeout, line),
+      noQueue: try params.boolean(.noQueue, line) ?? false, volatile: try params.boolean(.volatile, line) ?? false,
+      compress: try params.boolean(.compress, line) ?? true, key: try params.string(.key, line),
+      coalesce: try params.string(.coalesce, line), retries: try params.integer(.retries, line),
+      ackTimeout: try params.duration(.ackTimeout, line), argsArePlain: params.argsArePlain)
+    try checkRetries()
+  }
+
+  /// Refuses what would contradict itself.
+  private func checkRetries() throws(LocalError) {
+    guard retries != nil else { return }
+    if volatile { throw .invalid("retries", "The param \"retries\" keeps the event, \"volatile\" drops it.") }
+    if noQueue { throw .invalid("retries", "The param \"retries\" needs the queue: leave \"no_queue\" out.") }
+    guard delivery != .sent else {
+      throw .invalid(
+        "retries", "The param \"retries\" does not go with the delivery \"sent\", which waits for no acknowledgement.")
+    }
+  }
+}
+
+extension SendParameters: Equatable {
+  /// What is known of the arguments is no part of the call.
+  static func == (a: SendParameters, b: SendParameters) -> Bool {
+    a.target == b.target && a.event == b.event && a.args == b.args && a.kwargs == b.kwargs && a.delivery == b.delivery
+      && a.ttl == b.ttl && a.timeout == b.timeout && a.noQueue == b.noQueue && a.volatile == b.volatile
+      && a.compress == b.compress && a.key == b.key && a.coalesce == b.coalesce && a.retries == b.retries
+      && a.ackTimeout == b.ackTimeout
+  }
+}

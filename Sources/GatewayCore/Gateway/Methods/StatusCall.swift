@@ -1,0 +1,17 @@
+/// `status`: the daemon, its connections and its clients.
+struct StatusCall: LocalCall {
+  /// Only the connection of this upstream, and who uses it; nil shows all.
+  var target: CallTarget?
+
+  static let method = LocalMethod(
+    "status", "Shows the daemon, its connections and its local clients, as far as the caller may see them.",
+    right: .status, parameters: LocalParameter.optionalTarget, result: ResultSchemas.status)
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.status(target, id) }
+}
+
+extension StatusCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    target = try params.optionalTarget(line)
+  }
+}

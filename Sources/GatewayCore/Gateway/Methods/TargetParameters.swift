@@ -1,0 +1,54 @@
+/// Bounds of params. Lengths are in bytes.
+extension ParameterKind {
+  /// A name that the user chose: of an upstream, or of a program.
+  static let name = ParameterKind.string(1...identifierLimit)
+  static let eventName = ParameterKind.string(1...EventName.limit)
+  static let amount = ParameterKind.integer(1...1_000_000_000)
+}
+
+extension LocalParameter {
+  /// Which upstream a call is about: exactly one of `upstream` and `url`.
+  static let target = target(
+    upstream: "Name of a configured upstream; this or `url` is needed.",
+    url: "URL of an upstream, whose path is the namespace; this or `upstream` is needed.")
+
+  /// Which upstream alone a call is about: none of them, or one of `upstream` and `url`.
+  static let optionalTarget = target(
+    upstream: "Only this upstream, by its configured name.",
+    url: "Only the upstream of this URL, whose path is the namespace.")
+
+  private static func target(upstream: String, url: String) -> [LocalParameter] {
+    [
+      .optional(.upstream, .name, upstream),
+      .optional(.url, .string(1...8_192), url),
+      .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
+      .optional(.auth, .object, "Auth payload for the server; only with `url`. Never shown."),
+    ]
+  }
+}
+
+extension ParameterValues {
+  /// The upstream that the call must name.
+  func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
+    let upstream = try string(.upstream, line)
+    let url = try string(.url, line)
+    let namespace = try string(.namespace, line)
+    let auth = try raw(.auth, line)
+    switch (upstream, url) {
+    case (let upstream?, nil):
+      guard auth == nil else {
+        throw .invalid("auth", "The param \"auth\" goes with \"url\" only; \"\(upstream)\" has its own credentials.")
+      }
+      return CallTarget(name: .upstream(upstream), namespace: namespace)
+    case (nil, let url?): return CallTarget(name: .url(url), namespace: namespace, auth: auth)
+    case (_?, _?): throw .invalid("url", "\"\(method.name)\" takes either \"upstream\" or \"url\", not both.")
+    case (nil, nil): throw .invalid("upstream", "\"\(method.name)\" needs \"upstream\" or \"url\".")
+    }
+  }
+
+  /// Nil if the call names no upstream at all.
+  func optionalTarget(_ line: RawSpan) throws(LocalError) -> CallTarget? {
+    let named: [ParameterName] = [.upstream, .url, .namespace, .auth]
+    return named.contains { given & $0.bit != 0 } ? try target(line) : nil
+  }
+}

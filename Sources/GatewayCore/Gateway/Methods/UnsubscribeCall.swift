@@ -1,0 +1,18 @@
+/// `unsubscribe`.
+struct UnsubscribeCall: LocalCall {
+  var subscription: String
+
+  static let method = LocalMethod(
+    "unsubscribe", "Ends a subscription.", right: .subscribe,
+    parameters: [.required(.subscription, .name, "The subscription's id.")])
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.unsubscribe(subscription, id)
+  }
+}
+
+extension UnsubscribeCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    subscription = try params.required(.subscription, params.string(.subscription, line))
+  }
+}

@@ -1,0 +1,74 @@
+/// `wait`: until a connection is in a state. It holds the connection meanwhile.
+struct WaitCall: LocalCall {
+  var target: CallTarget
+  var state: ConnectionState
+  var timeout: Duration
+
+  static let method = LocalMethod(
+    "wait", "Waits until a connection is in a state, and holds it meanwhile.", right: .subscribe,
+    parameters: LocalParameter.target + [
+      .required(.state, .choice(ConnectionState.allCases.map(\.rawValue)), "The state to wait for."),
+      .required(
+        .timeout, .duration(default: nil), "How long to wait, in milliseconds; then the call ends as Expired."),
+    ],
+    result: ResultSchemas.state)
+
+  static let startsWork = true
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    // A connection that is waited for is used: only one that nobody uses is released, and then there is none.
+    if state == .released, session.gateway.pool.existing(try session.target(target, need: .subscribe)) == nil {
+      return session.reply(id) { $0.member("state", state.rawValue) }
+    }
+    let connection = try session.connection(target, need: .subscribe)
+    let lease = connection.lease(.call)
+    if connection.state == state {
+      connection.giveBack(lease)
+      return session.reply(id) { $0.member("state", state.rawValue) }
+    }
+    let number = session.makeCallNumber()
+    let deadline = session.gateway.seams.timers.after(timeout) { [weak session] in
+      session?.waitExpired(number, for: state)
+    }
+    session.open(id, number: number, .wait(connection, lease, until: state, deadline: deadline))
+    session.gateway.waiting.insert(session.number)
+  }
+}
+
+extension WaitCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    target = try params.target(line)
+    state = try params.required(.state, params.choice(.state, line))
+    timeout = try params.required(.timeout, params.duration(.timeout, line))
+  }
+}
+
+extension LocalSession {
+  /// A connection took another state: answers those who waited for it.
+  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
+    for (number, call) in waits {
+      guard case .wait(connection, _, state, _) = call.work, let call = close(number) else { continue }
+      finishWait(call.work)
+      reply(call.id) { $0.member("state", state.rawValue) }
+    }
+  }
+
+  fileprivate func waitExpired(_ number: UInt64, for state: ConnectionState) {
+    guard let call = close(number), case .wait(let connection, _, _, _) = call.work else { return }
+    finishWait(call.work)
+    let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
+    reply(
+      call.id,
+      LocalError(
+        .expired,
+        "The connection did not become \(state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
+        [.init("state", .string(connection.state.rawValue))]))
+  }
+
+  func finishWait(_ work: OpenCall.Work) {
+    abandon(work)
+    if waits.isEmpty { gateway.waiting.remove(number) }
+  }
+}
+
+private func ~= (pattern: Connection, value: Connection) -> Bool { pattern === value }
