@@ -49,11 +49,12 @@ matrix: build environments ## every server, transport, TLS and proxy with every 
 
 check: packages lint costs test ## what has to pass before a commit
 
-lint: ## formatting, that no layer is used from below, that tests stand beside what they test, and that decisions exist
+lint: ## formatting, that no layer is used from below, that tests stand beside what they test, that decisions exist, and that the architecture names what is there
 	swift format lint -s -r Package.swift Sources Tests
 	@$(PYTHON) Tests/layers.py
 	@$(PYTHON) Tests/mirror.py
 	@$(PYTHON) Tests/decisions.py
+	@$(PYTHON) Tests/ways.py
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
