@@ -26,7 +26,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service li
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall sanitize \
 	sanitize-thread sanitize-address kill-loop packages environments clean help
 
 build: packages ## both programs, with debug information
@@ -55,6 +55,9 @@ lint: ## formatting, that no layer is used from below, that tests stand beside w
 	@$(PYTHON) Tests/mirror.py
 	@$(PYTHON) Tests/decisions.py
 	@$(PYTHON) Tests/ways.py
+
+documents: packages ## writes what the documents say about the settings, from the table that the daemon reads them with
+	GATEWAY_WRITE_DOCUMENTS=1 swift test --filter SettingDocumentsTests
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release

@@ -39,9 +39,9 @@ struct QuantityTests {
     #expect(duration("9223372036854775807h") == .milliseconds(Int.max))
   }
 
-  @Test func amountsAreWrittenInTheLargestUnitThatFits() {
-    let size = SettingType<Int>.size(0...1).write
-    let duration = SettingType<Duration>.duration(milliseconds: 0...1).write
+  @Test func amountsAreWrittenInTheLargestUnitThatFits() throws {
+    let size = try #require(SettingType<Int>.size(0...1).write.value)
+    let duration = try #require(SettingType<Duration>.duration(milliseconds: 0...1).write.value)
     #expect(
       [0, 1, 1_023, 1_024, 1_536, 1 << 20, 64 << 20, 5 << 30].map(size) == [
         #""0B""#, #""1B""#, #""1023B""#, #""1KiB""#, #""1536B""#, #""1MiB""#, #""64MiB""#, #""5GiB""#,

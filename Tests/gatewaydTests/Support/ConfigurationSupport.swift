@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import GatewayCore
@@ -57,12 +58,18 @@ struct BrokenConfiguration: CustomTestStringConvertible, Sendable {
   var testDescription: String { problems }
 }
 
-/// Files of the project that tests compare the program with.
+/// Files of the project that tests compare the program with, by their paths from the project's top.
 enum Repository {
-  /// The lines of a file, by its path from the project's top.
-  static func lines(of path: String, from here: String = #filePath) throws -> [String] {
-    let top = here.split(separator: "/").dropLast(4).map { "/\($0)" }.joined()
+  private static let top = #filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined()
+
+  static func lines(of path: String) throws -> [String] {
     let text = String(decoding: try ConfigurationFile.read("\(top)/\(path)").bytes, as: UTF8.self)
     return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  static func write(_ lines: [String], to path: String) throws {
+    guard let file = fopen("\(top)/\(path)", "w") else { throw SystemError("write \(path)") }
+    fputs(lines.joined(separator: "\n"), file)
+    guard fclose(file) == 0 else { throw SystemError("write \(path)") }
   }
 }

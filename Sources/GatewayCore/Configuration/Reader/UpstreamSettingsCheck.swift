@@ -94,8 +94,7 @@ struct UpstreamSettingsCheck {
 
   private func checkOrder(_ lower: String, _ least: Duration, _ upper: String, _ most: Duration) {
     guard least > most, let place = origins[lower] ?? origins[upper] else { return }
-    let type = SettingType<Duration>.duration(milliseconds: 0...0)
-    let texts = (type.write(least) ?? "", type.write(most) ?? "")
-    notes.note("\(title).\(lower) is \(texts.0) and must not exceed \(title).\(upper), which is \(texts.1)", at: place)
+    let (low, high) = (SettingType<Duration>.text(of: least), SettingType<Duration>.text(of: most))
+    notes.note("\(title).\(lower) is \(low) and must not exceed \(title).\(upper), which is \(high)", at: place)
   }
 }

@@ -1,5 +1,5 @@
-/// All settings, each declared once. Adding one means: a property with its default, a line here, a line in
-/// `config/gatewayd.toml`, and a row in the test that sets every setting.
+/// All settings, each declared once. Adding one means: a property with its default, a line here, and a row in the test that
+/// sets every setting. What the documents say about it is written from here, by `make documents`.
 enum ConfigurationSchema {
   /// The tables that exist once.
   static let tables = SettingList<Configuration>(

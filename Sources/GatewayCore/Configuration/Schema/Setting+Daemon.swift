@@ -4,12 +4,16 @@ extension Setting<SocketSettings> {
     [
       Setting(
         "path", \.path, SettingType<String>.path(limit: 107).optional,
-        "Path of the local socket. Not used when the service manager passes the socket, with `--socket` or with `$GATEWAYD_SOCKET`."
+        "Path of the socket that local programs connect to, at most 107 bytes. Not used when the service manager passes the socket, with `--socket` or with `$GATEWAYD_SOCKET`. Without it: `/run/gatewayd.sock`, or `$XDG_RUNTIME_DIR/gatewayd.sock` with `--user`.",
+        example: #""/run/gatewayd.sock""#
       ),
-      Setting("mode", \.mode, .mode, "Permission bits of the socket file: whoever can write to it can connect."),
+      Setting(
+        "mode", \.mode, .mode,
+        "Permission bits of the socket file, in octal, as a string: whoever can write to it can connect."),
       Setting(
         "group", \.group, SettingType<String>.groupName.optional,
-        "Group of the socket file. Without it the file has the daemon's own group."),
+        "Group of the socket file, by name or number. Without it the file has the daemon's own group.",
+        example: #""gateway""#),
     ]
   }
 }
@@ -17,7 +21,11 @@ extension Setting<SocketSettings> {
 extension Setting<LogSettings> {
   /// `[log]`.
   static var declared: [Self] {
-    [Setting("level", \.level, .choice, "The chattiest messages that are still logged.")]
+    [
+      Setting(
+        "level", \.level, .choice,
+        "The chattiest messages that are still logged. Payloads and secrets are logged at no level.")
+    ]
   }
 }
 
@@ -27,7 +35,8 @@ extension Setting<StateSettings> {
     [
       Setting(
         "path", \.path, SettingType<String>.path().optional,
-        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. It is made if it is not there, and locked."
+        "Folder of what has to survive a restart, where `$STATE_DIRECTORY` names none. The daemon makes it for itself alone (mode 0700) and locks it. Without it: `$XDG_STATE_HOME/gatewayd` where that is set, else `/var/lib/gatewayd`, or `~/.local/state/gatewayd` with `--user`.",
+        example: #""/var/lib/gatewayd""#
       )
     ]
   }
@@ -44,7 +53,7 @@ extension Setting<Limits> {
     [
       Setting(
         "line", \.line, .size((1 << 10)...(1 << 30)),
-        "Longest line of the local protocol, both ways. A longer one from a client is answered with an error and ends its connection; an event that would need a longer one is announced as a gap."
+        "Longest line of the local protocol, both ways. A client that sends a longer one gets an error and is disconnected; an event that would need a longer one is announced as a gap."
       ),
       Setting(
         "clients", \.clients, .count(many), "Local clients in all. The next one is turned away with QuotaExceeded."),
@@ -64,7 +73,8 @@ extension Setting<Limits> {
     [
       Setting(
         "subscription_queue", \.subscriptionQueue, .count(1...10_000_000),
-        "Events that wait for a subscriber that does not read. Beyond it events are dropped and announced as a gap."),
+        "Events that wait for a subscriber that does not read. Beyond it events are dropped for this subscriber alone, and a gap tells it which ones."
+      ),
       Setting(
         "subscription_queue_bytes", \.subscriptionQueueBytes, .size(bytes),
         "The same in bytes; the limit that is reached first counts."),
@@ -74,7 +84,7 @@ extension Setting<Limits> {
       ),
       Setting(
         "send_queue", \.sendQueue, .count(1...10_000_000),
-        "Sends of one user that wait on one connection; all users together may have twice as many there. The next one fails with QueueFull."
+        "Sends of one user that wait on one connection while it is down; all users together may have twice as many there. The next one fails with QueueFull."
       ),
       Setting(
         "send_queue_bytes", \.sendQueueBytes, .size(bytes),

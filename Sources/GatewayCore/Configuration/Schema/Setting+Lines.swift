@@ -11,7 +11,8 @@ extension Setting<LinesSettings> {
       Setting("end", \.end, .choice, "What ends the lines that are written. Both are read."),
       Setting(
         "time", \.time, SettingType<String>.memberName.optional,
-        "The member of messages that carries the server's time, such as `time` or `body.now`, for the time of events."),
+        "The member of messages that carries the server's time, such as `time` or `body.now`, for the time of events.",
+        example: #""time""#),
       Setting(
         "time_unit", \.timeUnit, .choice,
         "What that time counts since 1970: milliseconds, seconds or microseconds. A text in ISO 8601 needs no unit."),
@@ -28,10 +29,12 @@ extension Setting<LinesHeartbeat> {
     [
       Setting(
         "type", \.type, SettingType<String>.memberName.optional,
-        "What is written every now and then, as a message of this type. Absent: there is no heartbeat."),
+        "What is written every now and then, as a message of this type. Absent: there is no heartbeat.",
+        example: #""ping""#),
       Setting(
         "answer", \.answer, SettingType<String>.memberName.optional,
-        "The type that answers it, in both directions. Absent: nothing does, both sides write unasked."),
+        "The type that answers it, in both directions. Absent: nothing does, both sides write unasked.",
+        example: #""pong""#),
       Setting("every", \.every, .duration(milliseconds: 100...86_400_000), "How often."),
       Setting(
         "misses", \.misses, .count(1...100),
@@ -45,13 +48,14 @@ extension Setting<LinesLogin> {
     [
       Setting(
         "type", \.type, SettingType<String>.memberName.optional,
-        "What is written after connecting, with the credentials of `auth` as its body. Absent: nobody logs in."),
+        "What is written after connecting, with the credentials of `auth` as its body. Absent: nobody logs in.",
+        example: #""login""#),
       Setting(
         "accepted", \.accepted, SettingType<String>.memberName.optional,
-        "The type that means yes. Absent: the answer with the login's id that is no failure."),
+        "The type that means yes. Absent: the answer with the login's id that is no failure.", example: #""welcome""#),
       Setting(
         "refused", \.refused, SettingType<String>.memberName.optional,
-        "The type that means no, beside an answer that is a failure."),
+        "The type that means no, beside an answer that is a failure.", example: #""denied""#),
     ]
   }
 }

@@ -18,7 +18,8 @@ extension Setting<OutboxSettings> {
       Setting("total_bytes", \.totalBytes, .size(bytes), "The same in bytes."),
       Setting(
         "age", \.age, .duration(milliseconds: 1_000...31_536_000_000),
-        "How long a durable send may wait; a longer `ttl` is cut to it. Then it ends as expired."),
+        "How long a durable send may wait; a longer `ttl` is cut to it, and one without `ttl` has this one. Then it ends as expired."
+      ),
       Setting(
         "when_full", \.whenFull, .choice,
         "What happens to a durable send when a limit is reached: it fails with QueueFull, or its user's oldest one gives way and ends as dropped."

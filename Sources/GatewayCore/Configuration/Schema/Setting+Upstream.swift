@@ -7,22 +7,26 @@ extension Setting<UpstreamDraft> {
     [
       Setting(
         "url", \.url, SettingType<[String]>.urls.optional,
-        "Address of the server; its scheme says what the server speaks: `http`, `https`, `ws`, `wss` for Socket.IO, whose namespace is the path; `raw+ws`, `raw+wss`, `tcp`, `tls`, `wamp+ws`, `wamp+wss`. Of several, the next one is tried when one cannot be used."
+        "Address of the server; its scheme says what the server speaks: `http`, `https`, `ws`, `wss` Socket.IO, whose namespace is the path; `raw+ws`, `raw+wss` plain WebSockets; `tcp`, `tls` with a port JSON lines; `wamp+ws`, `wamp+wss` WAMP with the realm behind `#`. Of several in a list, the next one is tried when one cannot be used.",
+        example: #""https://chat.example.com/admin""#
       ),
       Setting(
         "auth", \.settings.auth, .payload,
-        "Payload of the CONNECT packet, such as `{ token = \"…\" }`. Only one of the settings that begin with `auth` and name a source."
+        "Payload of the CONNECT packet. Only one of the settings that begin with `auth` and name a source; avoid this one, because the configuration is often readable for everybody.",
+        example: #"{ token = "…" }"#
       ),
       Setting(
         "auth_file", \.settings.auth, .external(.secretFile),
-        "File that is read at each connect. A JSON object in it is the payload; anything else becomes `{\"token\":\"…\"}`."
+        "File that is read at each connect, so that a new token needs no reload. A JSON object in it is the payload; anything else becomes `{\"token\":\"…\"}` without its line end.",
+        example: #""/etc/gatewayd/chat.token""#
       ),
       Setting(
         "auth_credential", \.settings.auth, .external(.credential),
-        "The same, by the name of a credential that systemd passes with `LoadCredential=`."),
+        "The same, by the name of a credential that systemd passes with `LoadCredential=`.", example: #""chat.token""#),
       Setting(
         "auth_command", \.settings.auth, .external(.command),
-        "Program and arguments; it runs at each connect, and what it prints is treated as the content of `auth_file`."),
+        "Program and arguments; it runs without a shell at each connect, and what it prints is treated as the content of `auth_file`. A name without a path is looked for in the usual folders.",
+        example: #"["/usr/local/bin/chat-token", "--audience", "chat"]"#),
     ]
   }
 }
@@ -44,10 +48,10 @@ extension Setting<UpstreamSettings> {
 
   private static var requestSettings: [Self] {
     [
-      Setting("path", \.path, .requestPath, "HTTP path of the server; a slash at its end is part of it."),
+      Setting("path", \.path, .requestPath, "HTTP path of the Socket.IO server; a slash at its end is part of it."),
       Setting(
         "headers", \.headerTable, .headers,
-        "Added to every HTTP request. A value is a string, or `{ file = \"…\" }`, `{ credential = \"…\" }` or `{ command = […] }`, read at each connect."
+        "Added to every HTTP request; the values are secrets, and none goes to a URL that a local program chose. A value is a string, or `{ file = \"…\" }`, `{ credential = \"…\" }` or `{ command = […] }`, read at each connect, perhaps with a `prefix` such as `\"Bearer \"`."
       ),
       Setting(
         "query", \.queryTable, .query, "Added to the query of every HTTP request. Values as those of `headers`."),
@@ -65,17 +69,20 @@ extension Setting<UpstreamSettings> {
     [
       Setting(
         "proxy", \.proxy.choice, .proxy,
-        "Proxy to the server: `http://`, `socks5://` or `socks5h://` with user and password where it wants them; `none` for no proxy. Absent: the environment's `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`."
+        "Proxy to the server: `http://` tunnels by CONNECT, servers without TLS too; with `socks5://` the daemon looks up the server's name, with `socks5h://` the proxy does. User and password stand before the host, with percent-encoding. `none` is no proxy. Absent: the environment's `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.",
+        example: #""http://gateway@proxy.example.com:3128""#
       ),
       Setting(
         "proxy_password_file", \.proxy.passwordFile, SettingType<String>.path().optional,
-        "File with the password for the proxy, read at each connect."),
+        "File with the password for the proxy, read at each connect.", example: #""/etc/gatewayd/proxy.password""#),
       Setting(
         "no_proxy", \.proxy.exceptions, .exceptions,
-        "Hosts that are reached without a proxy: names with all below them, addresses, networks, or `*`."),
+        "Hosts that are reached without a proxy: names with all below them, addresses, networks, or `*`.",
+        example: #"["internal.example.com", "10.0.0.0/8"]"#),
       Setting(
         "redirects", \.redirects, .choice,
-        "Which redirects are followed: none, those to the same host, or all. Never from TLS to plain text."),
+        "Which redirects are followed: none, those to other paths and ports of the same host, or all. Never more than five in a row, and never from TLS to plain text."
+      ),
     ]
   }
 
@@ -90,18 +97,22 @@ extension Setting<UpstreamSettings> {
   private static var timeSettings: [Self] {
     [
       Setting(
-        "keep", \.keep, .choice, "`on-demand` connects while somebody uses the upstream, `always` from the start on."),
+        "keep", \.keep, .choice,
+        "`on-demand` connects while somebody uses the upstream, `always` from the daemon's start to its end."),
       Setting(
-        "linger", \.linger, .duration(milliseconds: 0...year), "How long a connection stays after its last user left."),
+        "linger", \.linger, .duration(milliseconds: 0...year),
+        "How long a connection stays open after its last user left, so that the next one does not have to wait. `0s` closes it at once."
+      ),
       Setting(
         "retain", \.retain, .duration(milliseconds: 0...year),
         "How long an unused, closed connection is still listed by `status`."),
       Setting(
         "ttl", \.ttl, .duration(milliseconds: 1...year),
-        "Time-to-live of a queued send that names none. Then it ends as `expired`."),
+        "Time-to-live of a send that waits for its connection and names none itself. After that it ends as `expired`."),
       Setting(
         "key_member", \.keyMember, SettingType<String>.memberName.optional,
-        "Name under which the `key` of a send is put into its arguments, for servers that recognise repetitions: into the last one if it is an object, else as one more argument."
+        "Name under which the `key` of a send is put into its arguments, for servers that recognise repetitions: into the last one if it is an object, else as one more argument.",
+        example: #""idempotency_key""#
       ),
       Setting(
         "retry_window", \.retryWindow, .count(1...1_000),
@@ -109,22 +120,27 @@ extension Setting<UpstreamSettings> {
       ),
       Setting(
         "flush", \.flush, .count(1...1_000_000),
-        "Sends per second that leave when the connection is back, as long as there are some that queued up before."),
+        "Sends per second that leave when the connection is back, as long as there are some that queued up before: a server that returns is not flooded."
+      ),
       Setting(
         "handshake", \.handshake, .duration(milliseconds: 10...3_600_000),
-        "Limit of each phase of a handshake. Then the attempt has failed with `timeout`."),
+        "Limit of each phase of a handshake: name, TCP, proxy, TLS, the WebSocket upgrade, the protocol's own opening, the joining of the namespace. Then the attempt has failed with `timeout`, and the next one follows the back-off."
+      ),
       Setting(
         "connect_timeout", \.connectTimeout, SettingType<Duration>.duration(milliseconds: 10...3_600_000).optional,
-        "Limit of the last phase, in which the server accepts the namespace. Without it `handshake` counts."),
+        "Limit of the last phase alone, in which the server accepts the namespace: some ask a database first. Without it `handshake` counts.",
+        example: #""30s""#),
       Setting(
         "probe_timeout", \.probeTimeout, .duration(milliseconds: 10...3_600_000),
         "After a suspend or a change of the network the server is asked whether it is still there. Without an answer in this time the link is lost with `heartbeat`."
       ),
       Setting(
-        "force_new", \.forceNew, .flag, "`true`: each connection has a link of its own, which it shares with no other."),
+        "force_new", \.forceNew, .flag,
+        "With `true` each connection has a link of its own; otherwise the namespaces of one server share one."),
       Setting(
         "reconnect_after_kick", \.reconnectAfterKick, .flag,
-        "Connect again after the server disconnected the namespace?"),
+        "Connect again after the server disconnected the namespace (the reason `kicked`)? With `false` the connection stays down until `gatewayctl reconnect`."
+      ),
     ]
   }
 
@@ -132,10 +148,11 @@ extension Setting<UpstreamSettings> {
     [
       Setting(
         "parser", \.parser, .choice,
-        "How the server writes packets: `msgpack` where it uses Socket.IO's msgpack parser, else `json`."),
+        "How the server writes packets: `msgpack` where it uses Socket.IO's msgpack parser, else `json`; nothing in a conversation tells which. Local programs see JSON either way."
+      ),
       Setting(
         "attachments", \.attachments, .count(1...1_000),
-        "Most binary attachments in one message. A send with more fails with InvalidParams; a server that sends more loses its link."
+        "Most binary attachments in one message. A send with more fails with InvalidParams before anything is written; a server that sends more loses its link with `protocol`. Servers have limits of their own, the usual one is 10."
       ),
       Setting(
         "attachment_timeout", \.attachmentTimeout, .duration(milliseconds: 10...3_600_000),
@@ -165,7 +182,7 @@ extension Setting<RefreshSettings> {
     [
       Setting(
         "share", \.share, .count(1...50),
-        "A token is read again this long before it expires, in percent of the time that it has left when it is used first."
+        "Credentials that hold a token with an end (a JSON Web Token with `exp`) are read again this long before it, in percent of the time that the token has left when it is used first. If they are others, the connection is joined again with them."
       ),
       Setting(
         "least", \.least, .duration(milliseconds: 1_000...86_400_000),
@@ -181,10 +198,13 @@ extension Setting<CompressionSettings> {
   static var declared: [Self] {
     [
       Setting(
-        "enabled", \.enabled, .flag, "Offer compressed WebSocket messages to the server? `status` shows its answer."),
+        "enabled", \.enabled, .flag,
+        "Offer compressed WebSocket messages (permessage-deflate) to the server, which decides? `status` shows its answer."
+      ),
       Setting(
         "threshold", \.threshold, .size(0...(1 << 30)),
-        "Smallest message that is compressed on its way to the server; smaller ones leave as they are."),
+        "Smallest message that is compressed on its way to the server; smaller ones leave as they are. A single send can do without: `gatewayctl send --no-compress`."
+      ),
     ]
   }
 }
@@ -195,27 +215,29 @@ extension Setting<TLSSettings> {
     [
       Setting(
         "ca", \.ca, SettingType<String>.path().optional,
-        "PEM file of the certificates to trust instead of the system's."),
+        "PEM file of the certificates to trust instead of the system's.", example: #""/etc/gatewayd/ca.pem""#),
       Setting(
         "cert", \.certificate, SettingType<String>.path().optional,
-        "PEM file of a client certificate. Needs `tls.key`."),
+        "PEM file of a client certificate. Needs `tls.key`.", example: #""/etc/gatewayd/client.pem""#),
       Setting(
-        "key", \.key, SettingType<String>.path().optional, "PEM file of the client certificate's key. Needs `tls.cert`."
+        "key", \.key, SettingType<String>.path().optional,
+        "PEM file of the client certificate's key. Needs `tls.cert`.", example: #""/etc/gatewayd/client.key""#
       ),
       Setting("verify", \.verify, .flag, "`false` accepts every certificate; `status` shows it."),
       Setting(
         "server_name", \.serverName, SettingType<String>.hostName.optional,
-        "Name that is asked for and checked in the certificate, instead of the URL's host."),
+        "Name that is asked for in the TLS handshake and checked in the certificate, instead of the URL's host.",
+        example: #""chat.example.com""#),
       Setting("min_version", \.minimum, .choice, "Oldest version of TLS that is spoken."),
       Setting(
         "pins", \.pins, .pins,
         "Hashes of public keys, such as `sha256//…` in base64. The server's key must be one of them."),
       Setting(
         "key_password", \.keyPassword, SettingType<String>.secret.optional,
-        "Password of the key's file. Not together with `tls.key_password_file`."),
+        "Password of the key's file. Not together with `tls.key_password_file`.", example: #""…""#),
       Setting(
         "key_password_file", \.keyPasswordFile, SettingType<String>.path().optional,
-        "File with the password of the key's file, read at each connect."),
+        "File with the password of the key's file, read at each connect.", example: #""/etc/gatewayd/client.password""#),
     ]
   }
 }
@@ -228,14 +250,16 @@ extension Setting<ReconnectSettings> {
     [
       Setting(
         "base", \.base, .duration(milliseconds: delay),
-        "Longest wait before the first new attempt; doubled after every failed one. The wait itself is random."),
+        "Longest wait before the first new attempt; doubled after every failed one. The wait itself is drawn at random from zero up to that."
+      ),
       Setting("cap", \.cap, .duration(milliseconds: delay), "Where the doubling ends."),
       Setting(
         "stable", \.stable, .duration(milliseconds: 0...86_400_000),
         "How long a connection must have lasted before the waits begin with `base` again."),
       Setting(
         "refused_base", \.refusedBase, .duration(milliseconds: delay),
-        "As `base`, while the server answers but refuses the connection."),
+        "As `base`, while the server answers but refuses the connection: wrong credentials do not get better by asking often."
+      ),
       Setting(
         "refused_cap", \.refusedCap, .duration(milliseconds: delay),
         "As `cap`, while the server answers but refuses the connection. A server's `Retry-After` counts up to the larger of the two."

@@ -3,10 +3,10 @@ extension Setting<WAMPSettings> {
     [
       Setting(
         "realm", \.realm, SettingType<String>.realm.optional,
-        "The realm to join. Not needed where the URL names it behind `#`."),
+        "The realm to join. Not needed where the URL names it behind `#`.", example: #""com.example.realm""#),
       Setting(
         "authid", \.authID, SettingType<String>.authID.optional,
-        "Who we are, where the credentials have no member `authid`."),
+        "Who we are, where the credentials have no member `authid`.", example: #""reader""#),
       Setting(
         "invoke", \.invoke, .choice,
         "Whom the router calls when several sessions register one procedure; the others must have said the same."),

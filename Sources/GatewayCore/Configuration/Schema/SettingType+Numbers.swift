@@ -53,7 +53,12 @@ extension SettingType<Duration> {
         return .milliseconds(
           try node.checked(milliseconds, in: bounds, written: text) { Quantity.text($0, in: units) })
       },
-      write: { Quantity.text(Int($0.milliseconds), in: units).tomlString })
+      write: { text(of: $0) })
+  }
+
+  /// As a configuration says it, such as `"30s"`.
+  static func text(of duration: Duration) -> String {
+    Quantity.text(Int(duration.milliseconds), in: units).tomlString
   }
 }
 

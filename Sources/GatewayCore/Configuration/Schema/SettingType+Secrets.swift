@@ -61,9 +61,9 @@ extension SettingType<AuthSource> {
   /// The payload read from elsewhere.
   static func external(_ type: SettingType<SecretSource>) -> Self {
     Self(
-      type.label,
+      type.label.value,
       read: { (node) throws(SettingFindings) in .external(try type.read(node)) },
-      write: { auth in if case .external(let source) = auth { type.write(source) } else { nil } })
+      write: { auth in if case .external(let source) = auth { type.write.value?(source) } else { nil } })
   }
 }
 
@@ -108,7 +108,7 @@ extension SecretMember {
 
   /// As it stands in a configuration file.
   var tomlText: String {
-    let source = Self.kinds.compactMap { kind in kind.type.write(self.source).map { "\(kind.name) = \($0)" } }
+    let source = Self.kinds.compactMap { kind in kind.type.write.value?(self.source).map { "\(kind.name) = \($0)" } }
     let parts = source + (prefix.isEmpty ? [] : ["prefix = \(prefix.tomlString)"])
     return "{ " + parts.joined(separator: ", ") + " }"
   }

@@ -1,22 +1,22 @@
 /// What the value of a setting may be: how it is read from a configuration file, and how it is written into one.
 struct SettingType<Value: Sendable>: Sendable {
-  /// One or two words for the tables of the reference, such as `size`.
-  let label: String
+  /// A few words for the documents, such as `size`.
+  let label: DocumentOnly<String>
   /// Where the value may be a secret.
   let secret: SecretMark?
   let read: @Sendable (ConfigurationNode) throws(SettingFindings) -> Value
   /// TOML text that reads as this value; nil for a value that is the absence of the setting.
-  let write: @Sendable (Value) -> String?
+  let write: DocumentOnly<@Sendable (Value) -> String?>
 
   init(
-    _ label: String, secret: SecretMark? = nil,
+    _ label: @autoclosure () -> String?, secret: SecretMark? = nil,
     read: @escaping @Sendable (ConfigurationNode) throws(SettingFindings) -> Value,
     write: @escaping @Sendable (Value) -> String?
   ) {
-    self.label = label
+    self.label = DocumentOnly(label())
     self.secret = secret
     self.read = read
-    self.write = write
+    self.write = DocumentOnly(write)
   }
 }
 
@@ -24,8 +24,8 @@ extension SettingType {
   /// The same, for a setting that can also be absent.
   var optional: SettingType<Value?> {
     SettingType<Value?>(
-      label, secret: secret, read: { (node) throws(SettingFindings) in try self.read(node) },
-      write: { $0.flatMap { self.write($0) } })
+      label.value, secret: secret, read: { (node) throws(SettingFindings) in try self.read(node) },
+      write: { value in value.flatMap { write.value?($0) } })
   }
 }
 
