@@ -109,7 +109,8 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       let budgets = MemoryBudgets()
-      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment), memory: budgets)
+      let work = UnusualWork()
+      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
       requester = CurlRequester(multi: ground.multi, memory: budgets.receive)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (ground, requester, credentials, loop) = (ground, requester, credentials, loop)
@@ -131,7 +132,7 @@ extension Daemon {
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
           residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
-          memory: budgets,
+          memory: budgets, work: work,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))

@@ -262,6 +262,28 @@ async def long_names_against_globs(place):
 
 
 @attacker
+async def ever_new_names_against_all_globs(place):
+    """As many globs as a user may have, and events whose names of 1,000 bytes are never the same."""
+    count = 0
+
+    async def script(link):
+        nonlocal count
+        await link.session()
+        while place.goes_on and not link.writer.is_closing():
+            await link.raw(b"".join(frame(TEXT, f'42["{"a" * 1_000}{count + n}"]'.encode()) for n in range(32)))
+            count += 32
+            await asyncio.sleep(0.05)
+
+    server = await place.server(script)
+    client = await place.client()
+    for number in range(4):
+        await client.call("subscribe", url=f"http://127.0.0.1:{server.port}", state=True,
+                          events=[f"*{'a' * 50}*{number * 256 + n}b" for n in range(256)])
+    await place.until_over()
+    return told(client)
+
+
+@attacker
 async def names_that_become_holes(place):
     """Events with names of 15 MB."""
     name = "n" * LARGE

@@ -4,7 +4,9 @@ public struct ExactText: Hashable, Sendable {
 
   public init(_ text: String) { self.text = text }
 
-  public static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+  public static func == (a: Self, b: Self) -> Bool {
+    a.text.utf8Span.span.bytes.isEqual(to: b.text.utf8Span.span.bytes)
+  }
 
   public func hash(into hasher: inout Hasher) {
     var text = text

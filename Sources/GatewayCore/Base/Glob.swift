@@ -5,9 +5,8 @@ public enum Glob {
   private static let star = UInt8(ascii: "*")
   private static let one = UInt8(ascii: "?")
   private static let escape = UInt8(ascii: "\\")
-  /// Steps for each byte of both, plus one, that are taken before the automaton is: with hardly any pattern it takes more
-  /// than two.
-  private static let stepFactor = 8
+  /// Steps that are taken, besides one for each byte of the pattern, before the automaton is: enough for nearly every name.
+  private static let stepLimit = 128
 
   /// Whether the whole name fits the pattern.
   public static func matches(_ pattern: String, _ name: String) -> Bool {
@@ -19,7 +18,7 @@ public enum Glob {
   public static func matches(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool {
     var inPattern = 0
     var inName = 0
-    var stepsLeft = stepFactor * (pattern.count + name.count)
+    var stepsLeft = stepLimit + pattern.count
     /// Behind the last `*`, and where in the name it was tried last.
     var retry: (pattern: Int, name: Int)?
     while true {
@@ -27,6 +26,7 @@ public enum Glob {
       if stepsLeft < 0 { return GlobAutomaton(pattern).matches(name) }
       if inPattern < pattern.count, pattern[inPattern] == star {
         inPattern += 1
+        if inPattern == pattern.count { return true }
         retry = (inPattern, inName)
         continue
       }
@@ -42,8 +42,10 @@ public enum Glob {
 
   /// Whether the text has a `*` or `?` that is not escaped: otherwise it is a name, and `unescape` gives it.
   public static func isPattern(_ text: String) -> Bool {
+    let bytes = text.utf8Span.span
     var isEscaped = false
-    for byte in text.utf8 {
+    for index in bytes.indices {
+      let byte = bytes[index]
       if isEscaped {
         isEscaped = false
       } else if byte == star || byte == one {

@@ -29,10 +29,10 @@ struct GlobIndex {
     if places[prefix]?.isEmpty == true { places[prefix] = nil }
   }
 
-  /// Every subscription that has a glob which fits the name.
-  func matches(_ name: String) -> Set<UInt64> {
+  /// Every subscription that has a glob which fits the name, and how many globs were compared with it.
+  func matches(_ name: String) -> (serials: Set<UInt64>, tried: Int) {
     var prefix = Prefix()
-    var found: Set<UInt64> = []
+    var found: (serials: Set<UInt64>, tried: Int) = ([], 0)
     add(prefix, name, to: &found)
     for byte in name.utf8.prefix(Prefix.limit) {
       prefix.append(byte)
@@ -41,9 +41,11 @@ struct GlobIndex {
     return found
   }
 
-  private func add(_ prefix: Prefix, _ name: String, to found: inout Set<UInt64>) {
-    for (glob, serials) in places[prefix] ?? [:] where Glob.matches(glob.text, name) {
-      if found.isEmpty { found = serials } else { found.formUnion(serials) }
+  private func add(_ prefix: Prefix, _ name: String, to found: inout (serials: Set<UInt64>, tried: Int)) {
+    guard let globs = places[prefix] else { return }
+    found.tried += globs.count
+    for (glob, serials) in globs where Glob.matches(glob.text, name) {
+      if found.serials.isEmpty { found.serials = serials } else { found.serials.formUnion(serials) }
     }
   }
 

@@ -69,8 +69,9 @@ public final class Connection {
     self.context = context
     id = context.random.uuid()
     stream = EventStream(
-      outputs: context.outputs, time: context.time, random: context.random, lineLimit: context.limits.line,
-      history: specification.settings.history, serverTime: specification.settings.serverTime)
+      outputs: context.outputs, time: context.time, random: context.random, work: context.work,
+      lineLimit: context.limits.line, history: specification.settings.history,
+      serverTime: specification.settings.serverTime)
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
     commands = CommandLedger(limits: context.limits, memory: SharedMemoryHold(context.memory.send))
     isShared = specification.account == .configuration

@@ -15,6 +15,8 @@ struct ConnectionContext {
   let histories: HistoryLogs
   /// One for all connections.
   let memory: MemoryBudgets
+  /// One for all connections.
+  let work: UnusualWork
   var limits: Limits
 }
 

@@ -24,7 +24,7 @@ final class EventStream {
   private(set) var continuity = Continuity.fresh
   /// The number of the last event of an earlier daemon.
   private(set) var inherited: UInt64 = 0
-  private var router = Router()
+  private var router: Router
   /// Gives the events their time.
   var clock: EventClock
   private let outputs: ClientOutputs
@@ -38,9 +38,10 @@ final class EventStream {
   private var stamp = EventStamp()
 
   init(
-    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, lineLimit: Int, history: HistorySettings,
-    serverTime: ServerTimeSettings
+    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, work: UnusualWork, lineLimit: Int,
+    history: HistorySettings, serverTime: ServerTimeSettings
   ) {
+    router = Router(work)
     self.history = EventHistory(history, epoch: Self.freshEpoch(random))
     clock = EventClock(serverTime)
     self.outputs = outputs

@@ -1,49 +1,81 @@
 /// What the filters of all subscriptions take, with a share for each user: bytes of names and globs, and different globs on one
-/// connection. An event with a new name is compared with every glob that may fit it, so that their number is time that others
-/// wait.
+/// connection. An event with a new name is compared with every glob that may fit it, whose ever they are, so that their number is
+/// time that others wait. Decision 0101.
 final class FilterShares {
-  /// Different globs of one user on one connection. Equal ones are compared once, and count once.
-  static let globLimit = 1_024
+  /// Different globs on one connection. Equal ones of a user are compared once, and count once; a long one counts once for each
+  /// machine word that comparing it takes.
+  static let globs = SharedBounds(share: 1_024)
   /// Bytes of names and globs, each with what it takes besides.
   static let bytes = SharedBounds(total: 64 << 20, share: 8 << 20)
   private static let overhead = 64
 
-  private struct Place: Hashable {
+  /// Whose filters are looked at, for events of which connection.
+  fileprivate struct Place: Hashable {
     let connection: String
     let uid: UInt32
   }
 
   private var taken = SharedLimit(FilterShares.bytes)
+  /// By the connection.
+  private var compared: [String: SharedLimit] = [:]
   /// How many subscriptions have a glob.
-  private var globs: [Place: [ExactText: Int]] = [:]
+  private var holders: [Place: [ExactText: Int]] = [:]
 
   /// Why a filter is one too many.
   enum Overrun: Error, Equatable {
-    case globs
+    case globs(SharedBounds.Overrun)
     case bytes(SharedBounds.Overrun)
   }
 
-  /// Counts a filter for as long as the hold lives.
-  func hold(_ filter: EventFilter, on connection: String, for uid: UInt32) throws(Overrun) -> FilterHold {
-    let place = Place(connection: connection, uid: uid)
-    let cost = Self.cost(of: filter)
-    do throws(SharedBounds.Overrun) { try taken.check(cost, for: .user(uid)) } catch { throw .bytes(error) }
-    let patterns = Set(filter.globs.map { ExactText($0) })
-    let known = globs[place] ?? [:]
-    guard known.count + patterns.count(where: { known[$0] == nil }) <= Self.globLimit else { throw .globs }
-    taken.count(cost, for: .user(uid))
-    for pattern in patterns { globs[place, default: [:]][pattern, default: 0] += 1 }
-    return FilterHold { [weak self] in self?.giveBack(cost, patterns, place) }
+  /// Counts a filter for as long as the hold lives. What it takes the place of goes later, and takes no room from it.
+  func hold(
+    _ filter: EventFilter, on connection: String, for uid: UInt32, insteadOf replaced: [FilterHold] = []
+  ) throws(Overrun) -> FilterHold {
+    let part = FilterHold.Part(
+      place: Place(connection: connection, uid: uid), bytes: Self.cost(of: filter),
+      globs: Set(filter.globs.map { ExactText($0) }))
+    for hold in replaced { giveBack(hold.part) }
+    defer { for hold in replaced { count(hold.part) } }
+    try check(part)
+    count(part)
+    return FilterHold(part, in: self)
   }
 
-  private func giveBack(_ cost: Int, _ patterns: Set<ExactText>, _ place: Place) {
-    taken.giveBack(cost, for: .user(place.uid))
-    for pattern in patterns {
-      let left = (globs[place]?[pattern] ?? 1) - 1
-      globs[place]?[pattern] = left > 0 ? left : nil
-    }
-    if globs[place]?.isEmpty == true { globs[place] = nil }
+  private func check(_ part: FilterHold.Part) throws(Overrun) {
+    let account = Account.user(part.place.uid)
+    do throws(SharedBounds.Overrun) { try taken.check(part.bytes, for: account) } catch { throw .bytes(error) }
+    let known = holders[part.place] ?? [:]
+    let more = part.globs.reduce(0) { $0 + (known[$1] == nil ? Self.weight(of: $1) : 0) }
+    let compared = compared[part.place.connection] ?? SharedLimit(Self.globs)
+    do throws(SharedBounds.Overrun) { try compared.check(more, for: account) } catch { throw .globs(error) }
   }
+
+  private func count(_ part: FilterHold.Part) {
+    taken.count(part.bytes, for: .user(part.place.uid))
+    for glob in part.globs {
+      let before = holders[part.place]?[glob] ?? 0
+      holders[part.place, default: [:]][glob] = before + 1
+      if before == 0 { note(Self.weight(of: glob), at: part.place) }
+    }
+  }
+
+  fileprivate func giveBack(_ part: FilterHold.Part) {
+    taken.giveBack(part.bytes, for: .user(part.place.uid))
+    for glob in part.globs {
+      let left = (holders[part.place]?[glob] ?? 1) - 1
+      holders[part.place]?[glob] = left > 0 ? left : nil
+      if left == 0 { note(-Self.weight(of: glob), at: part.place) }
+    }
+    if holders[part.place]?.isEmpty == true { holders[part.place] = nil }
+  }
+
+  /// So many globs more are compared for a user, or less.
+  private func note(_ difference: Int, at place: Place) {
+    compared[place.connection, default: SharedLimit(Self.globs)].count(difference, for: .user(place.uid))
+    if compared[place.connection]?.used == 0 { compared[place.connection] = nil }
+  }
+
+  private static func weight(of glob: ExactText) -> Int { GlobAutomaton.words(of: glob.text.utf8.count) }
 
   private static func cost(of filter: EventFilter) -> Int {
     filter.exactNames.reduce(filter.globs.reduce(0) { $0 + $1.utf8.count + overhead }) {
@@ -54,9 +86,20 @@ final class FilterShares {
 
 /// What one subscription's filter takes of its user's share. It goes back with this object.
 final class FilterHold {
-  private let giveBack: () -> Void
+  /// What is counted.
+  fileprivate struct Part {
+    let place: FilterShares.Place
+    let bytes: Int
+    let globs: Set<ExactText>
+  }
 
-  init(_ giveBack: @escaping () -> Void) { self.giveBack = giveBack }
+  fileprivate let part: Part
+  private weak var shares: FilterShares?
 
-  deinit { giveBack() }
+  fileprivate init(_ part: Part, in shares: FilterShares) {
+    self.part = part
+    self.shares = shares
+  }
+
+  deinit { shares?.giveBack(part) }
 }

@@ -17,6 +17,8 @@ struct Router {
   private var byName: [ExactText: Set<UInt64>] = [:]
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
+  /// Told of names that take long.
+  private let work: UnusualWork
   /// By the raw JSON text of the name.
   private var matches: [[UInt8]: Match] = [:]
   /// What was asked for last: mostly the next event has the same name. Empty: nothing, as no name's JSON text is empty.
@@ -27,6 +29,8 @@ struct Router {
   private static let rememberedNames = 1_024
   /// A longer name, in bytes, is looked up each time.
   private static let rememberedLength = 256
+
+  init(_ work: UnusualWork) { self.work = work }
 
   var count: Int { subscriptions.count }
   var all: [Subscription] { subscriptions.values.sorted { $0.serial < $1.serial } }
@@ -61,7 +65,9 @@ struct Router {
   private mutating func match(rawName: [UInt8], name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
-    let serials = byPattern.matches(text).union(byName[ExactText(text)] ?? [])
+    let fitting = byPattern.matches(text)
+    work.note(fitting.tried * text.utf8.count)
+    let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
     var found = Match()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
       found.feeds.append(subscription.feed)

@@ -133,7 +133,8 @@ public final class Gateway {
   var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
-      budget: budget, network: seams.network, histories: histories, memory: seams.memory, limits: configuration.limits)
+      budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
+      limits: configuration.limits)
   }
 
   func connection(for specification: UpstreamSpecification) -> Connection? {

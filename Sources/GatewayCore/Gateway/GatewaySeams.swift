@@ -17,6 +17,8 @@ public struct GatewaySeams {
   public var longestTurn: (() -> Duration)?
   /// What is shared by all that hold memory for others.
   public let memory: MemoryBudgets
+  /// Told of messages that take long; the readers of servers' bytes look at it.
+  public let work: UnusualWork
   /// What `doctor` works with; nil where there is no network.
   public var doctor: DoctorSeams?
 
@@ -25,7 +27,8 @@ public struct GatewaySeams {
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
     histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
-    longestTurn: (() -> Duration)? = nil, memory: MemoryBudgets = MemoryBudgets(), doctor: DoctorSeams? = nil
+    longestTurn: (() -> Duration)? = nil, memory: MemoryBudgets = MemoryBudgets(),
+    work: UnusualWork = UnusualWork(), doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -38,6 +41,7 @@ public struct GatewaySeams {
     self.network = network
     self.residentBytes = residentBytes
     self.memory = memory
+    self.work = work
     self.longestTurn = longestTurn
     self.doctor = doctor
   }

@@ -68,11 +68,11 @@ extension LocalError {
   /// The filter of a subscription is one too many.
   init(_ overrun: FilterShares.Overrun) {
     switch overrun {
-    case .globs:
+    case .globs(let globs):
       self.init(
         .quotaExceeded,
-        "One user may subscribe to \(FilterShares.globLimit) different globs on a connection; use fewer, or names.",
-        [.init("quota", .string("globs")), .init("limit", .integer(FilterShares.globLimit))])
+        "There is no room for the globs of this subscription beside \(globs.words("different globs")) on a connection, of which long ones count several times; use fewer, or names.",
+        [.init("quota", .string("globs"))] + globs.facts(of: FilterShares.globs))
     case .bytes(let bytes):
       self.init(
         .quotaExceeded,

@@ -16,7 +16,7 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    let hold = try hold(filter, on: connection)
+    let hold = try hold(filter, on: connection, insteadOf: call.subscription)
     if let own = call.subscription { overtake(own) }
     let pending = PendingSubscription(call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
@@ -36,12 +36,23 @@ extension LocalSession {
     open(id, number: number, .subscribe(pending))
   }
 
-  /// Room for a filter in this user's share.
-  func hold(_ filter: EventFilter, on connection: Connection) throws(LocalError) -> FilterHold {
-    do throws(FilterShares.Overrun) { return try gateway.filters.hold(filter, on: connection.id, for: peer.uid) } catch
-    {
-      throw LocalError(error)
+  /// Room for a filter in this user's share, beside all but what has the id of a subscription that it is for.
+  func hold(
+    _ filter: EventFilter, on connection: Connection, insteadOf subscription: String? = nil
+  ) throws(LocalError) -> FilterHold {
+    do throws(FilterShares.Overrun) {
+      return try gateway.filters.hold(
+        filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
+    } catch { throw LocalError(error) }
+  }
+
+  /// What the filters take of a subscription, and of the `subscribe` calls for its id that wait.
+  private func holds(of subscription: String) -> [FilterHold] {
+    var holds = waitingSubscribes(subscription).compactMap { number -> FilterHold? in
+      if case .subscribe(let pending) = openCall(number)?.work { pending.hold } else { nil }
     }
+    if let held = subscriptions[subscription] { holds.append(held.filter) }
+    return holds
   }
 
   /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.

@@ -92,7 +92,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
           fail(TransportFailure(.unreadAnswers(limit: socket.output.control.limit)))
           return nil
         }
-        if count % TransportSocket.pauseStep == 0, socket.mustPause() { return rest.count }
+        if count % TransportSocket.pauseStep == 0 || socket.work.isMuch, socket.mustPause() { return rest.count }
       }
     } catch {
       fail(

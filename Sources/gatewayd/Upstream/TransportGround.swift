@@ -10,6 +10,8 @@ final class TransportGround {
   let farewellLimit: Duration
   /// What they may hold of what others send and do not read.
   let memory: MemoryBudgets
+  /// What messages took that took long.
+  let work: UnusualWork
   /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
@@ -19,9 +21,13 @@ final class TransportGround {
   private var leaving: [ObjectIdentifier: any TransportSocket.Owner] = [:]
   private var onQuiet: (() -> Void)?
 
-  init(multi: CurlMulti, farewellLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets()) {
+  init(
+    multi: CurlMulti, farewellLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets(),
+    work: UnusualWork = UnusualWork()
+  ) {
     self.multi = multi
     self.memory = memory
+    self.work = work
     self.farewellLimit = farewellLimit
   }
 

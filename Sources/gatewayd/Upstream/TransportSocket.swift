@@ -23,7 +23,8 @@ final class TransportSocket {
 
   /// Most bytes written before others have their turn.
   private static let writeTurnLimit = SendQueue.blockSize
-  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it.
+  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it. One that took long is
+  /// the last of them.
   static let pauseStep = 8
   /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually much
   /// work.
@@ -63,6 +64,8 @@ final class TransportSocket {
   let output: SendQueue
   /// Whether the kernel took less than there was.
   private(set) var isCongested = false
+  /// What messages took that took long, to be asked after each of them.
+  var work: UnusualWork { ground.work }
   /// Whether writing has not failed yet.
   var isWritable: Bool { broken == nil }
 
@@ -216,6 +219,7 @@ final class TransportSocket {
   /// `pauseStep` of them.
   func mustPause() -> Bool {
     let loop = ground.loop
+    ground.work.begin()
     var turn = turn ?? SharedTurn(at: loop.time.arrival.instant, limit: Self.turnTimeLimit)
     defer { self.turn = turn }
     return turn.isOver(

@@ -31,12 +31,13 @@ final class WebSocketFramer {
   private let random: any RandomSource
   private let reader: FrameReader
   private let messageLimit: Int
+  private let work: UnusualWork
   /// Nil when no compression was agreed on.
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
-  /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large, and after each portion
-  /// of a message that is inflated: whether what is behind them has to wait.
+  /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large or take long, and after each
+  /// portion of a message that is inflated: whether what is behind them has to wait.
   var mustPause: (() -> Bool)?
   /// A long message is coming; this much of it has. Valid during the call.
   var onPart: ((MessageKind, RawSpan) -> Void)?
@@ -61,8 +62,9 @@ final class WebSocketFramer {
 
   init(
     messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil,
-    memory: MemoryHold? = nil
+    memory: MemoryHold? = nil, work: UnusualWork = UnusualWork()
   ) {
+    self.work = work
     self.messageLimit = messageLimit
     self.compression = compression
     self.random = random
@@ -115,7 +117,7 @@ final class WebSocketFramer {
   @inline(__always)
   private func isPauseDue(_ bytes: Int) -> Bool {
     frames &+= 1 &+ bytes / Self.bytesPerStep
-    guard frames >= TransportSocket.pauseStep else { return false }
+    guard frames >= TransportSocket.pauseStep || work.isMuch else { return false }
     frames = 0
     return mustPause?() == true
   }

@@ -159,7 +159,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression,
-      memory: dialer.ground.receiveMemory(for: request))
+      memory: dialer.ground.receiveMemory(for: request), work: socket.work)
     framer?.mustPause = { [socket] in socket.mustPause() }
     framer?.onPart = { [unowned self] kind, part in
       switch kind {

@@ -52,6 +52,31 @@ import Testing
     + WebSocketPeer.Connection.frame(2, Array(repeating: 65, count: 200))
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
+  @Test func aMessageThatTookLongIsTheLastBeforeOthersMayHaveTheirTurn() {
+    let work = UnusualWork()
+    let framer = WebSocketFramer(
+      messageLimit: 1 << 20, random: SystemRandom(), output: SendQueue(pool: SendQueue.Pool()), work: work)
+    framer.mustPause = {
+      work.begin()
+      return true
+    }
+    let four = [UInt8]((0..<4).flatMap { WebSocketPeer.Connection.frame(1, Array("\($0)".utf8)) })
+    var count = 0
+    func receive(_ bytes: ArraySlice<UInt8>) {
+      _ = Array(bytes).withUnsafeBytes { bytes in
+        framer.receive(bytes) { _, _ in
+          count += 1
+          work.note(count == 2 ? 1 << 20 : 1)
+        }
+      }
+    }
+    receive(four[...])
+    let left = framer.takeUntaken()
+    #expect(count == 2 && left == four.count / 2)
+    receive(four.suffix(left ?? 0))
+    #expect(count == 4 && framer.takeUntaken() == nil)
+  }
+
   /// Long enough to be looked at while it comes.
   @Test(arguments: [
     (Array(String(repeating: "grüße 日本語 🐧 ", count: 6_000).utf8), true),

@@ -24,7 +24,7 @@ extension RawSpan {
     if count >= 2 {
       return isEqual(to: other, 0, as: UInt16.self) && isEqual(to: other, count &- 2, as: UInt16.self)
     }
-    return JSONScanner.byte(self, 0) == JSONScanner.byte(other, 0)
+    return count == 0 || isEqual(to: other, 0, as: UInt8.self)
   }
 
   /// Whether the bytes at a place within both are the same.
