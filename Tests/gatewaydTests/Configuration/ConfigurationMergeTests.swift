@@ -131,7 +131,7 @@ struct ConfigurationMergeTests {
     }
     #expect(
       problems.description == """
-        1.toml:2: limits.line must be between 1KiB and 1GiB, not 0
+        1.toml:2: limits.line must be between 4KiB and 1GiB, not 0
         1.toml:3: limits.clients must be a whole number, not a string
         1.toml:5: socket.group names the group "eve", which does not exist
         1.toml:7: upstream.a.linger must be a duration in ms, s, m or h such as "30s", not an integer
@@ -145,13 +145,13 @@ struct ConfigurationMergeTests {
   }
 
   @Test func problemInAValueThatALaterFileReplacesIsStillReported() {
-    let files = [("1.toml", "[limits]\nline = 0"), ("2.toml", "[limits]\nline = 2000")]
+    let files = [("1.toml", "[limits]\nline = 0"), ("2.toml", "[limits]\nline = 5000")]
     #expect(
       configure(files)
         == .failure(
           ConfigurationProblems([
             ConfigurationProblem(
-              file: "1.toml", line: 2, column: 8, message: "limits.line must be between 1KiB and 1GiB, not 0")
+              file: "1.toml", line: 2, column: 8, message: "limits.line must be between 4KiB and 1GiB, not 0")
           ])))
   }
 }

@@ -15,12 +15,12 @@ struct ConfigurationTypeTests {
     BrokenConfiguration("[limits]\nline = \"1024\"", "g.toml:2: limits.line \(sizeForm), not \"1024\""),
     BrokenConfiguration("[limits]\nline = \"-1KiB\"", "g.toml:2: limits.line \(sizeForm), not \"-1KiB\""),
     BrokenConfiguration("[limits]\nline = \"1 KiB\"", "g.toml:2: limits.line \(sizeForm), not \"1 KiB\""),
-    BrokenConfiguration("[limits]\nline = 0", "g.toml:2: limits.line must be between 1KiB and 1GiB, not 0"),
-    BrokenConfiguration("[limits]\nline = -5", "g.toml:2: limits.line must be between 1KiB and 1GiB, not -5"),
-    BrokenConfiguration("[limits]\nline = \"12B\"", "g.toml:2: limits.line must be between 1KiB and 1GiB, not 12B"),
+    BrokenConfiguration("[limits]\nline = 0", "g.toml:2: limits.line must be between 4KiB and 1GiB, not 0"),
+    BrokenConfiguration("[limits]\nline = -5", "g.toml:2: limits.line must be between 4KiB and 1GiB, not -5"),
+    BrokenConfiguration("[limits]\nline = \"12B\"", "g.toml:2: limits.line must be between 4KiB and 1GiB, not 12B"),
     BrokenConfiguration(
       "[limits]\nline = \"99999999999999999999GiB\"",
-      "g.toml:2: limits.line must be between 1KiB and 1GiB, not 99999999999999999999GiB"),
+      "g.toml:2: limits.line must be between 4KiB and 1GiB, not 99999999999999999999GiB"),
     BrokenConfiguration(
       "[limits]\nclients = \"many\"", "g.toml:2: limits.clients must be a whole number, not a string"),
     BrokenConfiguration(

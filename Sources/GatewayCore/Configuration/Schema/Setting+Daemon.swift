@@ -52,7 +52,7 @@ extension Setting<Limits> {
   private static var clientLimits: [Self] {
     [
       Setting(
-        "line", \.line, .size((1 << 10)...(1 << 30)),
+        "line", \.line, .size((4 << 10)...(1 << 30)),
         "Longest line of the local protocol, both ways. A client that sends a longer one gets an error and is disconnected; an event that would need a longer one is announced as a gap."
       ),
       Setting(
