@@ -81,6 +81,14 @@ extension LocalError {
     }
   }
 
+  /// The end of a line cannot be waited for.
+  static func noReceiveMemory(_ overrun: SharedBounds.Overrun, of bounds: SharedBounds) -> LocalError {
+    LocalError(
+      .quotaExceeded,
+      "There is no memory for the rest of this line beside \(overrun.words("bytes")) in lines and messages that have not ended (`limits.receive_bytes` is \(bounds.total), of which one user may have \(bounds.share)); none of it was done, and the connection is closed.",
+      [.init("quota", .string("receive_bytes"))] + overrun.facts(of: bounds))
+  }
+
   /// What was asked for is done, but the answer does not fit into a line.
   static func answerTooLong(_ size: Int, limit: Int) -> LocalError {
     LocalError(

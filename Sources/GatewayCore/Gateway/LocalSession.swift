@@ -130,15 +130,10 @@ public final class LocalSession {
     closeWhenFlushed()
   }
 
-  /// Lines that have no end yet take what their user may have: the client is told so and closed.
-  public func receiveLineWithoutMemory() {
+  /// Lines and messages that have no end yet take what there is: the client is told so and closed.
+  public func receiveLineWithoutMemory(_ overrun: SharedBounds.Overrun) {
     guard !isClosing else { return }
-    let limit = gateway.configuration.limits.receiveBytes
-    let error = LocalError(
-      .quotaExceeded,
-      "There is no memory for the rest of this line: those of this user that have not ended take what it may have, which is half of `limits.receive_bytes` (\(limit)); none of it was done, and the connection is closed.",
-      [.init("quota", .string("receive_bytes")), .init("limit", .integer(limit))])
-    say(LocalReply.error(nil, error, limit: gateway.configuration.limits.line))
+    say(nil, .noReceiveMemory(overrun, of: gateway.receiveMemory.limit.bounds))
     closeWhenFlushed()
   }
 

@@ -76,10 +76,15 @@ public final class MemoryHold {
 
   /// Holds exactly so many bytes from now on. False where there is no room for more; then nothing has changed.
   public func change(to wanted: Int) -> Bool {
-    guard wanted != count else { return true }
-    guard wanted < count || hasRoom(for: wanted - count) else { return false }
-    set(wanted)
+    do throws(SharedBounds.Overrun) { try take(wanted) } catch { return false }
     return true
+  }
+
+  /// The same, saying why there is no room.
+  public func take(_ wanted: Int) throws(SharedBounds.Overrun) {
+    guard wanted != count else { return }
+    if wanted > count { try budget.limit.check(wanted - count, for: account) }
+    set(wanted)
   }
 
   /// Whether it may hold so many more bytes.

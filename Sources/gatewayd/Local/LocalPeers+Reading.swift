@@ -31,7 +31,7 @@ extension LocalPeers {
         if !rest.isEmpty, turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }
-      if !countInput(slot, input.pendingCount, of: session) { session.receiveLineWithoutMemory() }
+      if let overrun = countInput(slot, input.pendingCount, of: session) { session.receiveLineWithoutMemory(overrun) }
     } catch {
       session.receiveOversizedLine()
     }
@@ -40,19 +40,17 @@ extension LocalPeers {
     return session.output.pointee.closesWhenFlushed ? bytes.count : bytes.count - rest.count
   }
 
-  /// Notes how much of a line without its end is there. False where there is no room for it.
-  private func countInput(_ slot: Int, _ count: Int, of session: LocalSession) -> Bool {
-    if let memory = slots[slot].inputMemory {
-      if memory.change(to: count) { return true }
-    } else {
-      guard count > 0 else { return true }
-      let memory = MemoryHold(gateway.receiveMemory, for: .user(session.peer.uid))
-      slots[slot].inputMemory = memory
-      if memory.change(to: count) { return true }
+  /// Notes how much of a line without its end is there. Returns why there is no room for it, if that is so.
+  private func countInput(_ slot: Int, _ count: Int, of session: LocalSession) -> SharedBounds.Overrun? {
+    guard count > 0 || slots[slot].inputMemory != nil else { return nil }
+    let memory = slots[slot].inputMemory ?? MemoryHold(gateway.receiveMemory, for: .user(session.peer.uid))
+    slots[slot].inputMemory = memory
+    do throws(SharedBounds.Overrun) { try memory.take(count) } catch {
+      slots[slot].input = nil
+      slots[slot].inputMemory = nil
+      return error
     }
-    slots[slot].input = nil
-    slots[slot].inputMemory = nil
-    return false
+    return nil
   }
 
   /// What a read brought, of which the rest is kept when the client has to wait.

@@ -32,4 +32,17 @@ import Testing
     #expect(hold.change(to: 10))
     #expect(budget.used == 10)
   }
+
+  @Test func whoHasNoMemoryForTheRestOfALineIsToldWhoseItIs() {
+    let harness = GatewayHarness()
+    let overruns: [(SharedBounds.Overrun, String)] = [
+      (.share(7), "7 bytes of this user"), (.total(9), "9 bytes of all users"),
+    ]
+    for (overrun, word) in overruns {
+      let client = harness.client()
+      client.session?.receiveLineWithoutMemory(overrun)
+      let told = client.read()
+      #expect(told.count == 1 && told[0].contains(word) && told[0].contains("\"quota\":\"receive_bytes\""))
+    }
+  }
 }
