@@ -631,6 +631,63 @@ async def many_subscriptions(place):
 
 
 @attacker
+async def filters_as_long_as_lines(place):
+    """Subscriptions to a thousand names of a kilobyte, which take the place of each other."""
+    client = await place.client()
+    events, count = [f"{number}{'n' * 1_000}" for number in range(1_000)], 0
+    while place.goes_on:
+        with contextlib.suppress(CallError, ConnectionError):
+            await client.call("subscribe", upstream="chat", subscription="s", events=events)
+            count += 1
+        await asyncio.sleep(0.01)
+    return f"{count} times"
+
+
+@attacker
+async def hang_ups_with_all_subscriptions(place):
+    """All subscriptions that a program may have, with as many names as its user may have, and gone."""
+    count = 0
+    while place.goes_on:
+        reader, writer = await place.stream()
+        for number in range(128):
+            writer.write(call(number, "subscribe", upstream="chat", events=[f"n{n}" for n in range(100)]))
+        with contextlib.suppress(ConnectionError, asyncio.TimeoutError):
+            for _ in range(128):
+                await asyncio.wait_for(reader.readline(), 5)
+        writer.transport.abort()
+        count += 1
+        await asyncio.sleep(0.02)
+    return f"{count} times"
+
+
+@attacker
+async def status_by_many_clients(place):
+    """The longest possible answer, which twenty programs of one user ask for again and again."""
+    first = await place.client()
+    for number in range(400):
+        first.post("send", url=f"http://127.0.0.1:9/s{number}", event="e", ttl=60_000)
+        if number % 50 == 49:
+            await first.writer.drain()
+            await asyncio.sleep(0.01)
+    count = 0
+
+    async def ask():
+        nonlocal count
+        client = await place.client()
+        while place.goes_on:
+            with contextlib.suppress(CallError, ConnectionError):
+                await client.call("status")
+                client.lines.clear()
+                count += 1
+
+    asking = [asyncio.ensure_future(ask()) for _ in range(20)]
+    await place.until_over()
+    for one in asking:
+        one.cancel()
+    return f"{count} answers"
+
+
+@attacker
 async def comings_and_goings(place):
     count = 0
     while place.goes_on:

@@ -26,6 +26,14 @@ struct Ring<Element> {
     count &+= 1
   }
 
+  /// Puts one in front of the others.
+  mutating func prepend(_ element: consuming Element) {
+    if count == places.count { grow() }
+    head = place(-1)
+    places[head] = element
+    count &+= 1
+  }
+
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     let element = places[head].take()

@@ -39,6 +39,9 @@ public struct EventFilter: Equatable, Sendable {
   /// The names without wildcards, in no order; none when every event passes.
   var exactNames: Set<ExactText> { exact ?? [] }
 
+  /// How many names and globs it has.
+  var size: Int { (exact?.count ?? 0) + globs.count }
+
   public func matches(_ name: String) -> Bool {
     guard let exact else { return true }
     return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }

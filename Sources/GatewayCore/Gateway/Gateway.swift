@@ -28,7 +28,9 @@ public final class Gateway {
   let outbox: Outbox
   /// What of histories is kept on disk.
   let histories: HistoryLogs
-  /// What takes long of what users ask for.
+  /// Looks through the past, which takes long.
+  let searches: SlicedWork
+  /// What else takes long of what users cause.
   let slicedWork: SlicedWork
   var traces = TraceTable()
   /// What the filters of subscriptions take.
@@ -65,6 +67,7 @@ public final class Gateway {
     instance = seams.random.uuid()
     life = instance.prefix(13) + "-"
     started = seams.time.now
+    searches = SlicedWork(seams.timers)
     slicedWork = SlicedWork(seams.timers)
     admissions = SharedLimit(configuration.limits.sharedClients)
     access = AccessPolicy(configuration, daemonUser: identity.uid)
@@ -204,8 +207,7 @@ public final class Gateway {
     guard sessions.removeValue(forKey: session.number) != nil else { return }
     waiting.remove(session.number)
     admissions.giveBack(for: .user(session.peer.uid))
-    session.leave()
-    outputs.remove(session.output)
+    session.leave { [outputs] in outputs.remove(session.output) }
     note(.clientDetached(session.fact))
   }
 
@@ -389,14 +391,5 @@ public final class Gateway {
     let now = seams.time.now
     guard now < deadline, !pool.inNoOrder.allSatisfy({ isReady($0, now) }) else { return done() }
     seams.timers.after(.milliseconds(20)) { [weak self] in self?.waitForConnections(until: deadline, isReady, done) }
-  }
-
-  /// One line for `STATUS=`.
-  public var summary: String {
-    let states = pool.inNoOrder.map(\.state)
-    let up = states.count { $0 == .connected }
-    let queued = pool.inNoOrder.reduce(0) { $0 + $1.commands.queue.count }
-    if isDraining { return "stopping; \(queued) queued sends left" }
-    return "\(states.count) upstreams: \(up) up; \(sessions.count) clients; \(queued) queued sends"
   }
 }

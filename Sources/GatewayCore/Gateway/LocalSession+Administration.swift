@@ -2,17 +2,35 @@
 extension LocalSession {
   func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
     try demandStatus()
-    let asked: [Connection]
-    if let target {
-      asked = gateway.pool.existing(try self.target(target, need: .status)).map { [$0] } ?? []
-    } else {
-      asked = gateway.pool.all
+    guard let target else {
+      return try answer(id) { StatusAnswer($0, gateway.pool.all, gateway.sessionsByAge) }
     }
-    let shown = asked.filter { maySee($0) }
-    var clients = visibleClients
-    if target != nil { clients = clients.filter { client in shown.contains { client.uses($0) } } }
-    let user = gateway.access.isAdministrator(identity) ? nil : peer.uid
-    reply(id) { StatusDocument.write(gateway, connections: shown, clients: clients, outboxOf: user, into: &$0) }
+    let asked = gateway.pool.existing(try self.target(target, need: .status))
+    try answer(id) {
+      StatusAnswer($0, asked.map { [$0] } ?? [], gateway.sessionsByAge, using: .some(asked))
+    }
+  }
+
+  /// Answers at once, or a long answer in turns of its own; a notification is not answered.
+  private func answer(_ id: RequestID?, _ make: (RequestID) -> StatusAnswer) throws(LocalError) {
+    guard let id else { return }
+    let answer = make(id)
+    guard answer.isLong, !gateway.isDraining else {
+      while !answer.write(for: self) {}
+      return reply(line: answer.out.bytes)
+    }
+    try checkRoom()
+    awaitsLongAnswer = true
+    let number = makeCallNumber()
+    open(id, number: number, .background)
+    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in
+      guard let self, openCall(number) != nil else { return true }
+      guard answer.write(for: self) else { return false }
+      _ = close(number)
+      awaitsLongAnswer = false
+      reply(line: answer.out.bytes)
+      return true
+    }
   }
 
   /// Whoever may see anything at all may ask; what is shown is another matter.
@@ -25,20 +43,19 @@ extension LocalSession {
   }
 
   /// An administrator sees everything, others their own ad-hoc connections and the upstreams that they may use.
-  private func maySee(_ connection: Connection) -> Bool {
+  func maySee(_ connection: Connection) -> Bool {
     if gateway.access.isAdministrator(identity) { return true }
     if let owner = connection.specification.owner, owner != peer.uid { return false }
     return gateway.access.allows(.status, upstream: connection.rules.name, for: identity)
   }
 
-  private var visibleClients: [LocalSession] {
-    let all = gateway.sessions.values.sorted { $0.number < $1.number }
-    return gateway.access.isAdministrator(identity) ? all : all.filter { $0.peer.uid == peer.uid }
+  /// An administrator sees everybody, others their own programs.
+  func maySee(_ client: LocalSession) -> Bool {
+    client.peer.uid == peer.uid || gateway.access.isAdministrator(identity)
   }
 
   func listClients(_ id: RequestID?) throws(LocalError) {
     try demandStatus()
-    let clients = visibleClients
-    reply(id) { StatusDocument.write(gateway, clients: clients, into: &$0) }
+    try answer(id) { StatusAnswer($0, nil, gateway.sessionsByAge) }
   }
 }

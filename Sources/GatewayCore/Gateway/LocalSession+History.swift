@@ -22,7 +22,9 @@ extension LocalSession {
 
   /// What was asked for is looked for in turns of its own.
   private func lookOn(_ number: UInt64) {
-    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in
+    let account = Account.user(peer.uid)
+    if gateway.searches.isBusy(for: account), case .history(let pending) = openCall(number)?.work { pending.forget() }
+    gateway.searches.add(for: account) { [weak self] in
       guard let self, let open = openCall(number), case .history(let pending) = open.work else { return true }
       let isStopping = pending.connection.isDraining
       guard isStopping || pending.look() else { return false }

@@ -79,7 +79,9 @@ extension LocalSession {
     guard !pending.look() else { return try add(pending, id) }
     let number = makeCallNumber()
     open(id, number: number, .subscribe(pending))
-    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in self?.lookOn(number) ?? true }
+    let account = Account.user(peer.uid)
+    if gateway.searches.isBusy(for: account) { pending.forget() }
+    gateway.searches.add(for: account) { [weak self] in self?.lookOn(number) ?? true }
   }
 
   /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.

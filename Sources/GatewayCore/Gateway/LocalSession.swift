@@ -28,6 +28,8 @@ public final class LocalSession {
   /// Events dropped for subscriptions that are gone by now.
   private var droppedBefore: UInt64 = 0
   private var inputEnded = false
+  /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a time.
+  var awaitsLongAnswer = false
   private(set) var isClosing = false
 
   /// A call that is not answered yet. An object, because it moves through tables.
@@ -147,8 +149,10 @@ public final class LocalSession {
     if inputEnded, calls.isEmpty, subscriptions.isEmpty, traces.isEmpty { closeWhenFlushed() }
   }
 
-  /// Whether the I/O side should read on: not while the client does not take what it is sent.
-  public var wantsInput: Bool { !isClosing && output.pointee.count < ClientOutput.directLimit }
+  /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.
+  public var wantsInput: Bool {
+    !isClosing && !awaitsLongAnswer && output.pointee.count < ClientOutput.directLimit
+  }
 
   // MARK: - Output
 
@@ -285,6 +289,12 @@ public final class LocalSession {
     closeIfDone()
   }
 
+  /// Answers with a line that was written for it.
+  func reply(line: [UInt8]) {
+    say(line)
+    closeIfDone()
+  }
+
   /// Answers with an error; a notification is not answered.
   func reply(_ id: RequestID?, _ error: LocalError) {
     if let id { say(id, error) }
@@ -358,17 +368,14 @@ public final class LocalSession {
 
   // MARK: - The end
 
-  /// Gives back everything that the client held. Sends that were answered as accepted stay.
-  func leave() {
+  /// Gives back everything that the client held; `done` is called when the last of many subscriptions is over. Sends that were
+  /// answered as accepted stay.
+  func leave(_ done: @escaping () -> Void) {
     isClosing = true
-    endSubscriptions()
+    for held in subscriptions.values { held.subscription.mute() }
+    endSubscriptions(done)
     for call in calls.all { abandon(call.work) }
     calls.removeAll()
-  }
-
-  private func endSubscriptions() {
-    endTraces()
-    for id in subscriptions.keys.sorted() { removeSubscription(id) }
   }
 
   /// Takes back what a call has not done yet.

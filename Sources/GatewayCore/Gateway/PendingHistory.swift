@@ -6,11 +6,13 @@ final class PendingHistory {
   var lease: Lease?
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
+  private let filter: EventFilter
   private var search: RememberingFilter
 
   init(_ call: HistoryCall, _ filter: EventFilter, of connection: Connection) {
     self.call = call
     self.connection = connection
+    self.filter = filter
     search = RememberingFilter(filter)
   }
 
@@ -18,6 +20,9 @@ final class PendingHistory {
 
   /// Looks at the next portion of the past. Returns whether that was all.
   func look() -> Bool { search.look(at: connection.stream.history, resume) }
+
+  /// Others have to be looked through before: what was found is not held meanwhile.
+  func forget() { search = RememberingFilter(filter) }
 
   /// What is kept of it.
   func replay() -> EventReplay { connection.stream.replay(resume, &search) }

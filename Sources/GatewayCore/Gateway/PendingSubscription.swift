@@ -25,6 +25,9 @@ final class PendingSubscription {
   /// Looks at the next portion of the past. Returns whether that was all.
   func look() -> Bool { search.look(at: connection.stream.history, call.resume) }
 
+  /// Others have to be looked through before: what was found is not held meanwhile.
+  func forget() { search = RememberingFilter(filter) }
+
   /// What is kept for it.
   func replay() -> EventReplay { connection.stream.replay(call.resume, &search) }
 

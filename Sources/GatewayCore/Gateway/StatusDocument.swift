@@ -1,13 +1,11 @@
-/// Writes the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
-/// time, never changed. What does not fit into one line is left out and counted.
+/// The parts of the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
+/// time, never changed. `StatusAnswer` puts them together.
 enum StatusDocument {
   /// How long an answer may be where its lists end, in bytes: what stands behind them has to fit into the line, too.
   static func listLimit(_ gateway: Gateway) -> Int { gateway.configuration.limits.line - 256 }
 
-  static func write(
-    _ gateway: Gateway, connections: [Connection], clients: [LocalSession], outboxOf user: UInt32?,
-    into out: inout JSONWriter
-  ) {
+  /// The member `daemon`, with the outbox of one user, or of all.
+  static func writeDaemon(_ gateway: Gateway, outboxOf user: UInt32?, into out: inout JSONWriter) {
     out.key("daemon")
     out.object {
       $0.member("version", gateway.identity.version)
@@ -19,18 +17,6 @@ enum StatusDocument {
       writeMemory(gateway, into: &$0)
       $0.member("state", gateway.isDraining ? "draining" : "running")
       OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
-    }
-    out.key("connections")
-    let limit = listLimit(gateway)
-    out.beginArray()
-    let connectionsOut = out.values(connections, within: limit) { write($0, into: &$1) }
-    out.endArray()
-    out.key("clients")
-    let clientsOut = write(clients, within: limit, into: &out)
-    out.key("left_out")
-    out.object {
-      $0.member("connections", connectionsOut)
-      $0.member("clients", clientsOut)
     }
   }
 
@@ -50,38 +36,29 @@ enum StatusDocument {
     }
   }
 
-  /// The result of `clients.list`.
-  static func write(_ gateway: Gateway, clients: [LocalSession], into out: inout JSONWriter) {
-    out.key("clients")
-    let left = write(clients, within: listLimit(gateway), into: &out)
-    out.member("left_out", left)
-  }
-
-  private static func write(_ clients: [LocalSession], within limit: Int, into out: inout JSONWriter) -> Int {
-    out.beginArray()
-    defer { out.endArray() }
-    return out.values(clients, within: limit) { client, out in
-      out.object {
-        $0.member("client", client.label)
-        $0.member("name", client.name)
-        $0.member("uid", Int(client.peer.uid))
-        $0.member("gid", Int(client.peer.gid))
-        $0.member("pid", Int(client.peer.pid))
-        $0.member("since", client.since)
-        $0.member("subscriptions", client.subscriptions.count)
-        $0.member("requests", client.openCallCount)
-        let queued = client.queued
-        $0.key("queue")
-        $0.object {
-          $0.member("count", queued.count)
-          $0.member("bytes", queued.bytes)
-        }
-        $0.member("dropped", Int(clamping: client.dropped))
+  /// An element of `clients`.
+  static func write(_ client: LocalSession, into out: inout JSONWriter) {
+    out.object {
+      $0.member("client", client.label)
+      $0.member("name", client.name)
+      $0.member("uid", Int(client.peer.uid))
+      $0.member("gid", Int(client.peer.gid))
+      $0.member("pid", Int(client.peer.pid))
+      $0.member("since", client.since)
+      $0.member("subscriptions", client.subscriptions.count)
+      $0.member("requests", client.openCallCount)
+      let queued = client.queued
+      $0.key("queue")
+      $0.object {
+        $0.member("count", queued.count)
+        $0.member("bytes", queued.bytes)
       }
+      $0.member("dropped", Int(clamping: client.dropped))
     }
   }
 
-  private static func write(_ connection: Connection, into out: inout JSONWriter) {
+  /// An element of `connections`.
+  static func write(_ connection: Connection, into out: inout JSONWriter) {
     let specification = connection.specification
     let facts = connection.channel?.facts
     out.beginObject()
@@ -222,5 +199,19 @@ enum StatusDocument {
     }
     out.member("reconnects", connection.reconnects)
     out.member("unanswered", connection.answers.unanswered)
+  }
+}
+
+extension Gateway {
+  /// All local clients, the oldest first.
+  var sessionsByAge: [LocalSession] { sessions.values.sorted { $0.number < $1.number } }
+
+  /// One line for `STATUS=`.
+  public var summary: String {
+    let states = pool.inNoOrder.map(\.state)
+    let up = states.count { $0 == .connected }
+    let queued = pool.inNoOrder.reduce(0) { $0 + $1.commands.queue.count }
+    if isDraining { return "stopping; \(queued) queued sends left" }
+    return "\(states.count) upstreams: \(up) up; \(sessions.count) clients; \(queued) queued sends"
   }
 }

@@ -9,10 +9,22 @@ public enum LocalReply {
 
   /// The same, by a writer that has written nothing yet, in memory that is used again.
   static func write(_ id: RequestID, _ body: (inout JSONWriter) -> Void, into writer: inout JSONWriter) {
+    begin(id, into: &writer)
+    body(&writer)
+    end(&writer)
+  }
+
+  /// What stands before the members of a result, by a writer that has written nothing yet.
+  @inline(__always)
+  static func begin(_ id: RequestID, into writer: inout JSONWriter) {
     writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
     id.write(into: &writer)
     writer.begin(#","result":{"#)
-    body(&writer)
+  }
+
+  /// What stands behind them.
+  @inline(__always)
+  static func end(_ writer: inout JSONWriter) {
     writer.endObject()
     _ = writer.endLine()
   }

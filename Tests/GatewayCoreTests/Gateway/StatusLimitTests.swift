@@ -15,9 +15,11 @@ import Testing
   private func listed(_ result: JSONValue?, _ key: String) -> Int { result?[key]?.elements?.count ?? 0 }
 
   @Test func clientsThatDoNotFitAreCounted() throws {
-    let (_, client, others) = harness(clients: 300)
+    let (harness, client, others) = harness(clients: 300)
     for method in ["status", "clients.list"] {
-      let text = try #require(client.call(method, "{}").first)
+      client.call(method, "{}")
+      harness.pass(.zero)
+      let text = try #require(client.read().first)
       #expect(text.utf8.count <= Self.line && text.utf8.count > Self.line / 2)
       let result = HarnessClient.values([text]).first?["result"]
       let left = (result?["left_out"]?["clients"] ?? result?["left_out"])?.integerValue ?? -1
@@ -43,6 +45,39 @@ import Testing
     let result = HarnessClient.values(client.call("status", "{}")).first?["result"]
     #expect(result?["left_out"]?["connections"]?.integerValue == 0)
     #expect(result?["left_out"]?["clients"]?.integerValue == 0)
+  }
+
+  @Test func aLongStatusIsWrittenInTurnsOfItsOwnThatGoRoundOverUsers() {
+    let harness = GatewayHarness()
+    let (first, second, other) = (harness.client(), harness.client(), harness.client(uid: 2_000))
+    for number in 0..<200 { first.call("send", #"{"url":"http://h\#(number).example","event":"e"}"#) }
+    let asking = [("a", first), ("b", second), ("c", other)]
+    for (_, client) in asking {
+      #expect(client.call("status", "{}").isEmpty && client.session?.wantsInput == false)
+    }
+    #expect(harness.client().call("ping").count == 1)
+    var (order, turns) = ("", 0)
+    while order.count < 3, turns < 100 {
+      harness.timers.fire()
+      turns += 1
+      for (name, client) in asking {
+        guard let result = client.readValues().first?["result"] else { continue }
+        #expect(listed(result, "connections") == (name == "c" ? 0 : 200) && client.session?.wantsInput == true)
+        order += name
+      }
+    }
+    #expect(order == "acb" && turns >= 3 * 200 / 64)
+  }
+
+  @Test func aClientThatLeavesWhileItsStatusIsWrittenIsForgotten() {
+    let (harness, client, _) = harness(clients: 300)
+    client.call("status", "{}")
+    client.disconnect()
+    harness.pass(.seconds(1))
+    let last = harness.client()
+    last.call("status", "{}")
+    harness.pass(.zero)
+    #expect(last.readValues().count == 1)
   }
 
   @Test func theOutboxListsWhatFitsAndSaysThatThereIsMore() throws {

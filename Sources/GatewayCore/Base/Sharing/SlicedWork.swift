@@ -1,5 +1,6 @@
-/// Work that takes long and is asked for by users: one slice of it in each turn of the loop, in a round over users.
-/// Decision 0092.
+/// Work that takes long and is asked for by users: one slice of it in each turn of the loop, in a round over users. Of one user
+/// one piece is done after the other, so that only one of them holds what it needs in between.
+/// Decisions 0092 and 0102.
 final class SlicedWork {
   private struct Piece {
     let account: Account
@@ -13,6 +14,9 @@ final class SlicedWork {
 
   init(_ timers: Timers) { self.timers = timers }
 
+  /// Whether something of an account is done or waits.
+  func isBusy(for account: Account) -> Bool { waiting.hasAny(of: account) }
+
   /// `slice` is called until it returns true, the first time in a later turn.
   func add(for account: Account, _ slice: @escaping () -> Bool) {
     waiting.append(Piece(account: account, slice: slice), for: account)
@@ -25,7 +29,7 @@ final class SlicedWork {
     timers.after(.zero) { [weak self] in
       guard let self else { return }
       isArmed = false
-      if let next = waiting.popFirst(), !next.slice() { waiting.append(next, for: next.account) }
+      if let next = waiting.popFirst(), !next.slice() { waiting.putBack(next, for: next.account) }
       arm()
     }
   }

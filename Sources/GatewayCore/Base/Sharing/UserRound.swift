@@ -18,6 +18,16 @@ public struct UserRound<Element> {
     count += 1
   }
 
+  /// Puts back what was taken out, in front of what else waits for its account; the account's turn is behind the others'.
+  mutating func putBack(_ element: consuming Element, for account: Account) {
+    if lines[account] == nil { order.append(account) }
+    lines[account, default: Ring()].prepend(element)
+    count += 1
+  }
+
+  /// Whether one has anything waiting.
+  func hasAny(of account: Account) -> Bool { lines[account] != nil }
+
   /// Takes out whose turn is the next.
   public mutating func popFirst() -> Element? {
     guard let account = order.popFirst(), let element = lines[account]?.popFirst() else { return nil }
