@@ -8,7 +8,7 @@ extension Connection {
       guard log.identity != identity else { return }
       endHistory()
     }
-    guard let log = context.histories.open(identity, settings, for: stream, of: specification.account) else { return }
+    guard let log = context.histories.open(identity, settings, for: stream, of: account) else { return }
     stream.log = log
     log.onBegun = { [weak self, unowned log] resumption in
       guard let self else { return }

@@ -25,6 +25,10 @@ final class HistoryLogs {
   private static let tickLimit = 120
   /// Those that the present walk has not come to.
   private var unseen: ArraySlice<String> = []
+  /// What it has found that an earlier daemon left, and when that was written last.
+  private var inherited: [(modified: Int64, name: String)] = []
+  /// Those that may stay for now.
+  private var unused = UnusedHistories()
   /// How many of them are looked at in one go, which is a few milliseconds.
   private static let portion = 128
 
@@ -69,6 +73,7 @@ final class HistoryLogs {
     -> HistoryLog?
   {
     guard case .success(let store) = opening, open.insert(identity.name).inserted else { return nil }
+    unused.take(identity.name)
     return HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings, account: account)
   }
 
@@ -111,6 +116,10 @@ final class HistoryLogs {
   func close(_ log: HistoryLog, _ end: HistoryLog.End) {
     log.close(end)
     open.remove(log.identity.name)
+    guard case .success(let store) = opening, end == .connection, log.account != .configuration else { return }
+    // One without events has no files.
+    guard store.listing(of: log.identity.name) != nil else { return }
+    for name in unused.add(log.identity.name, of: log.account) { remove(name) }
   }
 
   // MARK: - Those that nobody has
@@ -118,30 +127,55 @@ final class HistoryLogs {
   /// To be called now and then: goes on looking for old files. `kept` are the names of those that are never too old.
   func tick(keeping kept: () -> Set<String>) {
     ticks += 1
-    if !unseen.isEmpty { return removeOld(keeping: kept()) }
+    if !unseen.isEmpty || !inherited.isEmpty { return removeOld(keeping: kept()) }
     if ticks > Self.tickLimit { beginRemovingOld(keeping: kept()) }
   }
 
-  /// Removes what is too old of histories that are not open, some of them now and the others with the next ticks.
-  func beginRemovingOld(keeping kept: Set<String>) {
+  /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the next ticks.
+  func beginRemovingOld(keeping kept: Set<String>, atMost bounds: SharedBounds? = nil) {
     ticks = 0
+    if let bounds { unused.bounds = bounds }
     guard case .success(let store) = opening else { return }
     unseen = store.names()[...]
+    inherited = []
     removeOld(keeping: kept)
   }
 
   private func removeOld(keeping kept: Set<String>) {
     guard case .success(let store) = opening else { return }
     let now = time.wallMilliseconds
+    guard !unseen.isEmpty else { return countInherited() }
     let portion = unseen.prefix(Self.portion)
     unseen = unseen.dropFirst(Self.portion)
-    for name in portion
-    where !open.contains(name) && !kept.contains(name) && name != present?.log.identity.name {
+    for name in portion where isUnused(name) && !kept.contains(name) {
       guard let listing = store.listing(of: name) else { continue }
       let header = HistoryReader.header(listing.head, checksum: store.checksum)
       // One that cannot be read is found out when it is opened, and kept until then.
-      guard let header, now - header.age > listing.modified else { continue }
-      for segment in listing.segments { store.remove(segment) }
+      guard let header else { continue }
+      if now - header.age > listing.modified {
+        remove(name)
+      } else if !unused.contains(name) {
+        inherited.append((listing.modified, name))
+      }
     }
+    guard unseen.isEmpty else { return }
+    inherited.sort { $0.modified > $1.modified }
+    countInherited()
+  }
+
+  /// What an earlier daemon left is no user's, and so many of it stay, the newest. Counts some of them.
+  private func countInherited() {
+    for _ in 0..<min(Self.portion, inherited.count) {
+      guard let oldest = inherited.popLast(), isUnused(oldest.name) else { continue }
+      for name in unused.add(oldest.name, of: .configuration) { remove(name) }
+    }
+  }
+
+  private func isUnused(_ name: String) -> Bool { !open.contains(name) && name != present?.log.identity.name }
+
+  private func remove(_ name: String) {
+    unused.take(name)
+    guard isUnused(name), case .success(let store) = opening else { return }
+    for segment in store.listing(of: name)?.segments ?? [] { store.remove(segment) }
   }
 }
