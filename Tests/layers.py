@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the layers of the core: layers.py [--list]
+"""Holds the layers of the core and of the command line: layers.py [--list]
 
-The folders of Sources/GatewayCore stand in one order. What a file names has to stand in the same layer or below, a kind of
-upstream names no other kind, and nothing is imported: the core is the standard library and itself. Decision 0100. `--list` shows how
-large each layer is and how often it uses which other.
+The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayctl. What a file names has to stand
+in the same layer or below, and a kind of upstream names no other kind. Nothing is imported but what TREES allows: the core
+is the standard library and itself: decision 0100. `--list` shows how large each layer is and how often it uses which other.
 """
 
 import argparse
@@ -12,10 +12,10 @@ import pathlib
 import re
 import sys
 
-CORE = pathlib.Path(__file__).resolve().parent.parent / "Sources/GatewayCore"
+SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources"
 
 # Lowest first.
-LAYERS = {
+CORE = {
     "Base": "time, timers, tables, patterns, limits with shares",
     "JSON": "text of JSON: scanned, written, checked as it comes",
     "Payloads": "how arguments and binary values are written on both sides",
@@ -31,9 +31,36 @@ LAYERS = {
     "Doctor": "examines a server step by step",
     "Gateway": "the one door: sessions of local clients, methods, status, rights",
 }
-ORDER = {name: place for place, name in enumerate(LAYERS)}
-# Those whose folders do not know each other.
-SEPARATE = {"Kinds"}
+CONTROL = {
+    "Base": "what ends the program, clocks, durations, the environment, JSON as raw text",
+    "Views": "what is shown: streams, colours, tables, the daemon's answers for a person",
+    "Arguments": "the words of the command line: commands and options as data, settings, payloads",
+    "Client": "the daemon: its socket, calls, errors in words, subscriptions that resume",
+    "Exec": "commands that are run for events, signals, the loop of a subscription",
+    "Commands": "one file for each command: what it takes, its help, what it does",
+    "": "the program",
+}
+
+
+class Tree:
+    """A target whose folders are layers."""
+
+    def __init__(self, name, layers, imports=(), separate=()):
+        self.root = SOURCES / name
+        self.layers = layers
+        self.order = {layer: place for place, layer in enumerate(layers)}
+        self.imports = imports
+        # Layers whose folders do not know each other.
+        self.separate = separate
+
+    def sources(self):
+        return [Source(self, path) for path in sorted(self.root.rglob("*.swift"))]
+
+
+TREES = [
+    Tree("GatewayCore", CORE, separate=("Kinds",)),
+    Tree("gatewayctl", CONTROL, imports=("GatewayCore", "Glibc", "CLinux")),
+]
 
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|#*"""(?:\\.|.)*?"""#*|#"[^\n]*?"#|"(?:\\.|[^"\\\n])*"', re.S)
 DECLARATION = re.compile(
@@ -47,12 +74,13 @@ IMPORT = re.compile(r"^\s*(?:@\w+\s+)*(?:(?:public|package|internal|private|file
 
 
 class Source:
-    """A file of the core: where it stands, what it declares and what it names."""
+    """A file: where it stands, what it declares and what it names."""
 
-    def __init__(self, path):
-        self.path = path.relative_to(CORE)
+    def __init__(self, tree, path):
+        self.tree = tree
+        self.path = path.relative_to(tree.root)
         self.layer = self.path.parts[0] if len(self.path.parts) > 1 else ""
-        self.part = self.path.parts[1] if self.layer in SEPARATE and len(self.path.parts) > 2 else ""
+        self.part = self.path.parts[1] if self.layer in tree.separate and len(self.path.parts) > 2 else ""
         code = COMMENT_OR_TEXT.sub('""', path.read_text())
         found = [(match["name"], len(match["indent"])) for match in DECLARATION.finditer(code)]
         self.declared = {name for name, indent in found if indent == 0}
@@ -62,51 +90,58 @@ class Source:
 
 
 def homes(sources):
-    """The file in which each type of the core is declared."""
+    """The file in which each type of a tree is declared."""
     return {name: source for source in sources for name in source.declared}
 
 
-def mistakes(sources):
+def mistakes(tree):
     """What is wrong, a sentence each."""
+    sources = tree.sources()
     home = homes(sources)
+    order = tree.order
     for source in sources:
-        if source.layer not in ORDER:
-            yield f"{source.path}: stands in no layer; the layers are {', '.join(LAYERS)}"
+        place = f"{tree.root.name}/{source.path}"
+        if source.layer not in order:
+            yield f"{place}: stands in no layer; the layers are {', '.join(filter(None, order))}"
+            continue
         for module in source.imports:
-            yield f"{source.path}: imports {module}; the core imports nothing"
-    for source in sources:
+            if module not in tree.imports:
+                yield f"{place}: imports {module}; {tree.root.name} imports {', '.join(tree.imports) or 'nothing'}"
         for name in sorted(source.named):
             other = home.get(name)
-            if other is None or source.layer not in ORDER or other.layer not in ORDER:
+            if other is None or other.layer not in order:
                 continue
-            if ORDER[other.layer] > ORDER[source.layer]:
-                yield f"{source.path}: names {name} of {other.path}, and {other.layer} stands above {source.layer}"
+            if order[other.layer] > order[source.layer]:
+                yield f"{place}: names {name} of {other.path}, and {other.layer or 'the program'} stands above {source.layer}"
             elif other.layer == source.layer and other.part and other.part != source.part:
-                yield f"{source.path}: names {name} of {other.path}; {source.layer}/{source.part or '…'} knows no other of {source.layer}"
+                yield f"{place}: names {name} of {other.path}; {source.layer}/{source.part or '…'} knows no other of {source.layer}"
 
 
-def listing(sources):
+def listing(tree):
     """The layers, highest first, with what each uses of the others."""
+    sources = tree.sources()
     home = homes(sources)
     uses = collections.defaultdict(collections.Counter)
     for source in sources:
         for name in source.named:
             if home.get(name, source).layer != source.layer:
                 uses[source.layer][home[name].layer] += 1
-    for name in reversed(LAYERS):
+    print(tree.root.name)
+    for name in reversed(tree.layers):
         files = [source for source in sources if source.layer == name]
-        lines = sum((CORE / source.path).read_text().count("\n") for source in files)
-        print(f"{name:14} {len(files):4} files {lines:6} lines   {', '.join(f'{used} {count}' for used, count in uses[name].most_common())}")
+        lines = sum((tree.root / source.path).read_text().count("\n") for source in files)
+        used = ", ".join(f"{used} {count}" for used, count in uses[name].most_common())
+        print(f"  {name or '(program)':14} {len(files):4} files {lines:6} lines   {used}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Holds the layers of the core.")
+    parser = argparse.ArgumentParser(description="Holds the layers of the core and of the command line.")
     parser.add_argument("--list", action="store_true", help="show the layers, and what each uses of the others")
     options = parser.parse_args()
-    sources = [Source(path) for path in sorted(CORE.rglob("*.swift"))]
     if options.list:
-        listing(sources)
-    found = list(mistakes(sources))
+        for tree in TREES:
+            listing(tree)
+    found = [mistake for tree in TREES for mistake in mistakes(tree)]
     for mistake in found:
         print(mistake, file=sys.stderr)
     if found:

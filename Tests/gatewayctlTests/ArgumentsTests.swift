@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ArgumentsTests {
   private func parse(_ line: String) throws(Failure) -> Arguments {
-    try Arguments.parse(line.split(separator: " ").map(String.init))
+    try CommandTable.parser.parse(line.split(separator: " ").map(String.init))
   }
 
   private func message(_ line: String) -> String? {

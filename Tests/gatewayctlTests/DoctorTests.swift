@@ -46,7 +46,7 @@ import Testing
 
   @Test func aPersonReadsColumns() {
     let view = DoctorView(palette: Palette(isColored: false))
-    let finding = RawMembers(
+    let finding = RawJSONObject(
       Array(#"{"step":"tcp","verdict":"ok","code":"tcp.ok","seen":"Fine.","advice":null}"#.utf8))!
     #expect(view.lines(finding) == "ok       tcp         Fine.\n")
   }

@@ -12,8 +12,10 @@ import Testing
 
   @Test func theManualPageNamesEverything() throws {
     let page = try text("docs/man/gatewayctl.1")
-    for command in CommandTable.all { #expect(page.contains("\n.It Cm \(command.name.rawValue)"), "\(command.name)") }
-    for option in CommandTable.all.flatMap(\.allOptions) {
+    for command in CommandTable.specifications {
+      #expect(page.contains("\n.It Cm \(command.name.rawValue)"), "\(command.name)")
+    }
+    for option in CommandTable.specifications.flatMap(\.allOptions) {
       let name = option.name.rawValue.replacing("-", with: "\\-")
       let forms = option.short.map { ["Fl \($0) , \\-\(name)"] } ?? ["Fl \\-\(name)"]
       #expect(forms.contains { page.contains("\($0)\(option.value == nil ? "\n" : " ")") }, "\(option)")
@@ -23,11 +25,11 @@ import Testing
 
   @Test func theDocumentNamesEverything() throws {
     let document = try text("docs/cli.md")
-    for command in CommandTable.all {
+    for command in CommandTable.specifications {
       let forms = ["`\(command.name.rawValue) ", "`\(command.name.rawValue)`"]
       #expect(forms.contains { document.contains($0) }, "\(command.name)")
     }
-    for option in CommandTable.all.flatMap(\.allOptions) {
+    for option in CommandTable.specifications.flatMap(\.allOptions) {
       #expect(document.contains("--\(option.name.rawValue)"), "\(option)")
     }
     for code in ExitCode.allCases { #expect(document.contains("\n| \(code.rawValue) | ")) }

@@ -15,7 +15,7 @@ import Testing
 
   @Test(arguments: CommandName.allCases)
   func everyCommandIsExplainedInFull(_ name: CommandName) throws {
-    let command = try #require(CommandTable.specification(of: name))
+    let command = CommandTable.command(name).specification
     let text = help.page(command)
     #expect(text.contains(command.usage))
     #expect(!command.details.isEmpty && !command.examples.isEmpty)
@@ -24,32 +24,38 @@ import Testing
   }
 
   @Test(arguments: CommandName.allCases)
-  func onlyWhoAsksTheDaemonGivesUpOnIt(_ name: CommandName) throws {
-    let text = help.page(try #require(CommandTable.specification(of: name)))
+  func onlyWhoAsksTheDaemonGivesUpOnIt(_ name: CommandName) {
+    let text = help.page(CommandTable.command(name).specification)
     let isLimited = text.contains("Gives up after") || text.contains("There is no time limit")
     #expect(isLimited == ![.completion, .version, .help].contains(name))
   }
 
+  @Test func everyNameBelongsToACommand() {
+    #expect(
+      CommandTable.specifications.map(\.name).sorted { $0.rawValue < $1.rawValue }
+        == CommandName.allCases.sorted { $0.rawValue < $1.rawValue })
+  }
+
   @Test func everyOptionBelongsToACommand() {
-    let used = Set(CommandTable.all.flatMap { $0.allOptions.map(\.name) })
+    let used = Set(CommandTable.specifications.flatMap { $0.allOptions.map(\.name) })
     #expect(used == Set(OptionName.allCases))
   }
 
   @Test func everyExampleIsAValidCommandLine() throws {
-    for example in CommandTable.all.flatMap(\.examples) {
+    for example in CommandTable.specifications.flatMap(\.examples) {
       let words = example.line.split(separator: " ").map(String.init)
       let start = try #require(words.firstIndex(of: "gatewayctl"), "\(example)")
       let end = words[start...].firstIndex { $0 == "|" || $0 == "&&" } ?? words.endIndex
-      #expect(throws: Never.self, "\(example)") { try Arguments.parse(Array(words[(start + 1)..<end])) }
+      #expect(throws: Never.self, "\(example)") { try CommandTable.parser.parse(Array(words[(start + 1)..<end])) }
     }
   }
 
   @Test(arguments: CommandName.allCases)
   func linesFitAnOrdinaryTerminal(_ name: CommandName) throws {
-    let command = try #require(CommandTable.specification(of: name))
+    let command = CommandTable.command(name).specification
     let examples = Set(command.examples.map { "  \($0.line)" })
     for line in help.page(command).split(separator: "\n") where !examples.contains(String(line)) {
-      #expect(TextWidth.of(String(line)) <= HelpText.width, "\(line)")
+      #expect(TextWidth.of(String(line)) <= TextWidth.ordinary, "\(line)")
     }
   }
 }

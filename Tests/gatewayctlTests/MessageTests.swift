@@ -30,7 +30,7 @@ import Testing
 
   @Test func anEventIsPrintedInTheDocumentedOrder() throws {
     let params = try #require(
-      RawMembers(Array(#"{"subscription":"s","seq":4,"time":17,"event":"a\u0000b","args":[1.0]}"#.utf8)))
+      RawJSONObject(Array(#"{"subscription":"s","seq":4,"time":17,"event":"a\u0000b","args":[1.0]}"#.utf8)))
     let event = try #require(ReceivedEvent(params, epoch: "e\"7"))
     #expect(
       String(decoding: event.line, as: UTF8.self)
@@ -55,6 +55,6 @@ import Testing
     (#"{"from":5,"to":3,"reason":"new"}"#, "events may have been missed: new"),
   ])
   func gapsAreDescribed(_ params: String, _ text: String) throws {
-    #expect(ReceivedGap(try #require(RawMembers(Array(params.utf8)))).description == text)
+    #expect(ReceivedGap(try #require(RawJSONObject(Array(params.utf8)))).description == text)
   }
 }

@@ -27,7 +27,9 @@ import Testing
   @Test func everyCommandHasItsTimeLimit() throws {
     let environment = Environment(variables: [:], outputIsTerminal: true, errorsAreTerminal: true)
     func settings(_ words: String...) throws -> Settings {
-      try Settings(try Arguments.parse(words), environment: environment)
+      let arguments = try CommandTable.parser.parse(words)
+      return try Settings(
+        arguments, of: CommandTable.command(arguments.command).specification, environment: environment)
     }
     #expect(try settings("ping").timeout == .seconds(5))
     #expect(try settings("request", "u", "e").timeout == .seconds(10))

@@ -47,7 +47,7 @@ import Testing
   @Test func aPersonReadsLines() {
     let view = TraceView(palette: Palette(isColored: false))
     let line = view.line(
-      RawMembers(Array(#"{"time":0,"direction":"in","layer":"engine","text":"PI\u001bNG","payload":"x"}"#.utf8))!)
+      RawJSONObject(Array(#"{"time":0,"direction":"in","layer":"engine","text":"PI\u001bNG","payload":"x"}"#.utf8))!)
     #expect(line.hasSuffix(" ← engine   PI\\u001bNG\n               x\n"))
     #expect(line.prefix(13).hasSuffix(".000 "))
   }

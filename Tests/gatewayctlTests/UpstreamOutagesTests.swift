@@ -4,7 +4,7 @@ import Testing
 @testable import gatewayctl
 
 @Suite struct UpstreamOutagesTests {
-  private func members(_ text: String) throws -> RawMembers { try #require(RawMembers(Array(text.utf8))) }
+  private func members(_ text: String) throws -> RawJSONObject { try #require(RawJSONObject(Array(text.utf8))) }
 
   @Test func eachReasonIsSaidOnceUntilTheUpstreamIsUpAgain() throws {
     var outages = UpstreamOutages()

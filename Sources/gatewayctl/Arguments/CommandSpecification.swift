@@ -1,0 +1,63 @@
+/// The commands. The raw value is the word on the command line.
+enum CommandName: String, CaseIterable, Sendable {
+  case send, request, subscribe, serve
+  case status, connections, clients, wait, doctor, trace
+  case reconnect, disconnect, release
+  case outbox, drain
+  case reload, ping, call, introspect, completion, version, help
+}
+
+/// What `outbox` does with durable sends. The raw value is the word on the command line, and the end of the method's name.
+enum OutboxVerb: String, CaseIterable {
+  case list, cancel, retry, purge
+}
+
+/// One command as data: what the parser accepts, what the help text and the manual page say.
+struct CommandSpecification: Sendable {
+  var name: CommandName
+  /// The operands as the help text shows them.
+  var operands: String
+  /// What the first operand may be, where that is known.
+  var choices: [String] = []
+  /// How many operands there may be.
+  var operandCount: ClosedRange<Int>
+  /// One line, in lower case, without a final full stop.
+  var summary: String
+  /// Paragraphs for somebody who sees the command for the first time.
+  var details: [String]
+  /// The options beyond those of every command.
+  var options: [OptionSpecification] = []
+  var examples: [Example]
+  /// Nil: the command goes on until it is told to stop.
+  var defaultTimeout: Duration? = .seconds(5)
+  /// Whether the command asks the daemon anything. One that does not has nothing to wait for.
+  var asksDaemon = true
+
+  /// A line to copy, and what it is for.
+  struct Example: Equatable, Sendable {
+    var purpose: String
+    var line: String
+    init(_ purpose: String, _ line: String) {
+      self.purpose = purpose
+      self.line = line
+    }
+  }
+
+  /// Every option the command takes.
+  var allOptions: [OptionSpecification] { options + OptionSpecification.common }
+
+  /// `gatewayctl send [OPTION…] URL EVENT [ARG…]`.
+  var usage: String {
+    "gatewayctl \(name.rawValue) [OPTION…]" + (operands.isEmpty ? "" : " \(operands)")
+  }
+}
+
+/// Paragraphs that explain operands of several commands.
+extension CommandSpecification {
+  static let argExplained =
+    "Each ARG is sent as JSON if it is JSON, otherwise as text: 3 is a number, '\"3\"' and hello are text. One that "
+    + "begins with {, [ or \" has to be JSON. @FILE reads JSON from a file, - from standard input."
+  static let urlExplained =
+    "URL is the server's address, whose path is the Socket.IO namespace (https://chat.example/admin is namespace "
+    + "/admin), or the name of an upstream in the daemon's configuration."
+}

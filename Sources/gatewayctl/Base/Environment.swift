@@ -1,0 +1,40 @@
+import Glibc
+
+/// The parts of the process's environment that matter, as a value.
+struct Environment: Sendable {
+  var variables: [String: String]
+  var outputIsTerminal: Bool
+  var errorsAreTerminal: Bool
+  var fileExists: @Sendable (String) -> Bool = { access($0, F_OK) == 0 }
+
+  /// Those of this process. Empty variables count as unset.
+  static func ofProcess() -> Environment {
+    var variables: [String: String] = [:]
+    for name in ["GATEWAYD_SOCKET", "XDG_RUNTIME_DIR", "NO_COLOR", "FORCE_COLOR", "TERM"] {
+      if let value = getenv(name), value.pointee != 0 { variables[name] = String(cString: value) }
+    }
+    return Environment(
+      variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1)
+  }
+
+  subscript(_ name: String) -> String? { variables[name] }
+}
+
+/// The words of the command line as they were given. Swift's own list of them shows bytes that are no UTF-8 as U+FFFD,
+/// which would then be sent.
+enum ProgramWords {
+  /// Those of this process, without its name. Throws for one that is no text.
+  static func ofProcess() throws(Failure) -> [String] {
+    var words: [String] = []
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let bytes = CommandLine.unsafeArgv[index] else { break }
+      guard let word = String(validatingCString: bytes) else {
+        throw Failure(
+          .badInput,
+          "word \(index) of the command line is not valid UTF-8; write it in UTF-8, or send bytes with --binary FILE")
+      }
+      words.append(word)
+    }
+    return words
+  }
+}

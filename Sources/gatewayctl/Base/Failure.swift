@@ -1,0 +1,85 @@
+import GatewayCore
+import Glibc
+
+/// How `gatewayctl` ends: one number per cause, after `sysexits.h` and `timeout(1)`.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case done = 0
+  /// The daemon answered with an error that has no number of its own.
+  case refusedByDaemon = 1
+  case usage = 64
+  /// Bad JSON, or otherwise unusable data, in what was to be sent.
+  case badInput = 65
+  /// The daemon cannot be reached, or the upstream is down when the call's time is over, or it is not known.
+  case unavailable = 69
+  case internalError = 70
+  case upstreamRefused = 73
+  case dataLost = 74
+  /// The same may succeed later.
+  case tryAgain = 75
+  /// What answered does not speak this version of the local protocol.
+  case protocolMismatch = 76
+  case permissionDenied = 77
+  case configurationInvalid = 78
+  case timedOut = 124
+  case interrupted = 130
+
+  /// What the code means, for the help text.
+  var meaning: String {
+    switch self {
+    case .done: "done"
+    case .refusedByDaemon: "the daemon answered with another error"
+    case .usage: "usage"
+    case .badInput: "bad JSON or file in the input, or something the daemon does not accept"
+    case .unavailable: "daemon not reachable, or upstream down or unknown"
+    case .internalError: "internal error"
+    case .upstreamRefused: "upstream refused"
+    case .dataLost: "data lost: a gap with --on-gap fail, an acknowledgement, or output"
+    case .tryAgain: "try again: queue full, draining, quota"
+    case .protocolMismatch: "protocol mismatch"
+    case .permissionDenied: "permission denied"
+    case .configurationInvalid: "configuration invalid"
+    case .timedOut: "timed out"
+    case .interrupted: "interrupted"
+    }
+  }
+}
+
+extension ExitCode {
+  /// The exit code for an error that the daemon answered with, by its `data.type`.
+  init(_ kind: LocalError.Kind) {
+    switch kind {
+    case .ackTimeout, .expired: self = .timedOut
+    case .upstreamDown, .upstreamUnknown: self = .unavailable
+    case .upstreamRefused: self = .upstreamRefused
+    case .ackLost, .unrecoverable: self = .dataLost
+    case .queueFull, .quotaExceeded, .draining: self = .tryAgain
+    case .permissionDenied: self = .permissionDenied
+    case .parseError, .invalidParams, .payloadTooLarge: self = .badInput
+    case .internalError: self = .internalError
+    case .invalidRequest, .methodNotFound, .cancelled, .conflict, .illegalState, .ackGone, .requestFailed:
+      self = .refusedByDaemon
+    }
+  }
+}
+
+/// Why a command ends early: its exit code, and the line for stderr.
+struct Failure: Error, Equatable, Sendable {
+  var code: ExitCode
+  /// What happened and what to do, in one line without a final full stop; nil ends quietly.
+  var message: String?
+
+  init(_ code: ExitCode, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  private init(quietly code: ExitCode) { self.code = code }
+
+  /// Whoever read our output has gone: nothing is left to do, and nothing went wrong.
+  static let outputClosed = Failure(quietly: .done)
+}
+
+/// What the system calls its errors.
+enum SystemText {
+  static func ofError(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+}

@@ -1,0 +1,227 @@
+import GatewayCore
+import Glibc
+
+/// The daemon as its local clients see it: calls, their answers, and notifications, over one socket connection.
+final class Client {
+  let path: String
+  private let diagnostics: Diagnostics
+  /// A person looks at standard error and should know what is waited for.
+  private let isWatched: Bool
+  private let connection = SocketConnection()
+  private var inbox: [Message] = []
+  private var inboxHead = 0
+  private var lastID = 0
+  private var helloID = 0
+
+  /// The version of the local protocol that is spoken.
+  static let protocolVersion = 1
+  /// How much later than the daemon's own deadline an answer may come, so that the daemon's precise error wins.
+  static let grace = Duration.milliseconds(500)
+
+  init(path: String, diagnostics: Diagnostics, isWatched: Bool) {
+    self.path = path
+    self.diagnostics = diagnostics
+    self.isWatched = isWatched
+  }
+
+  var isOpen: Bool { connection.isOpen }
+  var descriptor: Int32 { connection.descriptor }
+  var interest: Int16 { connection.interest }
+  var hasMessages: Bool { inboxHead < inbox.count }
+
+  // MARK: Reaching the daemon
+
+  /// One attempt. Returns nil on success, or why it may succeed later; throws where it never will.
+  func attempt() throws(Failure) -> String? {
+    let code = connection.open(path)
+    switch code {
+    case 0:
+      inbox = []
+      inboxHead = 0
+      sayHello()
+      return nil
+    // Where something may not be written, the kernel does not look what it is.
+    case ECONNREFUSED where SocketAccess.isNoSocket(path), EACCES where SocketAccess.isNoSocket(path):
+      throw Failure(.unavailable, "\(path) is no socket; name gatewayd's with --socket PATH")
+    case ENOENT, ECONNREFUSED, EAGAIN, ENOTDIR, EINTR, EMFILE, ENFILE, ENOBUFS: return SystemText.ofError(code)
+    case EACCES, EPERM: throw SocketAccess.denied(path)
+    case EPROTOTYPE: throw Failure(.protocolMismatch, "\(path) is no stream socket; name gatewayd's with --socket")
+    default: throw unreachable(SystemText.ofError(code))
+    }
+  }
+
+  /// Attempts until one succeeds: a daemon that is just restarting is waited for.
+  func connect(until deadline: Deadline) throws(Failure) {
+    guard !isOpen else { return }
+    var pause = Duration.milliseconds(10)
+    let start = Clock.now
+    var wasSaid = false
+    while let reason = try attempt() {
+      guard !deadline.hasPassed else { throw unreachable(reason) }
+      if !wasSaid, Clock.now - start > .seconds(1) {
+        wasSaid = true
+        sayWaiting(deadline)
+      }
+      _ = poll(nil, 0, Deadline.earlier(deadline, .after(pause)).pollTimeout)
+      pause = min(pause * 2, .milliseconds(100))
+    }
+  }
+
+  /// Nothing answers at the path.
+  func unreachable(_ reason: String) -> Failure {
+    Failure(
+      .unavailable,
+      "no daemon answers at \(path): \(reason); start it with 'systemctl start gatewayd.socket', or use --socket PATH")
+  }
+
+  /// The time is up, and the call was not answered. A daemon that takes connections was reached, even if it is stuck.
+  func unanswered(_ method: String) -> Failure {
+    Failure(.timedOut, "the daemon did not answer '\(method)' in time; give it more with --timeout")
+  }
+
+  private func sayWaiting(_ deadline: Deadline) {
+    let text = "waiting for a daemon at \(path)"
+    if isWatched || deadline == .never { diagnostics.notice(text) } else { diagnostics.detail(text) }
+  }
+
+  private func sayHello() {
+    helloID = post(
+      "hello",
+      Self.object { writer in
+        writer.key("client")
+        writer.string("gatewayctl/\(GatewayVersion.current)")
+        writer.key("protocol")
+        writer.integer(Self.protocolVersion)
+      })
+  }
+
+  func close() { connection.close() }
+
+  // MARK: Calls
+
+  /// Sends a call and waits for its result: the raw JSON object.
+  func call(
+    _ method: String, until deadline: Deadline, _ params: (inout JSONWriter) -> Void = { _ in }
+  ) throws(Failure) -> [UInt8] {
+    try call(method, Self.object(params), until: deadline) { _ in }
+  }
+
+  /// The same with parameters that are a raw JSON object. `progress` gets what is told before the result.
+  func call(
+    _ method: String, _ params: [UInt8], until deadline: Deadline, progress: ([UInt8]) throws(Failure) -> Void
+  ) throws(Failure) -> [UInt8] {
+    switch try answer(to: method, params, until: deadline, progress: progress) {
+    case .success(let result): return result
+    case .failure(let error): throw error.failure
+    }
+  }
+
+  /// Sends a call with a raw JSON object of parameters and waits for what the daemon answers.
+  func answer(
+    to method: String, _ params: [UInt8], until deadline: Deadline,
+    progress: ([UInt8]) throws(Failure) -> Void = { _ in }
+  ) throws(Failure) -> Result<[UInt8], DaemonError> {
+    try connect(until: deadline)
+    let id = post(method, params)
+    while true {
+      while let message = next() {
+        switch message {
+        case .result(id: id, let result): return .success(result)
+        case .failure(id: id, let error), .failure(id: nil, let error): return .failure(error)
+        case .notification("progress", let params) where RawJSONObject(params)?.integer("id") == "\(id)":
+          try progress(params)
+        case .result, .failure, .notification: continue
+        }
+      }
+      guard isOpen else {
+        throw Failure(.unavailable, "the daemon closed the connection before it answered; try again")
+      }
+      guard !deadline.hasPassed else { throw unanswered(method) }
+      var entry = pollfd(fd: descriptor, events: interest, revents: 0)
+      _ = poll(&entry, 1, deadline.pollTimeout)
+      try transfer()
+    }
+  }
+
+  /// Queues a call whose answer will be among the messages. Returns its id.
+  @discardableResult
+  func post(_ method: String, _ params: [UInt8]) -> Int {
+    lastID += 1
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("jsonrpc")
+    writer.string("2.0")
+    writer.key("id")
+    writer.integer(lastID)
+    writer.key("method")
+    writer.string(method)
+    writer.key("params")
+    writer.raw(params)
+    writer.endObject()
+    connection.queue(writer.bytes + [0x0a])
+    return lastID
+  }
+
+  /// The text of an object whose members `body` writes.
+  static func object(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    body(&writer)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  // MARK: Messages
+
+  /// Writes what is possible without waiting.
+  func write() { connection.write() }
+
+  var hasUnsentBytes: Bool { connection.hasUnsentBytes }
+
+  /// Writes and reads what is possible without waiting. The connection may be closed afterwards.
+  func transfer() throws(Failure) {
+    connection.write()
+    let goesOn = try connection.read { line throws(Failure) in try self.take(line) }
+    if !goesOn { connection.close() }
+  }
+
+  /// Finds out whether the daemon has closed the connection meanwhile, so that the next call opens a new one.
+  func noticeLoss() throws(Failure) {
+    if isOpen { try transfer() }
+  }
+
+  /// The oldest message not yet handed out. Messages outlive the connection they came by.
+  func next() -> Message? {
+    guard hasMessages else {
+      inbox.removeAll(keepingCapacity: true)
+      inboxHead = 0
+      return nil
+    }
+    defer { inboxHead += 1 }
+    return inbox[inboxHead]
+  }
+
+  private func take(_ line: [UInt8]) throws(Failure) {
+    guard let message = Message.parse(line) else {
+      throw Failure(.protocolMismatch, "what answers at \(path) does not speak gatewayd's protocol; check --socket")
+    }
+    switch message {
+    case .result(id: helloID, let result): try checkVersion(result)
+    case .failure(id: helloID, let error) where error.kind == .invalidParams || error.kind == .invalidRequest:
+      throw Failure(.protocolMismatch, "the daemon does not speak protocol \(Self.protocolVersion): \(error.message)")
+    case .failure(id: helloID, _): break
+    case .result, .failure, .notification: inbox.append(message)
+    }
+  }
+
+  private func checkVersion(_ hello: [UInt8]) throws(Failure) {
+    guard let spoken = try? JSONValue.parse(hello.span.bytes, limit: .max)["protocol"] else { return }
+    let least = spoken["min"]?.integerValue ?? Self.protocolVersion
+    let most = spoken["max"]?.integerValue ?? Self.protocolVersion
+    guard least > Self.protocolVersion || most < Self.protocolVersion else { return }
+    throw Failure(
+      .protocolMismatch,
+      "the daemon speaks protocol \(least) to \(most), this gatewayctl \(Self.protocolVersion); install the same version"
+    )
+  }
+}

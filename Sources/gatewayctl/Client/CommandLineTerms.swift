@@ -1,0 +1,61 @@
+import GatewayCore
+
+/// The daemon's sentences name methods and their params; somebody at a shell knows commands, operands and options.
+enum CommandLineTerms {
+  /// The sentence in words of the command line. What is no name of a param stays.
+  static func of(_ message: String) -> String {
+    var text = message
+    for verb in OutboxVerb.allCases {
+      for mark in ["'", "`"] {
+        text = text.replacing("\(mark)outbox.\(verb.rawValue)\(mark)", by: "'outbox \(verb.rawValue)'")
+      }
+    }
+    for (param, word) in words {
+      for form in ["The param \"\(param)\"", "the param \"\(param)\"", "`\(param)`"] {
+        text = text.replacing(form, by: word)
+      }
+    }
+    guard text != message else { return message }
+    // Another one that the sentence names, such as the option that contradicts it.
+    for (param, word) in words { text = text.replacing("\"\(param)\"", by: word) }
+    for name in CommandName.allCases { text = text.replacing(" of \"\(name.rawValue)\"", by: "") }
+    for name in CommandName.allCases {
+      text = text.replacing("\"\(name.rawValue)\" needs", by: "\(name.rawValue) needs")
+    }
+    return text
+  }
+
+  /// For `call`, where params are params: only the method that lists the methods has a command.
+  static func ofCall(_ message: String) -> String {
+    message.replacing(#""rpc.discover" lists all"#, by: "'gatewayctl introspect' lists all")
+  }
+
+  /// The operands, and every option.
+  private static let words: [(String, String)] =
+    [
+      ("url", "URL"), ("upstream", "URL"), ("event", "EVENT"), ("events", "EVENT"), ("args", "ARG"), ("ids", "ID"),
+      ("states", "--state"),
+    ]
+    + OptionName.allCases.map { option in
+      (String(option.rawValue.map { $0 == "-" ? "_" : $0 }), "--\(option.rawValue)")
+    }
+}
+
+extension String {
+  /// With every occurrence of a text replaced.
+  func replacing(_ text: String, by other: String) -> String {
+    let (bytes, wanted) = (Array(utf8), Array(text.utf8))
+    var result: [UInt8] = []
+    var place = 0
+    while place < bytes.count {
+      if bytes[place...].starts(with: wanted) {
+        result += Array(other.utf8)
+        place += wanted.count
+      } else {
+        result.append(bytes[place])
+        place += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}

@@ -1,0 +1,276 @@
+import GatewayCore
+
+/// A subscription that outlives its connections to the daemon: after a loss it connects again and resumes behind the
+/// last event that was handed out. It never waits by itself; `SubscriptionLoop` does.
+final class LiveSubscription {
+  /// What is asked for.
+  struct Parameters: Equatable, Sendable {
+    var target: Target
+    /// Names or patterns; empty means every event.
+    var events: [String]
+    var resume: Resume?
+    /// Receive the tokens of acknowledgements that the server waits for.
+    var answers = false
+    /// Go on when the daemon closes the connection.
+    var reconnects = true
+  }
+
+  /// Where to begin.
+  enum Resume: Equatable, Sendable {
+    case since(Position)
+    case last(Int)
+  }
+
+  /// An event's place: `seq` never repeats within an epoch.
+  struct Position: Equatable, Sendable {
+    var epoch: String
+    var sequence: UInt64
+  }
+
+  /// What comes out of the stream, in order.
+  enum Fact: Equatable, Sendable {
+    case event(ReceivedEvent)
+    /// A state of the connection, as a JSON object.
+    case state([UInt8])
+    case gap(ReceivedGap)
+    /// What the daemon said to a call that was posted beside the stream; nil: it was done.
+    case answer(call: Int, DaemonError?)
+  }
+
+  enum Phase: Equatable, Sendable {
+    /// Not connected. Becomes `subscribing` by an attempt.
+    case down
+    /// The call with this id was sent. Becomes `live`, or `down` again.
+    case subscribing(call: Int)
+    /// Events flow to the subscription with this id. Becomes `down`.
+    case live(subscription: String)
+  }
+
+  private let client: Client
+  private let parameters: Parameters
+  private let diagnostics: Diagnostics
+  /// How long reaching the daemon may take, each time.
+  private let connectTimeout: Duration?
+  private(set) var phase = Phase.down
+  /// The last event that was handed out, or where the subscription began.
+  private var position: Position?
+  /// A subscription was live before.
+  private var wasLive = false
+  private var lastReason = ""
+  /// Why the daemon said goodbye, if it did.
+  private var goodbyeReason: String?
+  private var schedule: RetrySchedule
+  /// Set when the stream has said that it waits for the daemon.
+  private var saidWaiting = false
+
+  init(_ parameters: Parameters, client: Client, diagnostics: Diagnostics, connectTimeout: Duration?) {
+    self.parameters = parameters
+    self.client = client
+    self.diagnostics = diagnostics
+    self.connectTimeout = connectTimeout
+    schedule = RetrySchedule(connectTimeout: connectTimeout)
+  }
+
+  /// When `advance` has to be called even if nothing arrives.
+  var wakeUp: Deadline {
+    switch phase {
+    case .down: .earlier(schedule.next, schedule.end)
+    case .subscribing: schedule.end
+    case .live: .never
+    }
+  }
+
+  /// Does what is due: the next attempt to reach the daemon, or giving up.
+  func advance() throws(Failure) {
+    switch phase {
+    case .live: return
+    case .subscribing:
+      guard schedule.end.hasPassed else { return }
+      throw client.unanswered("subscribe")
+    case .down:
+      guard schedule.next.hasPassed || schedule.end.hasPassed else { return }
+      try attempt()
+    }
+  }
+
+  /// The error of a stream that had to end while the daemon was not reachable; nil if it is.
+  var unreachable: Failure? { phase == .down ? client.unreachable(lastReason) : nil }
+
+  /// The oldest fact that was not handed out yet.
+  func next() throws(Failure) -> Fact? {
+    while let message = client.next() {
+      if let fact = try take(message) { return fact }
+    }
+    if !client.isOpen, phase != .down { try lose() }
+    return nil
+  }
+
+  // MARK: The daemon's comings and goings
+
+  private func attempt() throws(Failure) {
+    guard let reason = try client.attempt() else {
+      phase = .subscribing(call: client.post("subscribe", Client.object(writeParameters)))
+      return client.write()
+    }
+    lastReason = reason
+    guard !schedule.end.hasPassed else { throw client.unreachable(reason) }
+    schedule.postpone()
+    guard !wasLive, !saidWaiting, schedule.isLong else { return }
+    saidWaiting = true
+    diagnostics.notice("waiting for a daemon at \(client.path)")
+  }
+
+  private func lose() throws(Failure) {
+    guard parameters.reconnects || !wasLive else {
+      throw Failure(.unavailable, "the daemon closed the connection; without --no-reconnect it is waited for")
+    }
+    guard goodbyeReason != Self.kicked else {
+      throw Failure(.refusedByDaemon, "an administrator has ended this connection; ask before subscribing again")
+    }
+    if case .live = phase {
+      let reason = goodbyeReason.map { " (\($0))" } ?? ""
+      diagnostics.notice("the daemon closed the connection\(reason); connecting again")
+    }
+    lastReason = "the daemon closed the connection"
+    goodbyeReason = nil
+    let wasStarting = if case .subscribing = phase { true } else { false }
+    phase = .down
+    schedule.begin(afterFailure: wasStarting)
+  }
+
+  /// The goodbye that is meant for good.
+  private static let kicked = "kicked"
+
+  private func writeParameters(into writer: inout JSONWriter) {
+    parameters.target.write(into: &writer)
+    if !parameters.events.isEmpty {
+      writer.key("events")
+      writer.beginArray()
+      for event in parameters.events { writer.string(event) }
+      writer.endArray()
+    }
+    writer.key("state")
+    writer.bool(true)
+    if parameters.answers {
+      writer.key("answer")
+      writer.bool(true)
+    }
+    switch resume {
+    case .since(let position):
+      writer.key("since")
+      writer.beginObject()
+      writer.key("epoch")
+      writer.string(position.epoch)
+      writer.key("seq")
+      writer.integer(position.sequence)
+      writer.endObject()
+    case .last(let count):
+      writer.key("last")
+      writer.integer(count)
+    case nil: break
+    }
+  }
+
+  /// After a loss behind the last event, at first as asked.
+  private var resume: Resume? { wasLive ? position.map { .since($0) } : parameters.resume }
+
+  // MARK: Messages
+
+  private func take(_ message: Message) throws(Failure) -> Fact? {
+    switch (message, phase) {
+    case (.result(id: let id?, let result), .subscribing(let call)) where id == call: return try begin(result)
+    case (.failure(id: let id?, let error), .subscribing(let call)) where id == call:
+      try refuse(error)
+      return nil
+    case (.failure(id: nil, let error), _): throw error.failure
+    case (.result(id: let id?, _), _): return .answer(call: id, nil)
+    case (.failure(id: let id?, let error), _): return .answer(call: id, error)
+    case (.notification(let method, let params), _):
+      guard let members = RawJSONObject(params) else { return nil }
+      return try take(method, members)
+    case (.result(id: nil, _), _): return nil
+    }
+  }
+
+  private func take(_ method: String, _ params: RawJSONObject) throws(Failure) -> Fact? {
+    switch method {
+    case "event":
+      guard let event = ReceivedEvent(params, epoch: position?.epoch ?? "") else {
+        throw Failure(.protocolMismatch, "the daemon sent an event without its parts; install the same version of both")
+      }
+      position = Position(epoch: event.epoch, sequence: event.sequence)
+      return .event(event)
+    case "state":
+      if let epoch = params.string("epoch") { enter(epoch, after: nil) }
+      return .state(params.text(without: "subscription"))
+    case "gap":
+      let gap = ReceivedGap(params)
+      if let epoch = gap.epoch { enter(epoch, after: gap.start) }
+      if let last = gap.range?.upperBound, let now = position, last > now.sequence { position?.sequence = last }
+      return .gap(gap)
+    case "goodbye":
+      schedule.comeBack(in: params.integer("reconnect_in").flatMap { Int64($0) }.map { .milliseconds($0) })
+      goodbyeReason = params.string("reason") ?? "no reason given"
+      return nil
+    default: return nil
+    }
+  }
+
+  /// Events from now on belong to this epoch, which begins behind a number.
+  private func enter(_ epoch: String, after start: UInt64?) {
+    if let start {
+      position = Position(epoch: epoch, sequence: start)
+    } else if position?.epoch != epoch {
+      position = Position(epoch: epoch, sequence: position?.sequence ?? 0)
+    }
+  }
+
+  /// The subscription is live: says whether anything was missed, and hands out the state.
+  private func begin(_ result: [UInt8]) throws(Failure) -> Fact? {
+    guard let members = RawJSONObject(result), let subscription = members.string("subscription") else {
+      throw Failure(.protocolMismatch, "the daemon's answer has no subscription; install the same version of both")
+    }
+    let asked = resume
+    let again = wasLive
+    phase = .live(subscription: subscription)
+    schedule = RetrySchedule(connectTimeout: connectTimeout)
+    wasLive = true
+    let recovered = members["recovered"] == Array("true".utf8)
+    if let epoch = members.string("epoch") {
+      let sequence = members.integer("seq").flatMap { UInt64($0) } ?? 0
+      if case .since(let position) = asked {
+        // Events of its own epoch come first; a gap tells where another one begins.
+        self.position = position
+      } else {
+        // As long as nothing of a replay is here, all of it would have to come again.
+        let replayed = members.integer("replayed").flatMap { Int($0) } ?? 0
+        position = Position(
+          epoch: members.string("first_epoch") ?? epoch, sequence: replayed > 0 ? 0 : sequence)
+      }
+    }
+    if again { diagnostics.notice(recovered ? "connected again where it was" : "connected again") }
+    if again, asked == nil { return .gap(ReceivedGap(reason: "restart")) }
+    return .state(snapshot(members))
+  }
+
+  /// The state that the subscription found, as a `state` notification would have said it.
+  private func snapshot(_ members: RawJSONObject) -> [UInt8] {
+    let upstream = members["upstream"].flatMap { RawJSONObject($0) }
+    return Client.object { writer in
+      for key in ["state", "epoch", "attempt", "in", "reason", "detail", "status"] {
+        guard let value = members[key] ?? upstream?[key], value != Array("null".utf8) else { continue }
+        writer.key(key)
+        writer.raw(value)
+      }
+    }
+  }
+
+  /// The daemon does not want to: final at first, later only if it says that trying again is futile.
+  private func refuse(_ error: DaemonError) throws(Failure) {
+    guard wasLive, error.retry else { throw error.failure }
+    lastReason = error.message
+    client.close()
+    phase = .down
+    schedule.begin(afterFailure: true)
+  }
+}

@@ -1,0 +1,38 @@
+import GatewayCore
+
+/// Puts the states of an upstream's connection into words, and knows which of them a script has to be warned of: each
+/// reason for which the upstream is down, once, and then that it is up again.
+struct UpstreamOutages {
+  struct Sentence: Equatable {
+    let text: String
+    /// Whether it was not said since the upstream was up.
+    let isNew: Bool
+  }
+
+  /// The reasons that were told since the upstream was up.
+  private var told: Set<String> = []
+
+  /// `members` are those of a `state` notification, or of the member `upstream` of an answer.
+  mutating func note(_ members: RawJSONObject, of upstream: String) -> Sentence? {
+    guard let state = members.string("state") else { return nil }
+    let reason = members.string("reason")
+    let why = [reason, members.string("detail")].compactMap { $0 }.joined(separator: ", ")
+    let next = members.integer("in").flatMap { Int64($0) }.map {
+      "; next attempt in \(DurationText.describe(milliseconds: $0))"
+    }
+    // The first attempt has a state of its own, whose name says little to a person.
+    let word = state == "created" ? "connecting" : state
+    let text = "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(next ?? "")"
+    return Sentence(text: text, isNew: isNews(state, reason))
+  }
+
+  private mutating func isNews(_ state: String, _ reason: String?) -> Bool {
+    if state == "connected" {
+      defer { told = [] }
+      return !told.isEmpty
+    }
+    // A connection that was closed because it was not used comes back by being used.
+    guard let reason, reason != "idle" else { return false }
+    return told.insert(reason).inserted
+  }
+}

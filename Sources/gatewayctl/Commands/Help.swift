@@ -1,0 +1,80 @@
+/// `help [COMMAND]`.
+enum HelpCommand: Subcommand {
+  static let specification = CommandSpecification(
+    name: .help, operands: "[COMMAND]", choices: CommandName.allCases.map(\.rawValue), operandCount: 0...1,
+    summary: "list the commands, or explain one",
+    details: ["The same as 'gatewayctl COMMAND --help'."],
+    examples: [.init("About subscribe", "gatewayctl help subscribe")],
+    asksDaemon: false)
+
+  static func run(_ context: Context) throws(Failure) -> ExitCode {
+    let help = HelpText(palette: context.settings.palette)
+    guard let word = context.arguments.operands.first else {
+      context.output.text(help.overview())
+      return .done
+    }
+    // The parser knows what to say about words that are no commands.
+    let command =
+      try CommandTable.parser.parse([word, "--help"]).operands.first.flatMap { CommandName(rawValue: $0) } ?? .help
+    context.output.text(help.page(CommandTable.command(command).specification))
+    return .done
+  }
+}
+
+/// The help text, made from the table of commands.
+struct HelpText {
+  let palette: Palette
+
+  /// `gatewayctl help`.
+  func overview() -> String {
+    var text = "Talk to Socket.IO servers through gatewayd.\n\n"
+    text += heading("Usage") + "  gatewayctl [OPTION…] COMMAND …\n"
+    text += "\n" + heading("Move messages") + list(CommandTable.traffic)
+    text += "\n" + heading("Look and steer") + list(CommandTable.operations)
+    text += "\n" + heading("Options of every command") + options(OptionSpecification.common)
+    text += "\n" + heading("Exit codes")
+    for code in ExitCode.allCases { text += item("\(code.rawValue)", code.meaning, column: 5) }
+    text += "\n" + heading("Examples")
+    text += "  gatewayctl send https://chat.example message \"hello there\"\n"
+    text += "  gatewayctl request https://chat.example whoami\n"
+    text += "  gatewayctl subscribe https://chat.example\n"
+    text += "\nOptions may stand anywhere; -- ends them. 'gatewayctl help COMMAND' explains a command.\n"
+    return text
+  }
+
+  /// `gatewayctl help COMMAND`.
+  func page(_ command: CommandSpecification) -> String {
+    var text = "\(command.name.rawValue): \(command.summary).\n\n"
+    text += heading("Usage") + "  \(command.usage)\n"
+    let timeLimit = command.asksDaemon ? [timeLimit(command)] : []
+    for paragraph in command.details + timeLimit { text += "\n" + TextWidth.wrapped(paragraph, indent: 0) }
+    if !command.options.isEmpty { text += "\n" + heading("Options") + options(command.options) }
+    text += "\n" + heading("Options of every command") + options(OptionSpecification.common)
+    text += "\n" + heading("Examples")
+    for example in command.examples { text += "  # \(example.purpose)\n  \(example.line)\n" }
+    return text
+  }
+
+  private func timeLimit(_ command: CommandSpecification) -> String {
+    guard let limit = command.defaultTimeout else {
+      return "There is no time limit; --timeout sets one for reaching the daemon."
+    }
+    return "Gives up after \(DurationText.write(limit)) unless --timeout says otherwise."
+  }
+
+  private func heading(_ title: String) -> String { palette.paint("\(title):", .heading) + "\n" }
+
+  private func list(_ commands: [any Subcommand.Type]) -> String {
+    commands.reduce("") { $0 + item($1.specification.name.rawValue, $1.specification.summary, column: 13) }
+  }
+
+  private func options(_ options: [OptionSpecification]) -> String {
+    options.reduce("") { text, option in
+      text + "  \(option.synopsis)\n" + TextWidth.wrapped(option.summary, indent: 6)
+    }
+  }
+
+  private func item(_ name: String, _ meaning: String, column: Int) -> String {
+    "  \(name)" + String(repeating: " ", count: max(1, column - name.count)) + meaning + "\n"
+  }
+}

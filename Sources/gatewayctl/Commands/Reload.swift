@@ -1,0 +1,48 @@
+import GatewayCore
+
+/// `reload`: every mistake in the configuration on a line of its own.
+enum ReloadCommand: Subcommand {
+  static let specification = CommandSpecification(
+    name: .reload, operands: "", operandCount: 0...0,
+    summary: "make the daemon read its configuration again",
+    details: [
+      "Returns when the new configuration is in force. If it is invalid every mistake is reported, the old one stays, "
+        + "and the exit code is 78. Needs the right 'admin'."
+    ],
+    examples: [.init("After editing", "gatewayctl reload")])
+
+  static func run(_ context: Context) throws(Failure) -> ExitCode {
+    switch try context.client.answer(to: "reload", Array("{}".utf8), until: context.deadline) {
+    case .success(let result):
+      let names = RawJSONObject(result)?.elements("changed") ?? []
+      let changed = names.compactMap { try? JSONValue.parse($0.span.bytes).stringValue }
+      let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
+      try context.confirm(result, "the configuration was read again; \(what)")
+      for table in changed where ["[socket]", "[state]"].contains(table) {
+        context.diagnostics.error("\(table) is used from the next start of the daemon on; restart it")
+      }
+      return .done
+    case .failure(let error) where error.kind == .invalidParams:
+      throw invalid(error, context.diagnostics)
+    case .failure(let error): throw error.failure
+    }
+  }
+
+  /// Says every mistake, then what that means.
+  private static func invalid(_ error: DaemonError, _ diagnostics: Diagnostics) -> Failure {
+    let problems = error.data["problems"]?.elements ?? []
+    for problem in problems { diagnostics.error(describe(problem)) }
+    guard !problems.isEmpty else { return Failure(.configurationInvalid, error.message) }
+    let count = problems.count == 1 ? "a mistake" : "\(problems.count) mistakes"
+    return Failure(
+      .configurationInvalid, "the configuration has \(count); correct it, the old one stays in force until then")
+  }
+
+  /// `file:line: message`.
+  private static func describe(_ problem: JSONValue) -> String {
+    let line = problem["line"]?.integerValue.map { ":\($0)" } ?? ""
+    let place = problem["file"]?.stringValue.map { "\($0)\(line): " } ?? ""
+    return place + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
+  }
+
+}

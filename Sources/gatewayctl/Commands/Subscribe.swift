@@ -1,0 +1,154 @@
+/// `subscribe`: prints events, or runs a command for each.
+enum SubscribeCommand: Subcommand {
+  static let specification = CommandSpecification(
+    name: .subscribe, operands: "URL [EVENT…]", operandCount: 1...(.max),
+    summary: "print a server's events as they come",
+    details: [
+      #"Prints one event per line: {"event":…,"args":…,"seq":…,"epoch":…,"time":…}. EVENT may be a pattern with * and "#
+        + "?; without any EVENT all events are printed. Goes on until it is interrupted, over losses of the server and "
+        + "restarts of the daemon; what was missed meanwhile is made up for, or reported on stderr as a gap.",
+      CommandSpecification.urlExplained,
+    ],
+    options: [
+      .namespace,
+      .init(.count, short: "n", value: "COUNT", "end after so many events"),
+      .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),
+      .init(.since, value: "EPOCH:SEQ", "begin after this event, as far as the daemon remembers"),
+      .init(.last, value: "N", "begin with the last N events that the daemon remembers"),
+      .init(.state, #"also print the connection's states, as {"state":…}"#),
+      .init(.argsOnly, "print only the array of arguments"),
+      .init(
+        .exec, value: "CMD",
+        "instead of printing, run the shell command CMD for each event, with the event on its standard input and "
+          + "GATEWAY_EVENT, GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its environment"),
+      .init(
+        .onGap, value: "warn|fail", choices: SubscriptionLoop.GapPolicy.allCases.map(\.rawValue),
+        "what to do when events were missed: say so (the default), or end with exit 74"),
+      .noReconnect,
+    ],
+    examples: [
+      .init("Watch everything", "gatewayctl subscribe https://chat.example"),
+      .init("Wait for one event", "gatewayctl subscribe -n 1 --for 1m chat ready"),
+      .init("Act on events", "gatewayctl subscribe --exec 'notify-send \"$GATEWAY_EVENT\"' chat 'alert.*'"),
+      .init("Go on where you left off", "gatewayctl subscribe --since e7:4100 chat"),
+    ],
+    defaultTimeout: nil)
+
+  static func run(_ context: Context) throws(Failure) -> ExitCode {
+    let arguments = context.arguments
+    let count = try arguments.count(.count, in: 1...(.max))
+    let duration = try arguments.duration(.for)
+    let end = Deadline.after(duration)
+    let gapPolicy = try arguments.choice(.onGap, of: SubscriptionLoop.GapPolicy.self) ?? .warn
+    let stream = LiveSubscription(
+      try parameters(context), client: context.client, diagnostics: context.diagnostics,
+      connectTimeout: context.settings.timeoutWasGiven ? context.settings.timeout : nil)
+    let consumer: any EventConsumer =
+      if let command = arguments.value(.exec) {
+        ExecutingConsumer(context, command: command, count: count)
+      } else {
+        PrintingConsumer(context, count: count)
+      }
+    let loop = SubscriptionLoop(
+      context, stream: stream, consumer: consumer, end: end, gapPolicy: gapPolicy, printsStates: arguments.has(.state))
+    let hasFinished = try loop.run()
+    if !hasFinished, let count, let duration {
+      throw Failure(
+        .timedOut,
+        "\(consumer.taken) of \(count) events came within \(DurationText.write(duration)); give it more with --for")
+    }
+    return .done
+  }
+
+  private static func parameters(_ context: Context) throws(Failure) -> LiveSubscription.Parameters {
+    let arguments = context.arguments
+    try arguments.refuse(.since, with: .last)
+    let last = try arguments.count(.last, in: 0...(.max))
+    let since = try arguments.value(.since).map(position)
+    return LiveSubscription.Parameters(
+      target: context.target, events: Array(arguments.operands.dropFirst()),
+      resume: since.map { .since($0) } ?? last.map { .last($0) },
+      reconnects: !arguments.has(.noReconnect))
+  }
+
+  /// `EPOCH:SEQ`, as in the events that were printed.
+  private static func position(_ text: String) throws(Failure) -> LiveSubscription.Position {
+    guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
+      let sequence = UInt64(text[text.index(after: colon)...])
+    else {
+      throw Failure(
+        .usage,
+        "--since: '\(text)' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101")
+    }
+    return LiveSubscription.Position(epoch: String(text[..<colon]), sequence: sequence)
+  }
+}
+
+/// Prints each event as a line.
+final class PrintingConsumer: EventConsumer {
+  private let context: Context
+  private let count: Int?
+  private let onlyArguments: Bool
+  private(set) var taken = 0
+
+  let prints = true
+  let isIdle = true
+  let commands: [RunningCommand] = []
+  var isFinished: Bool { count.map { taken >= $0 } ?? false }
+  var hasRoom: Bool { !isFinished }
+
+  init(_ context: Context, count: Int?) {
+    self.context = context
+    self.count = count
+    onlyArguments = context.arguments.has(.argsOnly)
+  }
+
+  func take(_ event: ReceivedEvent) throws(Failure) {
+    taken += 1
+    try context.printJSON(onlyArguments ? event.args : event.line)
+  }
+
+  func settle(_ command: RunningCommand) {}
+  func answered(call: Int, _ error: DaemonError?) {}
+}
+
+/// Runs a shell command for each event, one after the other.
+final class ExecutingConsumer: EventConsumer {
+  private let context: Context
+  private let command: String
+  private let count: Int?
+  private var running: RunningCommand?
+  private(set) var taken = 0
+
+  let prints = false
+  var isIdle: Bool { running == nil }
+  var commands: [RunningCommand] { running.map { [$0] } ?? [] }
+  var isFinished: Bool { isIdle && count.map { taken >= $0 } ?? false }
+  var hasRoom: Bool { isIdle && !isFinished }
+
+  init(_ context: Context, command: String, count: Int?) {
+    self.context = context
+    self.command = command
+    self.count = count
+  }
+
+  func take(_ event: ReceivedEvent) {
+    taken += 1
+    do {
+      running = try RunningCommand.start(
+        ["/bin/sh", "-c", command], for: event,
+        input: (context.arguments.has(.argsOnly) ? event.args : event.line) + [0x0a],
+        variables: event.variables(target: context.target), collectsOutput: false)
+    } catch {
+      context.diagnostics.error("event \(event.sequence): \(error.message ?? ""); going on")
+    }
+  }
+
+  func settle(_ command: RunningCommand) {
+    running = nil
+    guard let ending = command.ending, ending != .exited(0) else { return }
+    context.diagnostics.error("the command for event \(command.event.sequence) \(ending.description); going on")
+  }
+
+  func answered(call: Int, _ error: DaemonError?) {}
+}

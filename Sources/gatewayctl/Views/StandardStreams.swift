@@ -1,0 +1,89 @@
+import Glibc
+
+/// Standard output: data only, written in whole lines.
+final class Output {
+  private var pending: [UInt8] = []
+  private let descriptor: Int32
+  /// Text that is kept back at most before it is written.
+  private static let flushLimit = 64 * 1024
+
+  init(descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
+
+  /// Adds a line; the line feed is added here.
+  func line(_ bytes: [UInt8]) throws(Failure) {
+    pending += bytes
+    pending.append(UInt8(ascii: "\n"))
+    if pending.count >= Self.flushLimit { try flush() }
+  }
+
+  /// Adds text as it is.
+  func text(_ text: String) { pending += text.utf8 }
+
+  /// Writes what was added. Throws `Failure.outputClosed` when nobody reads any more.
+  func flush() throws(Failure) {
+    var written = 0
+    while written < pending.count {
+      let count = pending.withUnsafeBytes { write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written) }
+      if count >= 0 {
+        written += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: waitUntilWritable()
+      case EPIPE: throw .outputClosed
+      default:
+        let reason = SystemText.ofError(errno)
+        throw Failure(.dataLost, "standard output cannot be written: \(reason); what was to be printed is lost")
+      }
+    }
+    pending.removeAll(keepingCapacity: true)
+  }
+
+  private func waitUntilWritable() {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    _ = poll(&entry, 1, -1)
+  }
+}
+
+/// Standard error: one line per fact, never data.
+struct Diagnostics: Sendable {
+  var verbosity: Verbosity = .normal
+
+  /// How much is said besides errors.
+  enum Verbosity: Equatable, Sendable {
+    case quiet, normal, verbose
+  }
+
+  /// Always said.
+  func error(_ text: String) { Self.say(text) }
+  /// Said unless `--quiet`.
+  func notice(_ text: String) { if verbosity != .quiet { Self.say(text) } }
+  /// Said with `--verbose`.
+  func detail(_ text: String) { if verbosity == .verbose { Self.say(text) } }
+
+  /// One line; what could break it or steer a terminal is written out.
+  private static func say(_ text: String) {
+    let line = Array("gatewayctl: \(TextWidth.escaped(text))\n".utf8)
+    var written = 0
+    while written < line.count {
+      let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress.map { $0 + written }, $0.count - written) }
+      guard count > 0 || (count < 0 && errno == EINTR) else { return }
+      written += max(0, count)
+    }
+  }
+}
+
+/// The three streams that every program expects to be open.
+enum StandardStreams {
+  /// Takes the places of those that the caller closed, so that no socket gets the number of one of them: what is meant for
+  /// standard output would go to the daemon, as calls. Each is opened the wrong way round, so that using it fails as it
+  /// does with a closed one, except standard error, whose words are lost. To be called first.
+  static func hold() {
+    for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
+    where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest free number is this one.
+      _ = open("/dev/null", mode)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import GatewayCore
+
+/// The few colours of the readable output, or none.
+struct Palette: Equatable, Sendable {
+  var isColored: Bool
+
+  /// No colour for `--no-color`, `NO_COLOR` or `TERM=dumb`; colour for `FORCE_COLOR` (other than 0) or on a terminal.
+  /// The option goes before the variables, and `NO_COLOR` before `FORCE_COLOR`.
+  init(environment: Environment, refused: Bool) {
+    if refused || environment["NO_COLOR"] != nil {
+      isColored = false
+    } else if let forced = environment["FORCE_COLOR"] {
+      isColored = forced != "0"
+    } else {
+      isColored = environment.outputIsTerminal && environment["TERM"] != "dumb"
+    }
+  }
+
+  init(isColored: Bool) { self.isColored = isColored }
+
+  /// What a colour stands for. The raw value is the parameter of the escape sequence SGR (ECMA-48 section 8.3.117).
+  enum Role: String, Sendable {
+    case heading = "1"
+    case good = "32"
+    case waiting = "33"
+    case bad = "31"
+    case faint = "2"
+  }
+
+  func paint(_ text: String, _ role: Role?) -> String {
+    guard isColored, let role, !text.isEmpty else { return text }
+    return "\u{1b}[\(role.rawValue)m\(text)\u{1b}[0m"
+  }
+}
+
+/// How many columns a text takes on a terminal, and how to show text from elsewhere safely.
+enum TextWidth {
+  /// Columns that a line of help fills at most.
+  static let ordinary = 80
+
+  /// Columns of a text without control characters.
+  static func of(_ text: String) -> Int {
+    text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
+  }
+
+  private static func columns(of scalar: Unicode.Scalar) -> Int {
+    if scalar.value < 0x300 { return 1 }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: return isWide(scalar.value) ? 2 : 1
+    }
+  }
+
+  /// The blocks whose characters are wide or full-width (Unicode Standard Annex 11), emoji included.
+  private static func isWide(_ value: UInt32) -> Bool {
+    guard value >= 0x1100 else { return false }
+    return wide.contains { $0.contains(value) }
+  }
+
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115f, 0x231a...0x231b, 0x2329...0x232a, 0x23e9...0x23ec, 0x2614...0x2615, 0x2648...0x2653,
+    0x26a1...0x26a1, 0x2705...0x2705, 0x270a...0x270b, 0x2728...0x2728, 0x274c...0x274c, 0x2753...0x2755,
+    0x2e80...0x303e, 0x3041...0x4dbf, 0x4e00...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff,
+    0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x16fe0...0x18cff, 0x1b000...0x1b2ff, 0x1f004...0x1f004,
+    0x1f0cf...0x1f0cf, 0x1f18e...0x1f18e, 0x1f191...0x1f19a, 0x1f200...0x1f64f, 0x1f680...0x1f6ff, 0x1f7e0...0x1f7eb,
+    0x1f900...0x1f9ff, 0x1fa70...0x1faff, 0x20000...0x3fffd,
+  ]
+
+  /// Text from a server or another program with everything that could steer a terminal written out as `\u001b`.
+  static func escaped(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: \.isInvisibleControl) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar.isInvisibleControl { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
+    }
+    return result
+  }
+
+  /// As JSON writes it, so that JSON text stays JSON: beyond U+FFFF as two surrogates.
+  private static func escape(_ scalar: Unicode.Scalar) -> String {
+    scalar.utf16.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
+  }
+
+  /// Lines of at most `width` columns, each behind `indent` spaces.
+  static func wrapped(_ text: String, indent: Int, width: Int = Self.ordinary) -> String {
+    let margin = String(repeating: " ", count: indent)
+    var result = ""
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, indent + of(line) + 1 + of(String(word)) > width {
+        result += margin + line + "\n"
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
+    }
+    return result + margin + line + "\n"
+  }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import gatewayctl
+
+@Suite struct ShellWordsTests {
+  @Test(
+    arguments: [
+      (
+        #"The param "retries" needs the queue: leave "no_queue" out."#,
+        "--retries needs the queue: leave --no-queue out."
+      ),
+      (#"The param "event" of "send" must be a string."#, "EVENT must be a string."),
+      (#"The param "ack_timeout" of "request" must be a number."#, "--ack-timeout must be a number."),
+      ("`url` cannot be used: it has no host.", "URL cannot be used: it has no host."),
+      (#""send" needs the param "url"."#, "send needs URL."),
+      ("take some back with `outbox.cancel`, or wait.", "take some back with 'outbox cancel', or wait."),
+      ("'outbox.cancel' takes it back.", "'outbox cancel' takes it back."),
+      (#"No upstream is called 'retries'; give a configured name, or a URL."#, nil),
+      (#"The server refused "event" and "url"."#, nil),
+    ] as [(String, String?)])
+  func namesOfParamsBecomeWordsOfTheCommandLine(_ message: String, _ shown: String?) {
+    #expect(CommandLineTerms.of(message) == shown ?? message)
+  }
+}
