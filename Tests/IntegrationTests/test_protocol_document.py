@@ -84,3 +84,39 @@ async def test_every_error_is_documented_with_its_code_and_whether_to_retry(daem
     word = {True: "yes", False: "no", None: ""}
     assert rows == {each["type"]: (each["code"], word[each["retry"]])
                     for each in description["x-errors"]}
+
+
+def bounds(schema):
+    """The bounds of a schema as the document writes them; None where a param has none."""
+    if "anyOf" in schema:
+        return ", or ".join(map(bounds, schema["anyOf"]))
+    if schema.get("type") == "integer":
+        return f"{schema['minimum']:,} to {schema['maximum']:,}".replace("-", "−")
+    if schema.get("type") == "string" and "maxLength" in schema:
+        return f"{schema.get('minLength', 0):,} to {schema['maxLength']:,} bytes"
+    if schema.get("type") == "array" and "maxItems" in schema:
+        return f"{schema['minItems']:,} to {schema['maxItems']:,} strings of {bounds(schema['items'])}"
+    if "properties" in schema:
+        return ", ".join(f"{article} `{name}` of {bounds(schema['properties'][name])}"
+                         for article, name in (("an", "epoch"), ("a", "seq")))
+    return None
+
+
+async def test_the_bounds_of_every_param_are_documented_with_its_default(daemons):
+    _, description = await described(daemons)
+    table = DOCUMENT.split("\n## Bounds of params")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `")]
+    used = set()
+    for method in description["methods"]:
+        for param in method["params"]:
+            expected = bounds(param["schema"])
+            if expected is None:
+                continue
+            where = f"{method['name']}: {param['name']}"
+            found = [row for row in rows if row[0] == f"`{param['name']}`" and row[2] in ("", f"`{method['name']}`")]
+            assert [row[1] for row in found] == [expected], where
+            default = re.search(r"(\d+)[\w `]* unless given", param["summary"])
+            if default:
+                assert f"{int(default[1]):,}" in found[0][3], where
+            used.add(tuple(found[0]))
+    assert [row for row in rows if tuple(row) not in used] == []

@@ -188,6 +188,18 @@ import Testing
     #expect(outcome == .init(status: 0, output: #"{"state":"connected"}"# + "\n", errors: ""))
   }
 
+  @Test func aDrainThatLeavesSomethingIsATimeOut() throws {
+    for (left, status, words) in [
+      (0, Int32(0), ""), (1, 124, "the time is over, and 1 send is left, and kept; "),
+      (2, 124, "the time is over, and 2 sends are left, and kept; "),
+    ] {
+      let outcome = try run(["drain"]) { client in client.reply(try client.call("drain"), #"{"left":\#(left)}"#) }
+      #expect(outcome.status == status)
+      #expect(outcome.output == "{\"left\":\(left)}\n")
+      #expect(words.isEmpty ? outcome.errors.isEmpty : outcome.errors.contains(words), "\(outcome)")
+    }
+  }
+
   @Test func reloadTellsEveryMistake() throws {
     let outcome = try run(["reload"]) { client in
       client.fail(

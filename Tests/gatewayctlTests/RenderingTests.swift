@@ -39,6 +39,44 @@ import Testing
       table.text(Palette(isColored: true)) == "\u{1b}[1mA\u{1b}[0m  \u{1b}[1mB\u{1b}[0m\n\u{1b}[32mx\u{1b}[0m  y\n")
   }
 
+  @Test func aTableGivesWayWhereItIsWidest() {
+    var table = Table(["NAME", "URL", "STATE"], elastic: ["NAME", "URL"])
+    table.add(
+      [.init("chat"), .init("https://chat.example/a/long/path"), .init("up")], notes: [.init("because it is so")])
+    #expect(
+      table.text(plain, width: 32)
+        == """
+        NAME  URL                  STATE
+        chat  https://chat…g/path  up
+          because it is so
+
+        """)
+    #expect(table.text(plain, width: 12).split(separator: "\n")[2...] == ["  because it", "  is so"])
+    #expect(table.text(plain, width: 80) == table.text(plain))
+  }
+
+  @Test func sentencesGoOnBelowEachOther() {
+    var table = Table(["METHOD", "WHAT IT DOES"], wrapped: true)
+    table.add([.init("send"), .init("Sends an event to an upstream; it may wait.")])
+    #expect(
+      table.text(plain, width: 34)
+        == """
+        METHOD  WHAT IT DOES
+        send    Sends an event to an
+                upstream; it may wait.
+
+        """)
+  }
+
+  @Test func sendsOfOthersSayWhoseTheyAre() {
+    let entries = [1000, 0].map { Array(#"{"id":"a","upstream":"chat","event":"e","state":"sent","uid":\#($0)}"#.utf8) }
+    func heading(_ uid: Int, _ entries: [[UInt8]]) -> Substring? {
+      OutboxView(now: 0, palette: plain, uid: uid).table(entries, isEverything: true).split(separator: "\n").first
+    }
+    #expect(heading(0, entries)?.hasPrefix("ID  UID   UPSTREAM") == true)
+    #expect(heading(1000, [entries[0]])?.hasPrefix("ID  UPSTREAM") == true)
+  }
+
   @Test func whatCouldSteerATerminalIsWrittenOut() {
     #expect(TextWidth.escaped("a\u{1b}[31m\u{7f}\u{9b}\u{202e}b\n") == #"a\u001b[31m\u007f\u009b\u202eb\u000a"#)
     #expect(TextWidth.escaped("grün 日本 👋") == "grün 日本 👋")

@@ -5,12 +5,12 @@ import Testing
 /// What a person sees, by the real binary on a pseudo-terminal.
 @Suite struct TerminalTests {
   private static let status = #"""
-    {"daemon":{"version":"1.0.0","uptime":11520000,"pid":7,"rss":19000000,"state":"running"},"connections":[
+    {"daemon":{"version":"1.0.0","uptime":11520000,"pid":7,"rss":19000000,"longest_turn":1500,"state":"running"},"connections":[
     {"upstream":"chat","url":"https://chat.example","namespace":"/","state":"connected","leases":3,"queue":{"count":0},
     "in":{"events":12},"out":{"events":4},"rtt":0.84,"transport":"websocket","verified":true,
     "time":{"offset":-132,"error":4,"samples":7,"source":"request","followed":true}},
     {"upstream":null,"url":"https://b.example","namespace":"/x","state":"disconnected","reason":"refused",
-    "detail":"bad \u001b[31mtoken","rule":"reconnect","attempt":2,"next":3500,"leases":1,"queue":{"count":5},
+    "detail":"bad \u001b[31mtoken","rule":"reconnect","why":"It is used.","attempt":2,"next":3500,"leases":1,"queue":{"count":5},
     "in":{"events":0},"out":{"events":0},"rtt":null,"transport":null,"verified":false}],
     "clients":[{"client":"c1","name":"backup","uid":1000,"pid":99,"subscriptions":1,"requests":0,"queue":{"count":0},
     "dropped":0}]}
@@ -33,20 +33,48 @@ import Testing
     let outcome = try run(["status", "--no-color"], "status")
     #expect(
       outcome.output.replacing("\r\n", with: "\n") == #"""
-        gatewayd 1.0.0  running  up 3 h 12 min  pid 7  18.1 MiB
+        gatewayd 1.0.0  running  up 3 h 12 min  pid 7  18.1 MiB  longest delay 1.5 ms
 
-        UPSTREAM  URL                   STATE         FOR  USED BY  QUEUED  IN  OUT  RTT     TRANSPORT
-        chat      https://chat.example  connected     -    3        0       12  4    0.8 ms  websocket
+        UPSTREAM  URL                   STATE         FOR  USED BY  WAITING  RECEIVED  SENT  PING    TRANSPORT
+        chat      https://chat.example  connected     -    3        0        12        4     0.8 ms  websocket
           events have the server's time, 132 ms behind this machine's (give or take 4 ms)
-        -         https://b.example /x  disconnected  -    1        5       0   0    -       -
+        -         https://b.example /x  disconnected  -    1        5        0         0     -       -
           refused: bad \u001b[31mtoken
-          attempt 3 in 3 s; rule 'reconnect'
+          attempt 3 in 3 s; It is used.
           the certificate is not verified
 
-        CLIENT  NAME    UID   PID  FOR  SUBSCRIPTIONS  REQUESTS  QUEUED  DROPPED
-        c1      backup  1000  99   -    1              0         0       0
+        CLIENT  NAME    UID   PID  FOR  SUBSCRIPTIONS  CALLS  UNREAD  DROPPED
+        c1      backup  1000  99   -    1              0      0       0
 
         """#)
+  }
+
+  @Test func tablesFitTheTerminal() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.reply(try client.call("status"), Self.status)
+    }
+    let outcome = try ControlProgram.run(
+      ["status", "--no-color"], socket: daemon.path, terminal: try PseudoTerminal(columns: 96))
+    try daemon.finish()
+    let lines = outcome.output.replacing("\r\n", with: "\n").split(separator: "\n")
+    #expect(lines.allSatisfy { TextWidth.of(String($0)) <= 96 }, "\(outcome)")
+    #expect(lines.contains { $0.hasPrefix("chat      https://c…mple  connected ") }, "\(outcome)")
+  }
+
+  @Test func aFindingOfTheDoctorIsSaidOnce() throws {
+    let finding =
+      #"{"step":"tcp","verdict":"failed","code":"tcp.refused","seen":"It is so.","advice":"Do that.","took":3}"#
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("doctor")
+      client.say(#"{"jsonrpc":"2.0","method":"progress","params":{"id":\#(call.id),"args":[\#(finding)]}}"#)
+      client.reply(call, #"{"verdict":"failed","steps":[\#(finding)]}"#)
+    }
+    let outcome = try ControlProgram.run(["doctor", "--no-color", "chat"], socket: daemon.path, terminal: try PseudoTerminal())
+    try daemon.finish()
+    #expect(outcome.errors == "gatewayctl: chat does not work: see the step 'tcp' above\n")
+    #expect(outcome.output == "failed   tcp         It is so.\r\n                     Do that.\r\n")
   }
 
   @Test func statesAreColoured() throws {

@@ -8,6 +8,8 @@ struct Settings: Sendable {
   /// Standard error is a terminal: a person sees what is said there at once.
   var isWatched: Bool
   var palette: Palette
+  /// Columns that tables and sentences may fill; nil where nobody looks.
+  var columns: Int?
   /// As given by `--timeout`, or else the command's own; nil means no limit.
   var timeout: Duration?
   /// Whether `--timeout` was given.
@@ -25,6 +27,7 @@ struct Settings: Sendable {
     isReadable = environment.outputIsTerminal && !json
     isShownOnTerminal = environment.outputIsTerminal
     isWatched = environment.errorsAreTerminal
+    columns = isReadable ? environment.outputColumns.map { max($0, TextWidth.least) } : nil
     palette = Palette(environment: environment, refused: arguments.has(.noColor))
     socketPath =
       command.asksDaemon

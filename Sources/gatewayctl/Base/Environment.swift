@@ -5,6 +5,8 @@ struct Environment: Sendable {
   var variables: [String: String]
   var outputIsTerminal: Bool
   var errorsAreTerminal: Bool
+  /// Columns of the terminal that standard output is; nil where it is none, or has no size.
+  var outputColumns: Int?
   var fileExists: @Sendable (String) -> Bool = { access($0, F_OK) == 0 }
 
   /// Those of this process. Empty variables count as unset.
@@ -14,7 +16,16 @@ struct Environment: Sendable {
       if let value = getenv(name), value.pointee != 0 { variables[name] = String(cString: value) }
     }
     return Environment(
-      variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1)
+      variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1,
+      outputColumns: columns(of: STDOUT_FILENO))
+  }
+
+  /// `ioctl_tty(2)`.
+  private static func columns(of descriptor: Int32) -> Int? {
+    var size: (rows: UInt16, columns: UInt16, width: UInt16, height: UInt16) = (0, 0, 0, 0)
+    // TIOCGWINSZ of asm-generic/ioctls.h, which the C library's module leaves out.
+    guard ioctl(descriptor, 0x5413, &size) == 0, size.columns > 0 else { return nil }
+    return Int(size.columns)
   }
 
   subscript(_ name: String) -> String? { variables[name] }

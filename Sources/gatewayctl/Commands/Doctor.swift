@@ -71,7 +71,7 @@ struct DoctorCommand: Subcommand {
 
   private func show(_ finding: RawJSONObject) throws(Failure) {
     guard context.settings.isReadable else { return try context.printJSON(finding.text(without: "")) }
-    context.output.text(DoctorView(palette: context.settings.palette).lines(finding))
+    context.output.text(DoctorView(palette: context.settings.palette, width: context.settings.columns).lines(finding))
   }
 
   private func conclude(_ result: [UInt8], _ failed: RawJSONObject?) throws(Failure) -> ExitCode {
@@ -83,8 +83,13 @@ struct DoctorCommand: Subcommand {
       }
       return .done
     }
-    let advice = failed.string("advice").map { " \($0)" } ?? ""
-    throw Failure(Self.exitCode(failed), "\(name) does not work: \(failed.string("seen") ?? "?")\(advice)")
+    throw Failure(Self.exitCode(failed), "\(name) does not work: \(reason(failed))")
+  }
+
+  /// A person has just read the finding; whoever takes JSON gets its sentences once more, as any error.
+  private func reason(_ failed: RawJSONObject) -> String {
+    guard !context.settings.isReadable else { return "see the step '\(failed.string("step") ?? "?")' above" }
+    return [failed.string("seen") ?? "?", failed.string("advice")].compactMap { $0 }.joined(separator: " ")
   }
 
   private static func exitCode(_ finding: RawJSONObject) -> ExitCode {

@@ -7,9 +7,12 @@ enum DrainCommand: Subcommand {
     summary: "take nothing new any more and let everything leave",
     details: [
       "From now on until it is started again the daemon refuses new sends and subscriptions. Returns when everything has "
-        + "left or the time is over, and prints how many sends are left; they are kept. Needs the right 'admin'."
+        + "left or the time is over: exit 124 then, with how many sends are left. They are kept, and a stop "
+        + "of the daemon puts them into the outbox. Needs the right 'admin'."
     ],
-    examples: [.init("Before maintenance", "gatewayctl drain --timeout 1m && systemctl stop gatewayd")])
+    examples: [
+      .init("Before maintenance", "gatewayctl drain --timeout 1m && systemctl stop gatewayd.socket gatewayd.service")
+    ])
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
     let deadline = context.deadline
@@ -20,7 +23,12 @@ enum DrainCommand: Subcommand {
       writer.integer(max(1, remaining.milliseconds))
     }
     let left = RawJSONObject(result)?.integer("left") ?? "?"
-    try context.confirm(result, left == "0" ? "nothing is left" : "\(left) sends are left, and kept")
-    return .done
+    guard left != "0" else {
+      try context.confirm(result, "nothing is left")
+      return .done
+    }
+    if !context.settings.isReadable { try context.confirm(result, "") }
+    let what = left == "1" ? "1 send is left, and kept" : "\(left) sends are left, and kept"
+    throw Failure(.timedOut, "the time is over, and \(what); give it more with --timeout, or stop the daemon")
   }
 }

@@ -8,7 +8,8 @@ enum HelpCommand: Subcommand {
     asksDaemon: false)
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
-    let help = HelpText(palette: context.settings.palette)
+    let help = HelpText(
+      palette: context.settings.palette, width: min(context.settings.columns ?? .max, TextWidth.ordinary))
     guard let word = context.arguments.operands.first else {
       context.output.text(help.overview())
       return .done
@@ -24,6 +25,8 @@ enum HelpCommand: Subcommand {
 /// The help text, made from the table of commands.
 struct HelpText {
   let palette: Palette
+  /// Columns that a line fills at most.
+  var width = TextWidth.ordinary
 
   /// `gatewayctl help`.
   func overview() -> String {
@@ -47,7 +50,9 @@ struct HelpText {
     var text = "\(command.name.rawValue): \(command.summary).\n\n"
     text += heading("Usage") + "  \(command.usage)\n"
     let timeLimit = command.asksDaemon ? [timeLimit(command)] : []
-    for paragraph in command.details + timeLimit { text += "\n" + TextWidth.wrapped(paragraph, indent: 0) }
+    for paragraph in command.details + timeLimit {
+      text += "\n" + TextWidth.wrapped(paragraph, indent: 0, width: width)
+    }
     if !command.options.isEmpty { text += "\n" + heading("Options") + options(command.options) }
     text += "\n" + heading("Options of every command") + options(OptionSpecification.common)
     text += "\n" + heading("Examples")
@@ -70,11 +75,13 @@ struct HelpText {
 
   private func options(_ options: [OptionSpecification]) -> String {
     options.reduce("") { text, option in
-      text + "  \(option.synopsis)\n" + TextWidth.wrapped(option.summary, indent: 6)
+      text + "  \(option.synopsis)\n" + TextWidth.wrapped(option.summary, indent: 6, width: width)
     }
   }
 
   private func item(_ name: String, _ meaning: String, column: Int) -> String {
-    "  \(name)" + String(repeating: " ", count: max(1, column - name.count)) + meaning + "\n"
+    let indent = max(column, name.count + 1) + 2
+    let text = TextWidth.wrapped(meaning, indent: indent, width: width)
+    return "  \(name)" + text.dropFirst(2 + name.count)
   }
 }

@@ -9,10 +9,11 @@ enum IntrospectCommand: Subcommand {
     examples: [.init("What can subscribe do?", "gatewayctl introspect subscribe")])
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
+    let view = IntrospectView(palette: context.settings.palette, width: context.settings.columns)
     let result = try context.client.call("rpc.discover", until: context.deadline)
     guard let name = context.arguments.operands.first else {
       if context.settings.isReadable {
-        context.output.text(IntrospectView(palette: context.settings.palette).list(try value(result)))
+        context.output.text(view.list(try value(result)))
       } else {
         try context.printJSON(result)
       }
@@ -20,7 +21,7 @@ enum IntrospectCommand: Subcommand {
     }
     let found = try find(name, in: result)
     if context.settings.isReadable {
-      context.output.text(IntrospectView(palette: context.settings.palette).page(try value(found)))
+      context.output.text(view.page(try value(found)))
     } else {
       try context.printJSON(found)
     }

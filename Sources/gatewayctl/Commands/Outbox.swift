@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 
 /// `outbox list|cancel|retry|purge`.
 enum OutboxCommand: Subcommand {
@@ -104,7 +105,9 @@ enum OutboxCommand: Subcommand {
     let entries = RawJSONObject(result)?.elements("entries") ?? []
     let more = RawJSONObject(result)?["more"] == Array("true".utf8)
     if context.settings.isReadable {
-      let view = OutboxView(now: Clock.wallMilliseconds, palette: context.settings.palette)
+      let view = OutboxView(
+        now: Clock.wallMilliseconds, palette: context.settings.palette, uid: Int(geteuid()),
+        width: context.settings.columns)
       context.output.text(view.table(entries, isEverything: selection.isEverything))
     } else {
       for entry in entries { try context.printJSON(entry) }

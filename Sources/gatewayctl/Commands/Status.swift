@@ -36,7 +36,9 @@ extension StatusView {
     guard let document = try? JSONValue.parse(result.span.bytes, limit: .max) else {
       throw Failure(.protocolMismatch, "the daemon's answer is no status; install the same version of both")
     }
-    self.init(document: document, now: Clock.wallMilliseconds, palette: context.settings.palette)
+    self.init(
+      document: document, now: Clock.wallMilliseconds, palette: context.settings.palette,
+      width: context.settings.columns)
   }
 }
 

@@ -3,16 +3,28 @@ import GatewayCore
 /// One finding as lines for a person: `  ok       tcp         10.0.0.1 takes connections on port 443.`
 struct DoctorView: Equatable, Sendable {
   var palette: Palette
+  /// Columns of the terminal; nil: as wide as it gets.
+  var width: Int?
 
   func lines(_ finding: RawJSONObject) -> String {
     let verdict = finding.string("verdict") ?? "?"
     let step = finding.string("step") ?? "?"
     let head = palette.paint(Self.padded(verdict, 8), role(verdict)) + " " + Self.padded(step, 11)
-    var text = "\(head) \(TextWidth.escaped(finding.string("seen") ?? ""))\n"
+    var text = head + " " + sentences(finding.string("seen") ?? "", nil) + "\n"
     if let advice = finding.string("advice") {
-      text += "\(Self.padded("", 20)) \(palette.paint(TextWidth.escaped(advice), role(verdict)))\n"
+      text += Self.margin + sentences(advice, role(verdict)) + "\n"
     }
     return text
+  }
+
+  /// Where the sentences begin.
+  private static let margin = String(repeating: " ", count: 21)
+
+  /// As many lines as the terminal needs for a text, the further ones below the first.
+  private func sentences(_ text: String, _ role: Palette.Role?) -> String {
+    let text = TextWidth.escaped(text)
+    let lines = width.map { TextWidth.lines(of: text, width: max(TextWidth.least, $0 - Self.margin.count)) } ?? [text]
+    return lines.map { palette.paint($0, role) }.joined(separator: "\n" + Self.margin)
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

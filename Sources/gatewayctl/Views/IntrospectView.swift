@@ -3,26 +3,30 @@ import GatewayCore
 /// Descriptions of methods for a person.
 struct IntrospectView {
   let palette: Palette
+  /// Columns of the terminal; nil: as wide as it gets.
+  var width: Int?
 
   /// Every method and notification with its summary.
   func list(_ document: JSONValue) -> String {
-    var methods = Table(["METHOD", "RIGHT", "WHAT IT DOES"])
+    var methods = Table(["METHOD", "RIGHT", "WHAT IT DOES"], wrapped: true)
     for method in document["methods"]?.elements ?? [] {
       methods.add([
         .init(text(method["name"])), .init(method["x-right"]?.stringValue ?? "-"), .init(text(method["summary"])),
       ])
     }
-    var notifications = Table(["NOTIFICATION", "WHAT IT SAYS"])
+    var notifications = Table(["NOTIFICATION", "WHAT IT SAYS"], wrapped: true)
     for notification in document["x-notifications"]?.elements ?? [] {
       notifications.add([.init(text(notification["name"])), .init(text(notification["summary"]))])
     }
-    return methods.text(palette) + (notifications.isEmpty ? "" : "\n" + notifications.text(palette))
+    return methods.text(palette, width: width)
+      + (notifications.isEmpty ? "" : "\n" + notifications.text(palette, width: width))
   }
 
   /// One method or notification with its params and its result.
   func page(_ item: JSONValue) -> String {
     var page = palette.paint(TextWidth.escaped(text(item["name"])), .heading) + "\n"
-    page += TextWidth.wrapped(TextWidth.escaped(text(item["summary"])), indent: 0)
+    page += TextWidth.wrapped(
+      TextWidth.escaped(text(item["summary"])), indent: 0, width: min(width ?? .max, TextWidth.ordinary))
     if let right = item["x-right"]?.stringValue { page += "Needs the right '\(TextWidth.escaped(right))'.\n" }
     if let params = item["params"]?.elements {
       page += section("Params", rows: params.map { row($0, $0["schema"], isRequired: $0["required"]?.boolValue) })
@@ -35,9 +39,9 @@ struct IntrospectView {
 
   private func section(_ title: String, rows: [[Table.Cell]]) -> String {
     guard !rows.isEmpty else { return "" }
-    var table = Table([title.uppercased(), "TYPE", "MEANING"])
+    var table = Table([title.uppercased(), "TYPE", "MEANING"], elastic: ["TYPE"], wrapped: true)
     for row in rows { table.add(row) }
-    return "\n" + table.text(palette)
+    return "\n" + table.text(palette, width: width)
   }
 
   /// The members of a schema of an object.

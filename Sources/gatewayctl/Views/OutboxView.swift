@@ -5,24 +5,31 @@ struct OutboxView {
   /// Milliseconds since 1970.
   let now: Int64
   let palette: Palette
+  /// Who looks: sends of other users get a column that says whose they are.
+  let uid: Int
+  /// Columns of the terminal; nil: as wide as it gets.
+  var width: Int?
 
   /// The table of raw entries. `isEverything`: no entry was left out by what was asked for.
   func table(_ entries: [[UInt8]], isEverything: Bool) -> String {
-    var table = Table(["ID", "UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES IN", "ATTEMPTS", "REASON"])
-    for bytes in entries {
-      guard let entry = try? JSONValue.parse(bytes.span.bytes, limit: .max) else { continue }
+    let entries = entries.compactMap { try? JSONValue.parse($0.span.bytes, limit: .max) }
+    let showsUser = entries.contains { $0["uid"]?.integerValue != uid }
+    let titles = ["UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES IN", "ATTEMPTS", "REASON"]
+    var table = Table(["ID"] + (showsUser ? ["UID"] : []) + titles, elastic: ["UPSTREAM", "EVENT", "REASON"])
+    for entry in entries {
       let state = entry["state"]?.stringValue ?? "?"
       let isQueued = state == OutboxState.queued.rawValue
-      table.add([
-        .init(entry["id"]?.stringValue ?? "?"),
-        .init(entry["upstream"]?.stringValue ?? entry["url"]?.stringValue ?? "-"),
-        .init(entry["event"]?.stringValue ?? "?"), .init(state, role(state)),
-        .init(span(from: entry["created"]?.integerValue, to: Int(now))),
-        .init(isQueued ? span(from: Int(now), to: entry["expires"]?.integerValue) : "-"),
-        .init(entry["attempts"]?.integerValue.map(String.init) ?? "-"), .init(entry["reason"]?.stringValue ?? "-"),
-      ])
+      let user = showsUser ? [Table.Cell(entry["uid"]?.integerValue.map(String.init) ?? "-")] : []
+      table.add(
+        [.init(entry["id"]?.stringValue ?? "?")] + user + [
+          .init(entry["upstream"]?.stringValue ?? entry["url"]?.stringValue ?? "-"),
+          .init(entry["event"]?.stringValue ?? "?"), .init(state, role(state)),
+          .init(span(from: entry["created"]?.integerValue, to: Int(now))),
+          .init(isQueued ? span(from: Int(now), to: entry["expires"]?.integerValue) : "-"),
+          .init(entry["attempts"]?.integerValue.map(String.init) ?? "-"), .init(entry["reason"]?.stringValue ?? "-"),
+        ])
     }
-    guard table.isEmpty else { return table.text(palette) }
+    guard table.isEmpty else { return table.text(palette, width: width) }
     return isEverything ? "nothing in the outbox\n" : "nothing of that in the outbox\n"
   }
 

@@ -6,6 +6,8 @@ struct StatusView {
   /// Milliseconds since 1970.
   let now: Int64
   let palette: Palette
+  /// Columns of the terminal; nil: as wide as it gets.
+  var width: Int?
 
   func everything() -> String {
     var text = daemon() + "\n" + connections()
@@ -23,7 +25,7 @@ struct StatusView {
     if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
     if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
     if let turn = daemon["longest_turn"]?.integerValue {
-      parts.append("longest turn \(tenths(Double(turn) / 1_000)) ms")
+      parts.append("longest delay \(tenths(Double(turn) / 1_000)) ms")
     }
     return parts.joined(separator: "  ") + "\n" + outbox(daemon["outbox"])
   }
@@ -44,9 +46,11 @@ struct StatusView {
   /// the daemon has answered, and so it is a URL, or a name in its configuration. Others may use it all the same, in another
   /// namespace or by connections of their own.
   func connections(of target: String? = nil) -> String {
-    var table = Table(["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "QUEUED", "IN", "OUT", "RTT", "TRANSPORT"])
+    var table = Table(
+      ["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "WAITING", "RECEIVED", "SENT", "PING", "TRANSPORT"],
+      elastic: ["UPSTREAM", "URL"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
-    return (table.isEmpty ? Self.none(of: target) : table.text(palette)) + rest("connections")
+    return (table.isEmpty ? Self.none(of: target) : table.text(palette, width: width)) + rest("connections")
   }
 
   private static func none(of target: String?) -> String {
@@ -87,9 +91,7 @@ struct StatusView {
       let attempt = connection["attempt"]?.integerValue.map { "attempt \($0 + 1)" } ?? "next attempt"
       plan.append(next > 0 ? "\(attempt) in \(span(next))" : "\(attempt) now")
     }
-    if connection["state"]?.stringValue != "connected", let rule = connection["rule"]?.stringValue {
-      plan.append("rule '\(rule)'" + (connection["why"]?.stringValue.map { ": \($0)" } ?? ""))
-    }
+    if connection["state"]?.stringValue != "connected", let why = connection["why"]?.stringValue { plan.append(why) }
     if !plan.isEmpty { notes.append(.init(plan.joined(separator: "; "), .faint)) }
     if connection["verified"]?.boolValue == false { notes.append(.init("the certificate is not verified", .waiting)) }
     if let clock = clock(connection["time"]) { notes.append(.init(clock, .faint)) }
@@ -120,7 +122,8 @@ struct StatusView {
   // MARK: Clients
 
   func clients() -> String {
-    var table = Table(["CLIENT", "NAME", "UID", "PID", "FOR", "SUBSCRIPTIONS", "REQUESTS", "QUEUED", "DROPPED"])
+    var table = Table(
+      ["CLIENT", "NAME", "UID", "PID", "FOR", "SUBSCRIPTIONS", "CALLS", "UNREAD", "DROPPED"], elastic: ["NAME"])
     for client in members("clients") {
       let dropped = client["dropped"]?.integerValue ?? 0
       table.add([
@@ -130,7 +133,7 @@ struct StatusView {
         .init(number(client["queue"]?["count"])), .init("\(dropped)", dropped > 0 ? .waiting : nil),
       ])
     }
-    return (table.isEmpty ? "no clients\n" : table.text(palette))
+    return (table.isEmpty ? "no clients\n" : table.text(palette, width: width))
       + rest("clients")
   }
 

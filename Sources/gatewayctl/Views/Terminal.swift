@@ -37,6 +37,8 @@ struct Palette: Equatable, Sendable {
 enum TextWidth {
   /// Columns that a line of help fills at most.
   static let ordinary = 80
+  /// A narrower terminal is treated as if it had so many columns.
+  static let least = 20
 
   /// Columns of a text without control characters.
   static func of(_ text: String) -> Int {
@@ -87,15 +89,39 @@ enum TextWidth {
   /// Lines of at most `width` columns, each behind `indent` spaces.
   static func wrapped(_ text: String, indent: Int, width: Int = Self.ordinary) -> String {
     let margin = String(repeating: " ", count: indent)
-    var result = ""
-    var line = ""
+    return lines(of: text, width: width - indent).reduce("") { $0 + margin + $1 + "\n" }
+  }
+
+  /// The words of a text on lines of at most `width` columns; a longer word has a line alone.
+  static func lines(of text: String, width: Int) -> [String] {
+    var lines = [""]
     for word in text.split(separator: " ") {
-      if !line.isEmpty, indent + of(line) + 1 + of(String(word)) > width {
-        result += margin + line + "\n"
-        line = ""
-      }
-      line += (line.isEmpty ? "" : " ") + word
+      let line = lines[lines.count - 1]
+      let joined = line.isEmpty ? String(word) : "\(line) \(word)"
+      if line.isEmpty || of(joined) <= width { lines[lines.count - 1] = joined } else { lines.append(String(word)) }
     }
-    return result + margin + line + "\n"
+    return lines
+  }
+
+  /// The text in at most `width` columns, with `…` in the place of what was left out of its middle: the beginnings and the
+  /// ends of URLs tell them apart.
+  static func elided(_ text: String, to width: Int) -> String {
+    guard of(text) > width else { return text }
+    let scalars = Array(text.unicodeScalars)
+    let tail = fitting(scalars.reversed(), (width - 1) / 3)
+    let head = fitting(scalars, width - 1 - (width - 1) / 3)
+    var result = String(String.UnicodeScalarView(scalars.prefix(head)))
+    result += "…"
+    result.unicodeScalars.append(contentsOf: scalars.suffix(tail))
+    return result
+  }
+
+  /// How many scalars fit into so many columns.
+  private static func fitting(_ scalars: [Unicode.Scalar], _ width: Int) -> Int {
+    var left = width
+    return scalars.prefix { scalar in
+      left -= columns(of: scalar)
+      return left >= 0
+    }.count
   }
 }

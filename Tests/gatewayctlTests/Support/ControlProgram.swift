@@ -160,12 +160,12 @@ final class ControlProgram {
   }
 }
 
-/// A terminal without a window.
+/// A terminal, which has a size only where it is given one.
 final class PseudoTerminal {
   let controller: Int32
   private(set) var terminal: Int32
 
-  init() throws {
+  init(columns: UInt16 = 0) throws {
     controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var unlock: Int32 = 0
     var number: UInt32 = 0
@@ -174,6 +174,9 @@ final class PseudoTerminal {
     try #require(ioctl(controller, 0x8004_5430, &number) == 0)
     terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
     try #require(terminal >= 0)
+    // TIOCSWINSZ.
+    var size: (UInt16, UInt16, UInt16, UInt16) = (24, columns, 0, 0)
+    try #require(columns == 0 || ioctl(controller, 0x5414, &size) == 0)
   }
 
   deinit {
