@@ -71,7 +71,8 @@ import Testing
       client.say(#"{"jsonrpc":"2.0","method":"progress","params":{"id":\#(call.id),"args":[\#(finding)]}}"#)
       client.reply(call, #"{"verdict":"failed","steps":[\#(finding)]}"#)
     }
-    let outcome = try ControlProgram.run(["doctor", "--no-color", "chat"], socket: daemon.path, terminal: try PseudoTerminal())
+    let outcome = try ControlProgram.run(
+      ["doctor", "--no-color", "chat"], socket: daemon.path, terminal: try PseudoTerminal())
     try daemon.finish()
     #expect(outcome.errors == "gatewayctl: chat does not work: see the step 'tcp' above\n")
     #expect(outcome.output == "failed   tcp         It is so.\r\n                     Do that.\r\n")
