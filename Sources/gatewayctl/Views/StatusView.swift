@@ -91,7 +91,10 @@ struct StatusView {
       let attempt = connection["attempt"]?.integerValue.map { "attempt \($0 + 1)" } ?? "next attempt"
       plan.append(next > 0 ? "\(attempt) in \(span(next))" : "\(attempt) now")
     }
-    if connection["state"]?.stringValue != "connected", let why = connection["why"]?.stringValue { plan.append(why) }
+    // What is said of an attempt that is planned repeats its reason and its number.
+    if plan.isEmpty, connection["state"]?.stringValue != "connected", let why = connection["why"]?.stringValue {
+      plan.append(why)
+    }
     if !plan.isEmpty { notes.append(.init(plan.joined(separator: "; "), .faint)) }
     if connection["verified"]?.boolValue == false { notes.append(.init("the certificate is not verified", .waiting)) }
     if let clock = clock(connection["time"]) { notes.append(.init(clock, .faint)) }

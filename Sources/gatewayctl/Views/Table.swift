@@ -38,8 +38,8 @@ struct Table: Sendable {
 
   /// Columns between two columns of the table.
   private static let gap = 2
-  /// An elastic column is not cut below this.
-  private static let leastWidth = 8
+  /// An elastic column is not cut below this: less of a URL says nothing.
+  private static let leastWidth = 16
   /// Nor is a wrapped one.
   private static let leastWrapped = 24
 
