@@ -56,8 +56,7 @@ let package = Package(
       swiftSettings: strict, linkerSettings: compact),
     .executableTarget(
       name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict, linkerSettings: alone),
-    .target(name: "FuzzTargets", dependencies: ["GatewayCore"], path: "Tests/Fuzz/Targets", swiftSettings: strict),
-    .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "FuzzTargets"], swiftSettings: strict),
+    .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
     .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),
     .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore"], swiftSettings: strict),
   ]

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// Any bytes as JSON text, as a string to be written, and as Base64.
 enum JSONTarget {

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// What a server answers to a WebSocket upgrade. However it is cut, the outcome is the same.
 enum UpgradeTarget {

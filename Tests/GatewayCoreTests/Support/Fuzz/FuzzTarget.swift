@@ -1,5 +1,5 @@
 /// What can be fuzzed. The same function judges what libFuzzer makes up and what the tests replay.
-public enum FuzzTarget: String, CaseIterable, Sendable {
+enum FuzzTarget: String, CaseIterable, Sendable {
   case json
   case lines
   case engineio
@@ -16,7 +16,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
   case pieces
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
-  public func problem(with input: [UInt8]) -> String? {
+  func problem(with input: [UInt8]) -> String? {
     switch self {
     case .json: JSONTarget.problem(with: input)
     case .lines: LinesTarget.problem(with: input)

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A plain WebSocket: whatever text arrives is one well-formed argument on one line, and comes back as the same text when
 /// that argument is sent, but for white space that means nothing and for the quotes of a JSON string.

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A joined namespace. The first byte chooses: the rest is what the server sends, message by message, or the arguments
 /// that a local client wants to send. What arrives must be well-formed, and what is sent must come back the same.

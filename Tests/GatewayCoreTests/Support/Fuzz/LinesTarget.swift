@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A stream of bytes as a local client might send it. The first two bytes choose the limit and the cuts.
 enum LinesTarget {

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A joined namespace whose packets are MessagePack. The first byte chooses: the rest is the arguments of a server's
 /// event, a whole packet, or the arguments that a local client wants to send. What arrives must be well-formed JSON, and

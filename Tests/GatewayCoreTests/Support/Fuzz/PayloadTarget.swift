@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// The body of a poll in each of the three forms; what is read must lie in the body, in order, and what is written again
 /// must be read as the same. The first byte chooses whether the body is a first one, and its content type.

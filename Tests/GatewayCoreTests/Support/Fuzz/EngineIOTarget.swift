@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A whole server as the fuzzer imagines it: what it says, when, and how it goes away. The input is a script of steps,
 /// each a byte for its kind and, for messages, a length and the content.

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A server of JSON lines. The first byte chooses the profile and whether the login is awaited; the rest is the lines that the
 /// server sends. What is delivered must be well-formed and on one line, and must come back as it was when it is sent.

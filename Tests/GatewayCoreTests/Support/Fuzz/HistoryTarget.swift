@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// The file of a history as a daemon finds it. Whatever the bytes are, the daemon starts, answers in whole lines with
 /// numbers that rise, and writes down what another daemon finds to be whole and the same. The first byte chooses whether

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// What a server sends as WebSocket frames. However it is cut, the same comes out, and never more than was allowed.
 enum FramesTarget {

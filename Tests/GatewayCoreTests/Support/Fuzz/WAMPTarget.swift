@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A WAMP session with subscriptions, a registration and requests under way. Each line of the input is a message of the
 /// router, or, behind a `!`, something that the local programs do.

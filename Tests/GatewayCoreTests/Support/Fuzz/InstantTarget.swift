@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// The server's time: among the arguments of a message, and in a `Date` header. Whatever is found must be a time that can
 /// be reckoned with, and what is made of it must stay in order. The first byte chooses unit and member.

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// A Socket.IO upstream without a network: the fuzzer plays the server, and whatever the daemon's side does is noted.
 final class UpstreamScene {

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// What is looked at while it comes must be judged as when it is whole: a long JSON text, and the outline of a MessagePack
 /// map. The first byte chooses the cuts, the second whether the rest is one or the other.
