@@ -2,7 +2,7 @@
 public struct ExactText: Hashable, Sendable {
   public let text: String
 
-  public init(_ text: String) { self.text = text }
+  init(_ text: String) { self.text = text }
 
   public static func == (a: Self, b: Self) -> Bool {
     a.text.utf8Span.span.bytes.isEqual(to: b.text.utf8Span.span.bytes)

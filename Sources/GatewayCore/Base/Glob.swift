@@ -1,7 +1,7 @@
 /// Patterns over names: `*` stands for any run of characters, the empty one included, `?` for exactly one character (a
 /// Unicode scalar), `\` takes the special meaning from the character behind it. A lone `\` at the end stands for itself.
 /// Everything else matches the same bytes only; case counts. Decisions 0003 and 0090.
-public enum Glob {
+enum Glob {
   private static let star = UInt8(ascii: "*")
   private static let one = UInt8(ascii: "?")
   private static let escape = UInt8(ascii: "\\")
@@ -9,13 +9,13 @@ public enum Glob {
   private static let stepLimit = 128
 
   /// Whether the whole name fits the pattern.
-  public static func matches(_ pattern: String, _ name: String) -> Bool {
+  static func matches(_ pattern: String, _ name: String) -> Bool {
     matches(pattern.utf8Span.span, name.utf8Span.span)
   }
 
   /// The same over UTF-8 text, in a time that grows with the name and not with how often the pattern nearly fits: a mismatch
   /// returns to the last `*` only, and where that happens too often an automaton decides. Allocates nothing before that.
-  public static func matches(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool {
+  static func matches(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool {
     var inPattern = 0
     var inName = 0
     var stepsLeft = stepLimit + pattern.count
@@ -41,7 +41,7 @@ public enum Glob {
   }
 
   /// Whether the text has a `*` or `?` that is not escaped: otherwise it is a name, and `unescape` gives it.
-  public static func isPattern(_ text: String) -> Bool {
+  static func isPattern(_ text: String) -> Bool {
     let bytes = text.utf8Span.span
     var isEscaped = false
     for index in bytes.indices {
@@ -58,7 +58,7 @@ public enum Glob {
   }
 
   /// The name that a text without `*` and `?` stands for.
-  public static func unescape(_ text: String) -> String {
+  static func unescape(_ text: String) -> String {
     guard text.utf8.contains(escape) else { return text }
     var bytes: [UInt8] = []
     var isEscaped = false

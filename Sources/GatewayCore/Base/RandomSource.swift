@@ -6,10 +6,10 @@ public protocol RandomSource: AnyObject {
 
 extension RandomSource {
   /// Evenly distributed in 0 ..< 1.
-  public func fraction() -> Double { Double(bits() >> 11) * 0x1p-53 }
+  func fraction() -> Double { Double(bits() >> 11) * 0x1p-53 }
 
   /// A random (version 4) UUID in lower case, RFC 9562 section 5.4.
-  public func uuid() -> String {
+  func uuid() -> String {
     let high = bits() & 0xffff_ffff_ffff_0fff | 0x0000_0000_0000_4000
     let low = bits() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
     let digits = Array("0123456789abcdef".utf8)

@@ -22,7 +22,7 @@ public final class Timers {
   /// asks for it several times.
   public private(set) var nextDeadline: MonotonicInstant?
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
-  public var onEarlierDeadline: (() -> Void)?
+  var onEarlierDeadline: (() -> Void)?
 
   public init(time: any TimeSource) { self.time = time }
 

@@ -7,19 +7,19 @@ public struct Configuration: Equatable, Sendable {
   public var state = StateSettings()
   public var outbox = OutboxSettings()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
-  public var adhoc = true
+  var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.
   public var defaults = UpstreamSettings()
   /// By name.
   public var upstreams: [String: ConfiguredUpstream] = [:]
   public var access: [AccessRule] = []
 
-  public init() {}
+  init() {}
 
   /// What an upstream used by URL gets of `[defaults]`: everything but what is meant for known servers only. Whoever may
   /// use a URL chooses the server, and must not be able to collect headers, query values or a client certificate; pins are of
   /// known servers' keys.
-  public var adhocSettings: UpstreamSettings {
+  var adhocSettings: UpstreamSettings {
     var settings = defaults
     settings.headers = []
     settings.query = []
@@ -42,13 +42,13 @@ public struct SocketSettings: Equatable, Sendable {
   public var mode: UInt32 = 0o660
   /// Group of the socket file, by name or number; nil leaves the daemon's own.
   public var group: String?
-  public init() {}
+  init() {}
 }
 
 /// `[log]`.
 public struct LogSettings: Equatable, Sendable {
   public var level: LogLevel = .info
-  public init() {}
+  init() {}
 }
 
 /// From the most severe to the chattiest.
@@ -62,14 +62,14 @@ public enum LogLevel: String, CaseIterable, Comparable, Sendable {
 public struct StateSettings: Equatable, Sendable {
   /// Folder of what has to survive a restart, used when the service manager names none; nil leaves the built-in default.
   public var path: String?
-  public init() {}
+  init() {}
 }
 
 /// `[upstream.NAME]`.
 public struct ConfiguredUpstream: Equatable, Sendable {
   public var url: UpstreamURL
   public var settings: UpstreamSettings
-  public init(url: UpstreamURL, settings: UpstreamSettings) {
+  init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
   }
@@ -93,7 +93,7 @@ public struct AccessRule: Equatable, Sendable {
   /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
   public var upstreams: [String]
   public var allow: Set<AccessVerb>
-  public init(subject: AccessSubject, upstreams: [String], allow: Set<AccessVerb>) {
+  init(subject: AccessSubject, upstreams: [String], allow: Set<AccessVerb>) {
     self.subject = subject
     self.upstreams = upstreams
     self.allow = allow
@@ -111,7 +111,7 @@ public struct AccessIdentity: Hashable, Sendable {
   /// The groups that the program had, the primary one among them.
   public var groups: [UInt32]
 
-  public init(uid: UInt32, groups: [UInt32]) {
+  init(uid: UInt32, groups: [UInt32]) {
     self.uid = uid
     self.groups = groups
   }

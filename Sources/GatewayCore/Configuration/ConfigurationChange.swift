@@ -1,20 +1,20 @@
 /// What distinguishes a new configuration from the one in force. Made at a reload, so that it touches only what changed.
 public struct ConfigurationChange: Equatable, Sendable {
   /// Names of upstreams that are new, sorted.
-  public let added: [String]
+  let added: [String]
   /// Names of upstreams that are gone, sorted.
-  public let removed: [String]
+  let removed: [String]
   /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a change
   /// of `[defaults]`.
   public let changed: [String]
   /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `defaults` and `access`, in this order.
   /// `defaults` applies to upstreams used by URL; what it changes for configured ones is in `changed`.
-  public let tables: [String]
+  let tables: [String]
 
   /// Tables that are read only when the daemon starts.
   private static let readAtStart = ["socket", "state"]
 
-  public init(from old: Configuration, to new: Configuration) {
+  init(from old: Configuration, to new: Configuration) {
     added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()
     removed = old.upstreams.keys.filter { new.upstreams[$0] == nil }.sorted()
     changed = new.upstreams.keys.filter { old.upstreams[$0] != nil && old.upstreams[$0] != new.upstreams[$0] }.sorted()

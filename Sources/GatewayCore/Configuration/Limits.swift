@@ -7,32 +7,32 @@ public struct Limits: Equatable, Sendable {
   /// Local clients in all; the next one is turned away.
   public var clients = 16_384
   /// Local clients of one uid.
-  public var clientsPerUser = 4_096
+  var clientsPerUser = 4_096
   /// Subscriptions of one local client.
   public var subscriptions = 128
   /// Calls of one local client that are not answered yet.
-  public var inflight = 256
+  var inflight = 256
   /// Events queued for one subscription that does not read: count and bytes.
-  public var subscriptionQueue = 10_000
-  public var subscriptionQueueBytes = 16 << 20
+  var subscriptionQueue = 10_000
+  var subscriptionQueueBytes = 16 << 20
   /// Bytes queued for one local client over all its subscriptions and replies.
-  public var clientQueueBytes = 64 << 20
+  var clientQueueBytes = 64 << 20
   /// Sends of one user queued on one connection that is not connected: count and bytes. All users together may have twice
   /// as many.
-  public var sendQueue = 10_000
-  public var sendQueueBytes = 64 << 20
+  var sendQueue = 10_000
+  var sendQueueBytes = 64 << 20
   /// Bytes of memory of all connections and clients together, of which one user may have half: of what has come of messages
   /// and lines without their end; of sends and of events that wait for clients; of histories.
-  public var receiveBytes = 256 << 20
-  public var sendBytes = 512 << 20
-  public var historyBytes = 512 << 20
+  var receiveBytes = 256 << 20
+  var sendBytes = 512 << 20
+  var historyBytes = 512 << 20
   /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
   public var keys = 10_000
   /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of them.
   public var connections = 4_096
   /// Attempts to connect that may start per second in the long run, and at once after a quiet time.
   public var attempts = 100
-  public var attemptsBurst = 100
+  var attemptsBurst = 100
   /// Time that queued sends and unread replies get when the daemon stops.
   public var stop: Duration = .seconds(5)
   public init() {}

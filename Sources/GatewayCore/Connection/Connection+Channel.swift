@@ -1,13 +1,13 @@
 /// What the current channel tells the connection. A channel that was given up may still have something to say; nobody
 /// listens to it.
 extension Connection: UpstreamChannelOwner {
-  public func channelOpened(_ channel: any UpstreamChannel) {
+  func channelOpened(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
     beginConversation()
     if interests.areAwaited { awaitInterests() } else { opened() }
   }
 
-  public func channel(
+  func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
     guard channel === self.channel else { return }
@@ -27,9 +27,9 @@ extension Connection: UpstreamChannelOwner {
     }
   }
 
-  public var lineLimit: Int { stream.lineLimit }
+  var lineLimit: Int { stream.lineLimit }
 
-  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
     guard channel === self.channel else { return }
     stream.deliver(rawName: name, tooLong: size)
     guard let ack else { return }
@@ -53,47 +53,47 @@ extension Connection: UpstreamChannelOwner {
     if channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard) { answers.abandon(token) }
   }
 
-  public func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
+  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
     guard channel === self.channel else { return }
     stream.lose(reason)
   }
 
-  public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
+  func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
     guard channel === self.channel else { return }
     answers.withdraw(ack)
   }
 
-  public func channel(
+  func channel(
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     finish(command, id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
-  public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     let answer = RemoteAnswer(tooLong: size)
     if isPart { report?(self, .progressed(command, answer)) } else { finish(command, id, .acknowledged(answer)) }
   }
 
-  public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     finish(command, id, .acknowledged(.unreadable))
   }
 
-  public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     finish(command, id, .failed(error))
   }
 
-  public func channel(
+  func channel(
     _ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     report?(self, .progressed(command, RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
-  public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
+  func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
     guard channel === self.channel else { return }
     answered(interest, refusal)
   }
@@ -106,17 +106,17 @@ extension Connection: UpstreamChannelOwner {
     if !isOccupied { noteIdle() }
   }
 
-  public func channelHasNewCredentials(_ channel: any UpstreamChannel) {
+  func channelHasNewCredentials(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
     renewCredentials(until: context.time.now + Self.renewalGrace)
   }
 
-  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
     guard channel === self.channel else { return }
     stream.clock.take(sample)
   }
 
-  public func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     guard channel === self.channel else { return }
     lost(failure)
   }

@@ -1,12 +1,12 @@
 /// One upstream connection, shared by every local program that has the right to use it. Everything that survives a
 /// reconnect lives here: leases, subscriptions, queued commands, the numbering of events. What dies with the link lives
 /// in the channel, which is never used twice.
-public final class Connection {
-  public let id: String
-  public let key: ConnectionKey
+final class Connection {
+  let id: String
+  let key: ConnectionKey
   /// On whose account it was made.
   let account: Account
-  public private(set) var specification: UpstreamSpecification
+  private(set) var specification: UpstreamSpecification
   /// Whose access rules hold for it. Those of another upstream than it was made for, if that has its URL by now.
   var rules: AccessScope
   /// How the outbox names it; the settings in it change nothing about that.
@@ -83,10 +83,10 @@ public final class Connection {
     lookAtNetwork()
   }
 
-  public var state: ConnectionState { machine.state }
+  var state: ConnectionState { machine.state }
   /// Its upstream is not in the configuration any more.
   var isWithdrawn: Bool { hold == .withdrawn }
-  public var leaseCount: Int { leases.count }
+  var leaseCount: Int { leases.count }
 
   /// Why it is not connected; nil while it is, and before the first attempt has failed.
   var downFailure: UpstreamFailure? { state == .connected ? nil : lastFailure }

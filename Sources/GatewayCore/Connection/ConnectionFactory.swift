@@ -1,16 +1,16 @@
 /// Makes what a connection needs to speak to its server; the URL's scheme chooses the kind.
-public final class ConnectionFactory {
+final class ConnectionFactory {
   private var kinds: [String: any UpstreamKind] = [:]
 
   /// A scheme that two kinds claim belongs to the later one.
-  public init(kinds: [any UpstreamKind]) {
+  init(kinds: [any UpstreamKind]) {
     for kind in kinds {
       for scheme in kind.traits.schemes { self.kinds[scheme] = kind }
     }
   }
 
   /// Every scheme that can be used, sorted.
-  public var schemes: [String] { kinds.keys.sorted() }
+  var schemes: [String] { kinds.keys.sorted() }
 
   /// Why an upstream cannot be used, as a sentence; nil if it can.
   func problem(with specification: UpstreamSpecification) -> String? {

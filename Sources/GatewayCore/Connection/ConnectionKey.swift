@@ -1,6 +1,6 @@
 /// What makes two connections one and the same: the pool hands out the same object for equal keys. Secrets take part in
 /// it and are never shown.
-public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   private enum Identity: Hashable {
     /// A configured upstream is itself by name, whatever its settings are.
     case configured(name: String, namespace: String)
@@ -11,7 +11,7 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
 
   private let identity: Identity
 
-  public init(_ specification: UpstreamSpecification) {
+  init(_ specification: UpstreamSpecification) {
     if let name = specification.name {
       identity = .configured(name: name, namespace: specification.namespace)
       return
@@ -25,7 +25,7 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
   }
 
   /// Without secrets, for the log.
-  public var description: String {
+  var description: String {
     switch identity {
     case .configured(let name, let namespace): "\(name) \(namespace)"
     case .adhoc(let origin, let namespace, _, let owner):
@@ -34,7 +34,7 @@ public struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, Custom
   }
 
   /// Keeps secrets out of dumps too.
-  public var customMirror: Mirror { Mirror(reflecting: description) }
+  var customMirror: Mirror { Mirror(reflecting: description) }
 }
 
 extension UpstreamURL {
@@ -42,7 +42,7 @@ extension UpstreamURL {
   /// host is in lower case, an empty path is `/`, an empty query is none, and the fragment of these, which is never sent,
   /// is gone.
   /// User info stays, because it is a part of what the server sees.
-  public var canonical: UpstreamURL {
+  var canonical: UpstreamURL {
     var url = self
     url.scheme = scheme.lowercased()
     if url.scheme == "ws" { url.scheme = "http" }
@@ -64,5 +64,5 @@ extension UpstreamURL {
   }
 
   /// Whether both mean the same upstream, namespace included: how a URL finds a configured upstream.
-  public func isSameUpstream(as other: UpstreamURL) -> Bool { canonical == other.canonical }
+  func isSameUpstream(as other: UpstreamURL) -> Bool { canonical == other.canonical }
 }

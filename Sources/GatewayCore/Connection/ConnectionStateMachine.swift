@@ -58,12 +58,12 @@ public struct ConnectionStateMachine: Equatable, Sendable {
 
   private var phase = Phase.fresh
 
-  public init() {}
+  init() {}
 
   public var state: ConnectionState { phase.state }
 
   /// Whether an attempt runs now: in `reconnecting` always, in `created` once `connect` was asked.
-  public var attemptIsUnderWay: Bool { phase == .attempting || phase == .reconnecting }
+  var attemptIsUnderWay: Bool { phase == .attempting || phase == .reconnecting }
 
   /// Stores the next state and returns what to do about it; an empty list means that there is nothing to do. A pair that
   /// no transition exists for changes nothing and throws.

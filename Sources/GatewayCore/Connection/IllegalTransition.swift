@@ -15,7 +15,7 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
   /// Why it may not be released, whatever its state is.
   public var use: Use?
 
-  public init(state: ConnectionState, asked: ConnectionStateMachine.Event, use: Use? = nil) {
+  init(state: ConnectionState, asked: ConnectionStateMachine.Event, use: Use? = nil) {
     self.state = state
     self.asked = asked
     self.use = use

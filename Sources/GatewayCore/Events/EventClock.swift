@@ -1,16 +1,16 @@
 /// The clock that gives the events of one connection their `time`: the server's where it is known well enough, else the
 /// local wall clock. Within an epoch it never runs backwards; what would is told as the last time again.
-public struct EventClock: Equatable, Sendable {
+struct EventClock: Equatable, Sendable {
   /// What is known of the server's clock, for `status`. Milliseconds.
-  public struct Estimate: Equatable, Sendable {
+  struct Estimate: Equatable, Sendable {
     /// The server's clock minus the local wall clock.
-    public var offset: Int64
+    var offset: Int64
     /// The truth is at most so far from it, either way.
-    public var error: Int64
-    public var samples: Int
-    public var source: ClockSample.Source
+    var error: Int64
+    var samples: Int
+    var source: ClockSample.Source
     /// Whether the `time` of events follows it.
-    public var isFollowed: Bool
+    var isFollowed: Bool
   }
 
   private var server = ServerClock()
@@ -19,36 +19,36 @@ public struct EventClock: Equatable, Sendable {
   private var followsDate = false
   private var last = Int64.min
 
-  public init(_ settings: ServerTimeSettings) { tolerance = settings.tolerance.nanoseconds }
+  init(_ settings: ServerTimeSettings) { tolerance = settings.tolerance.nanoseconds }
 
   /// The settings changed, and perhaps the server with them: nothing is known of its clock any more.
-  public mutating func adopt(_ settings: ServerTimeSettings) {
+  mutating func adopt(_ settings: ServerTimeSettings) {
     server = ServerClock()
     followsDate = false
     tolerance = settings.tolerance.nanoseconds
   }
 
-  public mutating func take(_ sample: ClockSample) {
+  mutating func take(_ sample: ClockSample) {
     server.take(sample)
     // What was found about the local clock, was found by another server's clock.
     if server.count == 1 { followsDate = false }
   }
 
   /// Events from here on are not ordered with those before.
-  public mutating func beginEpoch() { last = .min }
+  mutating func beginEpoch() { last = .min }
 
   /// Goes on with an epoch whose last event had this time.
-  public mutating func resume(after time: Int64) { last = max(last, time) }
+  mutating func resume(after time: Int64) { last = max(last, time) }
 
   /// The time of an event that arrives now, in milliseconds since 1970.
-  public mutating func stamp(wall: Int64, now: MonotonicInstant) -> Int64 {
+  mutating func stamp(wall: Int64, now: MonotonicInstant) -> Int64 {
     let time = follow(wall, now).map { Self.middle(of: $0, now) } ?? wall
     last = max(last, time)
     return last
   }
 
   /// Nil while nothing is known.
-  public func estimate(wall: Int64, now: MonotonicInstant) -> Estimate? {
+  func estimate(wall: Int64, now: MonotonicInstant) -> Estimate? {
     guard let lead = server.lead(at: now), let source = server.source else { return nil }
     var copy = self
     let width = lead.upperBound &- lead.lowerBound

@@ -1,17 +1,17 @@
 /// Which events a subscription wants: all of them, or those with one of its names, or whose name fits one of its globs.
 /// Names are compared byte by byte, as the upstream sends them.
-public struct EventFilter: Equatable, Sendable {
+struct EventFilter: Equatable, Sendable {
   /// Most globs of one filter, and the longest one in bytes: what matching one event may cost.
-  public static let globLimit = 256
-  public static let globLengthLimit = 256
+  static let globLimit = 256
+  static let globLengthLimit = 256
 
   /// Nil: every event.
   private let exact: Set<ExactText>?
   /// The globs, in the order of the call.
-  public let globs: [String]
+  let globs: [String]
 
   /// Every event.
-  public static let all = EventFilter()
+  static let all = EventFilter()
 
   private init() {
     exact = nil
@@ -19,7 +19,7 @@ public struct EventFilter: Equatable, Sendable {
   }
 
   /// From `events` of a call: names and globs mixed; nil means every event, an empty list none.
-  public init(_ events: [String]?) throws(EventFilterProblem) {
+  init(_ events: [String]?) throws(EventFilterProblem) {
     guard let events else {
       self = .all
       return
@@ -34,7 +34,7 @@ public struct EventFilter: Equatable, Sendable {
   }
 
   /// Whether every event passes, so that nobody needs to look at names.
-  public var passesAll: Bool { exact == nil }
+  var passesAll: Bool { exact == nil }
 
   /// The names without wildcards, in no order; none when every event passes.
   var exactNames: Set<ExactText> { exact ?? [] }
@@ -42,20 +42,20 @@ public struct EventFilter: Equatable, Sendable {
   /// How many names and globs it has.
   var size: Int { (exact?.count ?? 0) + globs.count }
 
-  public func matches(_ name: String) -> Bool {
+  func matches(_ name: String) -> Bool {
     guard let exact else { return true }
     return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }
   }
 }
 
 /// Why the `events` of a call cannot be a filter.
-public enum EventFilterProblem: Error, Equatable, Sendable, CustomStringConvertible {
+enum EventFilterProblem: Error, Equatable, Sendable, CustomStringConvertible {
   case tooManyGlobs(limit: Int)
   /// The limit is in bytes.
   case globTooLong(glob: String, limit: Int)
 
   /// One sentence for a person.
-  public var description: String {
+  var description: String {
     switch self {
     case .tooManyGlobs(let limit): "'events' has more than \(limit) globs"
     case .globTooLong(_, let limit): "a glob in 'events' is longer than \(limit) bytes"

@@ -1,13 +1,13 @@
 /// Finds the server's time in the arguments of an event or of an acknowledgement. Remote input: whatever is no time is
 /// passed over.
-public enum ServerInstant {
+enum ServerInstant {
   /// Longer arguments are not looked into, in bytes.
   static let sizeLimit = 16 << 10
   private static let numberLimit = 40
 
   /// What the server's clock showed, in nanoseconds since 1970: the first argument that is a time, or that has one under
   /// the configured member. `arguments` are JSON texts with commas between them.
-  public static func find(in arguments: RawSpan, _ settings: ServerTimeSettings) -> ClosedRange<Int64>? {
+  static func find(in arguments: RawSpan, _ settings: ServerTimeSettings) -> ClosedRange<Int64>? {
     guard arguments.byteCount > 0, arguments.byteCount <= sizeLimit else { return nil }
     let list = [UInt8(ascii: "[")] + arguments.withUnsafeBytes { [UInt8]($0) } + [UInt8(ascii: "]")]
     let path = settings.member?.split(separator: ".", omittingEmptySubsequences: false).map(String.init) ?? []

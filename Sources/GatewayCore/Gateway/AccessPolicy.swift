@@ -8,9 +8,9 @@
 ///   its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
 /// - `admin` in a rule is for the upstreams that the rule covers; a rule without `upstream` makes a full administrator,
 ///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`). Decisions 0006 and 0084.
-public struct AccessPolicy: Equatable, Sendable {
+struct AccessPolicy: Equatable, Sendable {
   /// What everybody may do where no rule says otherwise.
-  public static let open: Set<AccessVerb> = [.status, .subscribe, .send]
+  static let open: Set<AccessVerb> = [.status, .subscribe, .send]
 
   private let daemonUser: UInt32
   private let rules: [AccessRule]
@@ -21,7 +21,7 @@ public struct AccessPolicy: Equatable, Sendable {
   private let adhoc: Bool
 
   /// `daemonUser` is the uid that the daemon runs as.
-  public init(_ configuration: Configuration, daemonUser: UInt32) {
+  init(_ configuration: Configuration, daemonUser: UInt32) {
     let rules = configuration.access
     self.rules = rules
     self.daemonUser = daemonUser
@@ -33,7 +33,7 @@ public struct AccessPolicy: Equatable, Sendable {
 
   /// Whether a program with that identity may do that with an upstream; nil stands for an ad-hoc one. Whether there may be
   /// ad-hoc upstreams at all, and that they belong to one uid each, is decided elsewhere.
-  public func allows(_ verb: AccessVerb, upstream: String?, for identity: AccessIdentity) -> Bool {
+  func allows(_ verb: AccessVerb, upstream: String?, for identity: AccessIdentity) -> Bool {
     verbs(upstream: upstream, for: identity).contains(verb)
   }
 
@@ -47,7 +47,7 @@ public struct AccessPolicy: Equatable, Sendable {
   }
 
   /// Everything that a program with that identity may do with an upstream; nil stands for an ad-hoc one.
-  public func verbs(upstream: String?, for identity: AccessIdentity) -> Set<AccessVerb> {
+  func verbs(upstream: String?, for identity: AccessIdentity) -> Set<AccessVerb> {
     if isOwner(identity) { return Set(AccessVerb.allCases) }
     let deciding = decidingRules(upstream)
     guard !deciding.isEmpty else { return Self.open }
@@ -57,13 +57,13 @@ public struct AccessPolicy: Equatable, Sendable {
   }
 
   /// Whether a program with that identity may ask what concerns the whole daemon.
-  public func isAdministrator(_ identity: AccessIdentity) -> Bool {
+  func isAdministrator(_ identity: AccessIdentity) -> Bool {
     isOwner(identity) || unboundRules.contains { $0.allow.contains(.admin) && identity.matches($0.subject) }
   }
 
   /// What a program with that identity may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
   /// configured; `admin` only for a full administrator. In the order status, subscribe, send, admin: `you.rights` of `hello`.
-  public func generalRights(_ identity: AccessIdentity) -> [AccessVerb] {
+  func generalRights(_ identity: AccessIdentity) -> [AccessVerb] {
     var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, for: identity) : []
     for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, for: identity)) }
     verbs.remove(.admin)

@@ -6,7 +6,7 @@ public final class Gateway {
   let identity: GatewayIdentity
   let seams: GatewaySeams
   /// Random per start: a client that sees another one knows that memory was lost.
-  public let instance: String
+  let instance: String
   let started: MonotonicInstant
   /// What the ids of this daemon's sends begin with.
   private let life: String

@@ -44,7 +44,7 @@ public enum Base64 {
 
   /// The data of an encoded text, or nil: exactly the standard alphabet, complete padding, and no bit set that carries
   /// no data, so that two different texts never mean the same.
-  public static func decode(_ text: RawSpan) -> [UInt8]? {
+  static func decode(_ text: RawSpan) -> [UInt8]? {
     guard text.byteCount % 4 == 0 else { return nil }
     guard text.byteCount > 0 else { return [] }
     let last = text.byteCount - 4

@@ -36,11 +36,11 @@ public struct JSONProgress: Equatable, Sendable {
   /// The first elements, as far as they are complete.
   public private(set) var elements: [Element] = []
   /// How many elements are complete; only the first `elementLimit` of them are remembered.
-  public private(set) var elementCount = 0
+  private(set) var elementCount = 0
   /// Where the last of them ends.
-  public private(set) var elementsEnd = 0
+  private(set) var elementsEnd = 0
   /// Where the value begins; of no meaning before `outcome` is there.
-  public private(set) var valueStart = 0
+  private(set) var valueStart = 0
   private let elementLimit: Int
   /// Where the element under way begins, and its key; negative while there is none.
   private var elementStart = -1
@@ -57,7 +57,7 @@ public struct JSONProgress: Equatable, Sendable {
 
   /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of its
   /// elements are remembered.
-  public init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0) {
+  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0) {
     at = start
     elementLimit = elements
     self.depth = min(depth, JSONScanner.depthLimit)

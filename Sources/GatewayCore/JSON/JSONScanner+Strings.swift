@@ -2,7 +2,7 @@
 extension JSONScanner {
   /// Scans the string whose opening quote stands at `at`. The range includes both quotes.
   @inline(__always)
-  public static func scanString(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+  static func scanString(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     let start = at
     guard byte(text, at) == UInt8(ascii: "\"") else { throw .syntax(at: at) }
     try stepOverString(text, &at)

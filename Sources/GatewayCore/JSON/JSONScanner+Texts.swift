@@ -12,7 +12,7 @@ extension JSONScanner {
 
   /// The text of a scanned string as UTF-8, and whether each of its escapes is a character: a lone surrogate became
   /// U+FFFD and makes `wellFormed` false.
-  public static func decodeBytes(_ text: RawSpan, _ range: Range<Int>) -> (bytes: [UInt8], wellFormed: Bool) {
+  static func decodeBytes(_ text: RawSpan, _ range: Range<Int>) -> (bytes: [UInt8], wellFormed: Bool) {
     let inside = inside(text, range)
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inside.count)
@@ -56,7 +56,7 @@ extension JSONScanner {
   }
 
   /// Whether a scanned value is a string that means this text, however it is escaped.
-  public static func stringEquals(_ text: RawSpan, _ range: Range<Int>, _ expected: StaticString) -> Bool {
+  static func stringEquals(_ text: RawSpan, _ range: Range<Int>, _ expected: StaticString) -> Bool {
     guard byte(text, range.lowerBound) == UInt8(ascii: "\"") else { return false }
     let inside = inside(text, range)
     let count = expected.utf8CodeUnitCount

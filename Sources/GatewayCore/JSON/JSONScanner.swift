@@ -31,7 +31,7 @@ public enum JSONScanner {
 
   /// Scans one value. `at` stands on its first byte and is left behind its last; `depth` is the number of levels that
   /// the value may still have.
-  public static func scanValue(
+  static func scanValue(
     _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit
   ) throws(JSONError) -> Range<Int> {
     let start = at

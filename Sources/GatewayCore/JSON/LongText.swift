@@ -1,7 +1,7 @@
 /// One long JSON value that is looked at while it comes, a part at a time, so that nobody waits for the whole of it: whether
 /// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go.
 /// Decisions 0076 and 0099.
-public struct LongText {
+struct LongText {
   private var progress: JSONProgress
   /// How much of the text was looked at.
   private(set) var looked: Int
@@ -13,13 +13,13 @@ public struct LongText {
 
   /// The value begins at `start`, white space before it not counted. `depth` is the number of levels that it may have,
   /// `elements` how many of its elements are remembered.
-  public init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
+  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
     progress = JSONProgress(from: start, depth: depth, elements: elements)
     looked = start
   }
 
   /// Takes what has come so far, and with `isWhole` all of it.
-  public mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
+  mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
     if text.byteCount < looked { isAnother = true }
     guard !isAnother else { return }
     progress.advance(text, isWhole: isWhole)
@@ -38,7 +38,7 @@ public struct LongText {
   var hasElements: Bool { progress.elementCount > 0 }
 
   /// What stands in a whole text that was looked at to its end.
-  public func outline(_ text: RawSpan) throws(JSONError) -> Outline {
+  func outline(_ text: RawSpan) throws(JSONError) -> Outline {
     switch progress.outcome {
     case .ended(let end):
       guard blankEnd == text.byteCount else { throw .syntax(at: blankEnd) }
@@ -51,14 +51,14 @@ public struct LongText {
   }
 
   /// Where the parts of a well-formed value stand.
-  public struct Outline: Equatable {
+  struct Outline: Equatable {
     /// The whole value.
-    public var range: Range<Int>
+    var range: Range<Int>
     /// The first elements.
-    public var elements: [JSONProgress.Element]
+    var elements: [JSONProgress.Element]
     /// How many there are in all.
-    public var count: Int
+    var count: Int
     /// Behind the last of them.
-    public var elementsEnd: Int
+    var elementsEnd: Int
   }
 }

@@ -1,12 +1,12 @@
 /// What JSON has no form for and encoders write all the same, those of Python and Ruby unless they are told otherwise: `NaN`,
 /// `Infinity` and `-Infinity`.
-public enum NonNumbers {
+enum NonNumbers {
   /// Longest text that is looked through, in bytes.
   static let limit = 1 << 20
 
   /// The text with `null` in their place, as MessagePack's are told. Nil where there is none behind `start`, and for a longer
   /// text. For a text that is no JSON as it stands: the result may be none either.
-  public static func replaced(in text: RawSpan, from start: Int = 0) -> [UInt8]? {
+  static func replaced(in text: RawSpan, from start: Int = 0) -> [UInt8]? {
     guard text.byteCount <= limit else { return nil }
     var result = text.extracting(0..<start).withUnsafeBytes { [UInt8]($0) }
     result.reserveCapacity(text.byteCount + 64)

@@ -9,7 +9,7 @@ public struct CallTarget: Equatable, Sendable {
   /// Raw JSON object text; only with `url`. Secret.
   public var auth: [UInt8]?
 
-  public init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil) {
+  init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil) {
     self.name = name
     self.namespace = namespace
     self.auth = auth
@@ -22,20 +22,20 @@ public struct SubscribeCall: Equatable, Sendable {
   /// Names or globs; nil means every event.
   public var events: [String]?
   public var resume: Resume?
-  public var strict = false
+  var strict = false
   /// Deliver every state transition too.
   public var state = false
   /// Receive `ack` tokens and answer them.
   public var answer = false
   /// Queue limit in events; nil means the configured one.
   public var queue: Int?
-  public var onSlow: SlowPolicy = .dropOldest
+  var onSlow: SlowPolicy = .dropOldest
   /// Deliver only so many events until `credit` adds more; nil means no such limit.
-  public var credit: Int?
+  var credit: Int?
   /// The client's own id; nil lets the daemon choose.
   public var subscription: String?
 
-  public init(target: CallTarget) { self.target = target }
+  init(target: CallTarget) { self.target = target }
 
   /// Where a subscriber left off.
   public enum Resume: Equatable, Sendable {
@@ -45,7 +45,7 @@ public struct SubscribeCall: Equatable, Sendable {
 }
 
 /// What happens to a subscription whose client does not read. `on_slow`.
-public enum SlowPolicy: String, CaseIterable, Sendable {
+enum SlowPolicy: String, CaseIterable, Sendable {
   /// The oldest queued events make room; a gap stands in their place.
   case dropOldest = "drop_oldest"
   /// The client is disconnected.
@@ -77,7 +77,7 @@ public struct RequestID: Hashable, Sendable {
   /// The JSON text to echo; empty for an integer in its usual form.
   let text: [UInt8]
 
-  public init(value: Value, text: [UInt8]) {
+  init(value: Value, text: [UInt8]) {
     self.value = value
     self.text = text
   }

@@ -1,11 +1,11 @@
 /// What the doctor looks at, in this order. The raw values are the `step` of a finding.
-public enum DoctorStep: String, CaseIterable, Sendable {
+enum DoctorStep: String, CaseIterable, Sendable {
   case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, handshake, auth
   case roundTrip = "round_trip"
 }
 
 /// How a step went.
-public enum DoctorVerdict: String, CaseIterable, Sendable {
+enum DoctorVerdict: String, CaseIterable, Sendable {
   case ok
   /// It works, but something should be known or changed.
   case warning
@@ -16,22 +16,22 @@ public enum DoctorVerdict: String, CaseIterable, Sendable {
 }
 
 /// What the doctor found at one step. Without payloads and secrets.
-public struct DoctorFinding: Equatable, Sendable {
-  public var step: DoctorStep
-  public var verdict: DoctorVerdict
+struct DoctorFinding: Equatable, Sendable {
+  var step: DoctorStep
+  var verdict: DoctorVerdict
   /// For programs: step and what was found, such as `tls.expired`. Never changes once released.
-  public var code: String
+  var code: String
   /// What was seen, in one sentence.
-  public var seen: String
+  var seen: String
   /// What is wrong and what to do about it, in plain words; nil where nothing has to be done.
-  public var advice: String?
+  var advice: String?
   /// How long the step took.
-  public var took: Duration
+  var took: Duration
 
   /// Longest sentence about what was seen, in bytes.
   static let textLimit = 4 << 10
 
-  public init(
+  init(
     _ step: DoctorStep, _ verdict: DoctorVerdict, _ code: String, _ seen: String, advice: String? = nil,
     took: Duration = .zero
   ) {

@@ -1,7 +1,7 @@
 /// What the daemon tells a local client unasked, each a whole line.
-public enum LocalNotification {
+enum LocalNotification {
   /// The beginning of an `event` line, which differs from subscription to subscription.
-  public static func eventHead(subscription: String) -> [UInt8] {
+  static func eventHead(subscription: String) -> [UInt8] {
     var writer = JSONWriter(reserving: 96)
     writer.bytes.append(#"{"jsonrpc":"2.0","method":"event","params":{"subscription":"#)
     writer.string(subscription)
@@ -15,7 +15,7 @@ public enum LocalNotification {
   /// between tokens, or one line became several. `time` is in milliseconds since 1970. Returns where the name's JSON text
   /// stands.
   @discardableResult
-  public static func eventTail(
+  static func eventTail(
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,
     into line: inout [UInt8]
   ) -> Range<Int> {
@@ -129,7 +129,7 @@ public enum LocalNotification {
   }
 
   /// A transition of a subscription's connection. `retryIn` is the time to the next attempt in milliseconds.
-  public static func state(
+  static func state(
     subscription: String, state: ConnectionState, epoch: String, attempt: Int?, retryIn: Int64?, reason: DownReason?,
     detail: String?, status: Int?, isRecovered: Bool = false
   ) -> [UInt8] {
@@ -151,7 +151,7 @@ public enum LocalNotification {
 
   /// Events are missing here. Without a range it is not known which. `start` is the last number before an epoch that
   /// begins here; `detail` is a sentence for a person.
-  public static func gap(
+  static func gap(
     subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason,
     start: UInt64? = nil, detail: String? = nil
   ) -> [UInt8] {
@@ -170,7 +170,7 @@ public enum LocalNotification {
   }
 
   /// One fact of a trace.
-  public static func trace(_ trace: String, time: Int64, fact: TraceFact, payload: String?) -> [UInt8] {
+  static func trace(_ trace: String, time: Int64, fact: TraceFact, payload: String?) -> [UInt8] {
     line("trace") { writer in
       writer.member("trace", trace)
       writer.member("time", time)
@@ -182,7 +182,7 @@ public enum LocalNotification {
   }
 
   /// Facts of a trace are missing here.
-  public static func trace(_ trace: String, time: Int64, dropped: UInt64) -> [UInt8] {
+  static func trace(_ trace: String, time: Int64, dropped: UInt64) -> [UInt8] {
     line("trace") { writer in
       writer.member("trace", trace)
       writer.member("time", time)
@@ -213,7 +213,7 @@ public enum LocalNotification {
   }
 
   /// The daemon is about to close the socket. `reconnectIn` is when to come back, where that makes sense.
-  public static func goodbye(reason: String, reconnectIn: Duration?) -> [UInt8] {
+  static func goodbye(reason: String, reconnectIn: Duration?) -> [UInt8] {
     line("goodbye") { writer in
       writer.member("reason", reason)
       if let reconnectIn { writer.member("reconnect_in", reconnectIn.milliseconds) }

@@ -18,5 +18,5 @@ public enum OutboxState: String, CaseIterable, Sendable {
   case lost
 
   /// Whether nothing can happen to it any more.
-  public var isFinal: Bool { self != .queued }
+  var isFinal: Bool { self != .queued }
 }

@@ -1,13 +1,13 @@
 /// Where members of one MessagePack map stand, found in one go or, a part at a time, while a long one comes. What is in the
 /// values is stepped over.
-public struct MsgpackOutline {
+struct MsgpackOutline {
   private enum Place: Equatable {
     case head, key, value
   }
 
   private let names: [StaticString]
   /// Where the value of each name begins: of equal ones the last. Nil for those that do not occur.
-  public private(set) var values: [Int?]
+  private(set) var values: [Int?]
   private var place = Place.head
   private var at = 0
   /// Pairs that are still to come, this one included.
@@ -22,13 +22,13 @@ public struct MsgpackOutline {
   private var isComplete = false
 
   /// Looks for members of these names.
-  public init(of names: [StaticString]) {
+  init(of names: [StaticString]) {
     self.names = names
     values = Array(repeating: nil, count: names.count)
   }
 
   /// Takes what has come so far, and with `isWhole` all of it: then it is a map and nothing behind it, or malformed.
-  public mutating func advance(_ bytes: RawSpan, isWhole: Bool) throws(MsgpackProblem) {
+  mutating func advance(_ bytes: RawSpan, isWhole: Bool) throws(MsgpackProblem) {
     while !isComplete {
       var next = at
       let item: MsgpackScanner.Item

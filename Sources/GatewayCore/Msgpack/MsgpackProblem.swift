@@ -1,5 +1,5 @@
 /// Why MessagePack data from a server is not handed on.
-public enum MsgpackProblem: Error, Equatable, Sendable {
+enum MsgpackProblem: Error, Equatable, Sendable {
   /// It is no MessagePack, or ends too early.
   case malformed
   /// It is, but holds something that has no form in JSON.

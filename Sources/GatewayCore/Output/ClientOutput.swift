@@ -123,7 +123,7 @@ public struct ClientOutput {
 
   /// Beyond this many unwritten bytes events wait in their subscription's queue instead, and no more input is read
   /// from the client.
-  public static let directLimit = 256 << 10
+  static let directLimit = 256 << 10
   /// From this length on, in bytes, an event's text is shared between outputs.
   static let sharedFrom = 64 << 10
 
@@ -160,11 +160,11 @@ public final class ClientOutputs {
   /// The beginnings of the event notifications.
   let heads = EventHeads()
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
-  public var onDirty: (() -> Void)?
+  var onDirty: (() -> Void)?
   /// Told when there is memory that nobody uses, so that `releaseIdle` is called after a while.
   var onSpare: (() -> Void)?
 
-  public init() {}
+  init() {}
 
   /// Puts a line together that outputs can share by `append(_:to:)`; valid until the next `drain`. Nil when there is no room
   /// for it.

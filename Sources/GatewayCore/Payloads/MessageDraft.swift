@@ -13,14 +13,14 @@ public struct MessageDraft: Equatable, Sendable {
   /// A JSON array.
   public var args: [UInt8]
   /// No string in `args` begins like a `$…bin` key. Not known when false.
-  public var argsArePlain = false
+  var argsArePlain = false
   /// A JSON object; nil when the program gave none.
   public var kwargs: [UInt8]?
   public var purpose: Purpose
   /// The server will be asked for an acknowledgement, which costs a few bytes.
-  public var isAcknowledged: Bool
+  var isAcknowledged: Bool
 
-  public init(
+  init(
     event: String, args: [UInt8], kwargs: [UInt8]? = nil, purpose: Purpose = .event, isAcknowledged: Bool = false
   ) {
     self.event = event
@@ -40,7 +40,7 @@ public struct AnswerDraft: Equatable, Sendable {
   /// The name of the error that the answer is; nil for a success.
   public var error: String?
 
-  public init(args: [UInt8], kwargs: [UInt8]? = nil, error: String? = nil) {
+  init(args: [UInt8], kwargs: [UInt8]? = nil, error: String? = nil) {
     self.args = args
     self.kwargs = kwargs
     self.error = error

@@ -23,7 +23,7 @@ public struct RemoteAnswer: Equatable, Sendable {
     omitted = size
   }
 
-  public init(_ args: [UInt8], kwargs: [UInt8]? = nil) {
+  init(_ args: [UInt8], kwargs: [UInt8]? = nil) {
     self.args = args
     self.kwargs = kwargs
   }
@@ -58,7 +58,7 @@ public struct RemoteError: Error, Equatable, Sendable {
   /// Longest name that is kept whole, in bytes: as long as one that a program may send.
   static let nameLimit = 1_024
 
-  public init(_ name: String, _ answer: RemoteAnswer = RemoteAnswer([])) {
+  init(_ name: String, _ answer: RemoteAnswer = RemoteAnswer([])) {
     self.name = name.shortened(to: Self.nameLimit)
     self.answer = answer
   }

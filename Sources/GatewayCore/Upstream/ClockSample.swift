@@ -18,7 +18,7 @@ public struct ClockSample: Equatable, Sendable {
   /// The server's clock, in nanoseconds since 1970.
   public private(set) var shown: ClosedRange<Int64>
   /// When the server looked at it.
-  public private(set) var looked: ClosedRange<MonotonicInstant>
+  private(set) var looked: ClosedRange<MonotonicInstant>
 
   /// 1970 to 2200, in nanoseconds.
   static let plausible: ClosedRange<Int64> = 0...7_258_118_400_000_000_000
@@ -26,7 +26,7 @@ public struct ClockSample: Equatable, Sendable {
   private static let reckonable: ClosedRange<Int64> = -1_000_000_000_000_000_000...4_000_000_000_000_000_000
 
   /// Nil for a time before 1970 or after 2200, and for a look that would have ended before it began.
-  public init?(
+  init?(
     _ source: Source, shown: ClosedRange<Int64>, notBefore earliest: MonotonicInstant, notAfter latest: MonotonicInstant
   ) {
     guard Self.plausible.contains(shown.lowerBound), Self.plausible.contains(shown.upperBound), earliest <= latest,
@@ -46,7 +46,7 @@ public struct ClockSample: Equatable, Sendable {
 extension ClockSample {
   /// The `Date` header of an answer (RFC 9110 section 6.6.1) to a request that was made at `asked`; names are in lower
   /// case. Nil without one, with more than one, and with one that is no date.
-  public init?(dateOf headers: [HTTPHeader], asked: MonotonicInstant, heard: MonotonicInstant) {
+  init?(dateOf headers: [HTTPHeader], asked: MonotonicInstant, heard: MonotonicInstant) {
     let dates = headers.filter { $0.name == "date" }
     guard dates.count == 1, let seconds = HTTPDate.seconds(dates[0].value),
       (0...Self.plausible.upperBound / 1_000_000_000 - 2).contains(seconds)

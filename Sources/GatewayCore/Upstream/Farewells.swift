@@ -18,7 +18,7 @@ public final class Farewells {
   private var count = 0
   private var onQuiet: (() -> Void)?
 
-  public init() {}
+  init() {}
 
   /// Whoever takes one limits its time.
   func begin() -> Farewell { Farewell(self) }

@@ -15,7 +15,7 @@ public struct Interest: Hashable, Sendable, CustomStringConvertible {
   /// To be asked by the server, and to answer. Such an interest hears no events beside that.
   public var answers: Bool
 
-  public init(_ pattern: Pattern, answers: Bool = false) {
+  init(_ pattern: Pattern, answers: Bool = false) {
     self.pattern = pattern
     self.answers = answers
   }

@@ -9,7 +9,7 @@ public final class MemoryBudget {
   public var used: Int { limit.used }
 
   /// Another total; what is held stays.
-  public func adopt(total: Int) { limit.adopt(SharedLimit(total: total)) }
+  func adopt(total: Int) { limit.adopt(SharedLimit(total: total)) }
 
   /// Whether one may hold so many more bytes.
   func hasRoom(for more: Int, of account: Account) -> Bool {
@@ -34,11 +34,11 @@ public final class MemoryBudget {
 }
 
 /// What one owner that several users fill, such as a queue, holds of a budget: each user's part counts for that user.
-public final class SharedMemoryHold {
+final class SharedMemoryHold {
   private let budget: MemoryBudget
   private var held = SharedLimit(total: .max)
 
-  public init(_ budget: MemoryBudget) { self.budget = budget }
+  init(_ budget: MemoryBudget) { self.budget = budget }
 
   deinit { clear() }
 

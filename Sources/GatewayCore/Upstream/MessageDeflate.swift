@@ -8,7 +8,7 @@ public struct MessageDeflate: Equatable, Sendable {
   /// Base-2 logarithm of the largest window that we may compress with, 8 to 15.
   public var clientWindowBits: Int
 
-  public init(serverKeepsContext: Bool = false, clientWindowBits: Int = 15) {
+  init(serverKeepsContext: Bool = false, clientWindowBits: Int = 15) {
     self.serverKeepsContext = serverKeepsContext
     self.clientWindowBits = clientWindowBits
   }

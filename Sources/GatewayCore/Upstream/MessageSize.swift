@@ -1,8 +1,8 @@
 /// Bytes of the parts of a message, which travel apart.
-public struct MessageSize: Equatable, Sendable {
-  public var body: Int
+struct MessageSize: Equatable, Sendable {
+  var body: Int
   /// Of the largest attachment.
-  public var attachment: Int
+  var attachment: Int
 
   init(body: Int, attachment: Int) { (self.body, self.attachment) = (body, attachment) }
 

@@ -16,7 +16,7 @@ public struct ProxySettings: Hashable, Sendable {
   /// `10.0.0.0/8`, or `*`. Nil means those of the environment, where the proxy comes from there too.
   public var exceptions: [String]?
 
-  public init() {}
+  init() {}
 }
 
 /// One proxy.

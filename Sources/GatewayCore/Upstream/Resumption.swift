@@ -6,7 +6,7 @@ public struct Resumption: Equatable, Sendable {
   /// The last event that was received, as the server names it.
   public var offset: String
 
-  public init(session: String, offset: String) {
+  init(session: String, offset: String) {
     self.session = session
     self.offset = offset
   }

@@ -30,13 +30,13 @@ public enum SecretSource: Hashable, Sendable {
 }
 
 /// A header or query parameter whose value is read from elsewhere at each connect.
-public struct SecretMember: Hashable, Sendable {
-  public var name: String
+struct SecretMember: Hashable, Sendable {
+  var name: String
   /// Stands before what is read, such as `Bearer `.
-  public var prefix: String
-  public var source: SecretSource
+  var prefix: String
+  var source: SecretSource
 
-  public init(name: String, prefix: String = "", source: SecretSource) {
+  init(name: String, prefix: String = "", source: SecretSource) {
     self.name = name
     self.prefix = prefix
     self.source = source
@@ -53,7 +53,7 @@ public struct SecretRequest: Hashable, Sendable {
   /// How long a command may run.
   public var timeLimit: Duration
 
-  public init(source: SecretSource, upstream: String?, url: String, timeLimit: Duration) {
+  init(source: SecretSource, upstream: String?, url: String, timeLimit: Duration) {
     self.source = source
     self.upstream = upstream
     self.url = url

@@ -35,7 +35,7 @@ enum ShownAddress {
 
 extension UpstreamURL {
   /// As it is shown.
-  public var redacted: String {
+  var redacted: String {
     var text = "\(scheme)://\(bracketedHost)"
     if let port { text += ":\(port)" }
     text += path

@@ -16,7 +16,7 @@ public struct DialRequest: Hashable, Sendable {
   /// Limit of each phase: name, TCP, proxy, TLS.
   public var phaseLimit: Duration
   /// Limit of what the server itself answers, where there is something to fall back on; nil: it is a phase as any other.
-  public var fallbackLimit: Duration?
+  var fallbackLimit: Duration?
   /// Limit of the HTTP upgrade, and of the opening of the protocol behind it.
   public var openingLimit: Duration { fallbackLimit ?? phaseLimit }
   /// Largest message accepted from the server, in bytes; a larger one ends the transport with `tooLarge`.
@@ -28,12 +28,12 @@ public struct DialRequest: Hashable, Sendable {
   /// On whose account it holds memory.
   public var account = Account.configuration
   /// WebSocket subprotocols that are offered, the preferred one first; empty offers none.
-  public var subprotocols: [String] = []
+  var subprotocols: [String] = []
   /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil
   /// offers no compression.
   public var compressionThreshold: Int?
 
-  public init(
+  init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,
     proxy: ProxySettings = ProxySettings(), phaseLimit: Duration, messageLimit: Int
   ) {
@@ -104,7 +104,7 @@ public struct TransportFailure: Error, Equatable, Sendable {
   public var headers: [HTTPHeader]
   /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
   /// recognises a version mismatch in it. Empty otherwise.
-  public var httpBody: [UInt8]
+  var httpBody: [UInt8]
   /// Whether it failed at name, TCP, TLS or proxy, so that the server was never asked anything.
   public var isBeforeHTTP: Bool
   /// What the server refused as too large, where it was one message alone.
@@ -112,7 +112,7 @@ public struct TransportFailure: Error, Equatable, Sendable {
 
   /// One message of a transport, which the server refused.
   public struct RefusedMessage: Equatable, Sendable {
-    public var isBinary: Bool
+    var isBinary: Bool
     /// Bytes of the whole message, with everything that stands before its content.
     public var count: Int
   }

@@ -40,14 +40,14 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   /// HTTP status or WebSocket close code, where there is one.
   public var status: Int?
   /// The server's own message, for `refused`; at most `messageLimit` bytes and a mark.
-  public var serverMessage: String?
+  var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none, or more than `dataLimit` bytes.
-  public var serverData: [UInt8]?
+  var serverData: [UInt8]?
   /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
   /// said nothing.
-  public var retryAfter: Duration?
+  var retryAfter: Duration?
   /// The parts from whose size on the server refuses a message, where it ended the link because of one.
-  public var refusedSize: MessageSize?
+  var refusedSize: MessageSize?
 
   /// What is kept of a server's words: it stays for as long as the connection is down, and goes into every reply that says
   /// why. In bytes.

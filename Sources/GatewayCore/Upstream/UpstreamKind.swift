@@ -17,7 +17,7 @@ public struct UpstreamTraits: Sendable {
   }
 
   /// What there is to examine behind name, TCP, proxy and TLS.
-  public enum Examination: Sendable {
+  enum Examination: Sendable {
     /// The steps of Engine.IO, then the namespace.
     case engineIO
     /// The kind's own handshake.
@@ -27,11 +27,11 @@ public struct UpstreamTraits: Sendable {
   /// `socketio`; shown as `kind` in `status`.
   public var name: String
   /// The URL schemes that mean this kind, in lower case.
-  public var schemes: [String]
+  var schemes: [String]
   public var path: Path
-  public var examination: Examination
+  var examination: Examination
   /// Whether the part of a URL behind `#` means something.
-  public var usesFragment: Bool
+  var usesFragment: Bool
   /// The table of settings that this kind alone has, in an upstream's; nil if it has none.
   public var table: String?
   /// Settings of an upstream that mean nothing to this kind, or tables of them.
@@ -39,7 +39,7 @@ public struct UpstreamTraits: Sendable {
   /// What makes an upstream impossible whatever the server says, such as a malformed namespace; nil if nothing does.
   public var problem: @Sendable (UpstreamSpecification) -> MessageProblem?
 
-  public init(
+  init(
     _ name: String, schemes: [String], path: Path, examination: Examination, usesFragment: Bool = false,
     table: String? = nil,
     foreign: [String] = [],

@@ -2,7 +2,7 @@
 public struct UpstreamKinds: Sendable {
   public let traits: [UpstreamTraits]
 
-  public init(_ traits: [UpstreamTraits]) { self.traits = traits }
+  init(_ traits: [UpstreamTraits]) { self.traits = traits }
 
   /// The kind of a scheme; nil for one that no kind claims.
   public func traits(of scheme: String) -> UpstreamTraits? {

@@ -25,7 +25,7 @@ public struct TraceFact: Equatable, Sendable {
     /// Engine.IO: handshake and heartbeat.
     public static let engine = Layer(rawValue: "engine")
     /// Socket.IO: the packets of the connection's own namespace.
-    public static let socketio = Layer(rawValue: "socketio")
+    static let socketio = Layer(rawValue: "socketio")
   }
 
   public var direction: Direction
@@ -38,9 +38,9 @@ public struct TraceFact: Equatable, Sendable {
   /// Longest text that is shown whole, in bytes.
   public static let textLimit = 4 << 10
   /// Longest payload that is shown, in bytes.
-  public static let payloadLimit = 16 << 10
+  static let payloadLimit = 16 << 10
 
-  public init(_ direction: Direction, _ layer: Layer, _ text: String, payload: String? = nil) {
+  init(_ direction: Direction, _ layer: Layer, _ text: String, payload: String? = nil) {
     self.direction = direction
     self.layer = layer
     self.text = text.shortened(to: Self.textLimit)

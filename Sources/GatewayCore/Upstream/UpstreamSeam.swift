@@ -238,16 +238,16 @@ public struct ChannelFacts: Equatable, Sendable {
   public var server: String?
   public var transport: TransportFacts?
   /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
-  public var protocols: [(name: String, revision: Int)]
+  var protocols: [(name: String, revision: Int)]
   /// The server's id of this connection; shown only to those who may see the connection.
-  public var sid: String?
+  var sid: String?
   /// The last measured round trip in milliseconds.
-  public var roundTrip: Double?
+  var roundTrip: Double?
   public var heartbeat: (interval: Duration, timeout: Duration)?
   /// Since the last heartbeat was heard, or the link opened.
-  public var heartbeatAge: Duration?
+  var heartbeatAge: Duration?
 
-  public init(
+  init(
     link: String, server: String? = nil, transport: TransportFacts? = nil,
     protocols: [(name: String, revision: Int)] = [],
     sid: String? = nil, roundTrip: Double? = nil, heartbeat: (interval: Duration, timeout: Duration)? = nil,

@@ -13,7 +13,7 @@ public struct UpstreamSpecification: Hashable, Sendable {
   /// it is another namespace of a configured upstream than the configuration's.
   public var requester: Account
 
-  public init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
+  init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
     self.name = name
     self.url = url
     self.namespace = namespace
@@ -26,7 +26,7 @@ public struct UpstreamSpecification: Hashable, Sendable {
   var account: Account { owner.map { .user($0) } ?? .configuration }
 
   /// The namespace without what may be secret in it: old servers take credentials as its query.
-  public var shownNamespace: String { ShownAddress.namespace(namespace) }
+  var shownNamespace: String { ShownAddress.namespace(namespace) }
 
   /// Whether nobody can listen on the way to any of its places, unless it goes through a proxy.
   var isPrivate: Bool { ([url] + settings.alternatives).allSatisfy(\.isPrivate) }

@@ -29,7 +29,7 @@ public struct UpstreamURL: Hashable, Sendable {
   }
 
   /// How the server is reached: the scheme, or its part behind the last `+`.
-  public var transportScheme: Substring {
+  var transportScheme: Substring {
     scheme[(scheme.lastIndex(of: "+").map { scheme.index(after: $0) } ?? scheme.startIndex)...]
   }
 
@@ -54,10 +54,10 @@ public struct UpstreamURL: Hashable, Sendable {
   var isWeb: Bool { ["http", "https", "ws", "wss"].contains(scheme) }
 
   /// The port, or the default of HTTP (80, or 443 with TLS).
-  public var effectivePort: UInt16 { port ?? (secure ? 443 : 80) }
+  var effectivePort: UInt16 { port ?? (secure ? 443 : 80) }
 
   /// The host as it stands in a URL or a `Host` header: an IPv6 address gets its brackets.
-  public var bracketedHost: String { Self.bracketed(host) }
+  var bracketedHost: String { Self.bracketed(host) }
 
   /// A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 section 3.2.2), anything else as it is.
   public static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// Numbers that look random and are the same in every run (SplitMix64), unless a test prescribes the next ones.
 final class FakeRandom: RandomSource {

@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// Clocks that stand still until a test moves them.
 final class FakeTime: TimeSource {

@@ -1,5 +1,5 @@
 import Glibc
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 @testable import gatewayd

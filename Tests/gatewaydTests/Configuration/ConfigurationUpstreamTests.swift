@@ -1,5 +1,6 @@
 import Testing
 
+@testable import GatewayCore
 @testable import gatewayd
 
 /// What is wrong with upstreams.

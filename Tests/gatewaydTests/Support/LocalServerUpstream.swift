@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 
 /// An upstream behind the gateway of `LocalServerFixture`: every attempt succeeds, and the test says what it sends.
 final class LocalServerUpstream: UpstreamKind {

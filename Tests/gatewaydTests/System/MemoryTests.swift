@@ -1,5 +1,5 @@
 import CLinux
-import GatewayCore
+@testable import GatewayCore
 import Glibc
 import Testing
 

@@ -1,5 +1,5 @@
 import CCurl
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 @testable import gatewayd

@@ -12,13 +12,13 @@ public struct SharedBounds: Equatable, Sendable {
     case total(Int)
   }
 
-  public init(total: Int, share: Int) { (self.total, self.share) = (total, share) }
+  init(total: Int, share: Int) { (self.total, self.share) = (total, share) }
 
   /// For a setting that says what all may have: one may have half of it.
-  public init(total: Int) { self.init(total: total, share: max(1, total / 2)) }
+  init(total: Int) { self.init(total: total, share: max(1, total / 2)) }
 
   /// For a setting that says what one may have: all may have twice as much.
-  public init(share: Int) {
+  init(share: Int) {
     let (twice, overflow) = share.multipliedReportingOverflow(by: 2)
     self.init(total: overflow ? .max : twice, share: share)
   }
@@ -50,15 +50,15 @@ public struct SharedLimit {
 
   public typealias Overrun = SharedBounds.Overrun
 
-  public init(_ bounds: SharedBounds) { self.bounds = bounds }
-  public init(total: Int) { self.init(SharedBounds(total: total)) }
-  public init(share: Int) { self.init(SharedBounds(share: share)) }
+  init(_ bounds: SharedBounds) { self.bounds = bounds }
+  init(total: Int) { self.init(SharedBounds(total: total)) }
+  init(share: Int) { self.init(SharedBounds(share: share)) }
 
   public var total: Int { bounds.total }
   public var share: Int { bounds.share }
 
   /// Other bounds; what is counted stays.
-  public mutating func adopt(_ other: SharedLimit) { bounds = other.bounds }
+  mutating func adopt(_ other: SharedLimit) { bounds = other.bounds }
 
   /// What one has.
   public func used(by account: Account) -> Int {

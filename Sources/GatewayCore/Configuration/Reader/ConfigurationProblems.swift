@@ -3,7 +3,7 @@ public struct ConfigurationProblems: Error, Equatable, Sendable, CustomStringCon
   /// In the order of the files, and in the order of the lines within a file.
   public var all: [ConfigurationProblem]
 
-  public init(_ all: [ConfigurationProblem]) { self.all = all }
+  init(_ all: [ConfigurationProblem]) { self.all = all }
 
   /// One line per problem, without a line end after the last.
   public var description: String { all.map(\.description).joined(separator: "\n") }

@@ -1,36 +1,36 @@
 /// What a local program asked a connection to write: it can wait, be found again, expire and be taken back. One object from
 /// its acceptance to its outcome, which moves from one table to the next without being copied. Decision 0061.
-public final class Command {
+final class Command {
   private let name: CommandID
   /// Orders all commands of the daemon by their acceptance.
   let number: UInt64
   /// It is kept in the outbox.
-  public var isStored = false
+  var isStored = false
   /// The outbox has it on disk, if it is stored; before that it must not be written.
-  public var isCommitted = true
+  var isCommitted = true
   /// Ready to be written; without its content once it is not going to be written any more.
-  public var message: PreparedMessage
-  public let delivery: DeliveryLevel
+  var message: PreparedMessage
+  let delivery: DeliveryLevel
   /// After this instant it must not be written any more; nil lets it wait for ever.
-  public var expires: MonotonicInstant?
+  var expires: MonotonicInstant?
   /// Wall clock, in milliseconds since 1970.
-  public let acceptedAt: Int64
-  public var owner: CommandOwner
+  let acceptedAt: Int64
+  var owner: CommandOwner
   /// The uid of the program that sent it.
-  public var user: UInt32 { sender.uid }
+  var user: UInt32 { sender.uid }
   /// In whose name it is written.
   var sender = AccessIdentity(uid: 0, groups: [])
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
   /// any more. Nil when nobody waits.
-  public var deadline: MonotonicInstant?
+  var deadline: MonotonicInstant?
   /// May wait for a connection's first attempt, but for nothing else.
-  public var noQueue = false
+  var noQueue = false
   /// How it is tried again; nil writes it once.
-  public var retry: Retry?
+  var retry: Retry?
   /// How long the acknowledgement of one write is waited for; nil sets no limit but `deadline`.
-  public var ackTimeout: Duration?
+  var ackTimeout: Duration?
   /// As long as it is queued and was never written, a newer command with the same value takes its place.
-  public var coalescing: Coalescing?
+  var coalescing: Coalescing?
   /// Its entry in the outbox, from the moment it has one until that is finished.
   var record: OutboxRecord?
 
@@ -67,7 +67,7 @@ public final class Command {
     self.owner = owner
   }
 
-  public convenience init(
+  convenience init(
     id: String, number: UInt64 = 0, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
     acceptedAt: Int64, owner: CommandOwner
   ) {
@@ -77,22 +77,22 @@ public final class Command {
   }
 
   /// The id by which local programs know it. Unique within the daemon.
-  public var id: String { name.text }
+  var id: String { name.text }
 }
 
 extension Command: Equatable {
-  public static func == (a: Command, b: Command) -> Bool { a === b }
+  static func == (a: Command, b: Command) -> Bool { a === b }
 }
 
 /// Who waits for the outcome of a command.
-public enum CommandOwner: Hashable, Sendable {
+enum CommandOwner: Hashable, Sendable {
   /// Nobody any more: the call was answered as `accepted`, and the command outlives its client.
   case none
   /// A call that is not answered yet. `client` is the local session, `request` one call of it.
   case call(client: UInt64, request: UInt64)
 
   /// The local session that waits, if one does.
-  public var client: UInt64? {
+  var client: UInt64? {
     switch self {
     case .none: nil
     case .call(let client, _): client
@@ -106,7 +106,7 @@ public struct Retry: Equatable, Sendable {
   /// Most writes after the first one.
   public static let limit = 100
   /// How long one write is waited for unless the caller says otherwise.
-  public static let usualAckTimeout: Duration = .seconds(3)
+  static let usualAckTimeout: Duration = .seconds(3)
 
   /// Writes after the first one, at most.
   public var again: Int
@@ -115,23 +115,23 @@ public struct Retry: Equatable, Sendable {
   /// Writes so far.
   public var writes = 0
 
-  public init(again: Int, line: UInt32) {
+  init(again: Int, line: UInt32) {
     self.again = again
     self.line = line
   }
 
   /// Whether it may be written once more.
-  public var mayWrite: Bool { writes <= again }
+  var mayWrite: Bool { writes <= again }
 }
 
 /// What a newer command has to share with an older one to take its place: one user cannot replace what another one sent.
-public struct Coalescing: Hashable, Sendable {
-  public var user: UInt32
-  public var value: String
+struct Coalescing: Hashable, Sendable {
+  var user: UInt32
+  var value: String
   /// What is on disk gives way only to what is on disk too.
-  public var isStored: Bool
+  var isStored: Bool
 
-  public init(user: UInt32, value: String, isStored: Bool = false) {
+  init(user: UInt32, value: String, isStored: Bool = false) {
     self.user = user
     self.value = value
     self.isStored = isStored

@@ -1,5 +1,5 @@
 /// What a connection does with a command, by its state alone.
-public enum CommandAdmission: Equatable, Sendable {
+enum CommandAdmission: Equatable, Sendable {
   /// Keep it in the `CommandQueue` until the connection is connected.
   case queue
   /// Write it now.
@@ -10,14 +10,14 @@ public enum CommandAdmission: Equatable, Sendable {
   case illegal
 
   /// What local programs ask of a connection.
-  public enum Operation: String, CaseIterable, Sendable {
+  enum Operation: String, CaseIterable, Sendable {
     case send, request, subscribe
   }
 }
 
 extension ConnectionStateMachine {
   /// The table of commands: the machine's other half, which changes no state.
-  public static func admits(
+  static func admits(
     _ operation: CommandAdmission.Operation, in state: ConnectionState
   ) -> CommandAdmission {
     switch (state, operation) {

@@ -1,5 +1,5 @@
 /// What became of a command. Every accepted command has exactly one.
-public enum CommandOutcome: Equatable, Sendable {
+enum CommandOutcome: Equatable, Sendable {
   /// Written to the upstream's transport; no acknowledgement was wanted.
   case written
   /// The server acknowledged, with what.

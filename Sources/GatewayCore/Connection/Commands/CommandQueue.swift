@@ -1,16 +1,16 @@
 /// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for all. Taking one out of the
 /// middle costs little more than taking the first: the lists have holes until these surface or are the majority. One owner:
 /// a copy would share the commands, which know whether they are queued. Decisions 0031 and 0047.
-public struct CommandQueue {
+struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
-  public static let overhead = 256
+  static let overhead = 256
 
   /// Commands of one user, and of all. What the outbox keeps has limits of its own and is not counted.
   private var sends: SharedLimit
   /// Their bytes, each command counted with `overhead`.
   private var bytes: SharedLimit
   /// What the queued commands count together.
-  public private(set) var byteCount = 0
+  private(set) var byteCount = 0
 
   /// All of them.
   private var order = CommandList()
@@ -34,7 +34,7 @@ public struct CommandQueue {
   /// What they count of the memory for all sends, besides those of the outbox; nil where nothing is counted.
   var memory: SharedMemoryHold?
 
-  public init(countLimit: Int, byteLimit: Int) {
+  init(countLimit: Int, byteLimit: Int) {
     self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit), nextNumber: 0)
   }
 
@@ -45,21 +45,21 @@ public struct CommandQueue {
   }
 
   /// Other limits of one user; what is queued stays.
-  public mutating func adopt(countLimit: Int, byteLimit: Int) {
+  mutating func adopt(countLimit: Int, byteLimit: Int) {
     sends.bounds = SharedBounds(share: countLimit)
     bytes.bounds = SharedBounds(share: byteLimit)
   }
 
-  public var count: Int { order.count }
-  public var isEmpty: Bool { order.isEmpty }
+  var count: Int { order.count }
+  var isEmpty: Bool { order.isEmpty }
 
   /// What one command counts in `byteCount`.
-  public static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
+  static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
 
   /// Puts a command at the end, and returns the older one whose place it takes by its `coalescing`. Beyond a limit the
   /// queue stays as it is.
   @discardableResult
-  public mutating func append(_ command: Command) throws(QueueFull) -> Command? {
+  mutating func append(_ command: Command) throws(QueueFull) -> Command? {
     guard !command.isStored else {
       // It replaces nothing before it is on disk.
       insert(command, makePlace())
@@ -189,10 +189,10 @@ public struct CommandQueue {
   }
 
   /// The next command to write; it stays in the queue.
-  public var first: Command? { order.first }
+  var first: Command? { order.first }
 
   /// Takes the next command out. Call `expire(now:)` before, so that none is written too late.
-  public mutating func popFirst() -> Command? { order.first.flatMap { remove($0) } }
+  mutating func popFirst() -> Command? { order.first.flatMap { remove($0) } }
 
   /// The first place from that one on at which a command stands; nil when there is none.
   func nextPlace(from place: UInt64) -> UInt64? { order.nextPlace(from: place) }
@@ -208,7 +208,7 @@ public struct CommandQueue {
 
   /// Takes out what the calls of a local session that left were waiting for, in order. What was answered as accepted
   /// stays.
-  public mutating func removeAll(client: UInt64) -> [Command] {
+  mutating func removeAll(client: UInt64) -> [Command] {
     guard waiting.contains(client) else { return [] }
     return removeAll { $0.owner.client == client }
   }
@@ -227,7 +227,7 @@ public struct CommandQueue {
   }
 
   /// Takes everything out, in order.
-  public mutating func removeAll() -> [Command] {
+  mutating func removeAll() -> [Command] {
     let all = commands
     for command in all { command.isQueued = false }
     memory?.clear()
@@ -238,7 +238,7 @@ public struct CommandQueue {
   }
 
   /// Takes out what must not be written any more, the earliest deadline first; at most so many.
-  public mutating func expire(now: MonotonicInstant, limit: Int = .max) -> [Command] {
+  mutating func expire(now: MonotonicInstant, limit: Int = .max) -> [Command] {
     var expired: [Command] = []
     while expired.count < limit, let (deadline, place) = deadlines.first, deadline <= now,
       let command = take(at: place)
@@ -249,16 +249,16 @@ public struct CommandQueue {
   }
 
   /// When `expire(now:)` has something to do next; nil when nothing queued ever expires.
-  public var nextExpiry: MonotonicInstant? { deadlines.first?.deadline }
+  var nextExpiry: MonotonicInstant? { deadlines.first?.deadline }
 
   /// When the first command was accepted, in milliseconds since 1970.
-  public var oldest: Int64? { first?.acceptedAt }
+  var oldest: Int64? { first?.acceptedAt }
 
   /// All of them, in order.
-  public var commands: [Command] { Array(order.all) }
+  var commands: [Command] { Array(order.all) }
 
   /// Takes a command out, wherever it stands; nil when it is not queued.
-  public mutating func remove(_ command: Command) -> Command? {
+  mutating func remove(_ command: Command) -> Command? {
     guard command.isQueued, let place = command.place else { return nil }
     command.isQueued = false
     order.remove(at: place)

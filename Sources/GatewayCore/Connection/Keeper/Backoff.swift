@@ -13,35 +13,35 @@
 /// connection that lasted for `stable`: one that connects and drops again keeps slowing down. Refusals are counted apart,
 /// so that an unreachable spell between two refusals does not hasten the next one. With `attempts` set, each series of so
 /// many failures, refusals aside, is followed by `rest`, and the next series begins with `base` again.
-public struct Backoff: Equatable, Sendable {
+struct Backoff: Equatable, Sendable {
   /// No delay is shorter: even the luckiest draw leaves the loop a turn.
-  public static let shortestDelay: Duration = .milliseconds(1)
+  static let shortestDelay: Duration = .milliseconds(1)
 
-  public let settings: ReconnectSettings
+  let settings: ReconnectSettings
   /// Failures other than refusals since the last stable connection.
-  public private(set) var losses = 0
+  private(set) var losses = 0
   /// Refusals since the last stable connection.
-  public private(set) var refusals = 0
+  private(set) var refusals = 0
 
-  public init(settings: ReconnectSettings) { self.settings = settings }
+  init(settings: ReconnectSettings) { self.settings = settings }
 
   /// Everything that failed since the last stable connection: `attempt` in `status`.
-  public var attempts: Int { losses + refusals }
+  var attempts: Int { losses + refusals }
 
   /// A connection ended, for whatever reason; `lasted` is the time since its channel opened, nil when it never did.
   /// Forgets the failures before it if it was stable.
-  public mutating func ended(lasted: Duration?) {
+  mutating func ended(lasted: Duration?) {
     guard let lasted, lasted >= settings.stable else { return }
     losses = 0
     refusals = 0
   }
 
   /// The last failure ended a series of `settings.attempts`: what follows is a rest, and then the next series.
-  public private(set) var isResting = false
+  private(set) var isResting = false
 
   /// An attempt failed or a link was lost. Counts it and gives the delay until the next attempt; `fraction` is a random
   /// number in 0 ..< 1.
-  public mutating func failed(
+  mutating func failed(
     _ reason: DownReason, status: Int? = nil, lasted: Duration?, fraction: Double
   ) -> Duration {
     ended(lasted: lasted)
@@ -61,7 +61,7 @@ public struct Backoff: Equatable, Sendable {
 
   /// The upper bound of the delay after the n-th failure in a row (n from 1): `base` × 2ⁿ⁻¹, at most `cap`. Defined for
   /// every n; what would not fit counts as `cap`.
-  public static func bound(attempt: Int, base: Duration, cap: Duration) -> Duration {
+  static func bound(attempt: Int, base: Duration, cap: Duration) -> Duration {
     let base = max(base, .zero).nanoseconds
     let cap = max(cap, .zero).nanoseconds
     guard base > 0 else { return .zero }
@@ -72,7 +72,7 @@ public struct Backoff: Equatable, Sendable {
   }
 
   /// The delay for a draw in 0 ..< 1. Draws outside are clamped.
-  public static func delay(bound: Duration, fraction: Double) -> Duration {
+  static func delay(bound: Duration, fraction: Double) -> Duration {
     let share = fraction > 0 ? min(fraction, 1) : 0
     let nanoseconds = Double(bound.nanoseconds) * share
     let delay: Duration = nanoseconds < 0x1p62 ? .nanoseconds(Int64(nanoseconds)) : bound
@@ -82,7 +82,7 @@ public struct Backoff: Equatable, Sendable {
 
 extension DownReason {
   /// Whether it is a failure of the server or of the way to it, and nothing that we or the machine wanted.
-  public var isFailure: Bool {
+  var isFailure: Bool {
     switch self {
     case .idle, .requested, .draining, .offline: false
     case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,

@@ -1,61 +1,61 @@
 /// Everything the keeper may know about one connection, at one instant. Taken by the connection's owner whenever a
 /// relevant fact changed, and on a slow tick.
-public struct Health: Equatable, Sendable {
-  public var now: MonotonicInstant
-  public var state: ConnectionState
+struct Health: Equatable, Sendable {
+  var now: MonotonicInstant
+  var state: ConnectionState
   /// When `state` was entered.
-  public var since: MonotonicInstant
+  var since: MonotonicInstant
   /// In `created`: whether the first attempt has been started. No other state needs it.
-  public var attemptIsUnderWay = false
+  var attemptIsUnderWay = false
 
   /// At least one lease: a subscription, a waiting request, or a queued command.
-  public var hasLeases = false
+  var hasLeases = false
   /// When the last lease was returned; nil when there never was one, or while there is one.
-  public var unleasedSince: MonotonicInstant?
+  var unleasedSince: MonotonicInstant?
   /// `keep = "always"`.
-  public var isKeptAlways = false
+  var isKeptAlways = false
   /// Of a configured upstream; otherwise made from a URL.
-  public var isConfigured = false
+  var isConfigured = false
 
   /// Why the connection is not connected, or why it last was not; nil when nothing has failed yet.
-  public var lastReason: DownReason?
+  var lastReason: DownReason?
   /// The HTTP status or close code that came with it.
-  public var lastStatus: Int?
+  var lastStatus: Int?
   /// Failed attempts and lost links in a row.
-  public var attempts = 0
+  var attempts = 0
   /// When the last attempt was started.
-  public var lastAttemptAt: MonotonicInstant?
+  var lastAttemptAt: MonotonicInstant?
   /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when it
   /// went down on purpose (`idle`, `requested`, `offline`, `draining`).
-  public var nextAttemptAt: MonotonicInstant?
+  var nextAttemptAt: MonotonicInstant?
   /// The server asked not to be tried earlier.
-  public var notBefore: MonotonicInstant?
+  var notBefore: MonotonicInstant?
   /// When the machine's budget of attempts is expected to allow the one that is due; nil unless that waits for its turn.
-  public var turnAt: MonotonicInstant?
+  var turnAt: MonotonicInstant?
   /// As many attempts as `reconnect.attempts` have failed: what is waited for is `reconnect.rest`.
-  public var isResting = false
-  public var urgency = Urgency.none
+  var isResting = false
+  var urgency = Urgency.none
 
   /// An administrator asked for `disconnect` and nobody for `reconnect` since.
-  public var isHeld = false
+  var isHeld = false
   /// The history that an earlier daemon kept on disk is still being read, or somebody waits to be told of it.
-  public var awaitsPast = false
+  var awaitsPast = false
   /// Whether a route to the upstream may exist. Always true for one on this machine.
-  public var networkIsUp = true
+  var networkIsUp = true
   /// The daemon stops, and the time to flush is over or not needed.
-  public var isDraining = false
+  var isDraining = false
 
   /// How long an unused connection stays connected.
-  public var linger: Duration
+  var linger: Duration
   /// How long an unused, closed connection stays listed.
-  public var retain: Duration
+  var retain: Duration
   /// Reconnect after the server disconnected the namespace?
-  public var reconnectsAfterKick: Bool
+  var reconnectsAfterKick: Bool
   /// Reconnect at all?
-  public var reconnects: Bool
+  var reconnects: Bool
 
   /// A snapshot of a connection of which nothing but this is known.
-  public init(
+  init(
     state: ConnectionState, since: MonotonicInstant, now: MonotonicInstant, settings: UpstreamSettings
   ) {
     self.state = state
@@ -69,18 +69,18 @@ public struct Health: Equatable, Sendable {
   }
 
   /// Whether the connection is wanted.
-  public var isOccupied: Bool { hasLeases || isKeptAlways }
+  var isOccupied: Bool { hasLeases || isKeptAlways }
 
   /// The upstream was reached and does not want us.
-  public var isRefused: Bool { lastReason?.isRefusal(status: lastStatus) == true }
+  var isRefused: Bool { lastReason?.isRefusal(status: lastStatus) == true }
 
   /// Since when the connection has been unused *and* in its present state.
-  public var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }
+  var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }
 }
 
 /// Who does not want to wait for the back-off, from the weakest to the strongest. The owner remembers the strongest one
 /// until the next attempt starts.
-public enum Urgency: Int, Comparable, CaseIterable, Sendable {
+enum Urgency: Int, Comparable, CaseIterable, Sendable {
   case none
   /// The network came back.
   case network
@@ -91,5 +91,5 @@ public enum Urgency: Int, Comparable, CaseIterable, Sendable {
   /// An administrator's `reconnect`, or new credentials.
   case order
 
-  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }

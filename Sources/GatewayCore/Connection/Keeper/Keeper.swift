@@ -1,20 +1,20 @@
 /// Looks at one connection and says what has to happen to it. The rules are asked in order; the first one that has a
 /// verdict decides, and no other is heard. Keeps no state: the same snapshot always gets the same judgement, so that
 /// asking once too often does no harm and a forgotten fact is made up for by the next tick.
-public struct Keeper: Sendable {
+struct Keeper: Sendable {
   /// In the order in which they are asked.
-  public let rules: [KeeperRule]
+  let rules: [KeeperRule]
 
-  public init(rules: [KeeperRule] = Keeper.standardRules) { self.rules = rules }
+  init(rules: [KeeperRule] = Keeper.standardRules) { self.rules = rules }
 
   /// First what holds for every connection, then the three rules of a connection's life, of which none applies before its past is known.
-  public static let standardRules: [KeeperRule] = [
+  static let standardRules: [KeeperRule] = [
     .drain, .offline, .hold, .history, .disconnect, .reconnect, .release,
   ]
 
   /// The judgement of the first rule that applies. A connection that no rule applies to is left alone: the verdict
   /// `rest`.
-  public func judge(_ health: Health) -> Judgement {
+  func judge(_ health: Health) -> Judgement {
     for rule in rules {
       if let judgement = rule.judge(health) { return judgement }
     }

@@ -1,14 +1,14 @@
 /// The rules of the standard chain, in its order.
 extension KeeperRule {
   /// The daemon stops: every connection goes down and stays down.
-  public static let drain = KeeperRule(name: "drain") { health in
+  static let drain = KeeperRule(name: "drain") { health in
     guard health.isDraining else { return nil }
     let why = "The daemon is stopping."
     return down(health, .draining, why) ?? (health.state == .disconnected ? (.wait(until: nil), why) : nil)
   }
 
   /// There is no network: what is open goes down at once, and no attempt is made until it is back.
-  public static let offline = KeeperRule(name: "offline") { health in
+  static let offline = KeeperRule(name: "offline") { health in
     guard !health.networkIsUp else { return nil }
     if let verdict = down(health, .offline, "There is no network.") { return verdict }
     guard health.state == .disconnected, health.isOccupied, !health.isHeld else { return nil }
@@ -18,7 +18,7 @@ extension KeeperRule {
   /// An administrator's `disconnect` holds until `reconnect`. The hold of a configured upstream outlives its users: were
   /// the connection released, the next user would get a fresh one without the hold. The hold on a URL that nobody uses
   /// any more ends with the connection, because nothing else would ever free it.
-  public static let hold = KeeperRule(name: "hold") { health in
+  static let hold = KeeperRule(name: "hold") { health in
     guard health.isHeld else { return nil }
     let why = "Disconnected by an administrator, until 'reconnect'."
     if let verdict = down(health, .requested, why) { return verdict }
@@ -28,14 +28,14 @@ extension KeeperRule {
 
   /// What an earlier daemon received is being read from the disk: the connection stays as it is until it is known where
   /// that ends.
-  public static let history = KeeperRule(name: "history") { health in
+  static let history = KeeperRule(name: "history") { health in
     guard health.awaitsPast, health.state == .disconnected || health.state == .created && !health.attemptIsUnderWay
     else { return nil }
     return (.wait(until: nil), "Its history is being read from the disk; nothing is tried before that.")
   }
 
   /// Nobody uses it: disconnect after the linger time.
-  public static let disconnect = KeeperRule(name: "disconnect") { health in
+  static let disconnect = KeeperRule(name: "disconnect") { health in
     guard !health.isOccupied else { return nil }
     if health.state == .created && !health.attemptIsUnderWay {
       return (.act(.abandon(.idle)), "Nobody uses the connection.")
@@ -47,7 +47,7 @@ extension KeeperRule {
   }
 
   /// Somebody uses it: connect, at once or when the back-off allows.
-  public static let reconnect = KeeperRule(name: "reconnect") { health in
+  static let reconnect = KeeperRule(name: "reconnect") { health in
     guard health.isOccupied else { return nil }
     switch health.state {
     case .created:
@@ -61,7 +61,7 @@ extension KeeperRule {
   }
 
   /// Nobody uses it and it is closed: leave the pool, after the time for which it stays listed.
-  public static let release = KeeperRule(name: "release") { health in
+  static let release = KeeperRule(name: "release") { health in
     guard health.state == .disconnected, !health.isOccupied else { return nil }
     let end = health.idleSince + health.retain
     guard end <= health.now else {
@@ -71,7 +71,7 @@ extension KeeperRule {
   }
 
   /// Attempts that somebody hastens start at most this often.
-  public static let hastenedSpacing: Duration = .seconds(1)
+  static let hastenedSpacing: Duration = .seconds(1)
 
   /// The way down from whatever is up or under way; nil where nothing is.
   private static func down(_ health: Health, _ reason: DownReason, _ why: String) -> (verdict: Verdict, why: String)? {

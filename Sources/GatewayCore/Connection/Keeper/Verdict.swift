@@ -1,5 +1,5 @@
 /// What a rule wants to happen to a connection.
-public enum Verdict: Equatable, Sendable {
+enum Verdict: Equatable, Sendable {
   /// Do this now, then take a new snapshot.
   case act(KeeperAction)
   /// Nothing now. The connection must be looked at again at that instant, which lies in the future; nil: not before one
@@ -8,7 +8,7 @@ public enum Verdict: Equatable, Sendable {
 }
 
 /// What the keeper can order. Each is legal in the state it is ordered in.
-public enum KeeperAction: Equatable, Sendable {
+enum KeeperAction: Equatable, Sendable {
   /// The machine's `connect`.
   case connect
   /// The machine's `disconnect`, with the reason to show.
@@ -21,14 +21,14 @@ public enum KeeperAction: Equatable, Sendable {
 }
 
 /// A verdict with its origin: which rule spoke, and why.
-public struct Judgement: Equatable, Sendable {
+struct Judgement: Equatable, Sendable {
   /// The rule's name, as in `status`.
-  public var rule: String
-  public var verdict: Verdict
+  var rule: String
+  var verdict: Verdict
   /// One sentence for a person.
-  public var why: String
+  var why: String
 
-  public init(rule: String, verdict: Verdict, why: String) {
+  init(rule: String, verdict: Verdict, why: String) {
     self.rule = rule
     self.verdict = verdict
     self.why = why

@@ -40,7 +40,7 @@ public struct OutboxEntry: Equatable, Sendable {
   static let suspected = "suspected"
 
   /// A longer acknowledgement is not kept.
-  public static let resultLimit = 16 << 10
+  static let resultLimit = 16 << 10
 
   public init(
     number: UInt64, id: String, owner: UInt32, target: OutboxTarget, message: PreparedMessage,
@@ -58,7 +58,7 @@ public struct OutboxEntry: Equatable, Sendable {
   }
 
   /// In whose name it is sent.
-  public var sender: AccessIdentity { AccessIdentity(uid: owner, groups: groups) }
+  var sender: AccessIdentity { AccessIdentity(uid: owner, groups: groups) }
 
   /// The same with all its instants so many milliseconds later.
   public func moved(by step: Int64) -> OutboxEntry {
@@ -75,8 +75,8 @@ public struct OutboxEntry: Equatable, Sendable {
   }
 
   /// What it counts in the limits of the outbox: its message and what is stored beside it.
-  public var cost: Int { message.byteCount + Self.overhead }
+  var cost: Int { message.byteCount + Self.overhead }
 
   /// Bytes that an entry counts beyond its message.
-  public static let overhead = 512
+  static let overhead = 512
 }

@@ -1,7 +1,7 @@
 /// The answer to `rpc.discover`: an OpenRPC document, with JSON Schemas (draft 2020-12), made from the method table.
-public enum Discovery {
+enum Discovery {
   /// Writes the members of the document, for a result of `LocalReply`. `version` is the daemon's.
-  public static func write(version: String, into writer: inout JSONWriter) {
+  static func write(version: String, into writer: inout JSONWriter) {
     writer.member("openrpc", "1.3.2")
     writer.key("info")
     writer.beginObject()

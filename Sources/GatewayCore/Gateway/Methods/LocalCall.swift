@@ -25,16 +25,16 @@ extension LocalCall {
 }
 
 /// One line of a local client, understood.
-public struct LocalRequest: Equatable, Sendable {
+struct LocalRequest: Equatable, Sendable {
   /// Nil for a notification, which is never answered.
-  public var id: RequestID?
+  var id: RequestID?
   var call: any LocalCall
 
-  public static func == (a: LocalRequest, b: LocalRequest) -> Bool { a.id == b.id && a.call.isEqual(to: b.call) }
+  static func == (a: LocalRequest, b: LocalRequest) -> Bool { a.id == b.id && a.call.isEqual(to: b.call) }
 
   /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end, and
   /// maybe without a long member.
-  public static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
+  static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
     var envelope = LocalEnvelope(long: long)
     do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
     let id: RequestID?

@@ -12,7 +12,7 @@ public final class LinesKind: UpstreamKind {
   public var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams
 
-  public init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.lines) }
+  init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.lines) }
 
   public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     LinesConnector(specification, seams: seams)

@@ -9,7 +9,7 @@ public final class SocketIOKind: UpstreamKind {
   private let readings: SharedReadings
 
   /// Without a `requester` long-polling is passed over.
-  public init(
+  init(
     dialer: any TransportDialer, requester: (any HTTPRequester)?, credentials: any CredentialReader, timers: Timers,
     time: any TimeSource, random: any RandomSource, memory: MemoryBudgets = MemoryBudgets()
   ) {
@@ -19,7 +19,7 @@ public final class SocketIOKind: UpstreamKind {
   }
 
   /// How many links are open or being opened.
-  public var linkCount: Int { links.count }
+  var linkCount: Int { links.count }
 
   public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     SocketIOConnector(specification, links: links, readings: readings)

@@ -11,7 +11,7 @@ public final class WAMPKind: UpstreamKind {
   private let seams: DirectSeams
   private let cryptography: any Cryptography
 
-  public init(_ seams: UpstreamSeams) {
+  init(_ seams: UpstreamSeams) {
     self.seams = DirectSeams(seams, dialer: seams.webSockets)
     cryptography = seams.cryptography
   }

@@ -12,7 +12,7 @@ public final class PlainWebSocketKind: UpstreamKind {
   public var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams
 
-  public init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.webSockets) }
+  init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.webSockets) }
 
   public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     PlainWebSocketConnector(specification, seams: seams)

@@ -25,7 +25,7 @@ public struct WebSocketUpgrade: Sendable {
   /// Largest head accepted, in bytes, all interim responses together.
   public static let headLimit = 16 << 10
   /// Most bytes kept of a body that comes instead of an upgrade.
-  public static let bodyLimit = 4 << 10
+  static let bodyLimit = 4 << 10
 
   /// What to write first: the whole HTTP request.
   public let requestBytes: [UInt8]

@@ -1,13 +1,13 @@
 /// Dates of HTTP headers: the three forms of RFC 9110 section 5.6.7 and the looser ones that cookies carry. Read with the
 /// algorithm for cookies (RFC 6265 section 5.1.1), which takes them all.
-public enum HTTPDate {
+enum HTTPDate {
   /// Longest text that is looked at, in bytes.
-  public static let textLimit = 128
+  static let textLimit = 128
 
   private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
   /// Seconds since 1970 in UTC; nil when the text is no date. Years reach from 1601 to 9999.
-  public static func seconds(_ text: some StringProtocol) -> Int64? {
+  static func seconds(_ text: some StringProtocol) -> Int64? {
     guard text.utf8.count <= textLimit else { return nil }
     var time: (Int, Int, Int)?
     var day: Int?

@@ -17,7 +17,7 @@ public struct HTTPRequest: Hashable, Sendable {
   /// Most bytes of the response's body that are kept; what follows them is passed over.
   public var keptLimit: Int
 
-  public init(
+  init(
     _ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration, isAlone: Bool = false,
     keptLimit: Int = .max
   ) {
@@ -86,7 +86,7 @@ public protocol HTTPExchange: AnyObject {
 public struct HTTPHeader: Hashable, Sendable {
   public var name: String
   public var value: String
-  public init(name: String, value: String) {
+  init(name: String, value: String) {
     self.name = name
     self.value = value
   }

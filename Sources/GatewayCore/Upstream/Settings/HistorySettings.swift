@@ -6,8 +6,8 @@ public struct HistorySettings: Hashable, Sendable {
   /// Most bytes of their notifications.
   public var bytes = 4 << 20
   /// How long an event is kept.
-  public var age: Duration = .seconds(600)
+  var age: Duration = .seconds(600)
   /// Whether the events of a configured upstream, their numbers and their epoch outlive the daemon.
   public var disk = false
-  public init() {}
+  init() {}
 }

@@ -12,12 +12,12 @@ public struct LinesSettings: Hashable, Sendable {
   /// The member that carries the server's time; nil for none.
   public var time: String?
   /// What a number in it counts.
-  public var timeUnit = TimeUnit.milliseconds
+  var timeUnit = TimeUnit.milliseconds
   /// Whether credentials may travel without TLS to other hosts.
-  public var readableLogin = false
+  var readableLogin = false
   public var heartbeat = LinesHeartbeat()
-  public var login = LinesLogin()
-  public init() {}
+  var login = LinesLogin()
+  init() {}
 
   /// What ends the lines that are written; both are read.
   public enum LineEnd: String, CaseIterable, Sendable {
@@ -33,8 +33,8 @@ public struct LinesHeartbeat: Hashable, Sendable {
   public var answer: String?
   public var every: Duration = .seconds(25)
   /// After so many in a row without anything from the server it is gone.
-  public var misses = 2
-  public init() {}
+  var misses = 2
+  init() {}
 
   /// As a link keeps it; nil for none.
   var settings: HeartbeatSettings? {
@@ -43,12 +43,12 @@ public struct LinesHeartbeat: Hashable, Sendable {
 }
 
 /// `lines.login = { … }`.
-public struct LinesLogin: Hashable, Sendable {
+struct LinesLogin: Hashable, Sendable {
   /// What is written after connecting, with the credentials of `auth` as its body; nil: nobody logs in.
-  public var type: String?
+  var type: String?
   /// What means yes; nil: the answer with the login's id that is no failure.
-  public var accepted: String?
+  var accepted: String?
   /// What means no, beside an answer that is a failure.
-  public var refused: String?
-  public init() {}
+  var refused: String?
+  init() {}
 }

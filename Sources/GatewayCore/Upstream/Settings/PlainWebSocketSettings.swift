@@ -1,6 +1,6 @@
 /// `websocket = { … }`: what plain WebSockets alone have.
 public struct PlainWebSocketSettings: Hashable, Sendable {
   /// Offered to the server, the preferred one first. If there are some the server has to choose one.
-  public var subprotocols: [String] = []
-  public init() {}
+  var subprotocols: [String] = []
+  init() {}
 }

@@ -1,23 +1,23 @@
 /// `server_time = { … }`: how the server's time is learnt.
-public struct ServerTimeSettings: Hashable, Sendable {
+struct ServerTimeSettings: Hashable, Sendable {
   /// The event by which the server tells its time unasked; nil for none.
-  public var event: String?
+  var event: String?
   /// The event that is sent to the server, whose acknowledgement tells its time; nil asks nothing.
-  public var request: String?
+  var request: String?
   /// The member of an argument under which the time stands, with dots between the members on the way; nil where the
   /// argument is the time.
-  public var member: String?
+  var member: String?
   /// What a number counts.
-  public var unit = TimeUnit.milliseconds
+  var unit = TimeUnit.milliseconds
   /// How often the request is repeated.
-  public var every: Duration = .seconds(300)
+  var every: Duration = .seconds(300)
   /// By how much the local clock must contradict a `Date` header before events follow that.
-  public var tolerance: Duration = .seconds(60)
-  public init() {}
+  var tolerance: Duration = .seconds(60)
+  init() {}
 }
 
 /// `server_time.unit`: what a number since 1970 counts.
-public enum TimeUnit: String, CaseIterable, Sendable {
+enum TimeUnit: String, CaseIterable, Sendable {
   case milliseconds = "ms"
   case seconds = "s"
   case microseconds = "us"

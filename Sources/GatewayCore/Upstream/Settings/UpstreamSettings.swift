@@ -6,29 +6,29 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// Added to every HTTP request.
   public var headers: [HTTPHeader] = []
   /// Headers whose values are read at each connect. No name stands in both lists.
-  public var headerSources: [SecretMember] = []
+  var headerSources: [SecretMember] = []
   /// Added to the query of every HTTP request, sorted by name; not yet percent-encoded.
   public var query: [QueryItem] = []
   /// Query parameters whose values are read at each connect, sorted by name. No name stands in both lists.
-  public var querySources: [SecretMember] = []
+  var querySources: [SecretMember] = []
   /// How long a command that prints credentials may run.
-  public var authTimeout: Duration = .seconds(10)
-  public var refresh = RefreshSettings()
+  var authTimeout: Duration = .seconds(10)
+  var refresh = RefreshSettings()
   public var keep: KeepMode = .onDemand
   public var tls = TLSSettings()
   public var proxy = ProxySettings()
   /// The upstream's other URLs, tried in their order when the first cannot be used.
-  public var alternatives: [UpstreamURL] = []
-  public var redirects = RedirectPolicy.never
+  var alternatives: [UpstreamURL] = []
+  var redirects = RedirectPolicy.never
   public var reconnect = ReconnectSettings()
   /// How long an unused connection stays connected.
   public var linger: Duration = .seconds(30)
   /// How long an unused, closed connection stays listed.
-  public var retain: Duration = .seconds(60)
+  var retain: Duration = .seconds(60)
   /// Time-to-live of a queued send that names none.
   public var ttl: Duration = .seconds(3_600)
   /// Where a send's `key` is put into its arguments, so that the server recognises repetitions; nil puts it nowhere.
-  public var keyMember: String?
+  var keyMember: String?
   /// How fast what queued up leaves when the connection is back, in sends per second.
   public var flush = 5_000
   /// Limit of each phase of a handshake.
@@ -36,61 +36,61 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
   public var connectTimeout: Duration?
   /// How long the server may take to answer when it is asked whether it is still there.
-  public var probeTimeout: Duration = .seconds(5)
+  var probeTimeout: Duration = .seconds(5)
   /// From one part of a message with attachments to the next.
-  public var attachmentTimeout: Duration = .seconds(60)
+  var attachmentTimeout: Duration = .seconds(60)
   /// A link of its own for each connection, never shared.
-  public var forceNew = false
+  var forceNew = false
   /// How many sends with retries of one user may be written and not acknowledged at a time.
-  public var retryWindow = 1
+  var retryWindow = 1
   /// Most binary attachments in one message, both ways.
   public var attachments = 10
   /// Largest message accepted from the server, in bytes.
   public var messageLimit = 16 << 20
   /// From the first byte of a message from the server to its last.
-  public var messageTimeout: Duration = .seconds(120)
+  var messageTimeout: Duration = .seconds(120)
   /// Longest ping interval and timeout that a Socket.IO server may choose.
-  public var pingLimit: Duration = .seconds(600)
+  var pingLimit: Duration = .seconds(600)
   /// Most bytes of answers that wait for a server which asks for them and does not read.
   public var answerLimit = 256 << 10
   public var history = HistorySettings()
-  public var serverTime = ServerTimeSettings()
+  var serverTime = ServerTimeSettings()
   public var compression = CompressionSettings()
   public var parser = ParserName.json
   /// For kinds of upstream whose protocol has no heartbeat of its own.
   public var heartbeat = HeartbeatSettings()
   /// For WAMP routers alone.
-  public var wamp = WAMPSettings()
+  var wamp = WAMPSettings()
   /// Of plain WebSockets.
   public var websocket = PlainWebSocketSettings()
   /// Of JSON lines.
   public var lines = LinesSettings()
   /// Reconnect a namespace that the server disconnected?
-  public var reconnectAfterKick = true
+  var reconnectAfterKick = true
   /// In the order of preference.
-  public var transports: [TransportName] = [.websocket, .polling]
+  var transports: [TransportName] = [.websocket, .polling]
   /// Whether a session that began with long-polling may go on over a WebSocket.
   public var upgrade = true
-  public init() {}
+  init() {}
 }
 
 /// One `name=value` of a query, not yet percent-encoded.
 public struct QueryItem: Hashable, Sendable {
   public var name: String
   public var value: String
-  public init(name: String, value: String) {
+  init(name: String, value: String) {
     self.name = name
     self.value = value
   }
 }
 
-public enum TransportName: String, CaseIterable, Sendable {
+enum TransportName: String, CaseIterable, Sendable {
   case websocket
   case polling
 }
 
 /// `redirects`: which answers that name another place are followed. Never from TLS to plain text.
-public enum RedirectPolicy: String, CaseIterable, Sendable {
+enum RedirectPolicy: String, CaseIterable, Sendable {
   case never
   /// Only to other paths and ports of the same host.
   case sameHost = "same-host"
@@ -124,13 +124,13 @@ public enum AuthSource: Hashable, Sendable {
 }
 
 /// `refresh = { … }`: when credentials with a token that expires are read again.
-public struct RefreshSettings: Hashable, Sendable {
+struct RefreshSettings: Hashable, Sendable {
   /// How long before the token's end, in percent of the time that it has left when it is used first.
-  public var share = 10
+  var share = 10
   /// Bounds of that time. The lower one is also the shortest time between two readings.
-  public var least: Duration = .seconds(30)
-  public var most: Duration = .seconds(600)
-  public init() {}
+  var least: Duration = .seconds(30)
+  var most: Duration = .seconds(600)
+  init() {}
 }
 
 /// `tls = { … }`.
@@ -152,7 +152,7 @@ public struct TLSSettings: Hashable, Sendable {
   public var keyPassword: String?
   /// File with that password, read at each connect.
   public var keyPasswordFile: String?
-  public init() {}
+  init() {}
 }
 
 /// `tls.min_version`.
@@ -164,10 +164,10 @@ public enum TLSVersion: String, CaseIterable, Sendable {
 /// `compression = { … }`: `permessage-deflate` on WebSockets.
 public struct CompressionSettings: Hashable, Sendable {
   /// Whether it is offered to the server.
-  public var enabled = true
+  var enabled = true
   /// Smaller messages leave as they are, in bytes.
   public var threshold = 1 << 10
-  public init() {}
+  init() {}
 }
 
 /// `reconnect = { … }`: exponential back-off with full jitter.
@@ -175,20 +175,20 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// Upper bound of the first delay; doubles with each failed attempt.
   public var base: Duration = .seconds(1)
   /// Largest upper bound.
-  public var cap: Duration = .seconds(30)
+  var cap: Duration = .seconds(30)
   /// How long a connection must have lasted before the next delay starts from `base` again.
-  public var stable: Duration = .seconds(10)
+  var stable: Duration = .seconds(10)
   /// Bounds of the slower schedule used while the upstream refuses us.
-  public var refusedBase: Duration = .seconds(30)
-  public var refusedCap: Duration = .seconds(600)
+  var refusedBase: Duration = .seconds(30)
+  var refusedCap: Duration = .seconds(600)
   /// `false`: a connection that was lost, or whose attempt failed, stays down until an administrator's `reconnect`.
-  public var enabled = true
+  var enabled = true
   /// Attempts of a series, after which `rest` is waited; 0: no series ever ends.
   public var attempts = 0
   /// The wait between two series.
   public var rest: Duration = .seconds(300)
-  public init() {}
+  init() {}
 
   /// How long a server may put us off by `Retry-After`; more counts as this much.
-  public var longestRetryAfter: Duration { max(cap, refusedCap) }
+  var longestRetryAfter: Duration { max(cap, refusedCap) }
 }

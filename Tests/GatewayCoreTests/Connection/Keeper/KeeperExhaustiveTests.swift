@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 /// Every combination of what a snapshot can say, with a few instants around each boundary.

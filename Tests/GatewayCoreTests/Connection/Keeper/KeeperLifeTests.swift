@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 /// The machine, the back-off and the keeper together, with an owner that does nothing but carry out the verdicts.

@@ -1,12 +1,12 @@
 /// The revision of the Engine.IO protocol that a server speaks: the value of `EIO` in the query.
-public enum EngineIORevision: Int, Equatable, Sendable {
+enum EngineIORevision: Int, Equatable, Sendable {
   /// Socket.IO servers 1.x and 2.x, and later ones that allow it. The client sends the heartbeat.
   case three = 3
   /// Socket.IO servers 3.x and 4.x. The server sends the heartbeat.
   case four = 4
 
   /// The revision of the Socket.IO protocol that goes with it.
-  public var socketIORevision: Int { rawValue + 1 }
+  var socketIORevision: Int { rawValue + 1 }
 
   /// The largest message, in bytes, that a server takes whose handshake names no `maxPayload`: what engine.io allows
   /// unless it is told otherwise (`maxHttpBufferSize`). A server closes the link at anything larger.

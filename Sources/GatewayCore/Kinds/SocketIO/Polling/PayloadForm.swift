@@ -1,5 +1,5 @@
 /// How the packets of one HTTP body are put together. Engine.IO protocol, section "Payload". Decision 0010.
-public enum PayloadForm: Equatable, Sendable {
+enum PayloadForm: Equatable, Sendable {
   /// Revision 4: packets separated by a record separator, binary as base64.
   case separated
   /// Revision 3, text: each packet behind its length in UTF-16 units and a colon, binary as base64.
@@ -11,11 +11,11 @@ public enum PayloadForm: Equatable, Sendable {
   static let separator: UInt8 = 0x1e
 
   /// The revision whose form it is.
-  public var revision: EngineIORevision { self == .separated ? .four : .three }
+  var revision: EngineIORevision { self == .separated ? .four : .three }
 
   /// The form of a first body, whatever was asked for: servers of revision 3 ignore a wish for revision 4. Nil when it
   /// is none of the three.
-  public init?(opening body: [UInt8], contentType: String?) {
+  init?(opening body: [UInt8], contentType: String?) {
     if body.first == UInt8(ascii: "0") {
       self = body.dropFirst().first == UInt8(ascii: ":") ? .counted : .separated
     } else if Self.isBinary(contentType), let first = body.first, first <= 1 {

@@ -1,5 +1,5 @@
 /// What is wrong with the body of a poll.
-public enum PayloadProblem: Error, Equatable, Sendable {
+enum PayloadProblem: Error, Equatable, Sendable {
   /// A length, a kind or a separator that is not where it must be.
   case malformed
   /// A body that ends within a packet.

@@ -1,18 +1,18 @@
 /// Takes the packets out of the body of a poll, one after the other. Nothing is copied: a packet is a range of the body.
-public struct PayloadReader: Equatable, Sendable {
+struct PayloadReader: Equatable, Sendable {
   /// One packet in the form that it would have in a WebSocket message.
-  public struct Packet: Equatable, Sendable {
-    public var isBinary: Bool
-    public var range: Range<Int>
+  struct Packet: Equatable, Sendable {
+    var isBinary: Bool
+    var range: Range<Int>
   }
 
   /// Most packets of one body.
-  public static let packetLimit = 1 << 16
+  static let packetLimit = 1 << 16
   /// Most digits of a packet's length.
   static let lengthDigits = 10
 
   /// What a look at the body brings.
-  public enum Step: Equatable, Sendable {
+  enum Step: Equatable, Sendable {
     case packet(Packet)
     /// So much of a long packet is there, and in order; the rest of it is looked at by the next steps.
     case part(Packet)
@@ -38,21 +38,21 @@ public struct PayloadReader: Equatable, Sendable {
     }
   }
 
-  public let form: PayloadForm
+  let form: PayloadForm
   /// Largest packet, in bytes of the body.
-  public let sizeLimit: Int
+  let sizeLimit: Int
   private var offset = 0
   private var count = 0
   private var search: Search?
 
-  public init(form: PayloadForm, sizeLimit: Int) {
+  init(form: PayloadForm, sizeLimit: Int) {
     self.form = form
     self.sizeLimit = sizeLimit
   }
 
   /// The next packet of this body, which must be the same at each call; nil behind the last one. After an error nothing
   /// more is to be read.
-  public mutating func next(in body: [UInt8]) throws(PayloadProblem) -> Packet? {
+  mutating func next(in body: [UInt8]) throws(PayloadProblem) -> Packet? {
     while let step = try step(in: body, budget: .max) {
       if case .packet(let packet) = step { return packet }
     }
@@ -60,7 +60,7 @@ public struct PayloadReader: Equatable, Sendable {
   }
 
   /// The same in steps, of which none looks at many more than `budget` bytes.
-  public mutating func step(in body: [UInt8], budget: Int) throws(PayloadProblem) -> Step? {
+  mutating func step(in body: [UInt8], budget: Int) throws(PayloadProblem) -> Step? {
     if search == nil { search = try begin(body) }
     guard var search else { return nil }
     try find(&search, body, budget)

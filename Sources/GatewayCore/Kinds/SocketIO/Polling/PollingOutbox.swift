@@ -1,17 +1,17 @@
 /// Packets that wait for the next POST, in order, each as it would stand in a WebSocket message.
-public struct PollingOutbox: Equatable, Sendable {
-  public struct Packet: Equatable, Sendable {
-    public var isBinary: Bool
-    public var bytes: [UInt8]
+struct PollingOutbox: Equatable, Sendable {
+  struct Packet: Equatable, Sendable {
+    var isBinary: Bool
+    var bytes: [UInt8]
 
-    public init(isBinary: Bool, bytes: [UInt8]) {
+    init(isBinary: Bool, bytes: [UInt8]) {
       self.isBinary = isBinary
       self.bytes = bytes
     }
   }
 
   /// Most packets of one POST: some servers drop a larger one whole, and say that all is well.
-  public static let packetLimit = 16
+  static let packetLimit = 16
 
   /// What a packet takes in memory besides its content, in bytes.
   static let packetCost = 64
@@ -29,11 +29,11 @@ public struct PollingOutbox: Equatable, Sendable {
   /// The packet of the last batch, if it was one alone.
   private(set) var lone: TransportFailure.RefusedMessage?
 
-  public init() {}
+  init() {}
 
   var isEmpty: Bool { taken == packets.count }
 
-  public mutating func append(_ packet: Packet) {
+  mutating func append(_ packet: Packet) {
     packets.append(packet)
     byteCount += packet.bytes.count
   }
@@ -49,7 +49,7 @@ public struct PollingOutbox: Equatable, Sendable {
   /// Takes the packets of the next POST and returns its body: as many as fit, but at least one, because a packet that is
   /// too large is refused before it gets here. Nil when nothing waits.
   /// - Parameter packetLimit: most packets of it.
-  public mutating func takeBatch(
+  mutating func takeBatch(
     _ revision: EngineIORevision, sizeLimit: Int, packetLimit: Int = PollingOutbox.packetLimit
   ) -> [UInt8]? {
     guard !isEmpty else { return nil }
