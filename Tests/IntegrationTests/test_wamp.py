@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import tomllib
 
 import pytest
@@ -75,6 +76,20 @@ async def test_a_publish_that_is_not_allowed_says_so(daemons, crossbar):
     error = await client.fails(
         "RequestFailed", "send", url=crossbar.url, event="com.forbidden.x", args=[1], delivery="acked")
     assert error.data["error"] == "wamp.error.not_authorized"
+
+
+async def test_an_integer_that_crossbar_would_end_the_session_for_is_refused(daemons, crossbar):
+    topic, peer = crossbar.name("chat"), await crossbar.peer()
+    await peer.control("subscribe", topic=topic)
+    client = await (await daemons()).connected(url=crossbar.url)
+    await client.call("subscribe", url=crossbar.url, events=[topic])
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(5_000)
+    await client.fails("InvalidParams", "send", url=crossbar.url, event=topic, args=[10 ** 4300])
+    sys.set_int_max_str_digits(limit)
+    await client.call("send", url=crossbar.url, event=topic, args=[int("7" * 4300)])
+    assert (await client.event())["args"] == [int("7" * 4300)]
+    assert (await peer.received(1))[0]["args"] == [int("7" * 4300)]
 
 
 async def test_binary_goes_both_ways(daemons, crossbar):

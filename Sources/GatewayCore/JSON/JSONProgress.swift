@@ -1,6 +1,6 @@
 /// Checks one JSON value whose text is still coming, so that a long one takes nobody's time at once: each call goes on
 /// where the one before stopped, in the middle of a string if need be. Accepts and refuses what `JSONScanner.scanValue`
-/// does, with the same errors.
+/// does, with the same errors, and `NonNumbers` besides if it is told to.
 public struct JSONProgress: Equatable, Sendable {
   /// What has become of the value.
   public enum Outcome: Equatable, Sendable {
@@ -51,13 +51,19 @@ public struct JSONProgress: Equatable, Sendable {
   /// One bit for each open container, the innermost lowest: set for an object.
   private var objects: UInt64 = 0
   private let depth: Int
+  private let takesNonNumbers: Bool
+  /// Some were there, so that the value is no JSON.
+  private(set) var hasNonNumbers = false
 
   /// No escape, no character and no literal name is longer: what is wrong closer to the end may only be cut.
   private static let margin = 8
 
   /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of its
-  /// elements are remembered.
-  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0) {
+  /// elements are remembered, `nonNumbers` whether those are taken for numbers.
+  init(
+    from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0, nonNumbers: Bool = false
+  ) {
+    takesNonNumbers = nonNumbers
     at = start
     elementLimit = elements
     self.depth = min(depth, JSONScanner.depthLimit)
@@ -158,13 +164,20 @@ public struct JSONProgress: Equatable, Sendable {
       guard isWhole || text.byteCount &- at >= Self.margin else { return false }
       try JSONScanner.stepOverScalar(text, &at)
       place = .behindValue
-    default: try stepIntoNumber(text)
+    case UInt8(ascii: "N"), UInt8(ascii: "I"), UInt8(ascii: "-"):
+      guard takesNonNumbers else { return try stepIntoNumber(text) }
+      guard isWhole || text.byteCount &- at >= NonNumbers.wordLimit else { return false }
+      guard let length = NonNumbers.length(text, at) else { return try stepIntoNumber(text) }
+      at &+= length
+      hasNonNumbers = true
+      place = .behindValue
+    default: return try stepIntoNumber(text)
     }
     return true
   }
 
   /// A number is read at once unless its end is not sure to be there.
-  private mutating func stepIntoNumber(_ text: RawSpan) throws(JSONError) {
+  private mutating func stepIntoNumber(_ text: RawSpan) throws(JSONError) -> Bool {
     var end = at
     do throws(JSONError) {
       try JSONScanner.stepOverScalar(text, &end)
@@ -174,10 +187,11 @@ public struct JSONProgress: Equatable, Sendable {
     guard end >= text.byteCount else {
       at = end
       place = .behindValue
-      return
+      return true
     }
     if JSONScanner.byte(text, at) == UInt8(ascii: "-") { at &+= 1 }
     place = .firstDigit(.integer)
+    return true
   }
 
   private mutating func stepThroughDigits(_ text: RawSpan, _ isWhole: Bool, _ part: NumberPart) -> Bool {

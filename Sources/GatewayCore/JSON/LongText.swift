@@ -1,6 +1,6 @@
 /// One long JSON value that is looked at while it comes, a part at a time, so that nobody waits for the whole of it: whether
-/// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go.
-/// Decisions 0076 and 0099.
+/// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go, but for
+/// `NonNumbers`: those in a very long text do not hide where its elements stand. Decisions 0076 and 0099.
 struct LongText {
   private var progress: JSONProgress
   /// How much of the text was looked at.
@@ -14,7 +14,7 @@ struct LongText {
   /// The value begins at `start`, white space before it not counted. `depth` is the number of levels that it may have,
   /// `elements` how many of its elements are remembered.
   init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
-    progress = JSONProgress(from: start, depth: depth, elements: elements)
+    progress = JSONProgress(from: start, depth: depth, elements: elements, nonNumbers: true)
     looked = start
   }
 
@@ -37,14 +37,16 @@ struct LongText {
   /// Whether an element is complete.
   var hasElements: Bool { progress.elementCount > 0 }
 
-  /// What stands in a whole text that was looked at to its end.
+  /// What stands in a whole text that was looked at to its end. A text with `NonNumbers` is malformed as long as they could be
+  /// replaced.
   func outline(_ text: RawSpan) throws(JSONError) -> Outline {
     switch progress.outcome {
     case .ended(let end):
       guard blankEnd == text.byteCount else { throw .syntax(at: blankEnd) }
+      guard !progress.hasNonNumbers || text.byteCount > NonNumbers.limit else { throw .syntax(at: progress.valueStart) }
       return Outline(
         range: progress.valueStart..<end, elements: progress.elements, count: progress.elementCount,
-        elementsEnd: progress.elementsEnd)
+        elementsEnd: progress.elementsEnd, hasNonNumbers: progress.hasNonNumbers)
     case .broken(let error): throw error
     case nil: throw .syntax(at: text.byteCount)
     }
@@ -60,5 +62,7 @@ struct LongText {
     var count: Int
     /// Behind the last of them.
     var elementsEnd: Int
+    /// It holds `NonNumbers`: where its parts stand is right, but it is no JSON and must not be handed on.
+    var hasNonNumbers = false
   }
 }

@@ -1,8 +1,10 @@
 /// What JSON has no form for and encoders write all the same, those of Python and Ruby unless they are told otherwise: `NaN`,
 /// `Infinity` and `-Infinity`.
 enum NonNumbers {
-  /// Longest text that is looked through, in bytes.
+  /// Longest text in which they are replaced, in bytes. A longer message with them is told as one that is too long.
   static let limit = 1 << 20
+  /// Bytes of the longest of the words.
+  static let wordLimit = 9
 
   /// The text with `null` in their place, as MessagePack's are told. Nil where there is none behind `start`, and for a longer
   /// text. For a text that is no JSON as it stands: the result may be none either.
@@ -38,7 +40,7 @@ enum NonNumbers {
   }
 
   /// How many bytes the word has that stands there; nil where none of them does.
-  private static func length(_ text: RawSpan, _ at: Int) -> Int? {
+  static func length(_ text: RawSpan, _ at: Int) -> Int? {
     switch JSONScanner.byte(text, at) {
     case UInt8(ascii: "N") where JSONScanner.bytesEqual(text, at, "NaN"): 3
     case UInt8(ascii: "I") where JSONScanner.bytesEqual(text, at, "Infinity"): 8

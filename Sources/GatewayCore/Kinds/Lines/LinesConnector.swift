@@ -50,6 +50,7 @@ final class LinesConnector: UpstreamConnector {
 
   /// On one line, whatever stands between the tokens.
   private static func plain(_ text: RawSpan, _ range: Range<Int>) throws(MessageProblem) -> [UInt8] {
+    try IntegerDigits.check(text, range)
     var output: [UInt8] = []
     output.reserveCapacity(range.count)
     try LocalForm.writePlain(fromClient: text, range, into: &output)

@@ -17,6 +17,8 @@ struct LinesMessage: Equatable, Sendable {
   private(set) var error: Range<Int>?
   /// Of each other member, from its key to the end of its value.
   private(set) var others: [Range<Int>] = []
+  /// The line is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
+  private(set) var hasNonNumbers = false
 
   /// Most members of which it is looked who they are: those of the profile and one more than it may have of others.
   static let elementLimit = LinesProfile.memberLimit + 5
@@ -50,6 +52,7 @@ struct LinesMessage: Equatable, Sendable {
     guard JSONScanner.byte(line, known.range.lowerBound) == UInt8(ascii: "{") else {
       throw .syntax(at: known.range.lowerBound)
     }
+    hasNonNumbers = known.hasNonNumbers
     for element in known.elements { if let key = element.key { try take(line, key, element.value, names) } }
   }
 

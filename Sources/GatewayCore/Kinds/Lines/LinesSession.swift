@@ -148,8 +148,9 @@ final class LinesSession: DirectSession {
   private func deliver(_ message: LinesMessage, _ text: RawSpan) {
     guard let type = message.type, let owner = link.owner else { return }
     let name = text.extracting(type)
-    let size = size(of: message)
-    guard size <= owner.lineLimit else { return owner.channel(link, receivedEvent: name, tooLong: size, ack: nil) }
+    if let size = tooLong(message, owner) {
+      return owner.channel(link, receivedEvent: name, tooLong: size, ack: nil)
+    }
     let parts = parts(of: message, text, withID: true)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, receivedEvent: name, arguments: parts.args.span.bytes, ack: nil)
@@ -163,14 +164,14 @@ final class LinesSession: DirectSession {
     let isFailure = message.error != nil
     trace("\(isFailure ? "ERROR" : "ANSWER") \(id)", text)
     guard let ack = acks.take(id), let owner = link.owner else { return }
-    let size = size(of: message)
+    let tooLong = tooLong(message, owner)
     if let error = message.error {
-      guard size <= owner.lineLimit else {
+      if let size = tooLong {
         return owner.channel(link, failed: ack, RemoteError(LinesError.name(text, error), RemoteAnswer(tooLong: size)))
       }
       return owner.channel(link, failed: ack, LinesError.read(error, text, parts(of: message, text, withID: false)))
     }
-    guard size <= owner.lineLimit else { return owner.channel(link, answered: ack, tooLong: size, isPart: false) }
+    if let size = tooLong { return owner.channel(link, answered: ack, tooLong: size, isPart: false) }
     let parts = parts(of: message, text, withID: false)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes)
@@ -178,9 +179,10 @@ final class LinesSession: DirectSession {
     owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes)
   }
 
-  /// What a message takes in a line, without its id.
-  private func size(of message: LinesMessage) -> Int {
-    message.others.reduce((message.body?.count ?? 0) + (message.error?.count ?? 0)) { $0 + $1.count }
+  /// What a message takes in a line, without its id, if it does not fit into one or is too long to be mended; nil for others.
+  private func tooLong(_ message: LinesMessage, _ owner: any UpstreamChannelOwner) -> Int? {
+    let size = message.others.reduce((message.body?.count ?? 0) + (message.error?.count ?? 0)) { $0 + $1.count }
+    return message.hasNonNumbers || size > owner.lineLimit ? size : nil
   }
 
   /// The argument and the other members, in the local form.
@@ -226,6 +228,10 @@ final class LinesSession: DirectSession {
     link.ready()
   }
 
+  private func isData(_ said: Range<Int>, _ message: LinesMessage) -> Bool {
+    said.count <= UpstreamFailure.dataLimit && !message.hasNonNumbers
+  }
+
   private func passOver(_ text: RawSpan) {
     trace("BEFORE THE LOGIN", text)
   }
@@ -238,6 +244,6 @@ final class LinesSession: DirectSession {
       UpstreamFailure(
         .refused, "the server refused the login" + (words.map { ": \($0.shortened(to: 200).singleLine)" } ?? ""),
         serverMessage: words,
-        serverData: said.flatMap { $0.count <= UpstreamFailure.dataLimit ? Self.bytes(text, $0) : nil }))
+        serverData: said.flatMap { isData($0, message) ? Self.bytes(text, $0) : nil }))
   }
 }

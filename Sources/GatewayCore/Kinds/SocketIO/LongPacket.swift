@@ -1,6 +1,7 @@
 /// What is found out about a long event, acknowledgement or refusal while its text is still coming: whether its JSON is
 /// well-formed, where its parts stand, and whether it is in the local form already.
 struct LongPacket {
+  private let start: Int
   /// Where the packet's array begins; nil where nothing is found out.
   private var array: Int?
   private var content: LongText
@@ -12,14 +13,19 @@ struct LongPacket {
   /// The name, and where the first argument begins; or a server's words, among which others may stand.
   private static let elements = 16
 
-  /// Where this is another packet, or the beginning of its array has not come, nothing is found out about it.
+  /// Where this is another packet nothing is found out about it.
   init(_ text: RawSpan, from start: Int) {
+    self.start = start
     array = SocketIOPacket.payload(text, from: start)
     content = LongText(from: array ?? start, depth: Self.depth, elements: Self.elements)
   }
 
   /// Takes what has come so far. What is longer than `lineLimit` is written for nobody, so that its form does not matter.
   mutating func advance(_ text: RawSpan, isWhole: Bool = false, lineLimit: Int = .max) {
+    // The beginning of its array may come later.
+    if array == nil, !content.isAnother, text.byteCount <= SocketIOPacket.headLimit {
+      self = LongPacket(text, from: start)
+    }
     guard array != nil else { return }
     let start = content.looked
     content.advance(text, isWhole: isWhole)

@@ -42,7 +42,7 @@ struct SocketIODecoder: Sendable {
     let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)
     guard packet.attachments > 0 else { return packet }
     (count, lineBytes, pendingBytes) = (0, packet.payloadCount, text.byteCount)
-    if lineBytes > lineLimit() {
+    if packet.hasNonNumbers || lineBytes > lineLimit() {
       var message = Message(packet: packet, text: [], attachments: [], long: packet.longEvent(text, size: lineBytes))
       message.text = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
       message.packet.namespace = 0..<message.text.count
@@ -106,10 +106,10 @@ extension SocketIOPacket {
     }
   }
 
-  /// What is left of it, if it is longer than a line of so many bytes.
+  /// What is left of it, if it is longer than a line of so many bytes, or too long to be mended.
   @inline(__always)
   func longEvent(_ text: RawSpan, over lineLimit: @autoclosure () -> Int) -> LongEvent? {
-    guard text.byteCount > Limits.leastLine, payloadCount > lineLimit() else { return nil }
+    guard text.byteCount > Limits.leastLine, hasNonNumbers || payloadCount > lineLimit() else { return nil }
     return longEvent(text, size: payloadCount)
   }
 

@@ -100,7 +100,6 @@ extension SocketIOLink: EngineIOReceiver {
 
   func engineGathers(text: RawSpan, from start: Int) {
     guard key.parser == .json else { return }
-    // Tried once for each message: what begins otherwise is looked at when it is whole.
     if longPacket == nil { longPacket = LongPacket(text, from: start) }
     longPacket?.advance(text, lineLimit: lineLimit)
   }

@@ -37,6 +37,8 @@ struct SocketIOPacket: Equatable, Sendable {
   var elements: [JSONProgress.Element]?
   /// The arguments are known to be in the local form. Not known when false.
   var isLocalForm = false
+  /// The payload is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
+  private(set) var hasNonNumbers = false
 
   init(kind: Kind, namespace: Range<Int>, ack: UInt64?, content: Content) {
     self.kind = kind
@@ -80,8 +82,9 @@ struct SocketIOPacket: Equatable, Sendable {
       }
     if kind == .disconnect || kind == .connectError {
       elements = (try? long?.outline(text, array: at))?.elements
-    } else if let long, !kind.isBinary {
-      isLocalForm = long.isLocalForm && (try? long.outline(text, array: at)) != nil
+    } else if let long, let known = try? long.outline(text, array: at) {
+      isLocalForm = long.isLocalForm && !kind.isBinary
+      hasNonNumbers = known.hasNonNumbers
     }
   }
 
@@ -194,7 +197,7 @@ struct SocketIOPacket: Equatable, Sendable {
   /// that.
   private static func word(_ text: RawSpan, _ start: Int, _ long: LongPacket? = nil) -> Range<Int>? {
     do throws(JSONError) {
-      if let known = try long?.outline(text, array: start) { return known.range }
+      if let known = try long?.outline(text, array: start) { return known.hasNonNumbers ? nil : known.range }
       var at = start
       let range = try JSONScanner.scanValue(text, &at)
       try end(text, at)

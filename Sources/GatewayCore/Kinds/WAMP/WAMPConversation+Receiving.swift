@@ -143,9 +143,11 @@ extension WAMPConversation {
     send(control: WAMPWriter.error(invocation, body: body[...]), "ERROR \(reason.text) for INVOCATION \(invocation)")
   }
 
-  /// How long a payload is that does not fit into a line; nil for others. In the local form it is no shorter.
+  /// How long a payload is that does not fit into a line, or is too long to be mended; nil for others. In the local form it is
+  /// no shorter.
   func tooLong(_ payload: WAMPPayload) -> Int? {
-    let size = (payload.arguments?.count ?? 0) + (payload.keywords?.count ?? 0)
+    let size = payload.byteCount
+    guard !payload.hasNonNumbers else { return size }
     guard size > Limits.leastLine, let bearer, size > bearer.lineLimit else { return nil }
     return size
   }

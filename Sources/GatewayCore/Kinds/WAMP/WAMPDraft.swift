@@ -42,11 +42,13 @@ enum WAMPDraft {
     var payload = WAMPWriter.Payload()
     let text = args.span.bytes
     guard let inside = WAMPForm.inside(text, 0..<args.count) else { throw .invalid("args must be an array") }
+    try IntegerDigits.check(text, inside)
     try WAMPForm.write(fromClient: text, inside, into: &payload.arguments)
     guard let kwargs else { return payload }
     let keywords = kwargs.span.bytes
     guard JSONScanner.byte(keywords, 0) == UInt8(ascii: "{") else { throw .invalid("kwargs must be an object") }
     guard WAMPForm.inside(keywords, 0..<kwargs.count)?.isEmpty == false else { return payload }
+    try IntegerDigits.check(keywords, 0..<kwargs.count)
     try WAMPForm.write(fromClient: keywords, 0..<kwargs.count, into: &payload.keywords)
     // `$bin` means one binary value: as the whole of it, no object is left, for which a router would end the session.
     guard payload.keywords.first == UInt8(ascii: "{") else {

@@ -9,6 +9,8 @@ struct WAMPElements {
   private var ranges = InlineArray<7, Range<Int>>(repeating: 0..<0)
   /// Beyond the limit only the number is kept.
   private(set) var count = 0
+  /// The text is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
+  private var hasNonNumbers = false
 
   /// What looks at a long text while it comes.
   static func long() -> LongText { LongText(from: 0, depth: depthLimit, elements: limit) }
@@ -40,6 +42,7 @@ struct WAMPElements {
     guard JSONScanner.byte(text, known.range.lowerBound) == UInt8(ascii: "[") else { throw .noMessage }
     for (index, element) in known.elements.enumerated() { ranges[index] = element.value }
     count = known.count
+    hasNonNumbers = known.hasNonNumbers
   }
 
   /// Nil beyond the end.
@@ -70,7 +73,7 @@ struct WAMPElements {
   /// `Arguments` and `ArgumentsKw` from this element on; nil if they are malformed, or if more follows.
   func payload(from index: Int, _ text: RawSpan) -> WAMPPayload? {
     guard count <= index + 2 else { return nil }
-    var payload = WAMPPayload()
+    var payload = WAMPPayload(hasNonNumbers: hasNonNumbers)
     if self[index] != nil {
       guard let arguments = element(index, text, begins: UInt8(ascii: "[")) else { return nil }
       payload.arguments = arguments

@@ -45,6 +45,8 @@ enum WAMPMessage: Equatable, Sendable {
 struct WAMPPayload: Equatable, Sendable {
   var arguments: Range<Int>?
   var keywords: Range<Int>?
+  /// Among them, or elsewhere in the message, are `NonNumbers`: it cannot be handed on.
+  var hasNonNumbers = false
 
   /// How many bytes they have in the text.
   var byteCount: Int { (arguments?.count ?? 0) + (keywords?.count ?? 0) }
