@@ -117,6 +117,19 @@ async def test_a_proxy_that_is_silent_is_a_timeout_of_its_own(daemons, chat, pee
     assert await down(daemon) == ("timeout", words)
 
 
+async def test_a_proxy_whose_answer_has_no_end_is_given_up_at_its_limit(daemons, chat, peer):
+    async def endless(link):
+        await link.read_request()
+        await link.raw("HTTP/1.1 200 OK\r\n")
+        while not link.writer.is_closing():
+            await link.raw("X-Header: and more of it\r\n" * 1_000)
+
+    peer.script = endless
+    daemon = await daemons(upstream(chat.url, proxy=f"http://127.0.0.1:{peer.port}"))
+    words = f"the proxy 127.0.0.1:{peer.port} answered with a header longer than 16 KiB"
+    assert await down(daemon) == ("unreachable", words)
+
+
 async def test_a_reload_that_changes_the_proxy_changes_the_way(daemons, chat, proxies):
     first, second = await proxies("http"), await proxies("socks5h")
     daemon = await daemons(upstream(chat.url, proxy=first.url()))

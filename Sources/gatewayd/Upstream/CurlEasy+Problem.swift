@@ -14,6 +14,7 @@ extension CurlEasy {
     case CURLE_COULDNT_RESOLVE_HOST: .nameNotResolved
     case CURLE_COULDNT_RESOLVE_PROXY: .proxy(.nameNotResolved)
     case CURLE_PROXY: .proxy(socksRefusal)
+    case CURLE_WRITE_ERROR where isTunnelHeadTooLong: .proxy(.longHead)
     case _ where tunnelStatus >= 300: .proxy(.status(tunnelStatus))
     case CURLE_COULDNT_CONNECT where isBeforeTunnel:
       isConnected

@@ -112,6 +112,8 @@ final class CurlEasy {
   private(set) var isEncrypting = false
   private(set) var isAnswering = false
   private var isAdded = false
+  /// How many more bytes a proxy may say before the way is open, where they are counted.
+  private var tunnelHeadLeft = 0
   /// What is under way. libcurl itself tells only when all is done.
   private(set) var phase = CurlProblem.Phase.name
 
@@ -213,6 +215,21 @@ final class CurlEasy {
         return easy?.onBody(piece) == .goOn ? piece.count : 0
       })
   }
+
+  /// Ends the work when the head of a proxy's answer to CONNECT gets longer than so many bytes: libcurl reads it byte by
+  /// byte for as long as one comes.
+  func limitTunnelHead(_ limit: Int) throws(CurlProblem) {
+    tunnelHeadLeft = limit
+    try check(gw_easy_set_pointer(handle, CURLOPT_HEADERDATA, Unmanaged.passUnretained(self).toOpaque()))
+    try check(
+      gw_easy_set_transfer_function(handle, CURLOPT_HEADERFUNCTION) { _, size, count, me in
+        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
+        easy?.tunnelHeadLeft -= size * count
+        return easy?.isTunnelHeadTooLong == false ? size * count : 0
+      })
+  }
+
+  var isTunnelHeadTooLong: Bool { tunnelHeadLeft < 0 }
 
   private func check(_ result: CURLcode) throws(CurlProblem) {
     if result != CURLE_OK { throw problem(result) }

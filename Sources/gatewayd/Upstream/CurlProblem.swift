@@ -42,6 +42,8 @@ struct CurlProblem: Error, Equatable, Sendable {
     case notSocks
     /// We, not the proxy, had to look up the server's name.
     case targetNotResolved
+    /// Its answer to CONNECT had a head without end.
+    case longHead
     /// It hung up before the way was open.
     case brokeOff
   }
