@@ -12,9 +12,24 @@ extension Connection {
     }
     // What is on its way to the disk is looked at when it is there.
     let revoked = queued.filter { $0.isRevoked && $0.isCommitted }
-    for command in revoked { commands.deadlines.remove(command) }
-    for command in revoked where commands.takeBack(command) { deny(command) }
-    guard !revoked.isEmpty else { return }
+    if !revoked.isEmpty { deny(revoked[...]) }
+  }
+
+  /// Commands that end in one turn of the loop, because their sender may not send them.
+  private static let deniedAtOnce = 1_000
+
+  /// Ends queued commands, some at a time: none of them is written meanwhile, as that is asked when it would be.
+  private func deny(_ revoked: ArraySlice<Command>) {
+    // Another reload may have given the right back.
+    for command in revoked.prefix(Self.deniedAtOnce) where command.isRevoked && commands.takeBack(command) {
+      commands.deadlines.remove(command)
+      deny(command)
+    }
+    let rest = revoked.dropFirst(Self.deniedAtOnce)
+    guard rest.isEmpty else {
+      context.timers.after(.zero) { [weak self] in self?.deny(rest) }
+      return
+    }
     if state == .connected, !commands.flow.isPaused { drainQueue() }
     review()
   }

@@ -55,6 +55,18 @@ import Testing
     return (result?["entries"]?.elements ?? []).map { $0["reason"]?.stringValue }
   }
 
+  @Test func aRightThatManyQueuedSendsLoseEndsThemAPortionAtATimeAndNoneIsWritten() {
+    let harness = GatewayHarness { $0.limits.sendQueue = 10_000 }
+    let client = harness.client(uid: Self.alice)
+    for number in 1...2_500 { client.call("send", #"{"upstream":"chat","event":"e"}"#, id: number) }
+    harness.reload { $0.access = [Self.rule(Self.alice, "chat", [.status])] }
+    #expect(harness.gateway.pool.all[0].commands.queue.count == 1_500)
+    harness.upstream.channel.accept()
+    harness.pass(.milliseconds(1))
+    #expect(harness.upstream.channel.written.isEmpty)
+    #expect(harness.gateway.pool.all[0].commands.isIdle)
+  }
+
   @Test func aDurableSendWaitsWhileItsSenderMayNotSend() {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "a", Self.durable)
