@@ -39,6 +39,16 @@ extension Connection {
     advance(behind: command)
   }
 
+  /// Another connection will carry a command, which may be under way. What is behind it in its line stays where it is until
+  /// `advance`, as it may be about to move as well.
+  func handAway(_ command: Command) {
+    guard commands.retries.contains(command) else {
+      takeBack(command)
+      return
+    }
+    if land(command) { commands.deadlines.remove(command) }
+  }
+
   /// The link is gone: what may be written again waits for the next one, where it stood before.
   func requeueRetries(_ failure: UpstreamFailure) {
     guard !commands.retries.isEmpty else { return }

@@ -8,8 +8,11 @@ extension Connection {
     context.timers.cancel(commands.trialTimer)
     commands.trialTimer = nil
     if let size = failure.refusedSize, settleRefused(size) { return }
-    if let trial { return trial.suspicion.linkBroke(at: context.time.now) }
-    for command in commands.repeatable { command.suspicion.linkBroke(at: context.time.now) }
+    for command in trial.map({ [$0] }) ?? commands.repeatable {
+      command.suspicion.linkBroke(at: context.time.now)
+      // It outlives the daemon, which the next break may be the end of.
+      if command.isStored, command.isSuspected { report?(self, .tried(command)) }
+    }
   }
 
   /// Ends what the server refused as too large: it certainly was not delivered. False if nothing is so large.

@@ -117,18 +117,22 @@ extension Gateway {
 
   /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
   /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a link
-  /// ends there. What has no usable upstream waits for a configuration that has one, in its place if it has any.
+  /// ends there, unless it may be written again. What has no usable upstream waits for a configuration that has one, in its place if it has any.
   func placeStored() {
     clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
+    var left: [(connection: Connection, command: Command)] = []
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
         for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, .notConfigured) }
         continue
       }
       let key = ConnectionKey(specification)
-      let waiting = line.records { $0.isCommitted && !$0.isUnderWay && $0.connection?.key != key }
+      let waiting = line.records { $0.isCommitted && $0.connection?.key != key && $0.mayMove }
+      for record in waiting where record.isUnderWay {
+        if let connection = record.connection, let command = record.command { left.append((connection, command)) }
+      }
       // A line has one user and one target, but the user's programs may have had other groups.
       for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
         for record in alike { layDown(record) }
@@ -156,6 +160,7 @@ extension Gateway {
           return command
         })
     }
+    for (connection, command) in left { connection.advance(behind: command) }
   }
 
   /// Somebody does not want to wait until a configuration lets an entry leave that nobody carries: it may now, where he is of
@@ -184,7 +189,7 @@ extension Gateway {
 
   /// Whoever carries it does not any more.
   private func layDown(_ record: OutboxRecord) {
-    if let command = record.command { record.connection?.takeBack(command) }
+    if let command = record.command { record.connection?.handAway(command) }
     record.layDown()
   }
 
@@ -235,6 +240,7 @@ extension Gateway {
     }
     command.ackTimeout = entry.ackTimeout.map { .milliseconds($0) }
     command.coalescing = entry.coalesce.map { Coalescing(user: entry.owner, value: $0, isStored: true) }
+    if entry.reason == OutboxEntry.suspected { command.suspicion = .known(at: seams.time.now) }
     return command
   }
 

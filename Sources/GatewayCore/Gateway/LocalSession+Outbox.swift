@@ -6,9 +6,9 @@ extension LocalSession {
     reply(id) { out in
       out.key("entries")
       out.beginArray()
-      let left = out.values(Array(records.prefix(limit)), within: StatusDocument.listLimit(gateway)) {
-        OutboxDocument.write($0, &$1)
-      }
+      let left = out.values(
+        Array(records.prefix(limit)), within: StatusDocument.listLimit(gateway),
+        tooLong: { OutboxDocument.write($0, ofBytes: $1, &$2) }, { OutboxDocument.write($0, &$1) })
       out.endArray()
       out.key("more")
       out.bool(records.count > limit || left > 0)
@@ -158,12 +158,17 @@ extension LocalSession {
   }
 }
 
-/// What a program may do with entries of the outbox. Most have the target of the one before them, and so its rights.
+/// What a program may do with entries of the outbox: asked once for each target. Most have that of the one before them.
 private final class EntryRights {
   private let session: LocalSession
   private let verb: AccessVerb
   private let isAdministrator: Bool
-  private var last: (target: OutboxTarget, hasRight: Bool, administers: Bool)?
+  private struct Rights {
+    var hasRight: Bool
+    var administers: Bool
+  }
+  private var last: (target: OutboxTarget, rights: Rights)?
+  private var known: [OutboxTarget: Rights] = [:]
 
   init(_ session: LocalSession, _ verb: AccessVerb) {
     self.session = session
@@ -178,16 +183,20 @@ private final class EntryRights {
 
   func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
 
-  private func rights(on target: OutboxTarget) -> (target: OutboxTarget, hasRight: Bool, administers: Bool) {
-    if let last, last.target == target { return last }
+  private func rights(on target: OutboxTarget) -> Rights {
+    if let last, last.target == target { return last.rights }
+    let rights = known[target] ?? ask(target)
+    known[target] = rights
+    last = (target, rights)
+    return rights
+  }
+
+  private func ask(_ target: OutboxTarget) -> Rights {
     // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
     let name = session.gateway.resolver.scope(of: target).name
     let access = session.gateway.access
-    let fresh = (
-      target, access.allows(verb, upstream: name, for: session.identity),
-      access.allows(.admin, upstream: name, for: session.identity)
-    )
-    last = fresh
-    return fresh
+    return Rights(
+      hasRight: access.allows(verb, upstream: name, for: session.identity),
+      administers: access.allows(.admin, upstream: name, for: session.identity))
   }
 }

@@ -12,7 +12,7 @@ enum OutboxDocument {
       $0.member("created", entry.created)
       $0.member("expires", entry.expires)
       $0.member("attempts", record.attempts)
-      $0.member("reason", entry.reason ?? waitingFor(record))
+      $0.member("reason", entry.state.isFinal ? entry.reason : waitingFor(record))
       $0.member("uid", Int(entry.owner))
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }
@@ -21,6 +21,27 @@ enum OutboxDocument {
       $0.raw([UInt8(ascii: "[")] + result + [UInt8(ascii: "]")])
     }
   }
+
+  /// An entry that takes more bytes than a line has: what it takes to find and to steer it, and how large it is.
+  static func write(_ record: OutboxRecord, ofBytes size: Int, _ out: inout JSONWriter) {
+    let entry = record.entry
+    out.object {
+      $0.member("id", entry.id)
+      $0.member("upstream", entry.target.upstream)
+      $0.member("namespace", ShownAddress.namespace(entry.target.namespace).shortened(to: shortLimit))
+      $0.member("event", entry.message.event.shortened(to: shortLimit))
+      $0.member("state", entry.state.rawValue)
+      $0.member("created", entry.created)
+      $0.member("expires", entry.expires)
+      $0.member("attempts", record.attempts)
+      $0.member("reason", entry.state.isFinal ? entry.reason : waitingFor(record))
+      $0.member("uid", Int(entry.owner))
+      $0.member("size", size)
+    }
+  }
+
+  /// What is left of each text of such an entry, in bytes.
+  private static let shortLimit = 64
 
   /// Why a queued entry has not left yet; nil when it is about to.
   private static func waitingFor(_ record: OutboxRecord) -> String? {

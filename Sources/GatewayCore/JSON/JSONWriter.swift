@@ -85,19 +85,31 @@ public struct JSONWriter {
   }
 
   /// Writes values until one does not fit, which leaves the text no longer than so many bytes. Returns how many of them
-  /// were left out.
+  /// were left out. `tooLong` writes instead one that would not fit even as the first, and is told its size.
   mutating func values<Element>(
-    _ elements: [Element], within limit: Int, _ write: (Element, inout JSONWriter) -> Void
+    _ elements: [Element], within limit: Int,
+    tooLong: ((_ element: Element, _ size: Int, inout JSONWriter) -> Void)? = nil,
+    _ write: (Element, inout JSONWriter) -> Void
   ) -> Int {
+    let start = bytes.count
     for (index, element) in elements.enumerated() {
       let (count, comma) = (bytes.count, needsComma)
       write(element, &self)
       guard bytes.count > limit else { continue }
-      bytes.removeLast(bytes.count - count)
-      needsComma = comma
+      let size = bytes.count - count
+      takeBack(to: count, comma)
+      guard let tooLong, size > limit - start else { return elements.count - index }
+      tooLong(element, size, &self)
+      guard bytes.count > limit else { continue }
+      takeBack(to: count, comma)
       return elements.count - index
     }
     return 0
+  }
+
+  private mutating func takeBack(to count: Int, _ comma: Bool) {
+    bytes.removeLast(bytes.count - count)
+    needsComma = comma
   }
 
   private mutating func open(_ bracket: UInt8) {

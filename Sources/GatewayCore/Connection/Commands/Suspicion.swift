@@ -19,6 +19,11 @@ struct Suspicion: Equatable {
   /// How often it is looked for such a moment.
   static let look: Duration = .milliseconds(50)
 
+  /// As it is after a restart of the daemon or on another connection, with the pauses from the first one on.
+  static func known(at now: MonotonicInstant) -> Suspicion {
+    Suspicion(breaks: threshold, due: now + pause(after: threshold))
+  }
+
   var isSuspected: Bool { breaks >= Self.threshold }
 
   mutating func linkBroke(at now: MonotonicInstant) {

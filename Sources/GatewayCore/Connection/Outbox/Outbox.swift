@@ -216,12 +216,12 @@ final class Outbox {
 
   // MARK: - Changing
 
-  /// The entry was written once more and is not finished.
+  /// The entry was written once more, or is suspected, and is not finished.
   func noteAttempts(_ command: Command) {
-    guard let record = command.record, record.line != nil, record.isCommitted,
-      record.entry.attempts != record.attempts
-    else { return }
-    record.entry.attempts = record.attempts
+    guard let record = command.record, record.line != nil, record.isCommitted else { return }
+    let reason = command.isSuspected ? OutboxEntry.suspected : nil
+    guard record.entry.attempts != record.attempts || record.entry.reason != reason else { return }
+    (record.entry.attempts, record.entry.reason) = (record.attempts, reason)
     store?.note(.update(.init(record.entry)))
   }
 

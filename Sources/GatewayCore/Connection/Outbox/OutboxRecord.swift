@@ -38,6 +38,13 @@ final class OutboxRecord {
   /// Its connection has it, and not in its queue: only its outcome or the end of the link takes it from there.
   var isUnderWay: Bool { command.map { !$0.isQueued } ?? false }
 
+  /// Whether another connection may carry it from now on: also what is under way and may be written again, because it must
+  /// not be overtaken by what is behind it in its line.
+  var mayMove: Bool {
+    guard let command, isUnderWay else { return true }
+    return command.retry?.mayWrite == true && connection?.commands.retries.contains(command) == true
+  }
+
   /// It is written to the present link, and its outcome is not known yet.
   var isWritten: Bool {
     guard let command else { return false }

@@ -81,6 +81,8 @@ enum ResultSchemas {
           .always("expires", .optional(instant)), .always("attempts", .count), .always("reason", .optional(.text)),
           .always("uid", .count), .sometimes("key", .text), .sometimes("ended", instant),
           .sometimes("args", .list(.any), "What the server acknowledged with, unless that was long."),
+          .sometimes(
+            "size", .count, "In bytes, of an entry that fits into no line: long texts of it are cut, others left out."),
         ]))),
     .always("more", .boolean, "There are further entries behind these."),
   ])

@@ -27,6 +27,20 @@ import Testing
     #expect(asked == 2)
   }
 
+  @Test func anEntryThatFitsIntoNoLineHidesNoneBehindIt() {
+    var large = entry(1, of: 1_000)
+    (large.state, large.ended) = (.acked, 1_795_000_000_001)
+    large.result = Array("\"\(String(repeating: "x", count: 6_000))\"".utf8)
+    large.message.event = String(repeating: "e", count: 300)
+    let entries = [large, entry(2, of: 1_000)]
+    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), entries)) { $0.limits.line = 4_096 }
+    let result = HarnessClient.values(harness.client().call("outbox.list")).last?["result"]
+    let listed = result?["entries"]?.elements ?? []
+    #expect(listed.map { $0["id"]?.stringValue } == ["id-1", "id-2"])
+    #expect(listed.first?["args"] == nil && listed.first?["event"]?.stringValue?.utf8.count ?? 0 < 80)
+    #expect(listed.map { $0["size"] != nil } == [true, false])
+  }
+
   @Test func severalUsersAndTargetsAreShownTogetherTheOldestFirst() {
     let entries = (1...90).map { (number: UInt64) in
       entry(number, of: UInt32(number % 3), to: "u\(number % 5)")

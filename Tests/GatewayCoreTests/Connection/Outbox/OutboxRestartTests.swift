@@ -113,6 +113,55 @@ import Testing
     #expect(harness.upstream.channel.written == ["e1 []", "late []"])
   }
 
+  @Test func whatBrokeTheLinkTwiceStillWaitsUntilOthersHaveGoneAfterARestart() {
+    var suspect = Self.entry(1)
+    (suspect.retries, suspect.attempts, suspect.reason) = (9, 2, "suspected")
+    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), [suspect, Self.entry(2)]))
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e2 []"])
+    harness.pass(.seconds(2))
+    #expect(harness.upstream.channel.written == ["e2 []", "e1 []#0"])
+  }
+
+  @Test func thatItBrokeTheLinkTwiceIsKeptOnTheDisk() {
+    var entry = Self.entry(1)
+    entry.retries = 9
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [entry, Self.entry(2)]))
+    for _ in 0..<2 {
+      harness.upstream.channel.accept()
+      harness.upstream.channel.unsentBytes = 1
+      harness.upstream.channel.fail(.closed)
+      harness.pass(.seconds(5))
+    }
+    #expect(store.stored.filter { $0.reason == "suspected" && $0.state == .queued }.count == 2)
+  }
+
+  @Test func whatAReloadMovesToAnotherConnectionDoesNotOvertakeWhatIsUnderWay() {
+    let entries = [1, 2].map { (number: UInt64) in
+      var entry = Self.entry(number)
+      entry.target.name = .url("http://moved.example/")
+      entry.retries = 9
+      return entry
+    }
+    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), entries))
+    harness.client().call("subscribe", #"{"url":"http://moved.example"}"#)
+    let first = harness.upstream.channel
+    first.accept()
+    #expect(first.written == ["e1 []#0"])
+    harness.reload {
+      $0.upstreams["moved"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "moved.example"), settings: UpstreamSettings())
+    }
+    let second = harness.upstream.channel
+    #expect(second !== first)
+    second.accept()
+    #expect(second.written == ["e1 []#0"])
+    second.acknowledge(0)
+    #expect(second.written == ["e1 []#0", "e2 []#1"])
+    #expect(first.written == ["e1 []#0"] && first.forgotten == [0])
+  }
+
   @Test func entryForAnotherParserIsRefusedWithThatReason() {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
