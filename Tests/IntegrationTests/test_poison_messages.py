@@ -61,13 +61,13 @@ async def test_what_a_proxy_refuses_as_too_large_ends_as_refused(daemons, server
     await durable(client, url=url, event="big", args=["x" * 5_000], **RETRIES)
     (entry,) = await settled(client, 1, "refused")
     assert (entry["reason"], entry["attempts"]) == ("too_large", 1)
-    # A request as well, and the next one before it is written.
+    # A request as well, though it is little smaller, and the next one before it is written.
     await client.call("request", url=url, event="echo", args=["small"])
     with pytest.raises(CallError) as failure:
-        await client.call("request", url=url, event="echo", args=["x" * 4_900])
+        await client.call("request", url=url, event="echo", args=["x" * 4_990])
     assert failure.value.type == "PayloadTooLarge"
     with pytest.raises(CallError) as failure:
-        await client.call("request", url=url, event="echo", args=["x" * 4_950])
+        await client.call("request", url=url, event="echo", args=["x" * 4_995])
     assert failure.value.type == "PayloadTooLarge"
     assert log.read_text().count(" 413 ") == 2
 

@@ -52,21 +52,7 @@ extension Connection {
   /// Notes whose the bytes are that are written.
   private func noteUnsent(_ command: Command) {
     guard isShared, let channel else { return }
-    let sends = unsentSends(channel)
-    sends.wrote(command.message.byteCount, for: .user(command.user))
-    if sends.counted > 0, !commands.looksAtUnsent { lookAtUnsent(sends, of: channel) }
-  }
-
-  /// What the link takes does not count for its user any longer, also if nothing follows.
-  private func lookAtUnsent(_ sends: UnsentSends, of channel: any UpstreamChannel) {
-    commands.looksAtUnsent = true
-    context.timers.after(.milliseconds(100)) { [weak self, weak channel] in
-      guard let self else { return }
-      commands.looksAtUnsent = false
-      guard let channel, channel === self.channel else { return }
-      sends.taken(downTo: channel.unsentBytes)
-      if sends.counted > 0 { lookAtUnsent(sends, of: channel) }
-    }
+    unsentSends(channel).wrote(command.message.byteCount, for: .user(command.user))
   }
 
   private func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
@@ -283,18 +269,15 @@ extension Connection {
   }
 
   private func armTimer(noLaterThan deadline: MonotonicInstant) {
-    if let armed = commands.deadlines.armed {
-      guard deadline < armed.due else { return }
-      context.timers.cancel(armed.timer)
-    }
-    commands.deadlines.armed = (context.timers.at(deadline) { [weak self] in self?.deadlinesPassed() }, deadline)
+    guard commands.deadlines.timer.isLater(than: deadline) else { return }
+    commands.deadlines.timer.arm(at: deadline, context.timers) { [weak self] in self?.deadlinesPassed() }
   }
 
   /// Commands that end together because their time is up; then others have their turn.
   private static let endedAtOnce = 1_000
 
   private func deadlinesPassed() {
-    commands.deadlines.armed = nil
+    commands.deadlines.timer.rang()
     for command in commands.deadlines.takeDue(at: context.time.now, limit: Self.endedAtOnce) { deadlinePassed(command) }
     if let next = commands.deadlines.next() { armTimer(noLaterThan: next) }
   }
@@ -321,16 +304,12 @@ extension Connection {
   }
 
   func armExpiry() {
-    guard let next = commands.queue.nextExpiry else { return }
-    if let armed = commands.expiry {
-      guard next < armed.due else { return }
-      context.timers.cancel(armed.timer)
-    }
-    commands.expiry = (context.timers.at(next) { [weak self] in self?.expire() }, next)
+    guard let next = commands.queue.nextExpiry, commands.expiry.isLater(than: next) else { return }
+    commands.expiry.arm(at: next, context.timers) { [weak self] in self?.expire() }
   }
 
   private func expire() {
-    commands.expiry = nil
+    commands.expiry.rang()
     for command in commands.expire(at: context.time.now, limit: Self.endedAtOnce) {
       settle(command, .expired)
       flowOn(without: command)

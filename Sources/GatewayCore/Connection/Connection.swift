@@ -77,8 +77,8 @@ final class Connection {
     isShared = specification.account == .configuration
     unsent = UnsentSends(context.memory.send)
     schedule = AttemptSchedule(settings: specification.settings.reconnect)
-    since = context.time.now
-    sinceWall = context.time.wallMilliseconds
+    (since, sinceWall) = (context.time.now, context.time.wallMilliseconds)
+    unsent.watch(context.timers) { [weak self] in self?.channel?.unsentBytes ?? 0 }
     lookAfterHistory()
     lookAtNetwork()
   }

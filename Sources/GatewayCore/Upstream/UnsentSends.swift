@@ -20,10 +20,28 @@ public final class UnsentSends {
   private var held = SharedLimit(total: .max)
   /// Bytes that count for users.
   private(set) var counted = 0
+  /// How it is looked, for as long as bytes count for users, what the link has taken of them, also if nothing follows them.
+  private var watch: (timers: Timers, unsent: () -> Int)?
+  private var isWatching = false
+  private static let watchInterval: Duration = .milliseconds(100)
 
   init(_ budget: MemoryBudget) { self.budget = budget }
 
   deinit { taken(downTo: 0) }
+
+  /// `unsent` says how many bytes the link holds, whoever still uses it; nothing when it is gone.
+  func watch(_ timers: Timers, unsent: @escaping () -> Int) { watch = (timers, unsent) }
+
+  private func look() {
+    guard !isWatching, let watch else { return }
+    isWatching = true
+    watch.timers.after(Self.watchInterval) { [weak self] in
+      guard let self else { return }
+      isWatching = false
+      taken(downTo: watch.unsent())
+      if counted > 0 { look() }
+    }
+  }
 
   /// What counts as one user's of so many bytes that the link has not taken: all of them where nobody else is known to have
   /// written some.
@@ -43,7 +61,9 @@ public final class UnsentSends {
       newest = Run(account: account, bytes: bytes, isCounted: isCounted)
     }
     held.count(bytes, for: account)
-    if isCounted { count(bytes, for: account) }
+    guard isCounted else { return }
+    count(bytes, for: account)
+    look()
   }
 
   /// The link holds no more than so many bytes by now.

@@ -33,6 +33,21 @@ import Testing
     #expect(budget.limit.used(by: .user(1)) == 0 && budget.used == 150_000)
   }
 
+  @Test func whatTheLinkTookIsNoticedThoughNobodyWritesAnyMore() {
+    let time = FakeTime()
+    let timers = Timers(time: time)
+    let sends = UnsentSends(budget)
+    var unsent = 300_000
+    sends.watch(timers) { unsent }
+    for _ in 0..<3 { sends.wrote(100_000, for: .user(1)) }
+    #expect(budget.limit.used(by: .user(1)) == 200_000)
+    unsent = 0
+    time.advance(by: .milliseconds(100))
+    timers.fire()
+    #expect(budget.limit.used(by: .user(1)) == 0)
+    #expect(timers.count == 0)
+  }
+
   @Test func aSharedHoldCountsForEachAndGivesEverythingBack() {
     var hold: SharedMemoryHold? = SharedMemoryHold(budget)
     hold?.add(600_000, for: .user(1))

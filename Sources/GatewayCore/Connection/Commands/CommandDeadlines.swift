@@ -1,5 +1,5 @@
-/// When the callers of commands give up. One timer serves all of them: it rings at the earliest deadline that was ever
-/// asked for, so that a command which gets its outcome in time, as nearly all do, costs no timer of its own.
+/// When the callers of commands give up. One timer serves all of them, so that a command which gets its outcome in time, as
+/// nearly all do, costs none of its own.
 struct CommandDeadlines {
   private struct Due: Comparable {
     let number: UInt64
@@ -13,8 +13,8 @@ struct CommandDeadlines {
   private var heap = DeadlineHeap<Due>()
   private var count = 0
   private var nextNumber: UInt64 = 0
-  /// The timer, and when it rings.
-  var armed: (timer: Timers.ID, due: MonotonicInstant)?
+  /// Rings at the earliest deadline.
+  var timer = EarliestTimer()
 
   /// A command waits until then, and no longer until when it waited before.
   mutating func set(_ deadline: MonotonicInstant, for command: Command) {

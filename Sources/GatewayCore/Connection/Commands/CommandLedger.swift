@@ -9,8 +9,8 @@ struct CommandLedger {
   /// When the callers give up.
   var deadlines = CommandDeadlines()
   private var nextAck: UInt64 = 0
-  /// The timer for the earliest time-to-live in the queue, and when it is due.
-  var expiry: (timer: Timers.ID, due: MonotonicInstant)?
+  /// Rings at the earliest time-to-live in the queue.
+  var expiry = EarliestTimer()
   /// What was written since the connection exists.
   private(set) var sentEvents: UInt64 = 0
   private(set) var sentBytes: UInt64 = 0
@@ -99,9 +99,6 @@ struct CommandLedger {
     defer { handedOver = [] }
     return handedOver
   }
-
-  /// Whether it is looked how much the link has taken of what counts for users.
-  var looksAtUnsent = false
 
   /// The flow of the queue to the present link.
   var flow = CommandFlow()

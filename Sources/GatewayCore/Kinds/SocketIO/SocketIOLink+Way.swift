@@ -64,11 +64,11 @@ extension SocketIOLink {
     guard largestWritten > 0, let links else { return nil }
     let endpoint = routes.current.endpoint
     if let refused = failure.refused {
-      // What stands before the content: types, namespace and the id of the acknowledgement.
+      // Whoever sent it knows its content, before which stand types, namespace and the id of the acknowledgement.
       let size = refused.count - Self.prefixLimit - (channels.map(\.namespace.count).max() ?? 0)
       guard size > 0, size <= largestWritten else { return nil }
-      let posted = PollingOutbox.size(ofMessage: size, isBinary: refused.isBinary, revision ?? .four)
-      links.setSizeLimit(posted, of: endpoint, by: .polling)
+      let posted = PollingOutbox.size(ofMessage: refused.count, isBinary: refused.isBinary, revision ?? .four)
+      links.setSizeLimit(posted - 1, of: endpoint, by: .polling)
       let isAttachment = refused.isBinary && key.parser == .json
       return MessageSize(body: isAttachment ? .max : size, attachment: isAttachment ? size : .max)
     }

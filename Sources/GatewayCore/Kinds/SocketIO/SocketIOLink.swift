@@ -74,6 +74,7 @@ final class SocketIOLink {
     unsentSends = UnsentSends(links.memory.send)
     detection = RevisionDetection(remembered: links.revision(of: routes.current.endpoint))
     decoder = SocketIODecoder(attachmentLimit: key.attachmentLimit, byteLimit: key.messageLimit)
+    unsentSends.watch(timers) { [weak self] in self?.unsentBytes ?? 0 }
   }
 
   /// What the server speaks, once it is known.
