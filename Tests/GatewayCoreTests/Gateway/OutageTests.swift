@@ -56,6 +56,27 @@ import Testing
     #expect(states == ["disconnected unreachable", "reconnecting unreachable", "connected -"])
   }
 
+  @Test func callsThatGiveUpAtOneMomentEndAPortionAtATime() {
+    let harness = GatewayHarness {
+      $0.limits.inflight = 10_000
+      $0.limits.sendQueue = 10_000
+    }
+    let client = harness.client()
+    for number in 1...2_500 {
+      client.say(
+        #"{"jsonrpc":"2.0","id":\#(number),"method":"request","params":{"upstream":"chat","event":"e","timeout":5000}}"#
+      )
+    }
+    harness.time.advance(by: .seconds(5))
+    var ended: [Int] = []
+    for _ in 0..<3 {
+      harness.timers.fire()
+      ended.append(client.read().count)
+    }
+    #expect(ended == [1_000, 1_000, 500])
+    #expect(harness.gateway.pool.all[0].commands.isIdle)
+  }
+
   @Test func downSinceIsNotMovedByAttempts() {
     let (harness, client) = down()
     let start = harness.time.wallMilliseconds

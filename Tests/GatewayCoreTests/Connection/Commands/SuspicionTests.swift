@@ -112,6 +112,20 @@ import Testing
       error?["detail"]?.stringValue == "the server hung up; the link broke 3 times while this was under way")
   }
 
+  @Test func aSuspectIsTriedAtItsOwnMomentThoughAnotherOneHasToWaitLonger() {
+    connected().call("request", request("1"))
+    breaks()
+    breaks()
+    harness.pass(.seconds(1))
+    // Tried alone: its pause has 5 s now.
+    breaks()
+    harness.client(uid: 1_001).call("request", request("2"))
+    breaks()
+    breaks()
+    harness.pass(.seconds(1))
+    #expect(channel.written == ["e [2]#5"])
+  }
+
   @Test func onlyTheOneThatWasTriedAloneIsBlamed() {
     connected().call("request", request("1"))
     breaks()

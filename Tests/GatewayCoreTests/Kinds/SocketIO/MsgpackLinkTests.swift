@@ -183,3 +183,15 @@ func messageThatWaitedWhileTheParserChangedIsNotWritten(_ before: ParserName) th
       .tooLong(#""e" of \#(event.count) bytes"#), .event(#""f"([1,2,3])"#), .tooLong("7 of \(answer.count) bytes"),
     ])
 }
+
+@Test(arguments: [1, 2, 3, 5, 11])
+func aMessageWhoseHeadComesInPiecesIsTheSame(_ size: Int) throws {
+  let (rig, connection) = joined()
+  _ = connection.log.take()
+  // Heads of two and of four bytes, each of which is cut somewhere.
+  let text = String(repeating: "x", count: 300)
+  rig.transport.receive(
+    binary: packet(2, join([0xdc, 0, 2], string("e"), [0xda, 1, 0x2c], Array(text.utf8))), inPiecesOf: size)
+  rig.transport.receive(binary: packet(2, join([0xdd, 0, 0, 0, 2], string("f"), [0xcd, 1, 0])), inPiecesOf: size)
+  #expect(connection.log.take() == [.event(#""e"("\#(text)")"#), .event(#""f"(256)"#)])
+}
