@@ -32,39 +32,6 @@ public final class LocalSession {
   var awaitsLongAnswer = false
   private(set) var isClosing = false
 
-  /// A call that is not answered yet. An object, because it moves through tables.
-  final class OpenCall {
-    let id: RequestID?
-    let work: Work
-
-    init(_ id: RequestID?, _ work: Work) {
-      self.id = id
-      self.work = work
-    }
-
-    enum Work {
-      case command(Connection, Command, form: ReplyForm)
-      /// The server has to agree first.
-      case subscribe(PendingSubscription)
-      /// The past is being read, or looked through.
-      case history(PendingHistory)
-      case wait(Connection, Lease, until: ConnectionState, deadline: Timers.ID)
-      /// It goes on whether anybody waits or not.
-      case background
-      case doctor(Doctor)
-
-      /// The connection that it is about; the doctor has some of its own.
-      var connection: Connection? {
-        switch self {
-        case .command(let connection, _, _), .wait(let connection, _, _, _): connection
-        case .history(let pending): pending.connection
-        case .subscribe(let pending): pending.connection
-        case .background, .doctor: nil
-        }
-      }
-    }
-  }
-
   /// A target that was resolved before, and what the client may do with it.
   final class LastUsed {
     let target: CallTarget
@@ -209,9 +176,7 @@ public final class LocalSession {
   var openCallCount: Int { calls.count }
 
   /// Registers a call that will be answered later.
-  func open(_ id: RequestID?, number: UInt64, _ work: OpenCall.Work) {
-    calls.add(OpenCall(id, work), number: number)
-  }
+  func open(_ call: OpenCall, number: UInt64) { calls.add(call, number: number) }
 
   /// A number for a call that may stay open.
   func makeCallNumber() -> UInt64 {
@@ -230,43 +195,24 @@ public final class LocalSession {
   func uses(_ connection: Connection) -> Bool {
     subscriptions.values.contains { $0.connection === connection }
       || traces.values.contains { $0.key == connection.key }
-      || calls.all.contains { $0.work.connection === connection }
+      || calls.all.contains { $0.connection === connection }
   }
 
-  /// Every open `wait`.
-  var waits: [(number: UInt64, call: OpenCall)] {
-    calls.numbered.compactMap { number, call in
-      if case .wait = call.work { (number, call) } else { nil }
-    }
+  /// The open calls of one method, with their numbers.
+  func openCalls<Call: OpenCall>(_ kind: Call.Type) -> [(number: UInt64, call: Call)] {
+    calls.numbered.compactMap { number, call in (call as? Call).map { (number, $0) } }
   }
 
-  /// The `subscribe` calls for one id that wait.
-  func waitingSubscribes(_ subscription: String) -> [UInt64] {
-    calls.numbered.compactMap { number, call in
-      if case .subscribe(let pending) = call.work, pending.call.subscription == subscription { number } else { nil }
-    }
+  /// Ends a call before its time: it is told why.
+  func end(_ number: UInt64, _ error: LocalError) {
+    guard let call = close(number) else { return }
+    call.cancel(in: self)
+    reply(call.id, error)
   }
 
-  /// How many `subscribe` calls wait for a server.
-  var pendingSubscriptionCount: Int {
-    calls.all.reduce(0) { if case .subscribe = $1.work { $0 + 1 } else { $0 } }
-  }
-
-  /// The numbers of the calls that wait for the past, or for what a server says to a subscription.
-  var callsAboutPast: [UInt64] {
-    calls.numbered.compactMap { number, call in
-      switch call.work {
-      case .subscribe, .history: number
-      case .command, .wait, .background, .doctor: nil
-      }
-    }
-  }
-
-  /// The numbers of the open examinations.
-  var examinations: [UInt64] {
-    calls.numbered.compactMap { number, call in
-      if case .doctor = call.work { number } else { nil }
-    }
+  /// The gateway stops: nothing will happen any more that these calls could wait for.
+  func endWaits() {
+    for (number, call) in calls.numbered where !call.outlivesStop { end(number, .draining) }
   }
 
   /// Bytes that every line may have, whatever `limits.line` says.
@@ -374,31 +320,8 @@ public final class LocalSession {
     isClosing = true
     for held in subscriptions.values { held.subscription.mute() }
     endSubscriptions(done)
-    for call in calls.all { abandon(call.work) }
+    for call in calls.all { call.cancel(in: self) }
     calls.removeAll()
-  }
-
-  /// Takes back what a call has not done yet.
-  func abandon(_ work: OpenCall.Work) {
-    switch work {
-    case .command(let connection, let command, _):
-      gateway.outbox.retract(command)
-      if connection.takeBack(command) {
-        gateway.keys.note(command, state: nil)
-      } else {
-        connection.forget(command)
-        gateway.keys.note(command, state: "lost")
-      }
-    case .subscribe(let pending): pending.giveUp()
-    case .background: break
-    case .history(let pending): pending.giveBackLease()
-    case .wait(let connection, let lease, _, let deadline):
-      gateway.seams.timers.cancel(deadline)
-      connection.giveBack(lease)
-    case .doctor(let doctor):
-      gateway.doctors.giveBack(for: .user(peer.uid))
-      doctor.cancel()
-    }
   }
 
   /// The configuration changed: a program that lost the right to what it subscribes to or traces is let go, and a call
@@ -414,25 +337,7 @@ public final class LocalSession {
       }
     }
     for (number, call) in calls.numbered {
-      do throws(LocalError) { try demandStill(call.work) } catch {
-        guard close(number) != nil else { continue }
-        abandon(call.work)
-        reply(call.id, error)
-      }
-    }
-  }
-
-  /// Whether a call that is not answered yet could be made now.
-  private func demandStill(_ work: OpenCall.Work) throws(LocalError) {
-    switch work {
-    case .subscribe(let pending):
-      for verb in AccessVerb.needed(answers: pending.call.answer) { try demand(verb, on: pending.connection) }
-    case .wait(let connection, _, _, _): try demand(.subscribe, on: connection)
-    case .history(let pending): try demand(.subscribe, on: pending.connection)
-    case .doctor(let doctor):
-      let rules = gateway.resolver.scope(of: doctor.specification)
-      guard may(.send, rules) else { throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted) }
-    case .command, .background: break
+      do throws(LocalError) { try call.demandRights(in: self) } catch { end(number, error) }
     }
   }
 }

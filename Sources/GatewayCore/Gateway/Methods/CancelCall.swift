@@ -8,9 +8,8 @@ struct CancelCall: LocalCall {
     parameters: [.required(.id, .requestID, "The id of a call of the same client that is not answered yet.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) {
-    if let number = session.openCall(with: self.id), let call = session.close(number) {
-      session.abandon(call.work)
-      session.reply(call.id, LocalError(.cancelled, "The call was cancelled by `rpc.cancel`."))
+    if let number = session.openCall(with: self.id) {
+      session.end(number, LocalError(.cancelled, "The call was cancelled by `rpc.cancel`."))
     }
     session.reply(id)
   }

@@ -7,7 +7,10 @@ struct ClientsListCall: LocalCall {
       .sometimes("left_out", .count, "How many did not fit into one line."),
     ]))
 
-  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.listClients(id) }
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.demandStatus()
+    try session.answer(id) { StatusAnswer($0, nil, session.gateway.sessionsByAge) }
+  }
 }
 
 extension ClientsListCall {

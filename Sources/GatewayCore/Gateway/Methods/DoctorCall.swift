@@ -28,6 +28,28 @@ extension DoctorCall {
   }
 }
 
+/// An examination that is under way.
+private final class OpenExamination: OpenCall {
+  private let doctor: Doctor
+
+  init(_ id: RequestID?, _ doctor: Doctor) {
+    self.doctor = doctor
+    super.init(id)
+  }
+
+  override func cancel(in session: LocalSession) {
+    session.gateway.doctors.giveBack(for: .user(session.peer.uid))
+    doctor.cancel()
+  }
+
+  override func demandRights(in session: LocalSession) throws(LocalError) {
+    let rules = session.gateway.resolver.scope(of: doctor.specification)
+    guard session.may(.send, rules) else {
+      throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted)
+    }
+  }
+}
+
 extension LocalSession {
   fileprivate func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
     let specification = try self.target(target, need: .send)
@@ -36,7 +58,7 @@ extension LocalSession {
     else {
       throw LocalError(.internalError, "This gateway has no network to examine.")
     }
-    guard examinations.isEmpty else { throw Self.tooManyExaminations([.init("limit", .integer(1))]) }
+    guard openCalls(OpenExamination.self).isEmpty else { throw Self.tooManyExaminations([.init("limit", .integer(1))]) }
     do throws(SharedBounds.Overrun) { try gateway.doctors.check(for: .user(peer.uid)) } catch {
       throw Self.tooManyExaminations(error.facts)
     }
@@ -48,7 +70,7 @@ extension LocalSession {
       onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
       onEnd: { [weak self] in self?.examined(number, $0) })
     gateway.doctors.count(for: .user(peer.uid))
-    open(id, number: number, .doctor(doctor))
+    open(OpenExamination(id, doctor), number: number)
     doctor.start()
   }
 
@@ -60,22 +82,13 @@ extension LocalSession {
 
   private func examined(_ number: UInt64, _ findings: [DoctorFinding]) {
     guard let call = close(number) else { return }
-    abandon(call.work)
+    call.cancel(in: self)
     reply(call.id) { out in
       out.member("verdict", findings.verdict.rawValue)
       out.key("steps")
       out.beginArray()
       for finding in findings { out.object { finding.write(into: &$0) } }
       out.endArray()
-    }
-  }
-
-  /// The gateway stops.
-  func endExaminations() {
-    for number in examinations {
-      guard let call = close(number) else { continue }
-      abandon(call.work)
-      reply(call.id, .draining)
     }
   }
 }

@@ -12,7 +12,7 @@ struct DrainCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.demandAdministrator()
     let number = session.makeCallNumber()
-    session.open(id, number: number, .background)
+    session.open(BackgroundCall(id), number: number)
     session.gateway.drain(within: timeout ?? session.gateway.configuration.limits.stop) { [weak session] left in
       guard let session, let call = session.close(number) else { return }
       session.reply(call.id) { $0.member("left", left) }

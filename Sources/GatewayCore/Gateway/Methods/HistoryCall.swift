@@ -32,3 +32,62 @@ extension HistoryCall {
     limit = try params.integer(.limit, line) ?? Self.usualLimit
   }
 }
+
+extension LocalSession {
+  fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
+    let filter: EventFilter
+    do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
+    let connection = try connection(call.target, need: .subscribe)
+    let pending = PendingHistory(id, call, filter, of: connection)
+    let isReading = connection.isReadingPast
+    guard isReading || !pending.look() else { return answer(pending) }
+    try checkRoom()
+    pending.hold = try hold(filter, on: connection)
+    let number = makeCallNumber()
+    open(pending, number: number)
+    guard isReading else { return lookOn(number) }
+    pending.lease = connection.lease(.call)
+    connection.afterReadingPast { [weak self] in
+      // A question makes no user: nothing is dialled for it.
+      pending.giveBackLease()
+      self?.lookOn(number)
+    }
+  }
+
+  /// What was asked for is looked for in turns of its own.
+  private func lookOn(_ number: UInt64) {
+    let account = Account.user(peer.uid)
+    if gateway.searches.isBusy(for: account), let pending = openCall(number) as? PendingHistory { pending.forget() }
+    gateway.searches.add(for: account) { [weak self] in
+      guard let self, let pending = openCall(number) as? PendingHistory else { return true }
+      let isStopping = pending.target.isDraining
+      guard isStopping || pending.look() else { return false }
+      guard close(number) != nil else { return true }
+      if isStopping { reply(pending.id, .draining) } else { answer(pending) }
+      pending.cancel(in: self)
+      return true
+    }
+  }
+
+  private func answer(_ pending: PendingHistory) {
+    let connection = pending.target
+    let page = HistoryPage(
+      pending.call, pending.replay(), of: connection.stream,
+      byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
+    reply(pending.id) { out in
+      out.key("events")
+      out.raw(page.events)
+      out.member("epoch", connection.stream.epoch)
+      out.member("seq", page.sequence)
+      out.key("complete")
+      out.bool(page.isComplete)
+      out.key("more")
+      out.bool(page.hasMore)
+    }
+    // A question makes no user: a connection that was made for it goes again.
+    connection.review()
+  }
+
+  /// Room for everything in the reply beside the events.
+  private static let envelopeAllowance = 1_024
+}

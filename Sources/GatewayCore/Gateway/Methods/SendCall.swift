@@ -41,13 +41,7 @@ extension SendCall {
 }
 
 extension LocalSession {
-  /// How a command's outcome is told to its caller.
-  enum ReplyForm: Equatable {
-    case request
-    case send(DeliveryLevel)
-  }
-
-  func send(_ call: SendParameters, form: ReplyForm, _ id: RequestID?) throws(LocalError) {
+  func send(_ call: SendParameters, form: OpenSend.Form, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)
     var draft = MessageDraft(
       event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
@@ -77,7 +71,7 @@ extension LocalSession {
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     if let key = call.key { remember(key, command, connection) }
-    if command.owner != .none { open(id, number: number, .command(connection, command, form: form)) }
+    if command.owner != .none { open(OpenSend(id, command, form, on: connection), number: number) }
     do throws(SubmissionProblem) {
       let submission = try connection.submit(command, now: call.volatile)
       if command.isStored {
@@ -152,7 +146,8 @@ extension LocalSession {
 
   /// A command that this client waits for has its outcome.
   func settled(_ number: UInt64, _ command: Command, _ outcome: CommandOutcome) {
-    guard let call = close(number), case .command(let connection, _, let form) = call.work else { return }
+    guard let call = close(number) as? OpenSend else { return }
+    let (connection, form) = (call.target, call.form)
     switch outcome {
     case .written:
       reply(call.id) { out in
@@ -182,17 +177,53 @@ extension LocalSession {
 
   /// A part of the answer to a command has come. Only `request` is told of parts.
   func progressed(_ number: UInt64, _ part: RemoteAnswer) {
-    guard let call = openCall(number), let id = call.id, case .command(_, _, .request) = call.work else { return }
+    guard let call = openCall(number) as? OpenSend, let id = call.id, call.form == .request else { return }
     let size = part.byteCount + Self.replyAllowance
     guard size > lineLimit else { return say(LocalNotification.progress(id, part)) }
-    _ = close(number)
-    abandon(call.work)
-    reply(id, .tooLong(size, limit: lineLimit))
+    end(number, .tooLong(size, limit: lineLimit))
   }
 
   private var lineLimit: Int { gateway.configuration.limits.line }
   /// What a reply has around its arguments, at most.
   private static let replyAllowance = 512
+
+  // MARK: - Sends that are kept on disk
+
+  /// Refuses what a durable send cannot be, and what the outbox has no room for.
+  private func checkDurable(_ call: SendParameters, _ message: PreparedMessage, _ connection: Connection)
+    throws(LocalError)
+  {
+    if call.target.auth != nil {
+      throw LocalError(
+        .invalidParams,
+        "A durable send cannot have `auth`, which would have to be written to the disk; configure an upstream for it.")
+    }
+    if call.volatile {
+      throw LocalError(.invalidParams, "`volatile` drops the event, `delivery: \"durable\"` keeps it; choose one.")
+    }
+    if call.noQueue {
+      throw LocalError(.invalidParams, "`no_queue` keeps nothing, `delivery: \"durable\"` does; choose one.")
+    }
+    do throws(Outbox.Refusal) {
+      try gateway.outbox.checkRoom(
+        cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
+        owner: peer.uid)
+    } catch {
+      throw LocalError(error)
+    }
+  }
+
+  /// A durable send is on disk.
+  func stored(_ number: UInt64, _ id: String, on connection: Connection) {
+    guard let call = close(number) else { return }
+    reply(call.id) { out in
+      out.begin(#""id":"#)
+      out.string(id)
+      out.begin(#","state":"#)
+      out.string(DeliveryLevel.durable.rawValue)
+      StatusDocument.writeUpstream(connection, into: &out)
+    }
+  }
 
   // MARK: - Idempotency keys
 

@@ -15,3 +15,59 @@ extension StatusCall {
     target = try params.optionalTarget(line)
   }
 }
+
+extension LocalSession {
+  fileprivate func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
+    try demandStatus()
+    guard let target else {
+      return try answer(id) { StatusAnswer($0, gateway.pool.all, gateway.sessionsByAge) }
+    }
+    let asked = gateway.pool.existing(try self.target(target, need: .status))
+    try answer(id) {
+      StatusAnswer($0, asked.map { [$0] } ?? [], gateway.sessionsByAge, using: .some(asked))
+    }
+  }
+
+  /// Answers at once, or a long answer in turns of its own; a notification is not answered.
+  func answer(_ id: RequestID?, _ make: (RequestID) -> StatusAnswer) throws(LocalError) {
+    guard let id else { return }
+    let answer = make(id)
+    guard answer.isLong, !gateway.isDraining else {
+      while !answer.write(for: self) {}
+      return reply(line: answer.out.bytes)
+    }
+    try checkRoom()
+    awaitsLongAnswer = true
+    let number = makeCallNumber()
+    open(BackgroundCall(id), number: number)
+    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in
+      guard let self, openCall(number) != nil else { return true }
+      guard answer.write(for: self) else { return false }
+      _ = close(number)
+      awaitsLongAnswer = false
+      reply(line: answer.out.bytes)
+      return true
+    }
+  }
+
+  /// Whoever may see anything at all may ask; what is shown is another matter.
+  func demandStatus() throws(LocalError) {
+    if gateway.access.generalRights(identity).contains(.status) { return }
+    let names = gateway.configuration.upstreams.keys
+    guard names.contains(where: { gateway.access.allows(.status, upstream: $0, for: identity) }) else {
+      throw .denied(.status, on: nil)
+    }
+  }
+
+  /// An administrator sees everything, others their own ad-hoc connections and the upstreams that they may use.
+  func maySee(_ connection: Connection) -> Bool {
+    if gateway.access.isAdministrator(identity) { return true }
+    if let owner = connection.specification.owner, owner != peer.uid { return false }
+    return gateway.access.allows(.status, upstream: connection.rules.name, for: identity)
+  }
+
+  /// An administrator sees everybody, others their own programs.
+  func maySee(_ client: LocalSession) -> Bool {
+    client.peer.uid == peer.uid || gateway.access.isAdministrator(identity)
+  }
+}

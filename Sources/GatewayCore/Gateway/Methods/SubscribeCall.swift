@@ -46,3 +46,147 @@ extension SubscribeCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.subscribe(self, id) }
 }
+
+extension LocalSession {
+  fileprivate func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
+    let filter: EventFilter
+    do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
+    let replaced = call.subscription.flatMap { subscriptions[$0] }
+    let limit = gateway.configuration.limits.subscriptions
+    guard subscriptions.count + openCalls(PendingSubscription.self).count < limit || replaced != nil else {
+      throw LocalError(
+        .quotaExceeded, "This client has \(limit) subscriptions; give some back with `unsubscribe`.",
+        [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
+    }
+    let connection = try connection(call.target, need: .subscribe)
+    for verb in AccessVerb.needed(answers: call.answer) { try demand(verb, on: connection) }
+    let interests = Interest.of(events: call.events, answers: call.answer)
+    for interest in interests {
+      if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
+    }
+    let hold = try hold(filter, on: connection, insteadOf: call.subscription)
+    if let own = call.subscription { overtake(own) }
+    let pending = PendingSubscription(id, call, filter, on: connection, interests: interests, hold: hold)
+    let awaited = connection.hold(interests)
+    guard !connection.isReadingPast else {
+      let number = makeCallNumber()
+      connection.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
+      return open(pending, number: number)
+    }
+    guard !awaited.isEmpty else {
+      do throws(LocalError) { return try begin(pending) } catch {
+        pending.cancel(in: self)
+        throw error
+      }
+    }
+    let number = makeCallNumber()
+    pending.wait = connection.await(awaited) { [weak self] in self?.subscriptionAnswered(number, $0) }
+    open(pending, number: number)
+  }
+
+  /// Room for a filter in this user's share, beside all but what has the id of a subscription that it is for.
+  func hold(
+    _ filter: EventFilter, on connection: Connection, insteadOf subscription: String? = nil
+  ) throws(LocalError) -> FilterHold {
+    do throws(FilterShares.Overrun) {
+      return try gateway.filters.hold(
+        filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
+    } catch { throw LocalError(error) }
+  }
+
+  /// What the filters take of a subscription, and of the `subscribe` calls for its id that wait.
+  private func holds(of subscription: String) -> [FilterHold] {
+    var holds = waitingSubscribes(subscription).map(\.call.hold)
+    if let held = subscriptions[subscription] { holds.append(held.filter) }
+    return holds
+  }
+
+  /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
+  private func subscriptionAnswered(_ number: UInt64, _ failure: UpstreamFailure?) {
+    guard let pending = close(number) as? PendingSubscription else { return }
+    pending.wait = nil
+    guard !isClosing else { return pending.cancel(in: self) }
+    do throws(LocalError) {
+      // The past that was being read, if there is one, is not known.
+      if pending.target.isDraining { throw .draining }
+      if let failure {
+        throw failure.isRefusal
+          ? LocalError(refused: failure, by: pending.target.specification, "subscription")
+          : LocalError(down: failure)
+      }
+      try begin(pending)
+    } catch {
+      pending.cancel(in: self)
+      reply(pending.id, error)
+    }
+  }
+
+  private func begin(_ pending: PendingSubscription) throws(LocalError) {
+    guard !pending.look() else { return try add(pending) }
+    let number = makeCallNumber()
+    open(pending, number: number)
+    let account = Account.user(peer.uid)
+    if gateway.searches.isBusy(for: account) { pending.forget() }
+    gateway.searches.add(for: account) { [weak self] in self?.lookOn(number) ?? true }
+  }
+
+  /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
+  private func lookOn(_ number: UInt64) -> Bool {
+    guard let pending = openCall(number) as? PendingSubscription else { return true }
+    guard pending.look() else { return false }
+    guard close(number) != nil else { return true }
+    do throws(LocalError) {
+      if pending.target.isDraining { throw .draining }
+      if isClosing { pending.cancel(in: self) } else { try add(pending) }
+    } catch {
+      pending.cancel(in: self)
+      reply(pending.id, error)
+    }
+    return true
+  }
+
+  private func add(_ pending: PendingSubscription) throws(LocalError) {
+    let (call, connection) = (pending.call, pending.target)
+    if call.resume == nil { connection.prepareForFreshSubscriber() }
+    let replay = pending.replay()
+    if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
+    // The new hold is taken before the old one is given back: the connection never looks unused in between.
+    let replaced = call.subscription.flatMap { detachSubscription($0) }
+    let subscription = Subscription(
+      id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
+      filter: pending.filter, interests: pending.interests,
+      output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
+    add(
+      HeldSubscription(
+        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold))
+    replaced.map(answersMayHaveEnded)
+    reply(pending.id) { out in
+      out.member("subscription", subscription.id)
+      out.member("connection", connection.id)
+      out.member("state", connection.state.rawValue)
+      out.member("epoch", connection.stream.epoch)
+      out.member("seq", Int(connection.stream.sequence))
+      out.key("recovered")
+      out.bool(replay.isComplete)
+      out.member("replayed", replay.eventCount)
+      if replay.epoch != connection.stream.epoch { out.member("first_epoch", replay.epoch) }
+      StatusDocument.writeUpstream(connection, into: &out)
+    }
+    subscription.replay(replay)
+  }
+
+  /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.
+  @discardableResult
+  func overtake(_ subscription: String) -> Bool {
+    let overtaken = waitingSubscribes(subscription)
+    for (number, _) in overtaken {
+      end(number, LocalError(.cancelled, "A later call for the subscription '\(subscription)' took its place."))
+    }
+    return !overtaken.isEmpty
+  }
+
+  /// The `subscribe` calls for one id that wait.
+  private func waitingSubscribes(_ subscription: String) -> [(number: UInt64, call: PendingSubscription)] {
+    openCalls(PendingSubscription.self).filter { $0.call.call.subscription == subscription }
+  }
+}

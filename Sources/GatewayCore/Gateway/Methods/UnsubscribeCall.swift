@@ -7,7 +7,9 @@ struct UnsubscribeCall: LocalCall {
     parameters: [.required(.subscription, .name, "The subscription's id.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.unsubscribe(subscription, id)
+    let wasWaiting = session.overtake(subscription)
+    guard session.removeSubscription(subscription) || wasWaiting else { throw .noSubscription(subscription) }
+    session.reply(id)
   }
 }
 

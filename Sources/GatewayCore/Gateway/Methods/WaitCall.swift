@@ -30,7 +30,7 @@ struct WaitCall: LocalCall {
     let deadline = session.gateway.seams.timers.after(timeout) { [weak session] in
       session?.waitExpired(number, for: state)
     }
-    session.open(id, number: number, .wait(connection, lease, until: state, deadline: deadline))
+    session.open(OpenWait(id, connection, lease, until: state, deadline), number: number)
     session.gateway.waiting.insert(session.number)
   }
 }
@@ -43,32 +43,50 @@ extension WaitCall {
   }
 }
 
+/// A `wait` that holds its connection.
+private final class OpenWait: OpenCall {
+  let state: ConnectionState
+  private let target: Connection
+  private let lease: Lease
+  private let deadline: Timers.ID
+
+  init(_ id: RequestID?, _ target: Connection, _ lease: Lease, until state: ConnectionState, _ deadline: Timers.ID) {
+    self.target = target
+    self.lease = lease
+    self.state = state
+    self.deadline = deadline
+    super.init(id)
+  }
+
+  override var connection: Connection? { target }
+
+  override func cancel(in session: LocalSession) {
+    session.gateway.seams.timers.cancel(deadline)
+    target.giveBack(lease)
+    if session.openCalls(OpenWait.self).isEmpty { session.gateway.waiting.remove(session.number) }
+  }
+
+  override func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
+}
+
 extension LocalSession {
   /// A connection took another state: answers those who waited for it.
   func connectionMoved(_ connection: Connection, to state: ConnectionState) {
-    for (number, call) in waits {
-      guard case .wait(connection, _, state, _) = call.work, let call = close(number) else { continue }
-      finishWait(call.work)
+    for (number, call) in openCalls(OpenWait.self) where call.connection === connection && call.state == state {
+      _ = close(number)
+      call.cancel(in: self)
       reply(call.id) { $0.member("state", state.rawValue) }
     }
   }
 
   fileprivate func waitExpired(_ number: UInt64, for state: ConnectionState) {
-    guard let call = close(number), case .wait(let connection, _, _, _) = call.work else { return }
-    finishWait(call.work)
+    guard let connection = openCall(number)?.connection else { return }
     let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
-    reply(
-      call.id,
+    end(
+      number,
       LocalError(
         .expired,
         "The connection did not become \(state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
         [.init("state", .string(connection.state.rawValue))]))
   }
-
-  func finishWait(_ work: OpenCall.Work) {
-    abandon(work)
-    if waits.isEmpty { gateway.waiting.remove(number) }
-  }
 }
-
-private func ~= (pattern: Connection, value: Connection) -> Bool { pattern === value }
