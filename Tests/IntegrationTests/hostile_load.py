@@ -37,6 +37,9 @@ LARGE = 15 * MEBI
 PACKED_PORTS = "HOSTILE_PACKED_PORTS"
 """In the attackers' environment: where the upstream with the msgpack parser is to be."""
 
+LONG_PORT = "HOSTILE_LONG_PORT"
+"""The same: where the upstream with the longest history is to be."""
+
 ATTACKERS = {}
 """Name → an attacker: it does its worst until the time is over, and returns what became of it, as a sentence."""
 
@@ -747,6 +750,36 @@ async def replays_of_the_past(place):
     return f"{count} times"
 
 
+@attacker
+async def subscribe_since_over_everything(place):
+    """Everything of a very long past, from its beginning and as the newest, which nobody reads."""
+    batch, count = frame(TEXT, b'42["e",1]') * 5_000, 0
+
+    async def script(link):
+        await link.session()
+        for _ in range(40):
+            await link.raw(batch)
+        await place.until_over()
+
+    await place.server(script, port=int(os.environ[LONG_PORT]))
+    keeper = await place.client()
+    await keeper.call("subscribe", upstream="long", events=["none"])
+    sequence = 0
+    while place.goes_on and sequence < 200_000:
+        sequence = (await keeper.call("history", upstream="long", limit=1))["seq"]
+        await asyncio.sleep(0.05)
+    epoch = (await keeper.call("history", upstream="long", limit=1))["epoch"]
+    while place.goes_on:
+        for asked in ({"since": {"epoch": epoch, "seq": 0}}, {"last": 1_000_000}):
+            reader, writer = await place.stream()
+            writer.write(call(1, "subscribe", upstream="long", subscription="s", **asked))
+            with contextlib.suppress(ConnectionError, asyncio.TimeoutError):
+                await asyncio.wait_for(reader.readline(), 20)
+            writer.transport.abort()
+            count += 1
+    return f"{count} times, {sequence} events"
+
+
 BEYOND_A_SHORT_ROUND = {"long names against globs", "ever new namespaces", "sends to dead ports"}
 """What an unoptimised daemon is busy with for longer than a short round lasts."""
 
@@ -872,7 +905,7 @@ async def run(folder, seconds, names=None, settings=None):
     report = Report()
     chat = ChatServer("eio4")
     folder.chmod(0o755)
-    packed = [free_port() for _ in range(2)]
+    packed, long = [free_port() for _ in range(2)], free_port()
     place = folder / "d"
     place.mkdir()
     place.chmod(0o777)
@@ -882,6 +915,7 @@ async def run(folder, seconds, names=None, settings=None):
             "socket": {"mode": "0666"}, "log": {"level": "error"}, "limits": {"stop": "2s"},
             "defaults": {"transports": ["websocket", "polling"], "reconnect": FAST},
             "upstream": {"chat": {"url": chat.url, "history": {"events": 1_000}},
+                         "long": {"url": f"http://127.0.0.1:{long}", "history": {"events": 1_000_000, "bytes": "256MiB"}},
                          **{f"packed{number}": {"url": f"http://127.0.0.1:{port}", "parser": "msgpack"}
                             for number, port in enumerate(packed)}}, **(settings or {})},
             environment={"GATEWAYD_TURN_CLOCK": "processor"})
@@ -895,7 +929,7 @@ async def run(folder, seconds, names=None, settings=None):
             attack = await processes.spawn(
                 sys.executable, __file__, "--attack", daemon.socket, seconds, *names,
                 stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
-                env=os.environ | {PACKED_PORTS: " ".join(map(str, packed))})
+                env=os.environ | {PACKED_PORTS: " ".join(map(str, packed)), LONG_PORT: str(long)})
             try:
                 await report.ordinary.speak(seconds + 1)
                 report.resident = peak(daemon)

@@ -31,6 +31,9 @@ struct Backlog {
     }
   }
 
+  /// What is owed of the past: it stands before everything else, and nothing of it is dropped.
+  private var replay = PortionedQueue<Item>()
+  private(set) var replayed = (events: 0, bytes: 0)
   /// A slot is emptied instead of moved when an event in the middle is dropped.
   private var slots: ContiguousArray<Item?> = []
   private var head = 0
@@ -41,7 +44,25 @@ struct Backlog {
 
   private var liveCount = 0
 
-  var isEmpty: Bool { liveCount == 0 }
+  var isEmpty: Bool { liveCount == 0 && replay.isEmpty }
+
+  /// Begins with what was missed; while it is empty.
+  mutating func begin(with replay: EventReplay) {
+    self.replay = replay.items
+    replayed = (replay.heldCount, replay.byteCount)
+    eventCount += replayed.events
+    byteCount += replayed.bytes
+    if let missed = replay.lastMissed { append(.gap(missed)) }
+  }
+
+  /// Takes out what is left of the past.
+  mutating func takeReplay() -> PortionedQueue<Item> {
+    eventCount -= replayed.events
+    byteCount -= replayed.bytes
+    replayed = (0, 0)
+    defer { replay = PortionedQueue() }
+    return replay
+  }
 
   mutating func append(_ item: Item) {
     if case .event = item { eventCount += 1 }
@@ -52,6 +73,15 @@ struct Backlog {
 
   /// The oldest item, or nil.
   mutating func popFirst() -> Item? {
+    if let item = replay.popFirst() {
+      if case .event = item {
+        eventCount -= 1
+        replayed.events -= 1
+      }
+      byteCount -= item.byteCount
+      replayed.bytes -= item.byteCount
+      return item
+    }
     while head < slots.count {
       let item = slots[head]
       slots[head] = nil
@@ -68,6 +98,10 @@ struct Backlog {
 
   /// Whether the oldest item is an event: it needs credit, the others do not.
   var startsWithEvent: Bool {
+    if let first = replay.front {
+      if case .event = first { return true }
+      return false
+    }
     for index in head..<slots.count {
       switch slots[index] {
       case .event: return true

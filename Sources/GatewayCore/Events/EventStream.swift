@@ -151,6 +151,11 @@ final class EventStream {
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
 
+  /// For so many subscriptions an event is work to be noted.
+  private static let many = 256
+  /// What one of them counts: less than a tenth of a microsecond.
+  private static let feedCost = 64
+
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
@@ -214,6 +219,7 @@ final class EventStream {
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and
   /// nothing else.
   private func fanOut(_ match: Router.Match) {
+    if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     guard tail.count < ClientOutput.sharedFrom else {
       for feed in match.feeds { hand(tail, to: feed) }
       return

@@ -17,8 +17,8 @@ struct Router {
   private var byName: [ExactText: Set<UInt64>] = [:]
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
-  /// Told of names that take long.
-  private let work: UnusualWork
+  /// Told of names that take long; the fan-out tells it of events that very many get.
+  let work: UnusualWork
   /// By the raw JSON text of the name.
   private var matches: [[UInt8]: Match] = [:]
   /// What was asked for last: mostly the next event has the same name. Empty: nothing, as no name's JSON text is empty.

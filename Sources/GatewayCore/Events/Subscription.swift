@@ -37,8 +37,6 @@ final class Subscription {
   private(set) var credit: Int?
   /// `pause`: newer events are not taken until the backlog is read.
   private var isPaused = false
-  /// What is queued of a replay: it does not count against the limits of the queue.
-  private var replayed = (events: 0, bytes: 0)
   private var isMuted = false
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
@@ -155,9 +153,10 @@ final class Subscription {
       miss(sequence, epoch: epoch)
       return false
     }
-    while backlog.eventCount - replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
+    // What is queued of a replay does not count against the limits of the queue.
+    while backlog.eventCount - backlog.replayed.events >= queueLimit || !hasQueueRoom(for: tail.count) {
       // The oldest is one of the replay, which is owed and takes no place of the queue.
-      if replayed.events > 0, policy == .dropOldest {
+      if backlog.replayed.events > 0, policy == .dropOldest {
         miss(sequence, epoch: epoch)
         return false
       }
@@ -167,35 +166,19 @@ final class Subscription {
     return true
   }
 
-  /// What the subscriber missed, before anything new.
+  /// What the subscriber missed, before anything new. The client's queues have room for it.
   func replay(_ replay: EventReplay) {
-    for item in replay.items {
-      switch item {
-      case .event(let sequence, let tail, let epoch): self.replay(sequence, tail, epoch: epoch)
-      case .gap(let gap): tell(gap)
-      case .notice(let line): notify(line)
-      }
-    }
+    guard !isMuted, !replay.items.isEmpty || replay.lastMissed != nil else { return }
+    let before = backlog.byteCount
+    backlog.begin(with: replay)
+    dropped += UInt64(replay.missedCount)
+    feed.pointee.flows = false
+    onQueued?(backlog.byteCount - before)
+    pump()
   }
 
-  private func replay(_ sequence: UInt64, _ tail: [UInt8], epoch: String) {
-    guard !isMuted else { return }
-    if backlog.isEmpty, hasDirectRoom, credit.map({ $0 > 0 }) ?? true {
-      credit = credit.map { $0 - 1 }
-      return write(tail: tail)
-    }
-    guard clientHasRoom?(tail.count) ?? true else { return miss(sequence, epoch: epoch) }
-    enqueue(.event(sequence: sequence, tail: tail, epoch: epoch))
-    replayed.events += 1
-    replayed.bytes += tail.count
-  }
-
-  /// The oldest queued event is gone, one way or the other.
-  private func noteDequeued(_ bytes: Int) {
-    guard replayed.events > 0 else { return }
-    replayed.events -= 1
-    replayed.bytes = replayed.events == 0 ? 0 : max(0, replayed.bytes - bytes)
-  }
+  /// It ends: what it was not given yet of the past, to be let go of in portions.
+  func takeReplay() -> PortionedQueue<Backlog.Item> { backlog.takeReplay() }
 
   /// What the credit would be after adding `count`.
   func creditAfterAdding(_ count: Int) -> Int {
@@ -222,9 +205,7 @@ final class Subscription {
         }
       }
       switch backlog.popFirst() {
-      case .event(_, let tail, _):
-        noteDequeued(tail.count)
-        write(tail: tail)
+      case .event(_, let tail, _): write(tail: tail)
       case .notice(let line): write(line)
       case .gap(let gap): write(encode(gap))
       case nil: break
@@ -251,7 +232,6 @@ final class Subscription {
         return false
       }
       dropped += 1
-      noteDequeued(max(0, before - backlog.byteCount))
       onQueued?(backlog.byteCount - before)
       lose(tail)
       return true
@@ -275,7 +255,7 @@ final class Subscription {
   }
 
   private func hasQueueRoom(for bytes: Int) -> Bool {
-    guard backlog.byteCount - replayed.bytes + bytes <= limits.subscriptionQueueBytes else { return false }
+    guard backlog.byteCount - backlog.replayed.bytes + bytes <= limits.subscriptionQueueBytes else { return false }
     return clientHasRoom?(bytes) ?? true
   }
 

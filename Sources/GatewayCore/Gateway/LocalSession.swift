@@ -21,10 +21,8 @@ public final class LocalSession {
   private var nextCall: UInt64 = 1
   private var nextSubscription: UInt64 = 1
   var nextTrace: UInt64 = 1
-  /// Bytes in the backlogs of all subscriptions.
-  private var queuedBytes = 0
-  /// What they count as.
-  private let queuedMemory: MemoryHold
+  /// What waits in all its subscriptions.
+  let queues: ClientQueues
   /// Events dropped for subscriptions that are gone by now.
   private var droppedBefore: UInt64 = 0
   private var inputEnded = false
@@ -58,7 +56,7 @@ public final class LocalSession {
     identity = peer.identity
     self.gateway = gateway
     self.output = output
-    queuedMemory = MemoryHold(gateway.seams.memory.send, for: .user(peer.uid))
+    queues = ClientQueues(MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)), before: output)
     since = gateway.seams.time.wallMilliseconds
   }
 
@@ -126,7 +124,7 @@ public final class LocalSession {
   /// Queues one line.
   func say(_ line: [UInt8]) {
     guard !isClosing else { return }
-    guard queuedBytes + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes else {
+    guard queues.count + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes else {
       return drop(reason: "slow_consumer")
     }
     line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
@@ -139,7 +137,7 @@ public final class LocalSession {
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
     for trace in traces.values { trace.pump() }
-    guard queuedBytes > 0 || subscriptions.values.contains(where: \.subscription.hasBacklog) else { return }
+    guard queues.count > 0 || subscriptions.values.contains(where: \.subscription.hasBacklog) else { return }
     for held in subscriptions.values { held.subscription.pump() }
   }
 
@@ -260,19 +258,13 @@ public final class LocalSession {
   func add(_ held: HeldSubscription) {
     let (subscription, connection) = (held.subscription, held.connection)
     subscriptions[subscription.id] = held
-    subscription.onQueued = { [unowned self] in noteQueued($0) }
+    subscription.onQueued = { [unowned self] in queues.note($0) }
     subscription.onLostToken = { [unowned self, unowned connection] in connection.answererMissed($0, output) }
     subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
     subscription.clientHasRoom = { [unowned self] in
-      queuedBytes + output.pointee.count + $0 <= gateway.configuration.limits.clientQueueBytes
-        && gateway.seams.memory.send.hasRoom(for: $0, of: .user(peer.uid))
+      queues.hasRoom(for: $0, limit: gateway.configuration.limits.clientQueueBytes)
     }
     connection.stream.add(subscription)
-  }
-
-  private func noteQueued(_ difference: Int) {
-    queuedBytes += difference
-    queuedMemory.set(queuedBytes)
   }
 
   /// Ends a subscription; false if there is none of that id.
@@ -288,7 +280,8 @@ public final class LocalSession {
     guard let held = subscriptions.removeValue(forKey: id) else { return nil }
     let (subscription, connection) = (held.subscription, held.connection)
     connection.stream.remove(subscription)
-    noteQueued(-subscription.queued.bytes)
+    queues.note(-subscription.queued.bytes)
+    gateway.slicedWork.release(subscription.takeReplay(), for: .user(peer.uid))
     droppedBefore += subscription.dropped
     subscription.loseQueue()
     connection.giveBack(subscription.interests)
@@ -309,7 +302,7 @@ public final class LocalSession {
 
   /// Events and bytes that wait for this client to read.
   var queued: (count: Int, bytes: Int) {
-    (subscriptions.values.reduce(0) { $0 + $1.subscription.queued.count }, queuedBytes + output.pointee.count)
+    (subscriptions.values.reduce(0) { $0 + $1.subscription.queued.count }, queues.count + output.pointee.count)
   }
 
   // MARK: - The end

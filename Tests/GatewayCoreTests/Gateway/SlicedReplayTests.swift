@@ -131,30 +131,83 @@ import Testing
     #expect(order == "acacabb" && turns == 7)
   }
 
-  @Test func whatWasLookedAtAheadIsWhatTheWalkFinds() {
-    var settings = HistorySettings()
-    settings.events = 500
-    var history = EventHistory(settings, epoch: "e1")
-    let filter = try? EventFilter(Self.costly.dropFirst(200) + ["*7b"])
-    var wanted = RememberingFilter(filter ?? .all)
-    func add(_ range: Range<Int>) {
-      for number in range {
-        let text = #""seq":\#(history.sequence + 1),"time":1,"event":"n\#(number % 150)b","args":[]}}"#
-        let tail = Array((text + "\n").utf8)
-        let name = LocalNotification.nameRange(inTail: tail.span.bytes) ?? 0..<0
-        history.append(.event(tail), name: name, at: MonotonicInstant(nanoseconds: 0))
-      }
+  // MARK: - Very much of it
+
+  /// A harness whose history has so many events, and its epoch.
+  private func long(_ count: Int, limits: (inout Limits) -> Void = { _ in }) -> (GatewayHarness, String) {
+    let harness = GatewayHarness { configuration in
+      var settings = UpstreamSettings()
+      settings.keep = .always
+      settings.history.events = 1_000_000
+      configuration.upstreams["chat"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "chat.example"), settings: settings)
+      limits(&configuration.limits)
     }
-    add(0..<1_200)
-    var portions = 1
-    while !wanted.look(at: history, .since(epoch: "e1", sequence: 100)) {
-      portions += 1
-      add(0..<20)
-    }
-    #expect(portions > 1)
-    for place in history.oldestPlace..<history.nextPlace {
-      guard let content = history.content(at: place), let filter else { continue }
-      #expect(wanted.passes(content, at: place) == content.matches(filter))
-    }
+    harness.upstream.channel.accept()
+    for _ in 0..<count { harness.upstream.channel.emit("e") }
+    return (harness, harness.gateway.pool.all[0].stream.epoch)
+  }
+
+  @Test(arguments: [true, false]) func aReplayOfVeryManyEventsTakesSeveralTurns(_ isSince: Bool) {
+    let (harness, epoch) = long(20_000)
+    let (client, other) = (harness.client(), harness.client())
+    let resume = isSince ? #""since":{"epoch":"\#(epoch)","seq":0}"# : #""last":20000"#
+    #expect(client.call("subscribe", #"{"upstream":"chat",\#(resume)}"#).isEmpty)
+    #expect(other.call("ping").count == 1)
+    harness.upstream.channel.emit("e")
+    harness.timers.fire()
+    #expect(client.read().isEmpty)
+    harness.pass(.zero)
+    harness.upstream.channel.emit("e")
+    let told = client.readValues()
+    let first = isSince ? 1 : 2
+    #expect(told[0]["result"]?["recovered"] == .bool(true))
+    #expect(told[0]["result"]?["replayed"]?.integerValue == 20_002 - first)
+    #expect(told.dropFirst().map { $0["params"]?["seq"]?.integerValue } == (first...20_002).map { $0 })
+  }
+
+  @Test func aPageOfAVeryLongPastTakesSeveralTurns() {
+    let (harness, epoch) = long(20_000)
+    let client = harness.client()
+    let params = #"{"upstream":"chat","limit":2,"since":{"epoch":"\#(epoch)","seq":3}}"#
+    #expect(client.call("history", params).isEmpty)
+    harness.pass(.zero)
+    let result = client.readValues().first?["result"]
+    #expect(result?["events"]?.elements?.map { $0["seq"]?.integerValue } == [4, 5])
+    #expect(result?["more"] == .bool(true) && result?["complete"] == .bool(true) && result?["seq"]?.integerValue == 5)
+  }
+
+  @Test func whatHasNoRoomInTheClientsQueueIsOneGapBehindTheRest() {
+    let (harness, epoch) = long(20_000) { $0.clientQueueBytes = 400_000 }
+    let client = harness.client()
+    client.say(
+      #"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"chat","since":{"epoch":"\#(epoch)","seq":0}}}"#
+    )
+    harness.pass(.zero)
+    harness.upstream.channel.emit("e")
+    let told = client.readValues()
+    #expect(told[0]["result"]?["recovered"] == .bool(true) && told[0]["result"]?["replayed"]?.integerValue == 20_000)
+    let numbers = told.dropFirst().dropLast().map { $0["params"]?["seq"]?.integerValue ?? 0 }
+    let gap = told.last?["params"]
+    #expect(numbers == Array(1...numbers.count) && gap?["reason"]?.stringValue == "slow_consumer")
+    #expect(gap?["from"]?.integerValue == numbers.count + 1 && gap?["to"]?.integerValue == 20_001)
+    #expect(client.isConnected)
+  }
+
+  @Test func whatWasFoundForACallThatEndsCountsNoMore() {
+    let (harness, epoch) = long(20_000)
+    let client = harness.client()
+    let params = #"{"upstream":"chat","subscription":"s","since":{"epoch":"\#(epoch)","seq":0}}"#
+    let memory = harness.gateway.seams.memory.send
+    client.say(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":\#(params)}"#)
+    #expect(memory.limit.used > 100_000)
+    client.call("rpc.cancel", #"{"id":1}"#, id: 2)
+    #expect(memory.limit.used == 0)
+    client.say(#"{"jsonrpc":"2.0","id":3,"method":"subscribe","params":\#(params)}"#)
+    harness.pass(.zero)
+    #expect(memory.limit.used > 100_000)
+    client.say(#"{"jsonrpc":"2.0","id":4,"method":"unsubscribe","params":{"subscription":"s"}}"#)
+    harness.pass(.zero)
+    #expect(memory.limit.used == 0)
   }
 }

@@ -38,7 +38,8 @@ extension LocalSession {
     let filter: EventFilter
     do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
     let connection = try connection(call.target, need: .subscribe)
-    let pending = PendingHistory(id, call, filter, of: connection)
+    let pending = PendingHistory(
+      id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
     let isReading = connection.isReadingPast
     guard isReading || !pending.look() else { return answer(pending) }
     try checkRoom()
@@ -71,9 +72,7 @@ extension LocalSession {
 
   private func answer(_ pending: PendingHistory) {
     let connection = pending.target
-    let page = HistoryPage(
-      pending.call, pending.replay(), of: connection.stream,
-      byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
+    let page = pending.page()
     reply(pending.id) { out in
       out.key("events")
       out.raw(page.events)

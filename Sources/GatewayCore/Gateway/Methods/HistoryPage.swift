@@ -5,13 +5,18 @@ struct HistoryPage {
   /// The last number that the answer covers.
   private(set) var sequence: UInt64
   private(set) var isComplete: Bool
-  private(set) var hasMore = false
+  private(set) var hasMore: Bool
+
+  /// What the array has beside the events, in bytes.
+  static let brackets = 2
 
   init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int) {
     sequence = stream.sequence
     isComplete = replay.isComplete
-    let items = call.since == nil ? Self.newest(replay.items, byteLimit) : replay.items[...]
-    if items.count < replay.items.count { isComplete = false }
+    let found = replay.items.drained()
+    let items = call.since == nil ? Self.newest(found, byteLimit) : found[...]
+    if items.count < found.count { isComplete = false }
+    hasMore = replay.missedCount > 0
     var count = 0
     var last: UInt64?
     for case .event(let number, let tail, _) in items {
@@ -20,7 +25,7 @@ struct HistoryPage {
         isComplete = false
         continue
       }
-      guard count < call.limit, events.count + tail.count <= byteLimit + 2 else {
+      guard count < call.limit, events.count + tail.count <= byteLimit + Self.brackets else {
         hasMore = true
         break
       }

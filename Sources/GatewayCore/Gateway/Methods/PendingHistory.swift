@@ -7,28 +7,32 @@ final class PendingHistory: OpenCall {
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
   private let filter: EventFilter
-  private var search: RememberingFilter
+  private let byteLimit: Int
+  private var walk: ReplayWalk
 
-  init(_ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection) {
+  init(_ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection, byteLimit: Int) {
     self.call = call
     target = connection
     self.filter = filter
-    search = RememberingFilter(filter)
+    self.byteLimit = byteLimit
+    walk = Self.walk(call, filter, byteLimit)
     super.init(id)
   }
 
   override var connection: Connection? { target }
 
-  private var resume: SubscribeCall.Resume { call.since ?? .last(call.limit) }
+  private static func walk(_ call: HistoryCall, _ filter: EventFilter, _ byteLimit: Int) -> ReplayWalk {
+    ReplayWalk(call.since ?? .last(call.limit), filter, page: byteLimit + HistoryPage.brackets)
+  }
 
   /// Looks at the next portion of the past. Returns whether that was all.
-  func look() -> Bool { search.look(at: target.stream.history, resume) }
+  func look() -> Bool { walk.advance(in: target.stream) }
 
   /// Others have to be looked through before: what was found is not held meanwhile.
-  func forget() { search = RememberingFilter(filter) }
+  func forget() { walk = Self.walk(call, filter, byteLimit) }
 
   /// What is kept of it.
-  func replay() -> EventReplay { target.stream.replay(resume, &search) }
+  func page() -> HistoryPage { HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit) }
 
   func giveBackLease() {
     if let lease { target.giveBack(lease) }

@@ -7,8 +7,10 @@ final class PendingSubscription: OpenCall {
   let interests: Set<Interest>
   let hold: FilterHold
   var wait: InterestWait?
-  /// What it wants, and what of that is known of the past.
-  private var search: RememberingFilter
+  /// On its way through the past; nil where nothing of that is asked for.
+  private var walk: ReplayWalk?
+  /// What it found counts among what waits for the client.
+  private var heldBytes = 0
 
   init(
     _ id: RequestID?, _ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>,
@@ -18,7 +20,7 @@ final class PendingSubscription: OpenCall {
     self.filter = filter
     target = connection
     self.interests = interests
-    search = RememberingFilter(filter)
+    walk = call.resume.map { ReplayWalk($0, filter) }
     self.hold = hold
     lease = connection.lease(.subscription)
     super.init(id)
@@ -27,18 +29,44 @@ final class PendingSubscription: OpenCall {
   override var connection: Connection? { target }
 
   /// Looks at the next portion of the past. Returns whether that was all.
-  func look() -> Bool { search.look(at: target.stream.history, call.resume) }
+  func look(in session: LocalSession) -> Bool {
+    guard walk != nil else { return true }
+    let room = session.queues.replayRoom(limit: session.gateway.configuration.limits.clientQueueBytes)
+    let isDone = walk?.advance(in: target.stream, room: room + heldBytes) ?? true
+    hold(walk?.replay.byteCount ?? 0, in: session)
+    return isDone
+  }
+
+  /// Whether gaps, which are never dropped, take more than may wait for the client.
+  var isOverfull: Bool { walk?.replay.isOverfull ?? false }
+
+  /// Whether everything that was asked for was found.
+  var isComplete: Bool { walk?.replay.isComplete ?? true }
 
   /// Others have to be looked through before: what was found is not held meanwhile.
-  func forget() { search = RememberingFilter(filter) }
+  func forget(in session: LocalSession) {
+    if let walk { session.gateway.slicedWork.release(walk.replay.items, for: .user(session.peer.uid)) }
+    walk = call.resume.map { ReplayWalk($0, filter) }
+    hold(0, in: session)
+  }
 
-  /// What is kept for it.
-  func replay() -> EventReplay { target.stream.replay(call.resume, &search) }
+  /// What is kept for it; it is the subscription's from now on.
+  func takeReplay(in session: LocalSession) -> EventReplay {
+    defer { walk = nil }
+    hold(0, in: session)
+    return walk?.replay ?? EventReplay(epoch: target.stream.epoch)
+  }
+
+  private func hold(_ bytes: Int, in session: LocalSession) {
+    session.queues.notePending(bytes - heldBytes)
+    heldBytes = bytes
+  }
 
   /// It will not be made: gives back what it holds.
   override func cancel(in session: LocalSession) {
     if let wait { target.cancel(wait) }
     wait = nil
+    forget(in: session)
     target.giveBack(interests)
     target.giveBack(lease)
   }

@@ -122,18 +122,18 @@ extension LocalSession {
   }
 
   private func begin(_ pending: PendingSubscription) throws(LocalError) {
-    guard !pending.look() else { return try add(pending) }
+    guard !pending.look(in: self) else { return try add(pending) }
     let number = makeCallNumber()
     open(pending, number: number)
     let account = Account.user(peer.uid)
-    if gateway.searches.isBusy(for: account) { pending.forget() }
+    if gateway.searches.isBusy(for: account) { pending.forget(in: self) }
     gateway.searches.add(for: account) { [weak self] in self?.lookOn(number) ?? true }
   }
 
   /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
   private func lookOn(_ number: UInt64) -> Bool {
     guard let pending = openCall(number) as? PendingSubscription else { return true }
-    guard pending.look() else { return false }
+    guard pending.target.isDraining || pending.look(in: self) || pending.isOverfull else { return false }
     guard close(number) != nil else { return true }
     do throws(LocalError) {
       if pending.target.isDraining { throw .draining }
@@ -148,8 +148,13 @@ extension LocalSession {
   private func add(_ pending: PendingSubscription) throws(LocalError) {
     let (call, connection) = (pending.call, pending.target)
     if call.resume == nil { connection.prepareForFreshSubscriber() }
-    let replay = pending.replay()
-    if call.strict, !replay.isComplete { throw .unrecoverable(connection.stream) }
+    // Gaps are never dropped: a client that would let them pile up beyond its limit is let go instead.
+    guard !pending.isOverfull else {
+      pending.cancel(in: self)
+      return drop(reason: "slow_consumer")
+    }
+    if call.strict, !pending.isComplete { throw .unrecoverable(connection.stream) }
+    let replay = pending.takeReplay(in: self)
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let replaced = call.subscription.flatMap { detachSubscription($0) }
     let subscription = Subscription(

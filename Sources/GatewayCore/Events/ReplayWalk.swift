@@ -1,0 +1,203 @@
+/// A walk through what a history keeps, from where somebody was to its end, in portions between which events may come and go.
+/// Its last portion is to be done together with whatever takes the events that come afterwards. Decision 0108.
+struct ReplayWalk {
+  /// Where the walk stands.
+  private struct Position {
+    var span: EpochSpan
+    var place: UInt64
+
+    func number(_ place: UInt64) -> UInt64 { span.start + (place - span.place) + 1 }
+  }
+
+  /// Backwards, for the newest so many.
+  private struct Backwards {
+    /// What is before it was not looked at.
+    var place: UInt64
+    var found = 0
+    var bytes = 0
+    /// The oldest one that was found.
+    var first: UInt64?
+  }
+
+  private let resume: SubscribeCall.Resume
+  private let page: Int
+  private var filter: RememberingFilter
+  private var portion: Int
+  private var position: Position?
+  private var backwards: Backwards?
+  /// The end when it was looked at last.
+  private var knownEnd: UInt64?
+  private(set) var replay: EventReplay
+
+  /// `page`: bytes of events that are enough; `portion`: what one portion may cost (`RememberingFilter`).
+  init(
+    _ resume: SubscribeCall.Resume, _ filter: EventFilter, page: Int = .max, portion: Int = RememberingFilter.portion
+  ) {
+    self.resume = resume
+    self.filter = RememberingFilter(filter)
+    self.page = page
+    replay = EventReplay(epoch: "")
+    self.portion = portion
+  }
+
+  /// Looks at the next portion. Returns whether that was all. `room`: bytes that the replay may have.
+  mutating func advance(in stream: EventStream, room: Int = .max) -> Bool {
+    stream.history.trim(stream.time.now)
+    let history = stream.history
+    replay.room = room
+    filter.begin(portion)
+    let isDone = advance(history, in: stream)
+    if !isDone { hurry(history) }
+    return isDone
+  }
+
+  private mutating func advance(_ history: EventHistory, in stream: EventStream) -> Bool {
+    if position == nil {
+      switch resume {
+      case .since(let epoch, let sequence): begin(since: sequence, of: epoch, history, in: stream)
+      case .last(let count): guard begin(last: count, history) else { return false }
+      }
+    }
+    guard walk(history) else { return false }
+    if case .last(let count) = resume { replay.keep(last: count) }
+    return true
+  }
+
+  /// Where more comes in than a portion has, the next ones are larger, so that the walk ends.
+  private mutating func hurry(_ history: EventHistory) {
+    guard let knownEnd else { return self.knownEnd = history.nextPlace }
+    guard let position, position.place >= knownEnd else { return }
+    self.knownEnd = history.nextPlace
+    portion *= 2
+  }
+
+  // MARK: - Where it begins
+
+  private mutating func begin(
+    since sequence: UInt64, of wanted: String, _ history: EventHistory, in stream: EventStream
+  ) {
+    let spans = history.spans
+    guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
+      // A number that another daemon's memory counted says nothing about what this one keeps.
+      return beginBefore(
+        above: stream.inherited == 0 || sequence > stream.sequence ? 0 : sequence, history,
+        because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
+    }
+    guard sequence <= last(of: named, history) || named < spans.count - 1 else {
+      return beginBefore(
+        above: sequence, history,
+        because:
+          "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
+    }
+    // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
+    let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0
+    begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])
+  }
+
+  /// For somebody who was in another epoch: all of the present one, and of earlier ones what is above the number. The first
+  /// gap says why.
+  private mutating func beginBefore(above sequence: UInt64, _ history: EventHistory, because detail: String) {
+    let spans = history.spans
+    let first = spans.indices.first { $0 == spans.count - 1 || last(of: $0, history) > sequence } ?? 0
+    let span = spans[first]
+    let gone = span.start + (max(history.oldestPlace, span.place) - span.place)
+    let start = first == spans.count - 1 ? gone : max(sequence, gone)
+    begin(behind: start, of: span)
+    replay.turn(to: span.epoch, after: start, detail: detail)
+  }
+
+  private mutating func begin(behind sequence: UInt64, of span: EpochSpan) {
+    // The first events of a page need no gaps between them; among the newest ones they say what is before a cut.
+    var holdsGaps = page == .max
+    if case .last = resume { holdsGaps = true }
+    let room = replay.room
+    replay = EventReplay(epoch: span.epoch, page: page, holdsGaps: holdsGaps)
+    replay.room = room
+    position = Position(span: span, place: span.place + (sequence - span.start))
+  }
+
+  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if the oldest epoch has
+  /// had no others. Returns whether the first of them is known.
+  private mutating func begin(last count: Int, _ history: EventHistory) -> Bool {
+    var back = backwards ?? Backwards(place: history.nextPlace)
+    while back.found < count, back.bytes <= page, let content = history.content(at: back.place &- 1) {
+      guard filter.hasLeft else {
+        backwards = back
+        return false
+      }
+      back.place -= 1
+      guard filter.passes(content) else { continue }
+      back.found += 1
+      if case .event(let tail) = content { back.bytes += tail.count } else { back.bytes += Backlog.Item.gapCost }
+      back.first = back.place
+    }
+    backwards = back
+    let spans = history.spans
+    let gone = spans[0].place..<max(spans[0].place, history.oldestPlace)
+    if !gone.isEmpty, back.found < count, back.bytes <= page {
+      guard filter.look(at: history.expired) else { return false }
+      if history.expired.count(gone, matching: &filter) > 0 {
+        begin(behind: spans[0].start, of: spans[0])
+        return true
+      }
+    }
+    let place = back.first ?? history.nextPlace
+    let span = back.first == nil ? history.current : spans.last { $0.place <= place } ?? spans[0]
+    begin(behind: span.start + (max(place, span.place) - span.place), of: span)
+    return true
+  }
+
+  /// The last number of an epoch.
+  private func last(of index: Int, _ history: EventHistory) -> UInt64 {
+    let spans = history.spans
+    let end = index + 1 < spans.count ? spans[index + 1].place : history.nextPlace
+    return spans[index].start + (end - spans[index].place)
+  }
+
+  // MARK: - The walk
+
+  /// Over events and epochs. Returns whether it came to the end.
+  private mutating func walk(_ history: EventHistory) -> Bool {
+    guard var position else { return true }
+    defer { self.position = position }
+    let spans = history.spans
+    // An epoch of which nothing is kept any more ended where the first that is known began.
+    var index = spans.lastIndex { $0.epoch == position.span.epoch } ?? -1
+    while index + 1 < spans.count {
+      let later = spans[index + 1]
+      guard walk(to: later.place, history, &position) else { return false }
+      replay.turn(to: later.epoch, after: later.start)
+      position = Position(span: later, place: max(position.place, later.place))
+      index += 1
+    }
+    return walk(to: history.nextPlace, history, &position)
+  }
+
+  private mutating func walk(to end: UInt64, _ history: EventHistory, _ position: inout Position) -> Bool {
+    let kept = min(history.oldestPlace, end)
+    if position.place < kept {
+      guard filter.look(at: history.expired) else { return false }
+      replay.expire(
+        position.number(position.place)...position.number(kept - 1),
+        count: history.expired.count(position.place..<kept, matching: &filter), epoch: position.span.epoch)
+      position.place = kept
+    }
+    while position.place < end, let content = history.content(at: position.place) {
+      guard filter.hasLeft else { return false }
+      if filter.passes(content) {
+        replay.append(position.number(position.place), content, epoch: position.span.epoch)
+      }
+      position.place += 1
+    }
+    return true
+  }
+}
+
+extension EventStream {
+  /// What is kept of the events that somebody asks for, in one go.
+  func replay(_ resume: SubscribeCall.Resume, _ filter: EventFilter) -> EventReplay {
+    var walk = ReplayWalk(resume, filter, portion: .max)
+    _ = walk.advance(in: self)
+    return walk.replay
+  }
+}
