@@ -516,7 +516,7 @@ async def large_plain_binaries(place):
     return await subscribed(place, script, "raw+ws://127.0.0.1:{port}")
 
 
-async def polled(place, *answers):
+async def polled(place, *answers, write=lambda poll, answer: poll.answer(answer)):
     """A server whose answers to polls are these, again and again."""
     peer = PollingPeer()
     place.open.append(peer)
@@ -529,7 +529,7 @@ async def polled(place, *answers):
                 with contextlib.suppress(AssertionError):
                     while place.goes_on:
                         for answer in answers:
-                            poll.answer(answer)
+                            write(poll, answer)
                             poll = await asyncio.wait_for(peer.get(), 5)
 
     task = asyncio.ensure_future(serve())
@@ -549,6 +549,15 @@ async def large_polled_events(place):
 async def large_polled_attachments(place):
     """Binary attachments of 15 MB by long-polling, in base64."""
     return await polled(place, '451-["e",{"_placeholder":true,"num":0}]\x1eb' + "eHh4" * (LARGE // 3))
+
+
+@attacker
+async def polled_events_byte_by_byte(place):
+    """Events by long-polling, each byte of which is a chunk of its own."""
+    body = f'42["e","{"x" * 500_000}"]'
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body.encode()) + b"0\r\n\r\n"
+    return await polled(place, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+                        write=lambda poll, answer: poll.answered.set_result(answer))
 
 
 @attacker

@@ -58,6 +58,7 @@ def cell(stage, fault, variant, reason, detail, *parts, then=hang):
 
 HALF = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n42["
 CHUNKS = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n"
+TRAILERS = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n" + "X-F: x\r\n" * 4000
 NOT_UTF8 = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n42[\"\xff\"]"
 PAGE = answer("200 OK", "<html>Log in</html>", "Content-Type: text/html\r\n")
 REDIRECT = answer("302 Found", headers="Location: https://login.example/x?secret\r\n")
@@ -89,6 +90,8 @@ for stage, before in (("opening", ", before its Engine.IO handshake"), ("poll", 
     cell(stage, "garbled", "chunks", "protocol", MALFORMED, CHUNKS, then=cut)
     cell(stage, "oversized", "header", "protocol", LONG_HEAD, "HTTP/1.1 200 OK\r\nX-F: " + "x" * 400_000)
     cell(stage, "oversized", "headers", "protocol", LONG_HEAD, "HTTP/1.1 200 OK\r\n" + "X-F: x\r\n" * 4000)
+    cell(stage, "oversized", "preliminary answers", "protocol", LONG_HEAD, "HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+    cell(stage, "oversized", "trailers", "protocol", LONG_HEAD, TRAILERS)
     cell(stage, "oversized", "without end", "too_large", LARGE, "HTTP/1.1 200 OK\r\n\r\n", then=endless)
     cell(stage, "foreign", "portal", "http", PORTAL, answer("511 Network Authentication Required"))
     cell(stage, "foreign", "proxy", "http", PROXY, answer("407 Proxy"))

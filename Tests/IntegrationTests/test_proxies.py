@@ -130,6 +130,22 @@ async def test_a_proxy_whose_answer_has_no_end_is_given_up_at_its_limit(daemons,
     assert await down(daemon) == ("unreachable", words)
 
 
+@pytest.mark.parametrize("transport", ["websocket", "polling"])
+@pytest.mark.parametrize("length, piece", [
+    ("Content-Length: 1000000000000", "x" * 65_536), ("Transfer-Encoding: chunked", "1\r\nx\r\n" * 10_000)])
+async def test_a_proxy_whose_refusal_has_no_end_is_given_up_at_its_head(daemons, chat, peer, transport, length, piece):
+    async def endless(link):
+        await link.read_request()
+        await link.raw(f"HTTP/1.1 407 Proxy Authentication Required\r\n{length}\r\n\r\n")
+        while not link.writer.is_closing():
+            await link.raw(piece)
+
+    peer.script = endless
+    daemon = await daemons(upstream(chat.url, proxy=f"http://127.0.0.1:{peer.port}", transports=[transport]))
+    words = f"the proxy 127.0.0.1:{peer.port} wants a user and a password, or others than the configured ones (HTTP 407)"
+    assert await down(daemon) == ("unreachable", words)
+
+
 async def test_a_reload_that_changes_the_proxy_changes_the_way(daemons, chat, proxies):
     first, second = await proxies("http"), await proxies("socks5h")
     daemon = await daemons(upstream(chat.url, proxy=first.url()))

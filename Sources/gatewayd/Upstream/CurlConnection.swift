@@ -20,7 +20,6 @@ final class CurlConnection {
     easy = try CurlEasy(multi)
     try easy.configure(request)
     isBare = !request.secure && easy.proxy == nil
-    if easy.proxy != nil { try easy.limitTunnelHead(CurlExchange.headLimit) }
     try easy.set(.connectOnly, 1)
     try easy.set(.freshConnection, 1)
     easy.onDone = { [unowned easy] problem in

@@ -36,7 +36,10 @@ extension CurlEasy {
     proxy = server.place
     try set(.proxy, "\(server.kind.rawValue)://\(server.place)")
     // Without it, servers without TLS would be asked for by a plain GET, which cannot become a WebSocket.
-    if server.kind == .http { try set(.proxyTunnel, 1) }
+    if server.kind == .http {
+      try set(.proxyTunnel, 1)
+      try listenToHeads()
+    }
     try set(.socksLogin, Self.loginByPassword)
     guard let user = server.user else { return }
     try set(.proxyUser, user)

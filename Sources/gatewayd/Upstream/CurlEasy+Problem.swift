@@ -40,7 +40,7 @@ extension CurlEasy {
   private var isBeforeTunnel: Bool { proxy != nil && !isEncrypting && !isAnswering }
 
   /// What an HTTP proxy answered to CONNECT; 0 before it, and without one.
-  private var tunnelStatus: Int { gw_easy_long(handle, CURLINFO_HTTP_CONNECTCODE) }
+  var tunnelStatus: Int { gw_easy_long(handle, CURLINFO_HTTP_CONNECTCODE) }
 
   private var socksRefusal: CurlProblem.ProxyKind {
     let code = CURLproxycode(UInt32(truncatingIfNeeded: gw_easy_long(handle, CURLINFO_PROXY_ERROR)))

@@ -112,8 +112,10 @@ final class CurlEasy {
   private(set) var isEncrypting = false
   private(set) var isAnswering = false
   private var isAdded = false
-  /// How many more bytes a proxy may say before the way is open, where they are counted.
-  private var tunnelHeadLeft = 0
+  /// How many more bytes a proxy may say before the way is open.
+  var tunnelHeadLeft = CurlExchange.headLimit
+  /// How often `onBody` was called in the present round of libcurl.
+  var pieces = (round: 0, count: 0)
   /// What is under way. libcurl itself tells only when all is done.
   private(set) var phase = CurlProblem.Phase.name
 
@@ -191,47 +193,7 @@ final class CurlEasy {
     try check(body.withUnsafeBytes { gw_easy_set_body(handle, $0.baseAddress ?? UnsafeRawPointer(text), $0.count) })
   }
 
-  /// Has `onReady`, `onHeader` and `onBody` called.
-  func listenToExchange() throws(CurlProblem) {
-    let me = Unmanaged.passUnretained(self).toOpaque()
-    for option in [CURLOPT_PREREQDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] {
-      try check(gw_easy_set_pointer(handle, option, me))
-    }
-    try check(
-      gw_easy_set_prerequest_function(handle) { me, _, _, _, _ in
-        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
-        return easy?.ready() == .goOn ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
-      })
-    try check(
-      gw_easy_set_transfer_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
-        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
-        return easy?.onHeader(line) == .goOn ? line.count : 0
-      })
-    try check(
-      gw_easy_set_transfer_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
-        let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
-        return easy?.onBody(piece) == .goOn ? piece.count : 0
-      })
-  }
-
-  /// Ends the work when the head of a proxy's answer to CONNECT gets longer than so many bytes: libcurl reads it byte by
-  /// byte for as long as one comes.
-  func limitTunnelHead(_ limit: Int) throws(CurlProblem) {
-    tunnelHeadLeft = limit
-    try check(gw_easy_set_pointer(handle, CURLOPT_HEADERDATA, Unmanaged.passUnretained(self).toOpaque()))
-    try check(
-      gw_easy_set_transfer_function(handle, CURLOPT_HEADERFUNCTION) { _, size, count, me in
-        let easy = me.map { Unmanaged<CurlEasy>.fromOpaque($0).takeUnretainedValue() }
-        easy?.tunnelHeadLeft -= size * count
-        return easy?.isTunnelHeadTooLong == false ? size * count : 0
-      })
-  }
-
-  var isTunnelHeadTooLong: Bool { tunnelHeadLeft < 0 }
-
-  private func check(_ result: CURLcode) throws(CurlProblem) {
+  func check(_ result: CURLcode) throws(CurlProblem) {
     if result != CURLE_OK { throw problem(result) }
   }
 
@@ -336,7 +298,7 @@ final class CurlEasy {
     advance()
   }
 
-  private func ready() -> Consent {
+  func ready() -> Consent {
     isAnswering = true
     advance()
     return onReady()

@@ -16,6 +16,8 @@ final class CurlExchange: HTTPExchange {
   /// Lets go of this object: called once, when the exchange is over.
   private let onOver: (CurlExchange) -> Void
   private var head: [UInt8] = []
+  /// Bytes of all heads, those of preliminary answers among them, and of the trailers behind the body.
+  private var headCount = 0
   private var body: [UInt8] = []
   /// Bytes of the body that came.
   private var received = 0
@@ -94,15 +96,16 @@ final class CurlExchange: HTTPExchange {
 
   private func receive(headerLine line: UnsafeRawBufferPointer) -> CurlEasy.Consent {
     // After the body come trailers, which nobody needs.
-    guard received == 0 else { return .goOn }
-    if line.starts(with: "HTTP/".utf8) {
+    let isTrailer = received > 0
+    if !isTrailer, line.starts(with: "HTTP/".utf8) {
       head = []
       tlsVersion = easy?.tlsVersion
     }
-    guard head.count + line.count <= Self.headLimit else {
+    headCount += line.count
+    guard headCount <= Self.headLimit else {
       return stop(UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB"))
     }
-    head += line
+    if !isTrailer { head += line }
     return .goOn
   }
 

@@ -15,6 +15,8 @@ final class CurlMulti {
   private var easies: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
   /// Those of them whose name is being looked up.
   private var resolving: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
+  /// Counts how often libcurl was let work.
+  private(set) var round = 0
 
   private static let isReady = gw_global_start() != 0
 
@@ -107,6 +109,7 @@ final class CurlMulti {
   private func act(_ descriptor: Int32, _ flags: Int32) {
     // libcurl divides the time that is left among a host's addresses in the moment when it learns them.
     for easy in resolving.values { easy.takeUnretainedValue().allowConnecting(phases: 1) }
+    round += 1
     var count: Int32 = 0
     curl_multi_socket_action(multi, descriptor, flags, &count)
     while let message = curl_multi_info_read(multi, &count) {

@@ -44,6 +44,34 @@ import Testing
     #expect(requesting.requester.count == 0)
   }
 
+  @Test func aBodyWhoseEveryByteIsAChunkIsNotTakenByteByByte() throws {
+    let body = (0..<20_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+    let chunks = body.map { "1\r\n\(Character(UnicodeScalar($0)))\r\n" }.joined()
+    let peer = try peer(answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n")
+    let loop = try HTTPRequesting().loop
+    let easy = try CurlEasy(try CurlMulti(loop: loop, environment: { _ in nil }))
+    try easy.configure(WebSocketDialing.request(peer.port))
+    try easy.listenToExchange()
+    var (came, pieces, most, isOver): ([UInt8], Int, Int, Bool) = ([], 0, 0, false)
+    easy.onBody = {
+      came += $0
+      pieces += 1
+      return .goOn
+    }
+    easy.onDone = {
+      #expect($0 == nil)
+      isOver = true
+    }
+    try easy.start(CurlEasy.Limits(connecting: .seconds(30), answer: .seconds(30)))
+    while !isOver {
+      pieces = 0
+      try loop.turn(sleepingAtMost: .milliseconds(10))
+      most = max(most, pieces)
+    }
+    #expect(came == body)
+    #expect(most <= 3 * CurlEasy.piecesAtOnce)
+  }
+
   @Test func postCarriesItsLengthAndType() throws {
     let peer = try peer(answering: Self.answer("ok"))
     let requesting = try HTTPRequesting()
