@@ -14,6 +14,8 @@ public final class Gateway {
   /// What is in force.
   public private(set) var configuration: Configuration
   private(set) var access: AccessPolicy
+  /// What the targets of calls mean under that configuration.
+  private(set) var resolver: TargetResolver
   private(set) var sessions = NumberTable<LocalSession>()
   private var admissions: SharedLimit
   private var nextSession: UInt64 = 1
@@ -72,6 +74,7 @@ public final class Gateway {
     admissions = SharedLimit(configuration.limits.sharedClients)
     access = AccessPolicy(configuration, daemonUser: identity.uid)
     factory = ConnectionFactory(kinds: seams.kinds)
+    resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
     outbox = Outbox(seams.outbox, settings: configuration.outbox, time: seams.time)
     histories = HistoryLogs(seams.histories, time: seams.time, timers: seams.timers, random: seams.random)
     nextCommand = outbox.lastNumber + 1
@@ -128,10 +131,6 @@ public final class Gateway {
   }
 
   private static let tickInterval: Duration = .seconds(30)
-
-  var resolver: TargetResolver {
-    TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
-  }
 
   var context: ConnectionContext {
     ConnectionContext(
@@ -265,6 +264,7 @@ public final class Gateway {
 
   private func apply(_ fresh: Configuration) {
     configuration = fresh
+    resolver = TargetResolver(configuration: fresh, urls: seams.urls, factory: factory)
     budget.adopt(fresh.limits)
     admissions.bounds = fresh.limits.sharedClients
     pool.places.bounds = SharedBounds(total: fresh.limits.connections)

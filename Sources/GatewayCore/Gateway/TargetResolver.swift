@@ -1,8 +1,21 @@
 /// Finds out which upstream a call means, by the rules of "Target" in the protocol's reference.
 struct TargetResolver {
   let configuration: Configuration
-  let urls: any URLReader
-  let factory: ConnectionFactory
+  private let urls: any URLReader
+  private let factory: ConnectionFactory
+  /// The names of the configured upstreams by the canonical spelling of each of their URLs, sorted.
+  private let names: [UpstreamURL: [String]]
+
+  init(configuration: Configuration, urls: any URLReader, factory: ConnectionFactory) {
+    self.configuration = configuration
+    self.urls = urls
+    self.factory = factory
+    var names: [UpstreamURL: [String]] = [:]
+    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) {
+      for url in Set(upstream.urls.map(\.canonical)) { names[url, default: []].append(name) }
+    }
+    self.names = names
+  }
 
   /// The upstream that `target` means for a program of `uid`.
   func resolve(_ target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
@@ -68,9 +81,7 @@ struct TargetResolver {
   }
 
   /// The configured upstreams that have a URL.
-  private func names(of url: UpstreamURL) -> [String] {
-    configuration.upstreams.filter { $0.value.urls.contains(where: url.isSameUpstream) }.keys.sorted()
-  }
+  private func names(of url: UpstreamURL) -> [String] { names[url.canonical] ?? [] }
 
   /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.
   func scope(of specification: UpstreamSpecification) -> AccessScope {
