@@ -111,19 +111,22 @@ extension Connection {
   }
 
   /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only what
-  /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded.
+  /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded or when many
+  /// have ended unwritten.
   func drainQueue() {
     commands.flow.isPaused = false
     if commands.queue.hasSuspects { awaitTrial() }
+    var ended = 0
     while let place = commands.queue.nextPlace(from: commands.flow.next) {
       guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
       let unsent = channel.unsentBytes
       if isShared { unsentSends(channel).taken(downTo: unsent) }
       let isAdmitted = commands.flow.admits(
         place, now: context.time.now, unsentBytes: unsent, handedOver: commands.handedOver.count)
-      guard isAdmitted else { return pauseFlow() }
+      guard isAdmitted, ended < Self.endedAtOnce else { return pauseFlow() }
       commands.flow.next = place + 1
-      if let command = commands.takeFree(at: place, window: retryWindow) { writeQueued(command, to: channel) }
+      guard let command = commands.takeFree(at: place, window: retryWindow) else { continue }
+      if !writeQueued(command, to: channel) { ended += 1 }
     }
   }
 
@@ -176,8 +179,9 @@ extension Connection {
     hurry(.lease)
   }
 
-  /// Writes a command that was in the queue, if it still may be.
-  func writeQueued(_ command: Command, to channel: any UpstreamChannel) {
+  /// Writes a command that was in the queue, or ends it where it may not be written any more. Returns whether it was written.
+  @discardableResult
+  func writeQueued(_ command: Command, to channel: any UpstreamChannel) -> Bool {
     if command.isRevoked {
       deny(command)
     } else if let expires = command.expires, expires <= context.time.now {
@@ -186,7 +190,9 @@ extension Connection {
       settle(command, .impossible(problem))
     } else {
       writeOut(command, to: channel)
+      return true
     }
+    return false
   }
 
   private func writeOut(_ command: Command, to channel: any UpstreamChannel) {
@@ -273,8 +279,8 @@ extension Connection {
     commands.deadlines.timer.arm(at: deadline, context.timers) { [weak self] in self?.deadlinesPassed() }
   }
 
-  /// Commands that end together because their time is up; then others have their turn.
-  private static let endedAtOnce = 1_000
+  /// Commands that end together, because their time is up or their sender may not send any more; then others have their turn.
+  static let endedAtOnce = 1_000
 
   private func deadlinesPassed() {
     commands.deadlines.timer.rang()

@@ -15,17 +15,14 @@ extension Connection {
     if !revoked.isEmpty { deny(revoked[...]) }
   }
 
-  /// Commands that end in one turn of the loop, because their sender may not send them.
-  private static let deniedAtOnce = 1_000
-
   /// Ends queued commands, some at a time: none of them is written meanwhile, as that is asked when it would be.
   private func deny(_ revoked: ArraySlice<Command>) {
     // Another reload may have given the right back.
-    for command in revoked.prefix(Self.deniedAtOnce) where command.isRevoked && commands.takeBack(command) {
+    for command in revoked.prefix(Self.endedAtOnce) where command.isRevoked && commands.takeBack(command) {
       commands.deadlines.remove(command)
       deny(command)
     }
-    let rest = revoked.dropFirst(Self.deniedAtOnce)
+    let rest = revoked.dropFirst(Self.endedAtOnce)
     guard rest.isEmpty else {
       context.timers.after(.zero) { [weak self] in self?.deny(rest) }
       return

@@ -67,6 +67,21 @@ import Testing
     #expect(harness.gateway.pool.all[0].commands.isIdle)
   }
 
+  @Test func aConnectionThatOpensBetweenTwoPortionsEndsNoMoreThanOne() {
+    let harness = GatewayHarness {
+      $0.limits.sendQueue = 10_000
+      $0.upstreams["chat"]?.settings.flush = 1_000_000
+    }
+    let client = harness.client(uid: Self.alice)
+    for number in 1...2_500 { client.call("send", #"{"upstream":"chat","event":"e"}"#, id: number) }
+    harness.reload { $0.access = [Self.rule(Self.alice, "chat", [.status])] }
+    harness.upstream.channel.accept()
+    #expect(harness.gateway.pool.all[0].commands.queue.count == 500)
+    harness.pass(.milliseconds(20))
+    #expect(harness.upstream.channel.written.isEmpty)
+    #expect(harness.gateway.pool.all[0].commands.isIdle)
+  }
+
   @Test func aDurableSendWaitsWhileItsSenderMayNotSend() {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "a", Self.durable)
