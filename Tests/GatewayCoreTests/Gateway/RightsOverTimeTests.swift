@@ -82,6 +82,19 @@ import Testing
     #expect(harness.gateway.pool.all[0].commands.isIdle)
   }
 
+  @Test func listingAsksForTheRightsOnATargetOnce() {
+    let client = harness.client(uid: Self.alice)
+    for number in 0..<10 {
+      _ = send(client, "e", Self.durable, to: #""url":"http://n\#(number % 2).example""#)
+    }
+    for _ in 1...2 {
+      let before = harness.urls.count
+      let result = HarnessClient.values(client.call("outbox.list")).last?["result"]
+      #expect(result?["entries"]?.elements?.count == 10)
+      #expect(harness.urls.count - before == 2)
+    }
+  }
+
   @Test func aDurableSendWaitsWhileItsSenderMayNotSend() {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "a", Self.durable)

@@ -8,6 +8,7 @@ final class GatewayHarness {
   let upstream = FakeUpstream()
   let network = FakeNetwork()
   let loader = FakeLoader()
+  let urls = PlainURLReader()
   let gateway: Gateway
   var facts: [GatewayFact] = []
   private var attached: [HarnessClient] = []
@@ -30,7 +31,7 @@ final class GatewayHarness {
     gateway = Gateway(
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
-        time: time, timers: timers, random: random, urls: PlainURLReader(), kinds: [upstream], loader: loader,
+        time: time, timers: timers, random: random, urls: urls, kinds: [upstream], loader: loader,
         network: network, outbox: outbox, histories: histories,
         residentBytes: { 4_096 }))
     gateway.onFact = { [unowned self] in facts.append($0) }
@@ -146,7 +147,11 @@ final class FakeLoader: ConfigurationLoader {
 
 /// Enough of a URL for tests: `scheme://host[:port][/path][?query]`.
 final class PlainURLReader: URLReader {
+  /// How many URLs it was asked to read.
+  private(set) var count = 0
+
   func read(_ text: String) throws(URLProblem) -> UpstreamURL {
+    count += 1
     guard let scheme = text.range(of: "://") else { throw URLProblem("it has no scheme") }
     var rest = text[scheme.upperBound...]
     var url = UpstreamURL(scheme: String(text[..<scheme.lowerBound]), host: "")
