@@ -23,7 +23,8 @@ struct DoctorView: Equatable, Sendable {
   /// As many lines as the terminal needs for a text, the further ones below the first.
   private func sentences(_ text: String, _ role: Palette.Role?) -> String {
     let text = TextWidth.escaped(text)
-    let lines = width.map { TextWidth.lines(of: text, width: max(TextWidth.least, $0 - Self.margin.count)) } ?? [text]
+    let room = width.map { max(TextWidth.leastLine, $0 - Self.margin.count) }
+    let lines = room.map { TextWidth.lines(of: text, width: $0) } ?? [text]
     return lines.map { palette.paint($0, role) }.joined(separator: "\n" + Self.margin)
   }
 

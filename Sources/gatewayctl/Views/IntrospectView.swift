@@ -8,7 +8,7 @@ struct IntrospectView {
 
   /// Every method and notification with its summary.
   func list(_ document: JSONValue) -> String {
-    var methods = Table(["METHOD", "RIGHT", "WHAT IT DOES"], wrapped: true)
+    var methods = Table(["METHOD", "RIGHT", "WHAT IT DOES"], expendable: ["RIGHT"], wrapped: true)
     for method in document["methods"]?.elements ?? [] {
       methods.add([
         .init(text(method["name"])), .init(method["x-right"]?.stringValue ?? "-"), .init(text(method["summary"])),
@@ -39,7 +39,7 @@ struct IntrospectView {
 
   private func section(_ title: String, rows: [[Table.Cell]]) -> String {
     guard !rows.isEmpty else { return "" }
-    var table = Table([title.uppercased(), "TYPE", "MEANING"], elastic: ["TYPE"], wrapped: true)
+    var table = Table([title.uppercased(), "TYPE", "MEANING"], elastic: ["TYPE"], expendable: ["TYPE"], wrapped: true)
     for row in rows { table.add(row) }
     return "\n" + table.text(palette, width: width)
   }

@@ -14,8 +14,10 @@ struct OutboxView {
   func table(_ entries: [[UInt8]], isEverything: Bool) -> String {
     let entries = entries.compactMap { try? JSONValue.parse($0.span.bytes, limit: .max) }
     let showsUser = entries.contains { $0["uid"]?.integerValue != uid }
-    let titles = ["UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES IN", "ATTEMPTS", "REASON"]
-    var table = Table(["ID"] + (showsUser ? ["UID"] : []) + titles, elastic: ["UPSTREAM", "EVENT", "REASON"])
+    let titles = ["UPSTREAM", "EVENT", "STATE", "FOR", "EXPIRES", "TRIES", "REASON"]
+    var table = Table(
+      ["ID"] + (showsUser ? ["UID"] : []) + titles, elastic: ["UPSTREAM", "EVENT", "REASON"],
+      expendable: ["TRIES", "EXPIRES", "FOR", "UID", "REASON", "EVENT", "UPSTREAM"])
     for entry in entries {
       let state = entry["state"]?.stringValue ?? "?"
       let isQueued = state == OutboxState.queued.rawValue

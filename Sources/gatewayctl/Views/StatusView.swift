@@ -19,25 +19,46 @@ struct StatusView {
   private func daemon() -> String {
     let daemon = document["daemon"] ?? .null
     let state = daemon["state"]?.stringValue ?? "?"
-    var parts = [palette.paint("gatewayd \(TextWidth.escaped(daemon["version"]?.stringValue ?? "?"))", .heading)]
-    parts.append(palette.paint(TextWidth.escaped(state), state == "running" ? .good : .waiting))
-    if let uptime = daemon["uptime"]?.integerValue { parts.append("up \(span(uptime))") }
-    if let pid = daemon["pid"]?.integerValue { parts.append("pid \(pid)") }
-    if let rss = daemon["rss"]?.integerValue { parts.append(size(rss)) }
+    var parts = [Table.Cell("gatewayd \(daemon["version"]?.stringValue ?? "?")", .heading)]
+    parts.append(.init(state, state == "running" ? .good : .waiting))
+    if let uptime = daemon["uptime"]?.integerValue { parts.append(.init("up \(span(uptime))")) }
+    if let pid = daemon["pid"]?.integerValue { parts.append(.init("pid \(pid)")) }
+    if let rss = daemon["rss"]?.integerValue { parts.append(.init(size(rss))) }
     if let turn = daemon["longest_turn"]?.integerValue {
-      parts.append("longest delay \(tenths(Double(turn) / 1_000)) ms")
+      parts.append(.init("longest delay \(tenths(Double(turn) / 1_000)) ms"))
     }
-    return parts.joined(separator: "  ") + "\n" + outbox(daemon["outbox"])
+    return list(parts) + outbox(daemon["outbox"])
+  }
+
+  /// The parts beside each other, on as many lines as they need.
+  private func list(_ parts: [Table.Cell]) -> String {
+    var text = ""
+    var filled = 0
+    for part in parts {
+      let own = TextWidth.of(part.text)
+      let fits = filled + 2 + own <= width ?? .max
+      if filled > 0 { text += fits ? "  " : "\n" }
+      filled = filled > 0 && fits ? filled + 2 + own : own
+      text += palette.paint(part.text, part.role)
+    }
+    return text + "\n"
+  }
+
+  /// A sentence on as many lines as it needs.
+  private func sentence(_ text: String, _ role: Palette.Role? = nil) -> String {
+    let text = TextWidth.escaped(text)
+    let lines = width.map { TextWidth.lines(of: text, width: $0) } ?? [text]
+    return lines.map { palette.paint($0, role) + "\n" }.joined()
   }
 
   /// What is wrong with the outbox, on a line of its own; nothing while all is well.
   private func outbox(_ outbox: JSONValue?) -> String {
     if let state = outbox?["state"]?.stringValue, state != "working" {
       let detail = outbox?["detail"]?.stringValue.map { ": \($0)" } ?? ""
-      return palette.paint(TextWidth.escaped("outbox \(state)\(detail)"), .bad) + "\n"
+      return sentence("outbox \(state)\(detail)", .bad)
     }
     guard let warning = outbox?["warning"]?.stringValue else { return "" }
-    return palette.paint(TextWidth.escaped("outbox: \(warning)"), .waiting) + "\n"
+    return sentence("outbox: \(warning)", .waiting)
   }
 
   // MARK: Connections
@@ -47,16 +68,17 @@ struct StatusView {
   /// namespace or by connections of their own.
   func connections(of target: String? = nil) -> String {
     var table = Table(
-      ["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "WAITING", "RECEIVED", "SENT", "PING", "TRANSPORT"],
-      elastic: ["UPSTREAM", "URL"])
+      ["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "WAITING", "IN", "OUT", "PING", "TRANSPORT"],
+      elastic: ["UPSTREAM", "URL"],
+      expendable: ["TRANSPORT", "PING", "OUT", "IN", "USED BY", "WAITING", "FOR"])
     for connection in members("connections") { table.add(cells(connection), notes: notes(connection)) }
-    return (table.isEmpty ? Self.none(of: target) : table.text(palette, width: width)) + rest("connections")
+    return (table.isEmpty ? none(of: target) : table.text(palette, width: width)) + rest("connections")
   }
 
-  private static func none(of target: String?) -> String {
-    guard let target else { return "no connections: nobody uses an upstream\n" }
+  private func none(of target: String?) -> String {
+    guard let target else { return sentence("no connections: nobody uses an upstream") }
     let subject = target.contains("://") ? "" : "'\(target)' is configured; "
-    return TextWidth.escaped("\(subject)no connection in this namespace; its first use makes one") + "\n"
+    return sentence("\(subject)no connection in this namespace; its first use makes one")
   }
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {
@@ -126,7 +148,8 @@ struct StatusView {
 
   func clients() -> String {
     var table = Table(
-      ["CLIENT", "NAME", "UID", "PID", "FOR", "SUBSCRIPTIONS", "CALLS", "UNREAD", "DROPPED"], elastic: ["NAME"])
+      ["CLIENT", "NAME", "UID", "PID", "FOR", "SUBS", "CALLS", "UNREAD", "DROPPED"], elastic: ["NAME"],
+      expendable: ["UID", "CALLS", "SUBS", "UNREAD", "FOR", "DROPPED", "PID"])
     for client in members("clients") {
       let dropped = client["dropped"]?.integerValue ?? 0
       table.add([
@@ -143,7 +166,7 @@ struct StatusView {
   /// How many did not fit into the daemon's answer.
   private func rest(_ list: String) -> String {
     guard let count = document.leftOut(list) else { return "" }
-    return palette.paint("… and \(count) \(list) more, which did not fit into one answer", .waiting) + "\n"
+    return sentence("… and \(count) \(list) more, which did not fit into one answer", .waiting)
   }
 
   // MARK: Values

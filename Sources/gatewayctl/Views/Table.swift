@@ -19,17 +19,21 @@ struct Table: Sendable {
   private let titles: [Cell]
   /// The columns that give way where the table is wider than the terminal.
   private let elastic: [Int]
+  /// The columns that are left out where it still is, the least important one first.
+  private let expendable: [Int]
   /// The last column is wrapped where the table is wider than the terminal.
   private let wrapped: Bool
   private var rows: [Row] = []
 
   /// - Parameters:
   ///   - elastic: the titles of columns whose long texts may be cut so that the table fits a terminal.
+  ///   - expendable: the titles of columns that are left out where that is not enough, the least important one first.
   ///   - wrapped: the last column has sentences, which go on below each other.
-  init(_ titles: [String], elastic: [String] = [], wrapped: Bool = false) {
+  init(_ titles: [String], elastic: [String] = [], expendable: [String] = [], wrapped: Bool = false) {
     self.titles = titles.map { Cell($0, .heading) }
     self.wrapped = wrapped
-    self.elastic = titles.indices.filter { elastic.contains(titles[$0]) }
+    self.elastic = elastic.compactMap { titles.firstIndex(of: $0) }
+    self.expendable = expendable.compactMap { titles.firstIndex(of: $0) }
   }
 
   var isEmpty: Bool { rows.isEmpty }
@@ -39,14 +43,16 @@ struct Table: Sendable {
   /// Columns between two columns of the table.
   private static let gap = 2
   /// An elastic column is not cut below this: less of a URL says nothing.
-  private static let leastWidth = 16
+  private static let leastWidth = 12
   /// Nor is a wrapped one.
-  private static let leastWrapped = 24
+  private static let leastWrapped = TextWidth.leastLine
+  /// A table is not made narrower: a narrower terminal wraps its lines.
+  private static let leastTable = 40
 
-  /// The whole table, each line ending with a line feed, at most `width` columns wide as far as its elastic columns allow.
+  /// The whole table, each line ending with a line feed, at most `width` columns wide.
   func text(_ palette: Palette, width: Int? = nil) -> String {
     let all = [Row(cells: titles, notes: [])] + rows
-    let widths = self.widths(of: all, within: width)
+    let widths = self.widths(of: all, within: width.map { max($0, Self.leastTable) })
     var result = ""
     for row in all {
       result += line(row.cells, widths, palette)
@@ -59,41 +65,62 @@ struct Table: Sendable {
     return result
   }
 
-  private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+  private func line(_ cells: [Cell], _ widths: [Int?], _ palette: Palette) -> String {
     var result = ""
+    // Where the cell begins, and where the text in front of it ends.
+    var (start, end) = (0, 0)
     for (column, cell) in cells.enumerated() {
-      guard column + 1 < cells.count || !wrapped else {
-        let indent = widths.dropLast().reduce(0) { $0 + $1 + Self.gap }
-        let lines = TextWidth.lines(of: cell.text, width: widths[column]).map { palette.paint($0, cell.role) }
-        return result + lines.joined(separator: "\n" + String(repeating: " ", count: indent)) + "\n"
+      guard let width = widths[column] else { continue }
+      result += String(repeating: " ", count: start - end)
+      guard column + 1 < titles.count || !wrapped else {
+        let lines = TextWidth.lines(of: cell.text, width: width).map { palette.paint($0, cell.role) }
+        return result + lines.joined(separator: "\n" + String(repeating: " ", count: start)) + "\n"
       }
-      let text = TextWidth.elided(cell.text, to: widths[column])
+      let text = TextWidth.elided(cell.text, to: width)
       result += palette.paint(text, cell.role)
-      if column + 1 < cells.count {
-        result += String(repeating: " ", count: widths[column] - TextWidth.of(text) + Self.gap)
-      }
+      end = start + TextWidth.of(text)
+      start += width + Self.gap
     }
     return result + "\n"
   }
 
-  private func widths(of rows: [Row], within limit: Int?) -> [Int] {
-    var widths = titles.indices.map { column in
+  /// The width of each column; nil for one that is left out.
+  private func widths(of rows: [Row], within limit: Int?) -> [Int?] {
+    var widths: [Int?] = titles.indices.map { column in
       rows.map { column < $0.cells.count ? TextWidth.of($0.cells[column].text) : 0 }.max() ?? 0
     }
     guard let limit else { return widths }
-    var excess = widths.reduce(Self.gap * (widths.count - 1), +) - limit
-    if wrapped, excess > 0, let last = widths.indices.last {
-      let taken = min(excess, max(0, widths[last] - Self.leastWrapped))
-      widths[last] -= taken
+    for column in expendable {
+      let fitting = narrowed(widths, to: limit)
+      guard Self.total(fitting) > limit else { return fitting }
+      widths[column] = nil
+    }
+    widths = narrowed(widths, to: limit)
+    // What is left is what tells the rows apart.
+    if let first = widths[0] { widths[0] = max(1, first - max(0, Self.total(widths) - limit)) }
+    return widths
+  }
+
+  /// The widths with those that can give way as small as the limit needs.
+  private func narrowed(_ widths: [Int?], to limit: Int) -> [Int?] {
+    var widths = widths
+    var excess = Self.total(widths) - limit
+    if wrapped, excess > 0, let last = widths.indices.last, let width = widths[last] {
+      let taken = min(excess, max(0, width - Self.leastWrapped))
+      widths[last] = width - taken
       excess -= taken
     }
     // The widest gives way first.
-    while excess > 0, let widest = elastic.max(by: { widths[$0] < widths[$1] }) {
-      let least = max(Self.leastWidth, TextWidth.of(titles[widest].text))
-      guard widths[widest] > least else { break }
-      widths[widest] -= 1
+    while excess > 0, let widest = elastic.max(by: { widths[$0] ?? 0 < widths[$1] ?? 0 }), let width = widths[widest],
+      width > max(Self.leastWidth, TextWidth.of(titles[widest].text))
+    {
+      widths[widest] = width - 1
       excess -= 1
     }
     return widths
+  }
+
+  private static func total(_ widths: [Int?]) -> Int {
+    widths.reduce(-gap) { $0 + ($1.map { $0 + gap } ?? 0) }
   }
 }

@@ -39,6 +39,8 @@ enum TextWidth {
   static let ordinary = 80
   /// A narrower terminal is treated as if it had so many columns.
   static let least = 20
+  /// A word is not broken into parts that are narrower: of a word so cut up nothing could be read.
+  static let leastLine = 16
 
   /// Columns of a text without control characters.
   static func of(_ text: String) -> Int {
@@ -70,13 +72,17 @@ enum TextWidth {
 
   /// Text from a server or another program with everything that could steer a terminal written out as `\u001b`.
   static func escaped(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: \.isInvisibleControl) else { return text }
+    guard text.unicodeScalars.contains(where: isEscaped) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
-      if scalar.isInvisibleControl { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
+      if isEscaped(scalar) { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
     }
     return result
   }
+
+  /// Beside what hides or steers text, the joiner U+200D: it is not seen, and terminals do not agree on how many columns the
+  /// characters take that it joins.
+  private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar.isInvisibleControl || scalar == "\u{200d}" }
 
   /// As JSON writes it, so that JSON text stays JSON: beyond U+FFFF as two surrogates.
   private static func escape(_ scalar: Unicode.Scalar) -> String {
@@ -92,36 +98,77 @@ enum TextWidth {
     return lines(of: text, width: width - indent).reduce("") { $0 + margin + $1 + "\n" }
   }
 
-  /// The words of a text on lines of at most `width` columns; a longer word has a line alone.
+  /// The words of a text on lines of at most `width` columns; a word that is longer goes on in the next line.
   static func lines(of text: String, width: Int) -> [String] {
     var lines = [""]
-    for word in text.split(separator: " ") {
+    for word in text.split(separator: " ").flatMap({ parts(of: String($0), width: max(width, leastLine)) }) {
       let line = lines[lines.count - 1]
-      let joined = line.isEmpty ? String(word) : "\(line) \(word)"
-      if line.isEmpty || of(joined) <= width { lines[lines.count - 1] = joined } else { lines.append(String(word)) }
+      let joined = line.isEmpty ? word : "\(line) \(word)"
+      if line.isEmpty || of(joined) <= width { lines[lines.count - 1] = joined } else { lines.append(word) }
     }
     return lines
+  }
+
+  private static func parts(of word: String, width: Int) -> [String] {
+    guard of(word) > width else { return [word] }
+    var parts: [String] = []
+    var rest = pieces(of: word)[...]
+    while !rest.isEmpty {
+      let count = max(1, fitting(rest, width))
+      parts.append(rest.prefix(count).joined())
+      rest = rest.dropFirst(count)
+    }
+    return parts
   }
 
   /// The text in at most `width` columns, with `…` in the place of what was left out of its middle: the beginnings and the
   /// ends of URLs tell them apart.
   static func elided(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
-    let scalars = Array(text.unicodeScalars)
-    let tail = fitting(scalars.reversed(), (width - 1) / 3)
-    let head = fitting(scalars, width - 1 - (width - 1) / 3)
-    var result = String(String.UnicodeScalarView(scalars.prefix(head)))
-    result += "…"
-    result.unicodeScalars.append(contentsOf: scalars.suffix(tail))
-    return result
+    let pieces = pieces(of: text)
+    let tail = fitting(pieces.reversed(), (width - 1) / 3)
+    let head = fitting(pieces, width - 1 - (width - 1) / 3)
+    return pieces.prefix(head).joined() + "…" + pieces.suffix(tail).joined()
   }
 
-  /// How many scalars fit into so many columns.
-  private static func fitting(_ scalars: [Unicode.Scalar], _ width: Int) -> Int {
+  /// How many pieces fit into so many columns.
+  private static func fitting(_ pieces: some Sequence<String>, _ width: Int) -> Int {
     var left = width
-    return scalars.prefix { scalar in
-      left -= columns(of: scalar)
-      return left >= 0
-    }.count
+    var count = 0
+    for piece in pieces {
+      left -= of(piece)
+      guard left >= 0 else { break }
+      count += 1
+    }
+    return count
+  }
+
+  /// What a text is cut between: escapes like `\u001b`, two of them where they are two surrogates, and characters with the
+  /// marks that stand on them.
+  private static func pieces(of text: String) -> [String] {
+    let scalars = Array(text.unicodeScalars)
+    var pieces: [String] = []
+    var rest = scalars[...]
+    while let first = rest.first {
+      var count = 1
+      if let unit = escapedUnit(rest) {
+        let next = escapedUnit(rest.dropFirst(6))
+        count = UTF16.isLeadSurrogate(unit) && next.map(UTF16.isTrailSurrogate) == true ? 12 : 6
+      } else if columns(of: first) > 0 {
+        count += rest.dropFirst().prefix { columns(of: $0) == 0 }.count
+      }
+      pieces.append(String(String.UnicodeScalarView(rest.prefix(count))))
+      rest = rest.dropFirst(count)
+    }
+    return pieces
+  }
+
+  /// The UTF-16 unit whose escape the scalars begin with.
+  private static func escapedUnit(_ scalars: ArraySlice<Unicode.Scalar>) -> UInt16? {
+    let digits = scalars.dropFirst(2).prefix(4)
+    guard scalars.starts(with: ["\\", "u"]), digits.count == 4, digits.allSatisfy(\.properties.isASCIIHexDigit) else {
+      return nil
+    }
+    return UInt16(String(String.UnicodeScalarView(digits)), radix: 16)
   }
 }

@@ -42,12 +42,13 @@ import Testing
   @Test func aTableGivesWayWhereItIsWidest() {
     var table = Table(["NAME", "URL", "STATE"], elastic: ["NAME", "URL"])
     table.add(
-      [.init("chat"), .init("https://chat.example/a/long/path"), .init("up")], notes: [.init("because it is so")])
+      [.init("chat"), .init("https://chat.example/a/long/path/of/names"), .init("up")],
+      notes: [.init("because it is so")])
     #expect(
-      table.text(plain, width: 32)
+      table.text(plain, width: 40)
         == """
-        NAME  URL                  STATE
-        chat  https://chat…g/path  up
+        NAME  URL                          STATE
+        chat  https://chat.examp…of/names  up
           because it is so
 
         """)
@@ -57,13 +58,13 @@ import Testing
 
   @Test func sentencesGoOnBelowEachOther() {
     var table = Table(["METHOD", "WHAT IT DOES"], wrapped: true)
-    table.add([.init("send"), .init("Sends an event to an upstream; it may wait.")])
+    table.add([.init("send"), .init("Sends an event to an upstream and may wait for it.")])
     #expect(
-      table.text(plain, width: 34)
+      table.text(plain, width: 40)
         == """
         METHOD  WHAT IT DOES
-        send    Sends an event to an
-                upstream; it may wait.
+        send    Sends an event to an upstream
+                and may wait for it.
 
         """)
   }
@@ -93,7 +94,72 @@ import Testing
       #expect(shown.utf8.allSatisfy { $0 < 0x7f }, "U+\(String(value, radix: 16))")
       #expect(try! JSONValue.parse(Array("\"\(shown)\"".utf8).span.bytes) == .string(text))
     }
-    for text in ["می\u{200c}خواهم", "👩\u{200d}🚀", "क्\u{200d}ष"] { #expect(TextWidth.escaped(text) == text) }
+    #expect(TextWidth.escaped("می\u{200c}خواهم") == "می\u{200c}خواهم")
+  }
+
+  @Test func aJoinerDoesNotReachTheTerminal() {
+    #expect(TextWidth.escaped("a\u{200d}b 👩\u{200d}🚀") == #"a\u200db 👩\u200d🚀"#)
+  }
+
+  @Test func anEscapeIsCutWhole() {
+    let whole = try! Regex(#"(\\u[0-9a-f]{4}|[a-z])*…?(\\u[0-9a-f]{4}|[a-z])*"#)
+    let text = TextWidth.escaped("ab\u{1b}cd\u{7}\u{9}ef\u{e0041}gh\u{9b}\u{7f}i")
+    for width in 1...TextWidth.of(text) {
+      let cut = TextWidth.elided(text, to: width)
+      #expect(cut.wholeMatch(of: whole) != nil && TextWidth.of(cut) <= width, "\(cut)")
+      #expect(TextWidth.lines(of: text, width: width).allSatisfy { $0.wholeMatch(of: whole) != nil })
+    }
+    #expect(TextWidth.elided(TextWidth.escaped("abc\u{e0041}def\u{e0042}"), to: 20) == #"abc…"#)
+  }
+
+  @Test func aLongWordGoesOnInTheNextLine() {
+    #expect(TextWidth.lines(of: "at https://chat.example/a", width: 16) == ["at", "https://chat.exa", "mple/a"])
+  }
+
+  private static let hostileNames = [
+    "chat", String(repeating: "a", count: 64), "https://a.example/" + String(repeating: "n", count: 200),
+    "\u{1b}[31mred\u{7}\n\t", String(repeating: "世界", count: 40), String(repeating: "e\u{301}\u{302}", count: 50),
+    String(repeating: "👩\u{200d}👧", count: 20), String(repeating: "\u{e0041}", count: 9),
+    "\u{202e}gnirts\u{2066}\u{200d}",
+  ]
+
+  @Test(arguments: hostileNames) func noTableIsWiderThanTheTerminal(_ name: String) throws {
+    let value = JSONValue.string(name).text
+    let document = try JSONValue.parse(
+      Array(
+        #"""
+        {"daemon":{"version":"1.0.0","uptime":86340000,"pid":4194304,"rss":190000000,"longest_turn":1500000,"state":"running",
+        "outbox":{"state":"failing","reason":"full","detail":\#(value)}},"connections":[{"upstream":\#(value),"url":\#(value),
+        "namespace":\#(value),"state":"disconnected","since":0,"reason":"refused","detail":\#(value),"leases":1000,
+        "queue":{"count":100000},"in":{"events":10000000},"out":{"events":10000000},"rtt":12345.6,"transport":"websocket"}],
+        "clients":[{"client":"c123456","name":\#(value),"uid":4294967294,"pid":4194304,"since":0,"subscriptions":1000,
+        "requests":1000,"queue":{"count":100000},"dropped":10000000}],"left_out":{"connections":9999,"clients":9999},
+        "methods":[{"name":"connection.disconnect","x-right":"admin","summary":\#(value)}]}
+        """#.utf8
+      ).span.bytes)
+    let entry = #"""
+      {"id":"0123456789ABCDEF","upstream":\#(value),"event":\#(value),"state":"cancelled","created":0,"expires":172740000,
+      "attempts":1000,"reason":\#(value),"uid":4294967294}
+      """#
+    for width in [40, 41, 47, 53, 60, 72, 79, 80, 81, 100, 120] {
+      let status = StatusView(document: document, now: 86_340_000, palette: plain, width: width)
+      let outbox = OutboxView(now: 86_340_000, palette: plain, uid: 0, width: width)
+      let texts = [
+        status.everything(), status.connections(of: name), outbox.table([Array(entry.utf8)], isEverything: true),
+        IntrospectView(palette: plain, width: width).list(document),
+      ]
+      for line in texts.joined().split(separator: "\n") { #expect(TextWidth.of(String(line)) <= width, "\(line)") }
+    }
+  }
+
+  @Test func columnsAreLeftOutFromTheLeastImportantOn() {
+    var table = Table(["ID", "NAME", "FOR", "PING"], elastic: ["NAME"], expendable: ["PING", "FOR", "NAME"])
+    table.add([.init("1234567890123456"), .init("abcdefghijklmnopq"), .init("12 h 10 min"), .init("0.8 ms")])
+    func heading(_ width: Int) -> Substring? { table.text(plain, width: width).split(separator: "\n").first }
+    #expect(heading(51) == "ID                NAME          FOR          PING")
+    #expect(heading(50) == "ID                NAME               FOR")
+    #expect(heading(42) == "ID                NAME")
+    #expect(heading(29) == "ID                NAME")
   }
 
   @Test(

@@ -35,16 +35,16 @@ import Testing
       outcome.output.replacing("\r\n", with: "\n") == #"""
         gatewayd 1.0.0  running  up 3 h 12 min  pid 7  18.1 MiB  longest delay 1.5 ms
 
-        UPSTREAM  URL                   STATE         FOR  USED BY  WAITING  RECEIVED  SENT  PING    TRANSPORT
-        chat      https://chat.example  connected     -    3        0        12        4     0.8 ms  websocket
+        UPSTREAM  URL                   STATE         FOR  USED BY  WAITING  IN  OUT  PING    TRANSPORT
+        chat      https://chat.example  connected     -    3        0        12  4    0.8 ms  websocket
           events have the server's time, 132 ms behind this machine's (give or take 4 ms)
-        -         https://b.example /x  disconnected  -    1        5        0         0     -       -
+        -         https://b.example /x  disconnected  -    1        5        0   0    -       -
           refused: bad \u001b[31mtoken
           attempt 3 in 3 s
           the certificate is not verified
 
-        CLIENT  NAME    UID   PID  FOR  SUBSCRIPTIONS  CALLS  UNREAD  DROPPED
-        c1      backup  1000  99   -    1              0      0       0
+        CLIENT  NAME    UID   PID  FOR  SUBS  CALLS  UNREAD  DROPPED
+        c1      backup  1000  99   -    1     0      0       0
 
         """#)
   }
@@ -55,10 +55,10 @@ import Testing
       client.reply(try client.call("status"), Self.status)
     }
     let outcome = try ControlProgram.run(
-      ["status", "--no-color"], socket: daemon.path, terminal: try PseudoTerminal(columns: 98))
+      ["status", "--no-color"], socket: daemon.path, terminal: try PseudoTerminal(columns: 91))
     try daemon.finish()
     let lines = outcome.output.replacing("\r\n", with: "\n").split(separator: "\n")
-    #expect(lines.allSatisfy { TextWidth.of(String($0)) <= 98 }, "\(outcome)")
+    #expect(lines.allSatisfy { TextWidth.of(String($0)) <= 91 }, "\(outcome)")
     #expect(lines.contains { $0.hasPrefix("chat      https://ch…ample  connected ") }, "\(outcome)")
   }
 
