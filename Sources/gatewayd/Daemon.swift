@@ -8,8 +8,8 @@ final class Daemon {
   private let notifier = ServiceNotifier()
   private let loader: FileConfigurationLoader
   private let gateway: Gateway
-  private let farewells: Farewells
-  private let ground: TransportGround
+  private let pendingCloses: PendingCloses
+  private let context: TransportContext
   private let requester: CurlRequester
   private let credentials: SystemCredentialReader
   private let server: LocalServer
@@ -48,8 +48,8 @@ final class Daemon {
     loop = parts.loop
     log = parts.log
     gateway = parts.gateway
-    farewells = parts.farewells
-    ground = parts.ground
+    pendingCloses = parts.pendingCloses
+    context = parts.context
     requester = parts.requester
     credentials = parts.credentials
     server = parts.server
@@ -89,8 +89,8 @@ extension Daemon {
     let loop: EventLoop
     let log: Log
     let gateway: Gateway
-    let farewells: Farewells
-    let ground: TransportGround
+    let pendingCloses: PendingCloses
+    let context: TransportContext
     let requester: CurlRequester
     let credentials: SystemCredentialReader
     let server: LocalServer
@@ -110,16 +110,17 @@ extension Daemon {
       let random = SystemRandom()
       let budgets = MemoryBudgets()
       let work = UnusualWork()
-      ground = TransportGround(multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
-      requester = CurlRequester(multi: ground.multi, memory: budgets.receive)
+      context = TransportContext(
+        multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
+      requester = CurlRequester(multi: context.multi, memory: budgets.receive)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
-      let (ground, requester, credentials, loop) = (ground, requester, credentials, loop)
-      let dialer = WebSocketDialer(on: ground, random: random)
+      let (context, requester, credentials, loop) = (context, requester, credentials, loop)
+      let dialer = WebSocketDialer(on: context, random: random)
       let seams = UpstreamSeams(
-        webSockets: dialer, lines: LinesDialer(on: ground), requester: requester, credentials: credentials,
+        webSockets: dialer, lines: LinesDialer(on: context), requester: requester, credentials: credentials,
         timers: loop.timers,
         time: loop.time, random: random, cryptography: SystemCryptography(loop: loop), memory: budgets)
-      farewells = seams.farewells
+      pendingCloses = seams.pendingCloses
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
       suspends = Self.watch(.suspendUnwatched, &blindness) { () throws(SystemError) in try SuspendWatch(loop: loop) }
@@ -134,7 +135,7 @@ extension Daemon {
           residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
           memory: budgets, work: work,
           doctor: DoctorSeams(
-            route: CurlRouteProbe(multi: ground.multi), requester: requester, dialer: dialer, credentials: credentials,
+            route: CurlRouteProbe(multi: context.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) })))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
@@ -242,8 +243,8 @@ extension Daemon {
     guard server.sessionCount > 0, loop.time.now < deadline else {
       // Bounded by the limits for a goodbye, of conversations and of their transports, which began when the gateway closed
       // its links.
-      return farewells.whenQuiet { [unowned self] in
-        ground.whenQuiet { [unowned self] in
+      return pendingCloses.whenQuiet { [unowned self] in
+        context.whenQuiet { [unowned self] in
           requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
         }
       }

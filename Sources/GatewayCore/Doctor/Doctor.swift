@@ -52,7 +52,7 @@ final class Doctor {
     connector = kind.connector(for: specification)
     examination = kind.traits.examination
     dial = connector.route
-    credentials = UpstreamCredentials(specification, readings: SharedReadings(reader: seams.credentials))
+    credentials = UpstreamCredentials(specification, readings: CredentialReads(reader: seams.credentials))
     stepBegan = time.now
   }
 

@@ -135,7 +135,7 @@ extension Gateway {
       }
       // A line has one user and one target, but the user's programs may have had other groups.
       for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
-        for record in alike { layDown(record) }
+        for record in alike { detach(record) }
         let sender = AccessIdentity(uid: line.owner, groups: groups)
         guard access.allows(.send, upstream: specification.name, for: sender),
           let connection = connection(for: specification)
@@ -176,11 +176,11 @@ extension Gateway {
     guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
     let connection: Connection
     do { connection = try carrier(of: record.entry) } catch {
-      if error == .permission { layDown(record) }
+      if error == .permission { detach(record) }
       return leave(record, error)
     }
     guard connection !== record.connection else { return expireLater(record) }
-    layDown(record)
+    detach(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
     remember(record.entry, on: connection)
@@ -188,9 +188,9 @@ extension Gateway {
   }
 
   /// Whoever carries it does not any more.
-  private func layDown(_ record: OutboxRecord) {
+  private func detach(_ record: OutboxRecord) {
     if let command = record.command { record.connection?.handAway(command) }
-    record.layDown()
+    record.detach()
   }
 
   /// Why nobody can carry an entry now.
@@ -216,7 +216,7 @@ extension Gateway {
   /// A command of the outbox may not be written now: its entry waits until the sender has the right to send again.
   func withhold(_ command: Command) {
     guard let record = command.record else { return }
-    layDown(record)
+    detach(record)
     leave(record, .permission)
   }
 

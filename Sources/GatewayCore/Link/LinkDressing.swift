@@ -2,14 +2,14 @@
 extension DialRequest {
   /// With the headers and query parameters that were read. What was declared to be a secret does not go to a host that a
   /// redirect named.
-  func adding(_ secrets: ConnectSecrets?, at place: LinkPlace) -> DialRequest {
+  func adding(_ secrets: ConnectSecrets?, at place: DialTarget) -> DialRequest {
     guard var secrets else { return self }
     if place.isForeign { secrets.headers = [] }
     return adding(secrets)
   }
 
   /// With the cookies that the server has set so far.
-  func adding(_ cookies: CookieJar, at place: LinkPlace, now: Int64) -> DialRequest {
+  func adding(_ cookies: CookieJar, at place: DialTarget, now: Int64) -> DialRequest {
     guard let text = cookies.header(path: place.endpoint.path, now: now) else { return self }
     var request = self
     if let own = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
@@ -23,7 +23,7 @@ extension DialRequest {
 
 extension CookieJar {
   /// Takes the cookies out of an answer's header lines.
-  mutating func store(_ headers: [HTTPHeader], from place: LinkPlace, now: Int64) {
+  mutating func store(_ headers: [HTTPHeader], from place: DialTarget, now: Int64) {
     let endpoint = place.endpoint
     store(
       headers,

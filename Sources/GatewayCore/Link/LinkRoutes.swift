@@ -19,16 +19,16 @@ struct LinkRoutes {
   static let detailLimit = 160
 
   /// The place that is dialled now.
-  private(set) var current: LinkPlace
+  private(set) var current: DialTarget
   /// Which of the URLs that place belongs to, counted from 0.
   private(set) var index: Int
-  private let places: [LinkPlace]
+  private let places: [DialTarget]
   private var left: [Int]
   private var attempts: [Attempt] = []
   private var redirects = 0
 
   /// Begins with the URL that worked the last time, else with the first. `places` is not empty.
-  init(_ places: [LinkPlace], remembered: Int?) {
+  init(_ places: [DialTarget], remembered: Int?) {
     self.places = places
     let first = remembered.flatMap { places.indices.contains($0) ? $0 : nil } ?? 0
     index = first
@@ -64,7 +64,7 @@ struct LinkRoutes {
     return .dial
   }
 
-  private func obstacle(to target: LinkPlace.Endpoint) -> String? {
+  private func obstacle(to target: DialTarget.Endpoint) -> String? {
     if redirects >= Self.redirectLimit { return "it is the \(Self.redirectLimit + 1)th redirect in a row" }
     if current.endpoint.secure, !target.secure { return "it leads from TLS to plain text" }
     if current.redirects == .sameHost, target.host != current.endpoint.host { return "it is another host" }

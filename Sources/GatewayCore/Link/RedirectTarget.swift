@@ -5,7 +5,7 @@ enum RedirectTarget {
   static let textLimit = 2_000
 
   /// Nil when the text names no place that could be dialled.
-  static func endpoint(_ location: String, from base: LinkPlace.Endpoint) -> LinkPlace.Endpoint? {
+  static func endpoint(_ location: String, from base: DialTarget.Endpoint) -> DialTarget.Endpoint? {
     guard !location.isEmpty, location.utf8.count <= textLimit, location.utf8.allSatisfy({ (33..<127).contains($0) })
     else { return nil }
     let text = location.prefix { $0 != "?" && $0 != "#" }
@@ -28,7 +28,7 @@ enum RedirectTarget {
     return target
   }
 
-  private static func absolute(_ text: Substring, secure: Bool) -> LinkPlace.Endpoint? {
+  private static func absolute(_ text: Substring, secure: Bool) -> DialTarget.Endpoint? {
     let authority = text.prefix { $0 != "/" }
     let path = text[authority.endIndex...]
     var host = authority[(authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex)...]
@@ -47,7 +47,7 @@ enum RedirectTarget {
       port.isEmpty || port.first == ":",
       number > 0
     else { return nil }
-    return LinkPlace.Endpoint(
+    return DialTarget.Endpoint(
       secure: secure, host: host.lowercased(), port: number, path: path.isEmpty ? "/" : String(path))
   }
 }

@@ -14,7 +14,7 @@ public struct UpstreamSeams {
   /// What links may hold of what servers send and do not read.
   public var memory: MemoryBudgets
   /// Who is still saying goodbye.
-  public let farewells = Farewells()
+  public let pendingCloses = PendingCloses()
 
   public init(
     webSockets: any TransportDialer, lines: any TransportDialer, requester: (any HTTPRequester)?,

@@ -31,7 +31,7 @@ struct LocalPeer {
   var inputMemory: MemoryHold?
   /// What was read but not looked at, because the client does not take its answers, or because others had their turn. At
   /// most one read's worth.
-  var unheard = UnheardBytes()
+  var unheard = PendingInput()
   /// The client will send nothing more, and waits with its last line until it takes its output.
   var isAtEnd = false
   /// Whether epoll tells of it. Not while the client is gone and what it said before is still acted upon.

@@ -24,7 +24,7 @@ extension LocalPeers {
     var input = slots[slot].input ?? RequestBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
-    var turn = SharedTurn(at: time.now, limit: Self.turnLimit)
+    var turn = TimeSlice(at: time.now, limit: Self.turnLimit)
     do throws(LineTooLong) {
       while session.wantsInput, let piece = rest.cutLine() {
         try input.append(piece.bytes) { session.receive(line: $0, long: $1) }
@@ -58,7 +58,7 @@ extension LocalPeers {
     let tag = tag(of: slot)
     let taken = take(slot, bytes)
     guard taken < bytes.count, isCurrent(tag) else { return }
-    slots[slot].unheard = UnheardBytes(Array(bytes[taken...]))
+    slots[slot].unheard = PendingInput(Array(bytes[taken...]))
     // More than that is not wanted, and who asks whether others are waiting must not find this client.
     watch(slot, slots[slot].interest.subtracting(.readable))
     postpone(slot)
@@ -118,7 +118,7 @@ extension LocalPeers {
     guard isTaken else {
       // It does not take its output. Its last line is heard when it does, as any other.
       slots[slot].isAtEnd = true
-      slots[slot].unheard = UnheardBytes([UInt8(ascii: "\n")])
+      slots[slot].unheard = PendingInput([UInt8(ascii: "\n")])
       return watch(slot, slots[slot].interest.subtracting(.readable))
     }
     halfClose(slot)

@@ -88,7 +88,7 @@ extension LocalPeers {
     slots[slot].phase = .leaving
     slots[slot].input = nil
     slots[slot].inputMemory = nil
-    slots[slot].unheard = UnheardBytes()
+    slots[slot].unheard = PendingInput()
     vacate(after: gateway.configuration.limits.stop, slot)
   }
 
@@ -98,7 +98,7 @@ extension LocalPeers {
     slots[slot].session = nil
     slots[slot].input = nil
     slots[slot].inputMemory = nil
-    slots[slot].unheard = UnheardBytes()
+    slots[slot].unheard = PendingInput()
     guard lingering < Self.lingeringLimit else { return vacate(slot) }
     lingering += 1
     slots[slot].phase = .lingering

@@ -178,10 +178,10 @@ final class EventLoop {
   func onNextTurn(_ body: @escaping () -> Void) { deferred.append(Deferred(body: body)) }
 
   /// Runs `body` behind everything that is ready when the kernel is asked the next time, and behind what stepped aside
-  /// before: for work that steps aside in the middle, so that others have their turn. What they want written is written
+  /// before: for work that yields in the middle, so that others have their turn. What they want written is written
   /// before. Until then `source` is only told that it may write.
   func afterOthers(_ source: IOSource? = nil, _ body: @escaping () -> Void) {
-    aside.append(SteppedAside(tag: source.map(sources.stepAside), body: body))
+    aside.append(SteppedAside(tag: source.map(sources.yieldTurn), body: body))
   }
 
   /// Whether a source is ready now, by what the kernel says, or has stepped aside. One that had something for `client` alone

@@ -109,7 +109,7 @@ extension EventLoop {
     }
 
     /// The source has more to read, and lets others go first. Returns the tag with which it goes on.
-    func stepAside(_ source: IOSource) -> UInt64 {
+    func yieldTurn(_ source: IOSource) -> UInt64 {
       slots[Self.slot(source.tag)].isAside = true
       return source.tag
     }

@@ -173,18 +173,18 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let sheet), .update(let sheet): try write(sheet)
-    case .replace(let number, let sheet):
+    case .add(let snapshot), .update(let snapshot): try write(snapshot)
+    case .replace(let number, let snapshot):
       try remove(number)
-      try write(sheet)
+      try write(snapshot)
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
     }
   }
 
-  private func write(_ sheet: OutboxChange.Sheet) throws(SQLiteDatabase.Failure) {
-    OutboxRow.bind(sheet, to: insert)
+  private func write(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) {
+    OutboxRow.bind(snapshot, to: insert)
     _ = try insert.step()
   }
 

@@ -22,7 +22,7 @@ enum OutboxRow {
   static let addition = "ALTER TABLE outbox ADD COLUMN gids BLOB"
 
   /// Binds all columns, from the first place on.
-  static func bind(_ sheet: OutboxChange.Sheet, to statement: SQLiteDatabase.Statement) {
+  static func bind(_ snapshot: OutboxChange.Snapshot, to statement: SQLiteDatabase.Statement) {
     var checksum = Checksum()
     func integer(_ place: Int32, _ value: Int64?) {
       checksum.add(value)
@@ -50,35 +50,35 @@ enum OutboxRow {
       }
     }
     let (upstream, url): (String?, String?) =
-      switch sheet.entry.target.name {
+      switch snapshot.entry.target.name {
       case .upstream(let name): (name, nil)
       case .url(let url): (nil, url)
       }
-    integer(1, Int64(bitPattern: sheet.entry.number))
-    text(2, sheet.entry.id)
-    integer(3, Int64(sheet.entry.owner))
+    integer(1, Int64(bitPattern: snapshot.entry.number))
+    text(2, snapshot.entry.id)
+    integer(3, Int64(snapshot.entry.owner))
     text(4, upstream)
     text(5, url)
-    text(6, sheet.entry.target.namespace)
-    text(7, sheet.entry.message.event)
-    let body = sheet.entry.message.body
+    text(6, snapshot.entry.target.namespace)
+    text(7, snapshot.entry.message.event)
+    let body = snapshot.entry.message.body
     blob(8, body.isEmpty ? nil : body)
-    blob(9, sheet.entry.message.attachments.isEmpty ? nil : joined(sheet.entry.message.attachments))
-    text(10, sheet.entry.delivery.rawValue)
-    integer(11, sheet.entry.retries.map(Int64.init))
-    integer(12, sheet.entry.ackTimeout)
-    text(13, sheet.entry.coalesce)
-    text(14, sheet.entry.key)
-    integer(15, Int64(bitPattern: sheet.entry.fingerprint))
-    integer(16, sheet.entry.created)
-    integer(17, sheet.entry.expires)
-    integer(18, Int64(sheet.entry.attempts))
-    text(19, sheet.entry.state.rawValue)
-    text(20, sheet.entry.reason)
-    integer(21, sheet.entry.ended)
-    blob(22, sheet.entry.result)
-    integer(23, sheet.entry.message.compress ? 1 : 0)
-    if sheet.entry.groups.isEmpty { statement.bind(24, blob: nil) } else { blob(24, joined(sheet.entry.groups)) }
+    blob(9, snapshot.entry.message.attachments.isEmpty ? nil : joined(snapshot.entry.message.attachments))
+    text(10, snapshot.entry.delivery.rawValue)
+    integer(11, snapshot.entry.retries.map(Int64.init))
+    integer(12, snapshot.entry.ackTimeout)
+    text(13, snapshot.entry.coalesce)
+    text(14, snapshot.entry.key)
+    integer(15, Int64(bitPattern: snapshot.entry.fingerprint))
+    integer(16, snapshot.entry.created)
+    integer(17, snapshot.entry.expires)
+    integer(18, Int64(snapshot.entry.attempts))
+    text(19, snapshot.entry.state.rawValue)
+    text(20, snapshot.entry.reason)
+    integer(21, snapshot.entry.ended)
+    blob(22, snapshot.entry.result)
+    integer(23, snapshot.entry.message.compress ? 1 : 0)
+    if snapshot.entry.groups.isEmpty { statement.bind(24, blob: nil) } else { blob(24, joined(snapshot.entry.groups)) }
     statement.bind(25, checksum.value)
   }
 

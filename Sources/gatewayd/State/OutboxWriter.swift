@@ -162,7 +162,7 @@ final class OutboxWriter: @unchecked Sendable {
   private var owes: Bool { !unsaved.isEmpty || database.map { $0.offset != offset } == true }
 
   private func write(_ batch: [Item]) {
-    let batch = steadied(batch)
+    let batch = withoutClockSteps(batch)
     let awaited = batch.count { $0.isAwaited }
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
     let problem = late.isEmpty ? apply(batch.lazy.map(\.change)) : apply(late + batch.map(\.change))
@@ -191,16 +191,16 @@ final class OutboxWriter: @unchecked Sendable {
   }
 
   /// The same changes by a clock that was never set.
-  private func steadied(_ batch: [Item]) -> [Item] {
+  private func withoutClockSteps(_ batch: [Item]) -> [Item] {
     let isSet = offset != 0 || batch.contains { if case .shift = $0.change { true } else { false } }
-    return isSet ? batch.map { Item(change: steadied($0.change), isAwaited: $0.isAwaited) } : batch
+    return isSet ? batch.map { Item(change: withoutClockSteps($0.change), isAwaited: $0.isAwaited) } : batch
   }
 
-  private func steadied(_ change: OutboxChange) -> OutboxChange {
+  private func withoutClockSteps(_ change: OutboxChange) -> OutboxChange {
     switch change {
-    case .add(let sheet): return .add(steadied(sheet))
-    case .replace(let number, let sheet): return .replace(number, steadied(sheet))
-    case .update(let sheet): return .update(steadied(sheet))
+    case .add(let snapshot): return .add(withoutClockSteps(snapshot))
+    case .replace(let number, let snapshot): return .replace(number, withoutClockSteps(snapshot))
+    case .update(let snapshot): return .update(withoutClockSteps(snapshot))
     case .shift(let step):
       offset &+= step
       return change
@@ -208,8 +208,8 @@ final class OutboxWriter: @unchecked Sendable {
     }
   }
 
-  private func steadied(_ sheet: OutboxChange.Sheet) -> OutboxChange.Sheet {
-    OutboxChange.Sheet(sheet.entry.moved(by: 0 &- offset))
+  private func withoutClockSteps(_ snapshot: OutboxChange.Snapshot) -> OutboxChange.Snapshot {
+    OutboxChange.Snapshot(snapshot.entry.moved(by: 0 &- offset))
   }
 
   private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
@@ -231,7 +231,7 @@ extension OutboxChange {
   /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
   fileprivate var number: UInt64? {
     switch self {
-    case .add(let sheet), .replace(_, let sheet), .update(let sheet): sheet.entry.number
+    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot): snapshot.entry.number
     case .remove(let number): number
     case .shift: nil
     }

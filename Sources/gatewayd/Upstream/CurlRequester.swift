@@ -50,13 +50,13 @@ final class CurlRequester: HTTPRequester {
       exchanges[ObjectIdentifier(exchange)] = exchange
       return exchange
     } catch {
-      return StillbornExchange(multi.loop, error.failure(dialing: request.dial), done)
+      return FailedExchange(multi.loop, error.failure(dialing: request.dial), done)
     }
   }
 }
 
 /// An exchange that could not even begin; it says so in the next turn.
-private final class StillbornExchange: HTTPExchange {
+private final class FailedExchange: HTTPExchange {
   private var done: ((Result<HTTPResponse, UpstreamFailure>) -> Void)?
 
   init(

@@ -2,15 +2,15 @@ import GatewayCore
 
 /// Dials connections that carry lines.
 final class LinesDialer: TransportDialer {
-  private let ground: TransportGround
+  private let context: TransportContext
 
-  init(on ground: TransportGround) { self.ground = ground }
+  init(on context: TransportContext) { self.context = context }
 
   func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport {
-    let transport = LinesTransport(on: ground, request: request, receiver: receiver)
+    let transport = LinesTransport(on: context, request: request, receiver: receiver)
     transport.start()
     return transport
   }
 
-  func firstHost(of request: DialRequest) -> String { ground.firstHost(of: request) }
+  func firstHost(of request: DialRequest) -> String { context.firstHost(of: request) }
 }

@@ -25,11 +25,11 @@ final class LinesTransport: Transport, TransportSocket.Owner {
   private let memory: MemoryHold
   private var lineCount = 0
 
-  init(on ground: TransportGround, request: DialRequest, receiver: any TransportReceiver) {
+  init(on context: TransportContext, request: DialRequest, receiver: any TransportReceiver) {
     self.receiver = receiver
     lines = LineBuffer(limit: request.messageLimit)
-    memory = ground.receiveMemory(for: request)
-    socket = TransportSocket(on: ground, to: request, turnLimit: Self.turnLimit)
+    memory = context.receiveMemory(for: request)
+    socket = TransportSocket(on: context, to: request, turnLimit: Self.turnLimit)
   }
 
   /// Starts to connect; nobody is called back from here.
@@ -60,7 +60,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     receiver = nil
     guard case .open = phase, !socket.output.isEmpty, socket.isWritable else { return release() }
     phase = .leaving
-    socket.beginFarewell()
+    socket.beginClosing()
     socket.flush()
   }
 

@@ -34,7 +34,7 @@ final class TransportSocket {
   /// For so many clients a turn is longer, so that it is worth their writes; not for more.
   private static let writesLimit = 200
 
-  private let ground: TransportGround
+  private let context: TransportContext
   private let request: DialRequest
   /// Most bytes read before others have their turn.
   private let turnLimit: Int
@@ -48,12 +48,12 @@ final class TransportSocket {
   private var flushIsDue = false
   private var readIsDue = false
   /// How long what was received has been acted upon; nil before it was first asked.
-  private var turn: SharedTurn?
+  private var turn: TimeSlice?
   /// A message that has begun and not ended, since when, and the timer that looks after it.
   private var unfinished: (message: Int, since: MonotonicInstant)?
   private var unfinishedTimer: Timers.ID?
   /// What was received and has to wait.
-  private var unheard: UnheardBytes?
+  private var unheard: PendingInput?
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
@@ -65,22 +65,22 @@ final class TransportSocket {
   /// Whether the kernel took less than there was.
   private(set) var isCongested = false
   /// What messages took that took long, to be asked after each of them.
-  var work: UnusualWork { ground.work }
+  var work: UnusualWork { context.work }
   /// Whether writing has not failed yet.
   var isWritable: Bool { broken == nil }
 
-  init(on ground: TransportGround, to request: DialRequest, turnLimit: Int) {
-    self.ground = ground
+  init(on context: TransportContext, to request: DialRequest, turnLimit: Int) {
+    self.context = context
     self.request = request
     self.turnLimit = turnLimit
     output = SendQueue(
-      pool: ground.blocks, controlLimit: request.answerLimit,
-      memory: MemoryHold(ground.memory.send, for: request.account))
+      pool: context.blocks, controlLimit: request.answerLimit,
+      memory: MemoryHold(context.memory.send, for: request.account))
   }
 
   deinit {
-    ground.loop.timers.cancel(timer)
-    ground.loop.timers.cancel(unfinishedTimer)
+    context.loop.timers.cancel(timer)
+    context.loop.timers.cancel(unfinishedTimer)
     // Before the connection closes the descriptor.
     source = nil
   }
@@ -89,9 +89,9 @@ final class TransportSocket {
   func connect(for owner: any Owner) {
     self.owner = owner
     do {
-      connection = try CurlConnection(ground.multi, to: request) { [weak self] problem in self?.made(problem) }
+      connection = try CurlConnection(context.multi, to: request) { [weak self] problem in self?.made(problem) }
     } catch {
-      ground.loop.onNextTurn { [weak self] in self?.made(error) }
+      context.loop.onNextTurn { [weak self] in self?.made(error) }
     }
   }
 
@@ -102,7 +102,7 @@ final class TransportSocket {
     }
     guard let connection else { return }
     do {
-      source = try ground.loop.addIO(connection.descriptor, .readable) { [weak owner] in owner?.socketReady($0) }
+      source = try context.loop.addIO(connection.descriptor, .readable) { [weak owner] in owner?.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
     }
@@ -119,23 +119,23 @@ final class TransportSocket {
   /// Lets go of everything; the socket is closed here.
   func close() {
     owner = nil
-    ground.loop.timers.cancel(timer)
+    context.loop.timers.cancel(timer)
     timer = nil
-    ground.loop.timers.cancel(unfinishedTimer)
+    context.loop.timers.cancel(unfinishedTimer)
     unfinishedTimer = nil
     source = nil
     connection = nil
     unheard = nil
     output.removeAll()
-    ground.farewellEnded(self)
+    context.closeEnded(self)
   }
 
   /// Keeps the owner alive until `close()`, and tells it of the end when the goodbye takes too long.
-  func beginFarewell() {
+  func beginClosing() {
     guard let owner else { return }
-    ground.farewellBegan(self, of: owner)
+    context.closeBegan(self, of: owner)
     guard timer == nil else { return }
-    timer = ground.loop.timers.after(ground.farewellLimit) { [weak self] in self?.owner?.socketEnded(nil) }
+    timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.owner?.socketEnded(nil) }
   }
 
   // MARK: - Reading
@@ -151,8 +151,8 @@ final class TransportSocket {
   /// instead is told in the next turn; why it came would not be said a second time.
   func firstBytes() -> [UInt8] {
     guard let connection else { return [] }
-    switch connection.receive(into: ground.readBuffer) {
-    case .bytes(let count): return [UInt8](ground.readBuffer[..<count])
+    switch connection.receive(into: context.readBuffer) {
+    case .bytes(let count): return [UInt8](context.readBuffer[..<count])
     case .wait: return []
     case .ended: endSoon(nil)
     case .failed(let problem): endSoon(problem.failure(dialing: request))
@@ -161,20 +161,20 @@ final class TransportSocket {
   }
 
   private func endSoon(_ failure: UpstreamFailure?) {
-    ground.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
+    context.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
   }
 
   /// Reads what is there, of which nobody is told any more.
   private func readSoon() {
     guard !readIsDue else { return }
     readIsDue = true
-    ground.loop.onNextTurn(reading)
+    context.loop.onNextTurn(reading)
   }
 
   private func readAfterOthers() {
     guard !readIsDue, let source else { return }
     readIsDue = true
-    ground.loop.afterOthers(source, reading)
+    context.loop.afterOthers(source, reading)
   }
 
   private func readNow() {
@@ -192,13 +192,13 @@ final class TransportSocket {
     if let unheard, !hear(unheard, for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
-      switch connection.receive(into: ground.readBuffer) {
+      switch connection.receive(into: context.readBuffer) {
       case .bytes(let count):
         budget -= count
-        let untaken = owner.socketReceived(UnsafeRawBufferPointer(rebasing: ground.readBuffer[..<count]))
+        let untaken = owner.socketReceived(UnsafeRawBufferPointer(rebasing: context.readBuffer[..<count]))
         guard self.connection != nil else { return }
         if let untaken {
-          return pause(UnsafeRawBufferPointer(rebasing: ground.readBuffer[(count - untaken)..<count]))
+          return pause(UnsafeRawBufferPointer(rebasing: context.readBuffer[(count - untaken)..<count]))
         }
         // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
         if count < Self.trickle, connection.isBare, broken == nil { return }
@@ -218,9 +218,9 @@ final class TransportSocket {
   /// Whether the messages that are left of what was received have to wait, because others do. To be asked after each
   /// `pauseStep` of them.
   func mustPause() -> Bool {
-    let loop = ground.loop
-    ground.work.begin()
-    var turn = turn ?? SharedTurn(at: loop.time.arrival.instant, limit: Self.turnTimeLimit)
+    let loop = context.loop
+    context.work.begin()
+    var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, limit: Self.turnTimeLimit)
     defer { self.turn = turn }
     return turn.isOver(
       at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
@@ -231,17 +231,17 @@ final class TransportSocket {
   func watch(unfinished message: Int?) {
     guard let message else { return unfinished = nil }
     guard unfinished?.message != message else { return }
-    unfinished = (message, ground.loop.time.arrival.instant)
+    unfinished = (message, context.loop.time.arrival.instant)
     if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
   }
 
   /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of them.
   private func lookAfterUnfinished(in delay: Duration) {
-    unfinishedTimer = ground.loop.timers.after(delay) { [weak self] in
+    unfinishedTimer = context.loop.timers.after(delay) { [weak self] in
       guard let self else { return }
       unfinishedTimer = nil
       guard let unfinished else { return }
-      let left = unfinished.since + request.messageTimeLimit - ground.loop.time.now
+      let left = unfinished.since + request.messageTimeLimit - context.loop.time.now
       guard left <= .zero else { return lookAfterUnfinished(in: left) }
       owner?.socketEnded(.unfinishedMessage(after: request.messageTimeLimit))
     }
@@ -250,17 +250,17 @@ final class TransportSocket {
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
   func hear(_ bytes: [UInt8]) {
     guard connection != nil else { return }
-    unheard = bytes.isEmpty ? nil : UnheardBytes(bytes)
+    unheard = bytes.isEmpty ? nil : PendingInput(bytes)
     readSoon()
   }
 
   private func pause(_ rest: UnsafeRawBufferPointer) {
-    unheard = UnheardBytes(Array(rest))
+    unheard = PendingInput(Array(rest))
     readAfterOthers()
   }
 
   /// What had to wait comes first. False if others are due again.
-  private func hear(_ bytes: UnheardBytes, for owner: any Owner) -> Bool {
+  private func hear(_ bytes: PendingInput, for owner: any Owner) -> Bool {
     // The owner may close the socket meanwhile.
     let untaken = bytes.withRest(owner.socketReceived)
     guard connection != nil else { return false }
@@ -276,7 +276,7 @@ final class TransportSocket {
   func flushSoon() {
     guard !flushIsDue else { return }
     flushIsDue = true
-    ground.loop.onNextTurn(flushing)
+    context.loop.onNextTurn(flushing)
   }
 
   /// Writes until nothing is left, or the kernel takes no more, or others are due.
@@ -305,7 +305,7 @@ final class TransportSocket {
     broken = problem
     isCongested = true
     source?.interest = .readable
-    if timer == nil { timer = ground.loop.timers.after(ground.farewellLimit) { [weak self] in self?.endBroken() } }
+    if timer == nil { timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.endBroken() } }
     readSoon()
   }
 

@@ -3,14 +3,14 @@ import GatewayCore
 /// Dials WebSockets, and holds what only they share.
 final class WebSocketDialer: TransportDialer {
   /// What they share with other transports.
-  let ground: TransportGround
+  let context: TransportContext
   /// Keys and masks.
   let random: any RandomSource
   /// What compresses and inflates their messages.
   let compression = CompressionContexts()
 
-  init(on ground: TransportGround, random: any RandomSource) {
-    self.ground = ground
+  init(on context: TransportContext, random: any RandomSource) {
+    self.context = context
     self.random = random
   }
 
@@ -20,5 +20,5 @@ final class WebSocketDialer: TransportDialer {
     return transport
   }
 
-  func firstHost(of request: DialRequest) -> String { ground.firstHost(of: request) }
+  func firstHost(of request: DialRequest) -> String { context.firstHost(of: request) }
 }

@@ -14,13 +14,13 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     /// The server agreed and then refused in plain text, which is being read. May become `over`.
     case refused(WebSocketUpgrade)
     /// The receiver has gone, what still comes is dropped, and the time for a goodbye runs. May become `over`.
-    case leaving(until: Farewell)
+    case leaving(until: CloseTrigger)
     /// Nothing is held any more.
     case over
   }
 
   /// What ends a goodbye early.
-  private enum Farewell {
+  private enum CloseTrigger {
     /// The peer answers our close frame.
     case answered
     /// Our answer to the peer's close frame is written.
@@ -57,12 +57,12 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     self.dialer = dialer
     self.request = request
     self.receiver = receiver
-    socket = TransportSocket(on: dialer.ground, to: request, turnLimit: Self.turnLimit)
+    socket = TransportSocket(on: dialer.context, to: request, turnLimit: Self.turnLimit)
   }
 
   deinit { timers.cancel(timer) }
 
-  private var timers: Timers { dialer.ground.loop.timers }
+  private var timers: Timers { dialer.context.loop.timers }
 
   /// Starts to connect; nobody is called back from here.
   func start() { socket.connect(for: self) }
@@ -155,11 +155,11 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     let compression = upgrade.deflate.map {
       MessageCompression(
         $0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression,
-        memory: dialer.ground.receiveMemory(for: request))
+        memory: dialer.context.receiveMemory(for: request))
     }
     framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression,
-      memory: dialer.ground.receiveMemory(for: request), work: socket.work)
+      memory: dialer.context.receiveMemory(for: request), work: socket.work)
     framer?.mustPause = { [socket] in socket.mustPause() }
     framer?.onPart = { [unowned self] kind, part in
       switch kind {
@@ -285,10 +285,10 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   /// Goes on without the receiver for a while, so that the last bytes arrive.
-  private func leave(until farewell: Farewell) {
+  private func leave(until trigger: CloseTrigger) {
     receiver = nil
-    if case .open = phase { socket.beginFarewell() }
-    phase = .leaving(until: farewell)
+    if case .open = phase { socket.beginClosing() }
+    phase = .leaving(until: trigger)
     socket.flush()
   }
 

@@ -117,16 +117,16 @@ import Testing
     settings.tls.verify = false
     settings.tls.serverName = "inner"
     settings.tls.pins = ["sha256//x"]
-    var place = LinkPlace(Self.url("a", secure: true), path: "/", settings)
+    var place = DialTarget(Self.url("a", secure: true), path: "/", settings)
     #expect(place.request().tls == settings.tls)
-    place = place.moved(to: LinkPlace.Endpoint(secure: true, host: "b", port: 443, path: "/"))
+    place = place.moved(to: DialTarget.Endpoint(secure: true, host: "b", port: 443, path: "/"))
     var expected = TLSSettings()
     expected.ca = "/ca.pem"
     expected.pins = ["sha256//x"]
     #expect(place.request().tls == expected)
     #expect(place.verifiesCertificates)
     // The way back is one that a stranger named.
-    place = place.moved(to: LinkPlace.Endpoint(secure: true, host: "a", port: 443, path: "/"))
+    place = place.moved(to: DialTarget.Endpoint(secure: true, host: "a", port: 443, path: "/"))
     #expect(place.request().tls == expected && place.request().headers == [])
   }
 

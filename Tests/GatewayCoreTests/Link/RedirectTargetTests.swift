@@ -4,13 +4,13 @@ import Testing
 
 /// The `Location` of a redirect.
 @Suite struct RedirectTargetTests {
-  private static let base = LinkPlace.Endpoint(secure: true, host: "a", port: 8_443, path: "/x/socket.io/")
+  private static let base = DialTarget.Endpoint(secure: true, host: "a", port: 8_443, path: "/x/socket.io/")
 
-  private static func endpoint(_ secure: Bool, _ host: String, _ port: UInt16, _ path: String) -> LinkPlace.Endpoint {
-    LinkPlace.Endpoint(secure: secure, host: host, port: port, path: path)
+  private static func endpoint(_ secure: Bool, _ host: String, _ port: UInt16, _ path: String) -> DialTarget.Endpoint {
+    DialTarget.Endpoint(secure: secure, host: host, port: port, path: path)
   }
 
-  static let targets: [(text: String, target: LinkPlace.Endpoint)] = [
+  static let targets: [(text: String, target: DialTarget.Endpoint)] = [
     ("https://B.example/y/?q=1#f", endpoint(true, "b.example", 443, "/y/")),
     ("http://b:81", endpoint(false, "b", 81, "/")), ("wss://b/z", endpoint(true, "b", 443, "/z")),
     ("ws://user:word@b/z", endpoint(false, "b", 80, "/z")), ("//b/z", endpoint(true, "b", 443, "/z")),
@@ -19,7 +19,7 @@ import Testing
     ("https://b:/z", endpoint(true, "b", 443, "/z")),
   ]
 
-  @Test(arguments: targets) func placeIsTakenFromTheText(target: (text: String, target: LinkPlace.Endpoint)) {
+  @Test(arguments: targets) func placeIsTakenFromTheText(target: (text: String, target: DialTarget.Endpoint)) {
     #expect(RedirectTarget.endpoint(target.text, from: Self.base) == target.target)
   }
 

@@ -43,10 +43,10 @@ final class FakeOutboxStore: OutboxStore {
   private func apply(_ change: OutboxChange) {
     written += 1
     switch change {
-    case .add(let sheet), .update(let sheet): entries[sheet.entry.number] = sheet.entry
-    case .replace(let number, let sheet):
+    case .add(let snapshot), .update(let snapshot): entries[snapshot.entry.number] = snapshot.entry
+    case .replace(let number, let snapshot):
       entries[number] = nil
-      entries[sheet.entry.number] = sheet.entry
+      entries[snapshot.entry.number] = snapshot.entry
     case .remove(let number): entries[number] = nil
     case .shift(let step): entries = entries.mapValues { $0.moved(by: step) }
     }

@@ -45,7 +45,7 @@ final class FakeUpstream: UpstreamKind {
 final class FakeConnector: UpstreamConnector {
   let kind = "fake"
   var hosts: [String] { [specification.url.host] }
-  var route: DialRequest { LinkPlace(specification.url, path: "/", specification.settings).request() }
+  var route: DialRequest { DialTarget(specification.url, path: "/", specification.settings).request() }
   let specification: UpstreamSpecification
   private let upstream: FakeUpstream
   var observer: (any UpstreamObserver)?

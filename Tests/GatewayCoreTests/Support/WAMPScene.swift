@@ -84,7 +84,7 @@ final class WAMPScene: WAMPBearer {
 
   func send(_ text: RawSpan, compress: Bool) { sent.append(Self.text(text)) }
   func send(control text: RawSpan) { sent.append(Self.text(text)) }
-  func farewellEnded() { hasParted = true }
+  func closeEnded() { hasParted = true }
   func began() { told.append("began") }
   func ended(_ failure: UpstreamFailure) { failures.append(failure) }
 

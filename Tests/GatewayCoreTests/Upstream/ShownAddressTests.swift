@@ -25,7 +25,7 @@ import Testing
   @Test func aSecretParameterWithoutAValueIsNotShownInPayloadsEither() {
     var redaction = Redaction()
     let url = UpstreamURL(scheme: "raw+wss", host: "h", path: "/feed", query: "TOKEN-1&dG9rZW4=")
-    redaction.add(LinkPlace(url, path: "/feed", UpstreamSettings()).request())
+    redaction.add(DialTarget(url, path: "/feed", UpstreamSettings()).request())
     #expect(
       String(decoding: redaction.apply(to: Array("a TOKEN-1 b dG9rZW4= c".utf8)), as: UTF8.self) == "a *** b *** c")
   }

@@ -56,6 +56,6 @@ enum OutboxSamples {
 }
 
 extension OutboxChange {
-  static func adding(_ entry: OutboxEntry) -> Self { .add(Sheet(entry)) }
-  static func updating(_ entry: OutboxEntry) -> Self { .update(Sheet(entry)) }
+  static func adding(_ entry: OutboxEntry) -> Self { .add(Snapshot(entry)) }
+  static func updating(_ entry: OutboxEntry) -> Self { .update(Snapshot(entry)) }
 }

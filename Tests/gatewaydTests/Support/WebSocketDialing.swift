@@ -7,7 +7,7 @@ import Testing
 /// A loop with a dialer, and a receiver that keeps what it hears.
 final class WebSocketDialing: TransportReceiver {
   let loop: EventLoop
-  let ground: TransportGround
+  let context: TransportContext
   let dialer: any TransportDialer
   var transport: (any Transport)?
   var opened: [TransportFacts] = []
@@ -22,12 +22,12 @@ final class WebSocketDialing: TransportReceiver {
   var onBinary: ([UInt8]) -> Void = { _ in }
 
   /// With `lines` it dials connections that carry lines instead.
-  init(farewellLimit: Duration = .seconds(30), lines: Bool = false) throws {
+  init(closeLimit: Duration = .seconds(30), lines: Bool = false) throws {
     EventLoop.takeSignals([])
     loop = try EventLoop()
-    ground = TransportGround(
-      multi: try CurlMulti(loop: loop, environment: { _ in nil }), farewellLimit: farewellLimit)
-    dialer = lines ? LinesDialer(on: ground) : WebSocketDialer(on: ground, random: SystemRandom())
+    context = TransportContext(
+      multi: try CurlMulti(loop: loop, environment: { _ in nil }), closeLimit: closeLimit)
+    dialer = lines ? LinesDialer(on: context) : WebSocketDialer(on: context, random: SystemRandom())
   }
 
   static func request(_ port: UInt16, host: String = "127.0.0.1", secure: Bool = false) -> DialRequest {
@@ -75,7 +75,7 @@ final class WebSocketDialing: TransportReceiver {
   /// Turns until no goodbye is under way.
   func becomeQuiet() throws {
     var isQuiet = false
-    ground.whenQuiet { isQuiet = true }
+    context.whenQuiet { isQuiet = true }
     #expect(try run { isQuiet })
   }
 

@@ -10,7 +10,7 @@ import Testing
   private static let port = getenv("GATEWAY_AUTOBAHN_PORT").flatMap { UInt16(String(cString: $0)) }
 
   private static func dial(_ target: String) throws -> WebSocketDialing {
-    let dialing = try WebSocketDialing(farewellLimit: .seconds(5))
+    let dialing = try WebSocketDialing(closeLimit: .seconds(5))
     var request = WebSocketDialing.request(try #require(port))
     request.target = target
     request.messageLimit = 64 << 20

@@ -228,7 +228,7 @@ import Testing
       try connection.write(burst)
       connection.awaitEnd()
     }
-    let first = try WebSocketDialing(farewellLimit: .milliseconds(100))
+    let first = try WebSocketDialing(closeLimit: .milliseconds(100))
     first.onOpened = { [unowned first] in
       first.send("hello")
       first.close()
@@ -237,7 +237,7 @@ import Testing
     try first.becomeQuiet()
     #expect(first.texts.isEmpty && first.closed.isEmpty)
 
-    let second = try WebSocketDialing(farewellLimit: .milliseconds(100))
+    let second = try WebSocketDialing(closeLimit: .milliseconds(100))
     second.onText = { [unowned second] _ in
       second.send("answer")
       second.close()

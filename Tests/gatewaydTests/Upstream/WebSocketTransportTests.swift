@@ -234,7 +234,7 @@ import Testing
       usleep(8_000_000)
     }
     let limit = Duration.milliseconds(200)
-    let dialing = try WebSocketDialing(farewellLimit: limit)
+    let dialing = try WebSocketDialing(closeLimit: limit)
     try dialing.open(WebSocketDialing.request(peer.port))
     dialing.close()
     let start = dialing.loop.time.now

@@ -156,8 +156,8 @@ final class Outbox {
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
     known[entry.id] = record
     usage.add(record)
-    let sheet = OutboxChange.Sheet(entry)
-    store.commit(old.map { .replace($0, sheet) } ?? .add(sheet)) { [weak self] problem in
+    let snapshot = OutboxChange.Snapshot(entry)
+    store.commit(old.map { .replace($0, snapshot) } ?? .add(snapshot)) { [weak self] problem in
       guard let self else { return }
       note(problem)
       // Whoever took it back meanwhile has said so to the store.
@@ -241,7 +241,7 @@ final class Outbox {
     guard record.line != nil else { return false }
     let now = wallMilliseconds()
     usage.remove(record)
-    record.layDown()
+    record.detach()
     record.entry.state = state
     record.entry.reason = reason
     record.entry.ended = now
@@ -353,7 +353,7 @@ final class Outbox {
   private func forget(_ record: OutboxRecord) {
     known[record.entry.id] = nil
     usage.remove(record)
-    record.layDown()
+    record.detach()
   }
 
   private func commit(_ change: OutboxChange, _ done: ((OutboxProblem?) -> Void)?) {
@@ -373,10 +373,10 @@ final class Outbox {
   /// on the disk as it was before the change until other rows take it along.
   private func owed(_ change: OutboxChange) -> OutboxChange {
     switch change {
-    case .add(let sheet), .replace(_, let sheet), .update(let sheet):
-      let entry = known[sheet.entry.id]?.entry
-      let present = entry?.number == sheet.entry.number ? entry : keyed.first { $0.number == sheet.entry.number }
-      return present.map { .update(.init($0)) } ?? .remove(sheet.entry.number)
+    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot):
+      let entry = known[snapshot.entry.id]?.entry
+      let present = entry?.number == snapshot.entry.number ? entry : keyed.first { $0.number == snapshot.entry.number }
+      return present.map { .update(.init($0)) } ?? .remove(snapshot.entry.number)
     case .remove, .shift: return change
     }
   }

@@ -59,7 +59,7 @@ final class OutboxRecord {
   }
 
   /// Nobody carries it any more; how often it was written is kept.
-  func layDown() {
+  func detach() {
     entry.attempts = attempts
     connection = nil
     command = nil

@@ -17,17 +17,17 @@ public protocol OutboxStore: AnyObject {
 
 /// One step in the life of an entry on disk.
 public enum OutboxChange: Sendable {
-  case add(Sheet)
+  case add(Snapshot)
   /// The same, and in one step with it the entry of another number goes, whose place it takes.
-  case replace(UInt64, Sheet)
+  case replace(UInt64, Snapshot)
   /// The entry of that number is this one now.
-  case update(Sheet)
+  case update(Snapshot)
   case remove(UInt64)
   /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
   case shift(Int64)
 
   /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is large.
-  public final class Sheet: Sendable {
+  public final class Snapshot: Sendable {
     public let entry: OutboxEntry
 
     public init(_ entry: OutboxEntry) { self.entry = entry }

@@ -1,12 +1,12 @@
 /// Prepares the messages of one server of JSON lines and dials it.
 final class LinesConnector: UpstreamConnector {
-  private let way: DirectWay
+  private let way: DirectConnectorState
   private let profile: LinesProfile
   /// In front of a body: it shows which kind of upstream a message was prepared for, also after a restart.
   private static let mark = UInt8(ascii: "L")
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams) {
-    way = DirectWay(specification, seams: seams, layer: TraceFact.Layer(rawValue: "lines")) { _ in "" }
+    way = DirectConnectorState(specification, seams: seams, layer: TraceFact.Layer(rawValue: "lines")) { _ in "" }
     profile = LinesProfile(specification.settings.lines)
   }
 

@@ -47,7 +47,9 @@ final class LinesSession: DirectSession {
     let id = ack.map { acks.add($0) }
     if let id { clock?.askedRequest(id, at: link.now) }
     let tail = message.body[1...]
-    let kind = id.map { "REQUEST \($0) \(TraceWords.name(message.event))" } ?? "EVENT \(TraceWords.name(message.event))"
+    let kind =
+      id.map { "REQUEST \($0) \(TraceDescription.name(message.event))" }
+      ?? "EVENT \(TraceDescription.name(message.event))"
     link.trace?.message(.outgoing, "\(kind) (\(tail.count) bytes)", payload: tail.span.bytes)
     send(profile.head(type: message.event, id: id) + tail)
   }
@@ -96,7 +98,7 @@ final class LinesSession: DirectSession {
     if isLoggingIn { return receivedLogin(message, type, text) }
     if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
     guard let type else { return drop(text) }
-    trace("EVENT \(TraceWords.name(type))", text)
+    trace("EVENT \(TraceDescription.name(type))", text)
     deliver(message, text)
   }
 

@@ -2,9 +2,9 @@
 /// which limits apply to it. Holds secrets, so it is never shown.
 struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// Where the link goes.
-  private(set) var place: LinkPlace
+  private(set) var place: DialTarget
   /// All places where it may go, the preferred one first.
-  let places: [LinkPlace]
+  let places: [DialTarget]
   private let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
@@ -28,7 +28,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   init(_ specification: UpstreamSpecification) {
     let settings = specification.settings
-    places = LinkPlace.all(of: specification) { _ in settings.path }
+    places = DialTarget.all(of: specification) { _ in settings.path }
     place = places[0]
     auth = settings.auth
     owner = specification.owner
@@ -48,7 +48,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   var customMirror: Mirror { Mirror(reflecting: description) }
 
   /// The same link at another of its places.
-  func at(_ place: LinkPlace) -> LinkKey {
+  func at(_ place: DialTarget) -> LinkKey {
     var key = self
     key.place = place
     return key

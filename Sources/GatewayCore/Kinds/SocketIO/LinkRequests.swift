@@ -18,7 +18,7 @@ final class LinkRequests {
   func notePostsApart() { links.notePostsApart(at: key.place.endpoint) }
 
   /// The attempt goes on at another place, with the cookies of that one.
-  func move(to place: LinkPlace) { key = key.at(place) }
+  func move(to place: DialTarget) { key = key.at(place) }
 
   /// One request of this moment; `sid` belongs to a session that is open.
   func request(_ transport: TransportName, _ revision: EngineIORevision, sid: String? = nil) -> DialRequest {

@@ -34,7 +34,7 @@ final class LinkTrace: EngineIOObserver {
   func sent(msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, size: Int) {
     let concerned = concerned(namespace)
     guard !concerned.isEmpty else { return }
-    let text = PacketWords.packet(msgpack: kind, Self.shown(namespace), ack: ack, size: size)
+    let text = PacketDescription.packet(msgpack: kind, Self.shown(namespace), ack: ack, size: size)
     for one in concerned { one.observer.observed(TraceFact(.outgoing, .socketio, text)) }
   }
 
@@ -50,7 +50,7 @@ final class LinkTrace: EngineIOObserver {
   func received(_ long: LongEvent, _ kind: SocketIOPacket.Kind, _ namespace: [UInt8]) {
     let concerned = concerned(namespace)
     guard !concerned.isEmpty else { return }
-    let text = PacketWords.packet(tooLong: kind, Self.shown(namespace), ack: long.ack, size: long.size)
+    let text = PacketDescription.packet(tooLong: kind, Self.shown(namespace), ack: long.ack, size: long.size)
     for one in concerned { one.observer.observed(TraceFact(.incoming, .socketio, text)) }
   }
 
@@ -62,7 +62,7 @@ final class LinkTrace: EngineIOObserver {
     guard !concerned.isEmpty else { return }
     var fact = TraceFact(
       direction, .socketio,
-      PacketWords.packet(kind, Self.shown(namespace), attachments: attachments, ack: ack, payload: payload))
+      PacketDescription.packet(kind, Self.shown(namespace), attachments: attachments, ack: ack, payload: payload))
     if payload.byteCount > 0, concerned.contains(where: \.observer.wantsPayloads) {
       fact.payload = self.payload(kind, payload)
     }
@@ -79,7 +79,7 @@ final class LinkTrace: EngineIOObserver {
 
   private static func shown(_ namespace: [UInt8]) -> String {
     let bare = bare(namespace)
-    return String(shortening: bare.span.bytes, to: TraceWords.nameLimit)
+    return String(shortening: bare.span.bytes, to: TraceDescription.nameLimit)
       + (bare.count < namespace.count ? "?\(Redaction.mark)" : "")
   }
 
@@ -119,7 +119,7 @@ final class LinkTrace: EngineIOObserver {
     var at = 0
     try? JSONScanner.scanObject(payload, &at) { key, _ in
       guard writer.bytes.count < TraceFact.payloadLimit else { return }
-      writer.member(JSONScanner.decodeString(payload, key, shortenedTo: TraceWords.nameLimit), Redaction.mark)
+      writer.member(JSONScanner.decodeString(payload, key, shortenedTo: TraceDescription.nameLimit), Redaction.mark)
     }
     writer.endObject()
     return writer.bytes
@@ -129,14 +129,14 @@ final class LinkTrace: EngineIOObserver {
 
   func dialled(_ request: DialRequest) {
     redaction.add(request)
-    tell(.outgoing, .http, "DIAL \(PacketWords.request(request))")
+    tell(.outgoing, .http, "DIAL \(PacketDescription.request(request))")
   }
 
   func opened(_ facts: TransportFacts) {
-    tell(.incoming, .http, TraceWords.opened(facts))
+    tell(.incoming, .http, TraceDescription.opened(facts))
   }
 
-  func closed(_ failure: UpstreamFailure) { tell(.incoming, .http, "CLOSED \(TraceWords.failure(failure))") }
+  func closed(_ failure: UpstreamFailure) { tell(.incoming, .http, "CLOSED \(TraceDescription.failure(failure))") }
 
   /// By us, on purpose.
   func hungUp() { tell(.outgoing, .http, "CLOSE") }
@@ -146,7 +146,7 @@ final class LinkTrace: EngineIOObserver {
     case .message, .binary, .decodedBinary: return
     case .open, .close, .ping, .pong, .upgrade, .noop: break
     }
-    tell(.incoming, .engine, PacketWords.packet(packet, text, revision))
+    tell(.incoming, .engine, PacketDescription.packet(packet, text, revision))
   }
 
   func sent(_ packet: [UInt8]) {
@@ -154,7 +154,7 @@ final class LinkTrace: EngineIOObserver {
     switch known {
     case .message, .binary, .decodedBinary: return
     case .open, .close, .ping, .pong, .upgrade, .noop:
-      tell(.outgoing, .engine, PacketWords.packet(known, packet.span.bytes, revision))
+      tell(.outgoing, .engine, PacketDescription.packet(known, packet.span.bytes, revision))
     }
   }
 

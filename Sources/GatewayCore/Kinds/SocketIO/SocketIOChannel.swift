@@ -341,7 +341,7 @@ final class SocketIOChannel: UpstreamChannel {
         clock = nil
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
-        observer?.observed(TraceFact(.incoming, .socketio, "END \(TraceWords.failure(failure))"))
+        observer?.observed(TraceFact(.incoming, .socketio, "END \(TraceDescription.failure(failure))"))
         let owner = owner
         self.owner = nil
         owner?.channelEnded(self, failure)

@@ -25,7 +25,7 @@ final class SocketIOConnector: UpstreamConnector {
     didSet { channel?.observerChanged() }
   }
 
-  init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: SharedReadings) {
+  init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: CredentialReads) {
     key = LinkKey(specification)
     self.links = links
     credentials = UpstreamCredentials(specification, readings: readings)

@@ -6,7 +6,7 @@ public final class SocketIOKind: UpstreamKind {
 
   public var traits: UpstreamTraits { Self.traits }
   private let links: SocketIOLinks
-  private let readings: SharedReadings
+  private let readings: CredentialReads
 
   /// Without a `requester` long-polling is passed over.
   init(
@@ -15,7 +15,7 @@ public final class SocketIOKind: UpstreamKind {
   ) {
     links = SocketIOLinks(
       dialer: dialer, requester: requester, timers: timers, time: time, random: random, memory: memory)
-    readings = SharedReadings(reader: credentials)
+    readings = CredentialReads(reader: credentials)
   }
 
   /// How many links are open or being opened.

@@ -1,7 +1,7 @@
 /// Where a link goes and by which transport, until a server has answered for a namespace.
 extension SocketIOLink {
   /// The order of transports at a place.
-  static func choice(_ key: LinkKey, at place: LinkPlace, _ links: SocketIOLinks) -> TransportChoice {
+  static func choice(_ key: LinkKey, at place: DialTarget, _ links: SocketIOLinks) -> TransportChoice {
     TransportChoice(
       order: key.transports.filter { $0 != .polling || links.requester != nil },
       remembered: links.transport(of: place.endpoint), upgrades: key.upgrades)

@@ -9,16 +9,16 @@ final class SocketIOLinks {
   /// Nil: long-polling is passed over.
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
-  private var revisions: [LinkPlace.Endpoint: EngineIORevision] = [:]
+  private var revisions: [DialTarget.Endpoint: EngineIORevision] = [:]
   private var routes: [LinkKey: Int] = [:]
-  private var transports: [LinkPlace.Endpoint: TransportName] = [:]
+  private var transports: [DialTarget.Endpoint: TransportName] = [:]
   private var jars: [LinkKey: CookieJar] = [:]
   private var sizeLimits: [Carrier: (bytes: Int, until: MonotonicInstant)] = [:]
-  private var apart: [LinkPlace.Endpoint: MonotonicInstant] = [:]
+  private var apart: [DialTarget.Endpoint: MonotonicInstant] = [:]
 
   /// What a limit of size holds for: a proxy that bounds the bodies of requests does not look into a WebSocket.
   private struct Carrier: Hashable {
-    var endpoint: LinkPlace.Endpoint
+    var endpoint: DialTarget.Endpoint
     var transport: TransportName
   }
 
@@ -72,40 +72,40 @@ final class SocketIOLinks {
   }
 
   /// What worked with a server the last time.
-  func revision(of endpoint: LinkPlace.Endpoint) -> EngineIORevision? { revisions[endpoint] }
+  func revision(of endpoint: DialTarget.Endpoint) -> EngineIORevision? { revisions[endpoint] }
 
   /// Remembers what worked, or, with nil, forgets what no longer does.
-  func setRevision(_ revision: EngineIORevision?, of endpoint: LinkPlace.Endpoint) {
+  func setRevision(_ revision: EngineIORevision?, of endpoint: DialTarget.Endpoint) {
     if revision != nil, revisions[endpoint] == nil, revisions.count >= Self.memoryLimit { _ = revisions.popFirst() }
     revisions[endpoint] = revision
   }
 
   /// The transport that worked with a server the last time.
-  func transport(of endpoint: LinkPlace.Endpoint) -> TransportName? { transports[endpoint] }
+  func transport(of endpoint: DialTarget.Endpoint) -> TransportName? { transports[endpoint] }
 
-  func setTransport(_ transport: TransportName, of endpoint: LinkPlace.Endpoint) {
+  func setTransport(_ transport: TransportName, of endpoint: DialTarget.Endpoint) {
     if transports[endpoint] == nil, transports.count >= Self.memoryLimit { _ = transports.popFirst() }
     transports[endpoint] = transport
   }
 
   /// The largest message that a server takes, in bytes, if it was seen not to take a larger one.
-  func sizeLimit(of endpoint: LinkPlace.Endpoint, by transport: TransportName) -> Int? {
+  func sizeLimit(of endpoint: DialTarget.Endpoint, by transport: TransportName) -> Int? {
     sizeLimits[Carrier(endpoint: endpoint, transport: transport)].flatMap { time.now < $0.until ? $0.bytes : nil }
   }
 
-  func setSizeLimit(_ bytes: Int, of endpoint: LinkPlace.Endpoint, by transport: TransportName) {
+  func setSizeLimit(_ bytes: Int, of endpoint: DialTarget.Endpoint, by transport: TransportName) {
     let carrier = Carrier(endpoint: endpoint, transport: transport)
     if sizeLimits[carrier] == nil, sizeLimits.count >= Self.memoryLimit { _ = sizeLimits.popFirst() }
     sizeLimits[carrier] = (bytes, time.now + Self.sizeLimitTime)
   }
 
   /// Whether packets are posted one by one, because the server refused several together.
-  func postsApart(at endpoint: LinkPlace.Endpoint) -> Bool {
+  func postsApart(at endpoint: DialTarget.Endpoint) -> Bool {
     guard !apart.isEmpty, let until = apart[endpoint] else { return false }
     return time.now < until
   }
 
-  func notePostsApart(at endpoint: LinkPlace.Endpoint) {
+  func notePostsApart(at endpoint: DialTarget.Endpoint) {
     if apart[endpoint] == nil, apart.count >= Self.memoryLimit { _ = apart.popFirst() }
     apart[endpoint] = time.now + Self.sizeLimitTime
   }

@@ -6,7 +6,7 @@ protocol WAMPBearer: AnyObject {
   /// As `Transport.send(control:)`: what the router makes us say.
   func send(control text: RawSpan)
   /// The router has answered our goodbye.
-  func farewellEnded()
+  func closeEnded()
   /// The session is there.
   func began()
   /// The session is over; the transport is to be closed once what was sent has left. Nothing follows.

@@ -1,6 +1,6 @@
 /// Prepares the messages of one WAMP connection and dials its sessions.
 final class WAMPConnector: UpstreamConnector {
-  private let way: DirectWay
+  private let way: DirectConnectorState
   private let settings: WAMPConversation.Settings
   private let authID: String?
   private let heartbeat: HeartbeatSettings
@@ -8,7 +8,7 @@ final class WAMPConnector: UpstreamConnector {
   private let offers = WAMPOffers()
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams, cryptography: any Cryptography) {
-    way = DirectWay(specification, seams: seams, layer: .wamp)
+    way = DirectConnectorState(specification, seams: seams, layer: .wamp)
     way.subprotocols = [WAMPLinkSession.subprotocol]
     let wamp = specification.settings.wamp
     settings = WAMPConversation.Settings(

@@ -5,7 +5,7 @@ extension WAMPConversation {
     guard text.byteCount <= bearer.lineLimit else {
       return bearer.observed(.incoming, "\(message.code.word) (\(text.byteCount) bytes, more than a line)", nil)
     }
-    bearer.observed(.incoming, WAMPWords.received(message, name: name(of: message, text), text), text)
+    bearer.observed(.incoming, WAMPDescription.received(message, name: name(of: message, text), text), text)
   }
 
   /// What the ids of a message stand for.

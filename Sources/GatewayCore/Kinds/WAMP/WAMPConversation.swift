@@ -165,7 +165,7 @@ final class WAMPConversation {
     case .sendGoodbye(let reason): send(control: WAMPWriter.goodbye(reason), "GOODBYE \(reason.text)")
     case .announce: bearer?.began()
     case .deliver: break
-    case .farewell: bearer?.farewellEnded()
+    case .pendingClose: bearer?.closeEnded()
     case .end(let failure): bearer?.ended(failure)
     }
   }

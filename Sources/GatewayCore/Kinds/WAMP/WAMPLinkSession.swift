@@ -94,7 +94,7 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     link.fail(failure)
   }
 
-  func farewellEnded() { link.farewellEnded() }
+  func closeEnded() { link.closeEnded() }
 
   func event(_ name: RawSpan, _ arguments: RawSpan, _ keywords: RawSpan?, ack: UInt64?) {
     link.owner?.channel(link, receivedEvent: name, arguments: arguments, kwargs: keywords, ack: ack)

@@ -47,7 +47,7 @@ struct WAMPSession: Equatable, Sendable {
     /// The message that caused this is to be handed on.
     case deliver
     /// The router has answered our GOODBYE.
-    case farewell
+    case pendingClose
     /// Hang up, and tell why. Nothing follows.
     case end(UpstreamFailure)
   }
@@ -86,7 +86,7 @@ struct WAMPSession: Equatable, Sendable {
       return [.sendGoodbye(.goodbyeAndOut), .end(failure)]
     case (.leaving, .goodbye), (.leaving, .aborted):
       state = .ended
-      return [.farewell]
+      return [.pendingClose]
 
     case (.joining, .goodbye), (.answering, .goodbye): return violation(.misplaced(.goodbye))
     case (.joining, .traffic(let code)), (.answering, .traffic(let code)): return violation(.misplaced(code))

@@ -1,10 +1,10 @@
 /// Prepares the messages of one plain WebSocket and dials it.
 final class PlainWebSocketConnector: UpstreamConnector {
-  private let way: DirectWay
+  private let way: DirectConnectorState
   private let heartbeat: HeartbeatSettings
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams) {
-    way = DirectWay(specification, seams: seams, layer: TraceFact.Layer(rawValue: "websocket"))
+    way = DirectConnectorState(specification, seams: seams, layer: TraceFact.Layer(rawValue: "websocket"))
     way.subprotocols = specification.settings.websocket.subprotocols
     heartbeat = specification.settings.heartbeat
   }

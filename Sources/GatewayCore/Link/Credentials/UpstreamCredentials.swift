@@ -4,12 +4,12 @@ final class UpstreamCredentials {
   private let auth: AuthSource
   private let headers: [SecretMember]
   private let query: [SecretMember]
-  private let readings: SharedReadings
+  private let readings: CredentialReads
   private let request: (SecretSource) -> SecretRequest
   /// Of the last reading, for every source that is a file.
   private var versions: [SecretSource: SecretVersion?] = [:]
 
-  init(_ specification: UpstreamSpecification, readings: SharedReadings) {
+  init(_ specification: UpstreamSpecification, readings: CredentialReads) {
     let settings = specification.settings
     auth = settings.auth
     headers = settings.headerSources

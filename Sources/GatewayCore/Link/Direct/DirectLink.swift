@@ -2,7 +2,7 @@
 /// the transport alive. What messages mean is the session's affair.
 final class DirectLink: UpstreamChannel, TransportReceiver {
   let id: String
-  let way: DirectWay
+  let way: DirectConnectorState
   private(set) weak var owner: (any UpstreamChannelOwner)?
   private let makeSession: (DirectLink) -> any DirectSession
   private var machine = DirectMachine()
@@ -20,7 +20,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private(set) var trace: DirectTrace?
   private var dialled: MonotonicInstant?
   /// The server's goodbye is awaited.
-  private var farewell: Farewells.Farewell?
+  private var pendingClose: PendingCloses.PendingClose?
 
   // Signs of life.
   var heartbeat: LinkHeartbeat?
@@ -30,7 +30,10 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// When the server was heard the last time.
   var lastHeard: MonotonicInstant?
 
-  init(_ way: DirectWay, owner: any UpstreamChannelOwner, _ makeSession: @escaping (DirectLink) -> any DirectSession) {
+  init(
+    _ way: DirectConnectorState, owner: any UpstreamChannelOwner,
+    _ makeSession: @escaping (DirectLink) -> any DirectSession
+  ) {
     self.way = way
     self.owner = owner
     self.makeSession = makeSession
@@ -104,7 +107,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   }
 
   /// The server has answered our goodbye.
-  func farewellEnded() { perform(machine.handle(.farewellEnded)) }
+  func closeEnded() { perform(machine.handle(.closeEnded)) }
 
   // MARK: - After a failure
 
@@ -269,12 +272,12 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     }
   }
 
-  /// Nobody holds the link any more: the timer does, until the farewell is over.
+  /// Nobody holds the link any more: the timer does, until the pendingClose is over.
   private func sayGoodbye() {
     stopHeartbeat()
-    guard session?.leave() == true else { return farewellEnded() }
-    farewell = way.seams.farewells.begin()
-    timer = timers.after(DirectWay.farewellLimit) { [self] in farewellEnded() }
+    guard session?.leave() == true else { return closeEnded() }
+    pendingClose = way.seams.pendingCloses.begin()
+    timer = timers.after(DirectConnectorState.closeLimit) { [self] in closeEnded() }
   }
 
   private func hangUp() {
@@ -288,7 +291,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     if transport != nil { trace?.hungUp() }
     transport?.close()
     // Last: from here on the transport's own goodbye is waited for.
-    farewell = nil
+    pendingClose = nil
   }
 
   private func stopTimer() {

@@ -26,7 +26,7 @@ struct DirectMachine: Equatable, Sendable {
     case failed(UpstreamFailure)
     case leave
     /// Nothing more is to be said or awaited.
-    case farewellEnded
+    case closeEnded
   }
 
   enum Action: Equatable, Sendable {
@@ -73,20 +73,20 @@ struct DirectMachine: Equatable, Sendable {
     case (.joined, .leave):
       state = .leaving
       return [.sayGoodbye]
-    case (.reading, .leave), (.dialling, .leave), (.joining, .leave), (.leaving, .farewellEnded),
+    case (.reading, .leave), (.dialling, .leave), (.joining, .leave), (.leaving, .closeEnded),
       (.leaving, .failed):
       state = .left
       return [.hangUp]
 
-    case (.reading, .transportOpened), (.reading, .ready), (.reading, .triedAgain), (.reading, .farewellEnded),
-      (.dialling, .secretsRead), (.dialling, .ready), (.dialling, .farewellEnded),
-      (.joining, .secretsRead), (.joining, .transportOpened), (.joining, .farewellEnded),
+    case (.reading, .transportOpened), (.reading, .ready), (.reading, .triedAgain), (.reading, .closeEnded),
+      (.dialling, .secretsRead), (.dialling, .ready), (.dialling, .closeEnded),
+      (.joining, .secretsRead), (.joining, .transportOpened), (.joining, .closeEnded),
       (.joined, .secretsRead), (.joined, .transportOpened), (.joined, .ready), (.joined, .triedAgain),
-      (.joined, .farewellEnded),
+      (.joined, .closeEnded),
       (.leaving, .secretsRead), (.leaving, .transportOpened), (.leaving, .ready), (.leaving, .triedAgain),
       (.leaving, .leave),
       (.left, .secretsRead), (.left, .transportOpened), (.left, .ready), (.left, .triedAgain), (.left, .failed),
-      (.left, .leave), (.left, .farewellEnded):
+      (.left, .leave), (.left, .closeEnded):
       return []
     }
   }

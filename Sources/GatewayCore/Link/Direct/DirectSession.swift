@@ -18,7 +18,7 @@ protocol DirectSession: AnyObject {
   /// As in `UpstreamChannel`; also before the session is ready.
   func want(_ interest: Interest)
   func drop(_ interest: Interest)
-  /// Says goodbye. True: the server's answer is worth waiting for, after which the session calls `link.farewellEnded()`.
+  /// Says goodbye. True: the server's answer is worth waiting for, after which the session calls `link.closeEnded()`.
   func leave() -> Bool
   /// Asks the server for a sign of life; whatever comes is one. False: it cannot be asked now.
   func probe() -> Bool

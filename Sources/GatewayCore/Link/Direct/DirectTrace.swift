@@ -34,10 +34,10 @@ final class DirectTrace {
       "DIAL \(server)\(Redaction.shown(target: request.target))" + (names.isEmpty ? "" : ", headers \(names)"))
   }
 
-  func opened(_ facts: TransportFacts) { tell(.incoming, TraceWords.opened(facts)) }
-  func closed(_ failure: UpstreamFailure) { tell(.incoming, "CLOSED \(TraceWords.failure(failure))") }
+  func opened(_ facts: TransportFacts) { tell(.incoming, TraceDescription.opened(facts)) }
+  func closed(_ failure: UpstreamFailure) { tell(.incoming, "CLOSED \(TraceDescription.failure(failure))") }
   func hungUp() { tell(.outgoing, "CLOSE") }
-  func ended(_ failure: UpstreamFailure) { message(.incoming, "END \(TraceWords.failure(failure))") }
+  func ended(_ failure: UpstreamFailure) { message(.incoming, "END \(TraceDescription.failure(failure))") }
 
   private func tell(_ direction: TraceFact.Direction, _ text: String) {
     observer.observed(TraceFact(direction, .http, text))

@@ -146,7 +146,7 @@ import Testing
     receive("[2,4711,{}]")
     connection.channel?.close()
     #expect(!rig.transport.isClosed)
-    rig.advance(DirectWay.farewellLimit)
+    rig.advance(DirectConnectorState.closeLimit)
     #expect(rig.transport.isClosed)
   }
 

@@ -78,8 +78,8 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
   (
     leaving,
     [
-      (.goodbye(goodbye), [.farewell], .ended),
-      (.aborted(refusal), [.farewell], .ended),
+      (.goodbye(goodbye), [.pendingClose], .ended),
+      (.aborted(refusal), [.pendingClose], .ended),
     ]
   ),
   (ended, []),

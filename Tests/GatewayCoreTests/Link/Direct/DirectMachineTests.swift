@@ -17,7 +17,7 @@ import Testing
     #expect(machine.handle(.transportOpened) == [.beginHandshake])
     #expect(machine.handle(.ready) == [.announce])
     #expect(machine.handle(.leave) == [.sayGoodbye])
-    #expect(machine.handle(.farewellEnded) == [.hangUp])
+    #expect(machine.handle(.closeEnded) == [.hangUp])
     #expect(machine.state == .left)
   }
 

@@ -22,7 +22,7 @@ final class PollingTransport: Transport {
   /// How much of an answer is looked at before it is looked at the clock, in bytes.
   private static let portion = 64 << 10
   /// How long a goodbye may take.
-  static let farewellLimit: Duration = .seconds(1)
+  static let closeLimit: Duration = .seconds(1)
 
   private let requests: LinkRequests
   private let requester: any HTTPRequester
@@ -44,7 +44,7 @@ final class PollingTransport: Transport {
   /// What waits to be posted, and was not answered, counts as this.
   private let memory: MemoryHold
   private var flushTimer: Timers.ID?
-  private var farewellTimer: Timers.ID?
+  private var closeTimer: Timers.ID?
   private var isPaused = false
   /// The answer to a poll whose packets are being handed out, in turns.
   private var body: Body?
@@ -105,7 +105,7 @@ final class PollingTransport: Transport {
     phase = .leaving
     isPaused = false
     outbox.append(PollingOutbox.Packet(isBinary: false, bytes: [UInt8(ascii: "1")]))
-    farewellTimer = timers.after(Self.farewellLimit) { [self] in release() }
+    closeTimer = timers.after(Self.closeLimit) { [self] in release() }
     flush()
   }
 
@@ -306,7 +306,7 @@ final class PollingTransport: Transport {
     onQuiet = nil
     body = nil
     timers.cancel(flushTimer)
-    timers.cancel(farewellTimer)
+    timers.cancel(closeTimer)
     get?.cancel()
     post?.cancel()
     get = nil

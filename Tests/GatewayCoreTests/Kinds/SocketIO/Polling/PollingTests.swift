@@ -194,7 +194,7 @@ func pageThatAnswersAPollIsNamed(_ page: String) {
   polling.join()
   polling.connection.close()
   #expect(polling.requester.posts.count == 1)
-  polling.rig.advance(PollingTransport.farewellLimit)
+  polling.rig.advance(PollingTransport.closeLimit)
   #expect(polling.requester.posts.isEmpty && polling.requester.gets.isEmpty)
 }
 

@@ -4,10 +4,10 @@ import Testing
 
 private func words(_ text: String, _ name: String? = nil) throws -> String {
   let bytes = Array(text.utf8)
-  return WAMPWords.received(try WAMPReader.read(bytes.span.bytes), name: name, bytes.span.bytes)
+  return WAMPDescription.received(try WAMPReader.read(bytes.span.bytes), name: name, bytes.span.bytes)
 }
 
-@Suite struct WAMPWordsTests {
+@Suite struct WAMPDescriptionTests {
   @Test(arguments: [
     (
       #"[36,1,2,{},["abc",{"secret":1}],{"k":2}]"#, "com.example.topic",

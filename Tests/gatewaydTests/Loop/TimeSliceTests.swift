@@ -5,7 +5,7 @@ import Testing
 @testable import gatewayd
 
 /// How long a client is listened to, and how much of a large message is dealt with at a time.
-struct SharedTurnTests {
+struct TimeSliceTests {
   private typealias Client = LocalClientFixture
 
   private static func after(_ microseconds: Int64) -> MonotonicInstant {
@@ -13,7 +13,7 @@ struct SharedTurnTests {
   }
 
   @Test func aTurnLastsAHundredMicrosecondsWhenNobodyWaits() {
-    var turn = SharedTurn(at: Self.after(0), limit: LocalPeers.turnLimit)
+    var turn = TimeSlice(at: Self.after(0), limit: LocalPeers.turnLimit)
     var questions: [Int] = []
     let ends = (1...30).first { step in
       turn.isOver(at: Self.after(Int64(step) * 5)) {
@@ -27,12 +27,12 @@ struct SharedTurnTests {
   }
 
   @Test func aTurnLastsTenMicrosecondsWhenSomebodyWaits() {
-    var turn = SharedTurn(at: Self.after(0))
+    var turn = TimeSlice(at: Self.after(0))
     #expect((1...30).first { turn.isOver(at: Self.after(Int64($0) * 5)) { true } } == 2)
   }
 
   @Test func aTurnWithoutALimitLastsUntilSomebodyWaits() {
-    var turn = SharedTurn(at: Self.after(0))
+    var turn = TimeSlice(at: Self.after(0))
     #expect((1...1_000).allSatisfy { !turn.isOver(at: Self.after($0 * 50)) { false } })
     #expect(turn.isOver(at: Self.after(50_050)) { true })
     // Nobody asks again.
@@ -41,7 +41,7 @@ struct SharedTurnTests {
   }
 
   @Test func aShortTurnAsksNothing() {
-    var turn = SharedTurn(at: Self.after(0))
+    var turn = TimeSlice(at: Self.after(0))
     #expect((1...3).allSatisfy { !turn.isOver(at: Self.after($0 * 3)) { true } })
   }
 

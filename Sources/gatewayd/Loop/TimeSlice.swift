@@ -3,7 +3,7 @@ import GatewayCore
 /// How long one source's input is acted upon: to the limit, or until somebody else is waiting. Asking costs a system call,
 /// so it is asked after `firstStep` and then after every `nextStep`. All in nanoseconds: it is looked at every few messages,
 /// and `Duration` has 128 bits. Decision 0064.
-struct SharedTurn {
+struct TimeSlice {
   /// What is shorter than this is not worth asking.
   private static let firstStep: Int64 = 10_000
   /// Who was not interrupted by then is probably alone.

@@ -4,7 +4,7 @@ import Testing
 @testable import gatewayd
 
 /// Who has to wait for whom in a loop: `afterOthers`, and whether anybody else is ready.
-@Suite struct SteppingAsideTests {
+@Suite struct YieldingTests {
   @Test func whoStepsAsideGoesOnBehindAllThatIsReady() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()

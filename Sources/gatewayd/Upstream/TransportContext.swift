@@ -1,13 +1,13 @@
 import GatewayCore
 
 /// What all transports of one loop stand on: libcurl, memory for their bytes, and a list of those that are saying goodbye.
-final class TransportGround {
+final class TransportContext {
   /// What they run on.
   var loop: EventLoop { multi.loop }
   /// What they connect with: proxies and certificates are known there.
   let multi: CurlMulti
   /// How long a goodbye may take: the rest of the output, a closing word, the peer's answer.
-  let farewellLimit: Duration
+  let closeLimit: Duration
   /// What they may hold of what others send and do not read.
   let memory: MemoryBudgets
   /// What messages took that took long.
@@ -22,13 +22,13 @@ final class TransportGround {
   private var onQuiet: (() -> Void)?
 
   init(
-    multi: CurlMulti, farewellLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets(),
+    multi: CurlMulti, closeLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets(),
     work: UnusualWork = UnusualWork()
   ) {
     self.multi = multi
     self.memory = memory
     self.work = work
-    self.farewellLimit = farewellLimit
+    self.closeLimit = closeLimit
   }
 
   deinit { readBuffer.deallocate() }
@@ -42,20 +42,20 @@ final class TransportGround {
     return proxy?.host ?? request.host
   }
 
-  /// Calls back once, later, when no transport is saying goodbye any more: after `farewellLimit` at the latest, counted
+  /// Calls back once, later, when no transport is saying goodbye any more: after `closeLimit` at the latest, counted
   /// from the last one's beginning.
   func whenQuiet(_ body: @escaping () -> Void) {
     onQuiet = body
     if leaving.isEmpty { loop.onNextTurn { [weak self] in self?.checkQuiet() } }
   }
 
-  /// Keeps a transport alive until `farewellEnded`.
-  func farewellBegan(_ socket: TransportSocket, of owner: any TransportSocket.Owner) {
+  /// Keeps a transport alive until `closeEnded`.
+  func closeBegan(_ socket: TransportSocket, of owner: any TransportSocket.Owner) {
     leaving[ObjectIdentifier(socket)] = owner
   }
 
   /// Lets go of a transport; of one that never said goodbye, nothing is held.
-  func farewellEnded(_ socket: TransportSocket) {
+  func closeEnded(_ socket: TransportSocket) {
     guard leaving.removeValue(forKey: ObjectIdentifier(socket)) != nil else { return }
     checkQuiet()
   }

@@ -1,6 +1,6 @@
 /// Where a server is, what a connection to it carries from the configuration, and how it is made: everything about one of
 /// an upstream's URLs that no kind adds to. Holds secrets, so it is never shown.
-struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// The place itself.
   struct Endpoint: Hashable, Sendable {
     var secure: Bool
@@ -55,9 +55,9 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
   }
 
   /// All places of an upstream, the preferred one first. `path` makes the path of a request from a URL.
-  static func all(of specification: UpstreamSpecification, path: (UpstreamURL) -> String) -> [LinkPlace] {
+  static func all(of specification: UpstreamSpecification, path: (UpstreamURL) -> String) -> [DialTarget] {
     ([specification.url] + specification.settings.alternatives).map {
-      var place = LinkPlace($0, path: path($0), specification.settings)
+      var place = DialTarget($0, path: path($0), specification.settings)
       place.account = specification.account
       return place
     }
@@ -76,7 +76,7 @@ struct LinkPlace: Hashable, Sendable, CustomStringConvertible, CustomReflectable
 
   /// The same at the place that a server redirects to. What was configured for the server that we know is not for another
   /// host: no header, whatever it is for, no client certificate, and no trust that is not checked.
-  func moved(to target: Endpoint) -> LinkPlace {
+  func moved(to target: Endpoint) -> DialTarget {
     var moved = self
     moved.endpoint = target
     if target.host != endpoint.host {

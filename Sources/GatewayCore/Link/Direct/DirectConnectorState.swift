@@ -1,8 +1,8 @@
 /// What all attempts of one connection share, when it has a transport of its own: where they go, with what, and what worked
 /// the last time.
-final class DirectWay {
+final class DirectConnectorState {
   /// The upstream's URLs, the preferred one first.
-  let places: [LinkPlace]
+  let places: [DialTarget]
   let credentials: UpstreamCredentials
   let seams: DirectSeams
   let layer: TraceFact.Layer
@@ -15,7 +15,7 @@ final class DirectWay {
   var subprotocols: [String] = []
   /// Which of the places worked the last time.
   var remembered: Int?
-  private var jars: [LinkPlace: CookieJar] = [:]
+  private var jars: [DialTarget: CookieJar] = [:]
   private weak var link: DirectLink?
   private lazy var watch = CredentialWatch(credentials, timers: seams.timers)
 
@@ -24,7 +24,7 @@ final class DirectWay {
   }
 
   /// How long a goodbye may take.
-  static let farewellLimit: Duration = .seconds(1)
+  static let closeLimit: Duration = .seconds(1)
   /// Most places whose cookies are kept; beyond it an arbitrary one forgets its own.
   private static let jarLimit = 32
 
@@ -33,7 +33,7 @@ final class DirectWay {
     _ specification: UpstreamSpecification, seams: DirectSeams, layer: TraceFact.Layer,
     path: (UpstreamURL) -> String = { $0.path.isEmpty ? "/" : $0.path }
   ) {
-    places = LinkPlace.all(of: specification, path: path)
+    places = DialTarget.all(of: specification, path: path)
     credentials = UpstreamCredentials(specification, readings: seams.readings)
     self.seams = seams
     self.layer = layer
@@ -48,14 +48,14 @@ final class DirectWay {
   /// How the preferred place is dialled, without what is read for each attempt.
   var route: DialRequest { request(to: places[0], nil) }
 
-  func request(to place: LinkPlace, _ secrets: ConnectSecrets?) -> DialRequest {
+  func request(to place: DialTarget, _ secrets: ConnectSecrets?) -> DialRequest {
     var request = place.request().adding(secrets, at: place)
     request.subprotocols = subprotocols
     return request.adding(jars[place] ?? CookieJar(), at: place, now: seams.time.wallMilliseconds)
   }
 
   /// Takes the cookies out of an answer's header lines.
-  func heard(_ headers: [HTTPHeader], at place: LinkPlace) {
+  func heard(_ headers: [HTTPHeader], at place: DialTarget) {
     guard headers.contains(where: { $0.name == "set-cookie" }) else { return }
     if jars[place] == nil, jars.count >= Self.jarLimit { _ = jars.popFirst() }
     jars[place, default: CookieJar()].store(headers, from: place, now: seams.time.wallMilliseconds)
@@ -78,19 +78,19 @@ final class DirectWay {
 /// What the links of such a kind need of the outside.
 struct DirectSeams {
   let dialer: any TransportDialer
-  let readings: SharedReadings
+  let readings: CredentialReads
   let timers: Timers
   let time: any TimeSource
   let random: any RandomSource
-  let farewells: Farewells
+  let pendingCloses: PendingCloses
 
   /// - Parameter dialer: makes the transports of the kind.
   init(_ seams: UpstreamSeams, dialer: any TransportDialer) {
     self.dialer = dialer
-    readings = SharedReadings(reader: seams.credentials)
+    readings = CredentialReads(reader: seams.credentials)
     timers = seams.timers
     time = seams.time
     random = seams.random
-    farewells = seams.farewells
+    pendingCloses = seams.pendingCloses
   }
 }

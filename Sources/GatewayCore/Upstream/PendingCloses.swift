@@ -1,10 +1,10 @@
 /// Conversations that nobody holds any more and that still await their server's goodbye: the daemon's end waits for them.
-public final class Farewells {
+public final class PendingCloses {
   /// One of them; it counts for as long as it is held.
-  final class Farewell {
-    private let all: Farewells
+  final class PendingClose {
+    private let all: PendingCloses
 
-    fileprivate init(_ all: Farewells) {
+    fileprivate init(_ all: PendingCloses) {
       self.all = all
       all.count += 1
     }
@@ -21,7 +21,7 @@ public final class Farewells {
   init() {}
 
   /// Whoever takes one limits its time.
-  func begin() -> Farewell { Farewell(self) }
+  func begin() -> PendingClose { PendingClose(self) }
 
   /// Calls back once, when none is under way: at once if that is so already.
   public func whenQuiet(_ body: @escaping () -> Void) {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import gatewayd
 
-struct UnheardBytesTests {
+struct PendingInputTests {
   @Test func whatWasNotHeardIsLeft() {
-    var unheard = UnheardBytes([1, 2, 3, 4])
+    var unheard = PendingInput([1, 2, 3, 4])
     unheard.keepLast(3)
     #expect(unheard.withRest { Array($0) } == [2, 3, 4])
     unheard.keepLast(1)

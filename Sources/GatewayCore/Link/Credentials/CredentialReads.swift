@@ -1,5 +1,5 @@
 /// Lets connections that want the same secret at the same time share one reading: a command runs once for all of them.
-final class SharedReadings {
+final class CredentialReads {
   typealias Answer = (Result<[UInt8], CredentialProblem>) -> Void
 
   private let reader: any CredentialReader

@@ -1,5 +1,5 @@
 /// What a message is, in words for people who watch a connection. Payloads are counted and not shown.
-enum WAMPWords {
+enum WAMPDescription {
   /// A message of the router. `name` is what its id stands for, where that is known.
   static func received(_ message: WAMPMessage, name: String?, _ text: RawSpan) -> String {
     let word = message.code.word

@@ -1,5 +1,5 @@
 /// Bytes that were received and wait for their reader's next turn.
-struct UnheardBytes {
+struct PendingInput {
   private var bytes: [UInt8] = []
   private var heard = 0
 
@@ -16,6 +16,6 @@ struct UnheardBytes {
 
   /// Only the last so many bytes are left, not more than there were.
   mutating func keepLast(_ count: Int) {
-    if count == 0 { self = UnheardBytes() } else { heard = bytes.count - count }
+    if count == 0 { self = PendingInput() } else { heard = bytes.count - count }
   }
 }

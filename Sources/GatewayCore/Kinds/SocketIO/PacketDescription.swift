@@ -1,5 +1,5 @@
 /// Packets as people read them. What a packet carries is counted, never quoted.
-enum PacketWords {
+enum PacketDescription {
   /// `EVENT chat (2 args, 58 bytes) ack 7`. `payload` is the packet's JSON text; `namespace` is empty for the main one.
   static func packet(
     _ kind: SocketIOPacket.Kind, _ namespace: String, attachments: Int, ack: UInt64?, payload: RawSpan
@@ -77,7 +77,7 @@ enum PacketWords {
   }
 
   private static func sizes(_ arguments: Int, _ payload: RawSpan, _ attachments: Int) -> String {
-    TraceWords.sizes(arguments, bytes: payload.byteCount)
+    TraceDescription.sizes(arguments, bytes: payload.byteCount)
       + (attachments == 0 ? "" : ", \(attachments) \(attachments == 1 ? "attachment" : "attachments")")
   }
 
@@ -97,7 +97,7 @@ enum PacketWords {
   private static func name(_ payload: RawSpan, _ range: Range<Int>) -> String {
     let isText = JSONScanner.byte(payload, range.lowerBound) == UInt8(ascii: "\"")
     return isText
-      ? JSONScanner.decodeString(payload, range, shortenedTo: TraceWords.nameLimit)
-      : String(shortening: payload.extracting(range), to: TraceWords.nameLimit)
+      ? JSONScanner.decodeString(payload, range, shortenedTo: TraceDescription.nameLimit)
+      : String(shortening: payload.extracting(range), to: TraceDescription.nameLimit)
   }
 }

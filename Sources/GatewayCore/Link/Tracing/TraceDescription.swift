@@ -1,5 +1,5 @@
 /// What happens on any kind of link, as people read it. Payloads are counted, never quoted.
-enum TraceWords {
+enum TraceDescription {
   /// `OPEN websocket, TLSv1.3, verified`.
   static func opened(_ facts: TransportFacts) -> String {
     let tls = facts.tlsVersion.map { ", \($0)" + (facts.verified ? ", verified" : ", NOT verified") } ?? ""
