@@ -24,12 +24,16 @@ struct EventFilter: Equatable, Sendable {
       self = .all
       return
     }
-    let patterns = events.filter(Glob.isPattern)
+    var names: Set<ExactText> = []
+    var patterns: [String] = []
+    for event in events {
+      if Glob.isPattern(event) { patterns.append(event) } else { names.insert(ExactText(Glob.unescape(event))) }
+    }
     guard patterns.count <= Self.globLimit else { throw .tooManyGlobs(limit: Self.globLimit) }
     if let long = patterns.first(where: { $0.utf8.count > Self.globLengthLimit }) {
       throw .globTooLong(glob: long, limit: Self.globLengthLimit)
     }
-    exact = Set(events.lazy.filter { !Glob.isPattern($0) }.map { ExactText(Glob.unescape($0)) })
+    exact = names
     globs = patterns
   }
 

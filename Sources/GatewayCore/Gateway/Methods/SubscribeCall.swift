@@ -60,7 +60,8 @@ extension LocalSession {
     }
     let connection = try connection(call.target, need: .subscribe)
     for verb in AccessVerb.needed(answers: call.answer) { try demand(verb, on: connection) }
-    let interests = Interest.of(events: call.events, answers: call.answer)
+    let asks = connection.connector.confirmsInterests
+    let interests = asks ? Interest.of(events: call.events, answers: call.answer) : []
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
