@@ -67,23 +67,23 @@ extension Connection: UpstreamChannelOwner {
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, id, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
+    finish(command, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
     let answer = RemoteAnswer(tooLong: size)
-    if isPart { report?(self, .progressed(command, answer)) } else { finish(command, id, .acknowledged(answer)) }
+    if isPart { report?(self, .progressed(command, answer)) } else { finish(command, .acknowledged(answer)) }
   }
 
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, id, .acknowledged(.unreadable))
+    finish(command, .acknowledged(.unreadable))
   }
 
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
     guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, id, .failed(error))
+    finish(command, .failed(error))
   }
 
   func channel(
@@ -99,9 +99,9 @@ extension Connection: UpstreamChannelOwner {
   }
 
   /// The server has answered a command.
-  private func finish(_ command: Command, _ ack: UInt64, _ outcome: CommandOutcome) {
+  private func finish(_ command: Command, _ outcome: CommandOutcome) {
     guard command.retry == nil else { return finishTry(command, outcome) }
-    guard commands.acknowledged(ack) != nil else { return }
+    guard commands.land(command) != nil else { return }
     settle(command, outcome)
     if !isOccupied { noteIdle() }
   }

@@ -89,8 +89,8 @@ extension Connection {
 
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ command: Command) {
-    if commands.retries.contains(command) { return abandonTry(command) }
-    guard let ack = commands.forget(command) else { return }
+    if command.isTried { return abandonTry(command) }
+    guard let ack = commands.land(command)?.ack else { return }
     commands.deadlines.remove(command)
     channel?.forget(ack: ack)
     review()
@@ -289,11 +289,11 @@ extension Connection {
   }
 
   private func deadlinePassed(_ command: Command) {
-    if commands.retries.contains(command) { return giveUpTry(command) }
+    if command.isTried { return giveUpTry(command) }
     if commands.takeBack(command) {
       settle(command, whyNotWritten(command))
       flowOn(without: command)
-    } else if let ack = commands.forget(command) {
+    } else if let ack = commands.land(command)?.ack {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)
     }

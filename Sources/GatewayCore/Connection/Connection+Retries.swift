@@ -8,7 +8,7 @@ extension Connection {
   func tryOut(_ command: Command, on channel: any UpstreamChannel) {
     noteWrite(of: command)
     armDeadline(command)
-    let ack = commands.tried(command)
+    let ack = commands.written(command)
     armAckTimer(command)
     channel.write(command.message, ack: ack)
   }
@@ -42,7 +42,7 @@ extension Connection {
   /// Another connection will carry a command, which may be under way. What is behind it in its line stays where it is until
   /// `advance`, as it may be about to move as well.
   func handAway(_ command: Command) {
-    guard commands.retries.contains(command) else {
+    guard command.isTried else {
       takeBack(command)
       return
     }
@@ -51,7 +51,7 @@ extension Connection {
 
   /// The link is gone: what may be written again waits for the next one, where it stood before.
   func requeueRetries(_ failure: UpstreamFailure) {
-    guard !commands.retries.isEmpty else { return }
+    guard commands.flights.hasRetries else { return }
     let (timers, exhausted) = commands.requeueRetries { report?(self, .tried($0)) }
     for timer in timers { context.timers.cancel(timer) }
     for command in exhausted { settle(command, .acknowledgementLost(failure.suspecting(command))) }
@@ -81,7 +81,7 @@ extension Connection {
   }
 
   private func ackTimerFired(_ command: Command) {
-    guard let channel, commands.retries.contains(command) else { return }
+    guard let channel, command.isTried else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
     guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
     guard !command.isRevoked else { return denyTry(command) }
@@ -89,7 +89,7 @@ extension Connection {
     let hasRoom = (try? checkRoom(for: command.message, of: .user(command.user), on: channel)) != nil
     guard hasRoom else { return armAckTimer(command) }
     noteWrite(of: command)
-    let ack = commands.triedAgain(command)
+    let ack = commands.written(command)
     armAckTimer(command)
     channel.write(command.message, ack: ack)
   }

@@ -6,7 +6,7 @@ extension Connection {
     let queued = commands.queue.commands
     // Most have the sender of the one before.
     var last: (sender: AccessIdentity, isRevoked: Bool)?
-    for command in queued + commands.handedOver + commands.retries.commands {
+    for command in queued + commands.handedOver + commands.flights.retries {
       if last?.sender != command.sender { last = (command.sender, !maySend(command.sender)) }
       command.isRevoked = last?.isRevoked ?? true
     }

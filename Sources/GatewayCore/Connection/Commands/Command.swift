@@ -41,12 +41,8 @@ final class Command {
 
   /// Where it stands in the queue whenever it is there; nil before its first place. Set by `CommandQueue`.
   var place: UInt64?
-  /// It stands there now. Set by `CommandQueue`.
-  var isQueued = false
-  /// It is written, and the kernel may not have taken it yet. Set by `CommandLedger`.
-  var isHandedOver = false
-  /// The acknowledgement that it waits for, without retries. Set by `CommandLedger`.
-  var ack: UInt64?
+  /// Which table of its connection has it. Set by these.
+  var stage = Stage.apart
   /// The deadline in force. Set by `CommandDeadlines`.
   var due: MonotonicInstant?
   /// Whether it may be why links broke.
@@ -78,6 +74,40 @@ final class Command {
 
   /// The id by which local programs know it. Unique within the daemon.
   var id: String { name.text }
+}
+
+extension Command {
+  /// Where a command is between its acceptance and its outcome.
+  enum Stage {
+    /// In no table: not yet, on its way from one to the next, or with an outcome.
+    case apart
+    /// In `CommandQueue`, at its place.
+    case queued
+    /// In `CommandLedger`: written, and the kernel may not have taken it yet.
+    case handedOver
+    /// In `Flights`: written, and an acknowledgement is awaited.
+    case underWay(Flight)
+  }
+
+  /// What is awaited of a written command.
+  struct Flight {
+    /// The acknowledgement id of the first write on this link.
+    let ack: UInt64
+    /// Those of the further ones.
+    var again: [UInt64] = []
+    /// When the newest of them has waited long enough; only with retries.
+    var timer: Timers.ID?
+
+    var acks: [UInt64] { [ack] + again }
+
+    init(ack: UInt64) { self.ack = ack }
+  }
+
+  var isQueued: Bool { if case .queued = stage { true } else { false } }
+  var isHandedOver: Bool { if case .handedOver = stage { true } else { false } }
+  var flight: Flight? { if case .underWay(let flight) = stage { flight } else { nil } }
+  /// It is under way, and will be written again where nobody acknowledges it.
+  var isTried: Bool { if case .underWay = stage { retry != nil } else { false } }
 }
 
 extension Command: Equatable {

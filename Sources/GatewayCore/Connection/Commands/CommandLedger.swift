@@ -2,13 +2,10 @@
 /// those that were written and wait for the server's acknowledgement.
 struct CommandLedger {
   private(set) var queue: CommandQueue
-  /// Those with retries that were written.
-  private(set) var retries = RetryFlights()
-  /// By the acknowledgement id that was written with them.
-  private var flights = NumberTable<Command>()
+  /// Those that wait for an acknowledgement.
+  private(set) var flights = Flights()
   /// When the callers give up.
   var deadlines = CommandDeadlines()
-  private var nextAck: UInt64 = 0
   /// Rings at the earliest time-to-live in the queue.
   var expiry = EarliestTimer()
   /// What was written since the connection exists.
@@ -26,22 +23,22 @@ struct CommandLedger {
   var trialTimer: Timers.ID?
 
   /// Nothing is queued and nothing is awaited.
-  var isIdle: Bool { queue.isEmpty && flights.isEmpty && retries.isEmpty && handedOver.isEmpty }
+  var isIdle: Bool { queue.isEmpty && flights.isEmpty && handedOver.isEmpty }
 
   /// Commands without an outcome.
-  var count: Int { queue.count + flights.count + retries.count + handedOver.count }
+  var count: Int { queue.count + flights.count + handedOver.count }
 
   /// Nothing is under way, and what is still queued is suspected or stands in a line behind what is. Only to be asked while
   /// connected.
   var isQuiet: Bool { !isAwaiting && handedOver.isEmpty && !flow.isPaused && queue.firstUncommitted == nil }
 
   /// What is under way and will be written again if the link breaks.
-  var repeatable: [Command] { Array(retries.commands) + handedOver }
+  var repeatable: [Command] { flights.retries + handedOver }
 
   /// The one that was tried alone, if it still is under way; it is forgotten.
   mutating func takeTrial() -> Command? {
     defer { trial = nil }
-    return trial.flatMap { retries.contains($0) || $0.isHandedOver ? $0 : nil }
+    return trial.flatMap { $0.isTried || $0.isHandedOver ? $0 : nil }
   }
 
   /// Takes out the suspected command whose moment has come.
@@ -49,7 +46,7 @@ struct CommandLedger {
     let command = queue.suspects.first { command in
       guard let due = command.suspicion.due, due + (isAlone ? .zero : Suspicion.patience) <= now else { return false }
       guard let line = command.retry?.line else { return true }
-      return queue.firstPlace(inLine: line) == command.place && retries.count(inLine: line) < window
+      return queue.firstPlace(inLine: line) == command.place && flights.count(inLine: line) < window
     }
     if isAlone { trial = command }
     return command.flatMap { queue.remove($0) }
@@ -61,15 +58,15 @@ struct CommandLedger {
   ) -> (commands: [(command: Command, problem: MessageProblem)], timers: [Timers.ID]) {
     var taken: [(Command, MessageProblem)] = []
     var timers: [Timers.ID] = []
-    for (ack, command) in flights.pairs.sorted(by: { $0.key < $1.key }) {
+    for command in flights.others {
       guard let size = command.writtenSize, let problem = refused.problem(with: size) else { continue }
-      flights.removeValue(forKey: ack)
+      _ = flights.end(command)
       taken.append((command, problem))
     }
     for command in repeatable {
       guard let problem = refused.problem(with: MessageSize(command.message)) else { continue }
-      if let timer = retries.end(command)?.timer { timers.append(timer) }
-      command.isHandedOver = false
+      if let timer = flights.end(command)?.timer { timers.append(timer) }
+      command.stage = .apart
       taken.append((command, problem))
     }
     handedOver.removeAll { command in taken.contains { $0.0 === command } }
@@ -77,7 +74,7 @@ struct CommandLedger {
   }
 
   /// An acknowledgement is awaited.
-  var isAwaiting: Bool { !flights.isEmpty || !retries.isEmpty }
+  var isAwaiting: Bool { !flights.isEmpty }
 
   /// Queues a command and returns the one whose place it takes, if any.
   mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
@@ -89,13 +86,13 @@ struct CommandLedger {
   var handOverLook: Timers.ID?
 
   mutating func handOver(_ command: Command) {
-    command.isHandedOver = true
+    command.stage = .handedOver
     handedOver.append(command)
   }
 
   /// The kernel has taken everything.
   mutating func takeHandedOver() -> [Command] {
-    for command in handedOver { command.isHandedOver = false }
+    for command in handedOver { command.stage = .apart }
     defer { handedOver = [] }
     return handedOver
   }
@@ -130,14 +127,14 @@ struct CommandLedger {
   /// Takes out what stands at a place of the queue, unless the window of its line is full.
   mutating func takeFree(at place: UInt64, window: Int) -> Command? {
     guard queue.mayPassSuspects(place) else { return nil }
-    guard !retries.isEmpty else { return queue.take(at: place) }
-    if let line = queue.command(at: place)?.retry?.line, retries.count(inLine: line) >= window { return nil }
+    guard flights.hasRetries else { return queue.take(at: place) }
+    if let line = queue.command(at: place)?.retry?.line, flights.count(inLine: line) >= window { return nil }
     return queue.take(at: place)
   }
 
   /// Takes the next command of a line out of the queue, unless its window is full.
   mutating func takeNext(ofLine line: UInt32, window: Int) -> Command? {
-    guard retries.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place),
+    guard flights.count(inLine: line) < window, let place = queue.firstPlace(inLine: line), mayFlow(place),
       queue.mayPassSuspects(place)
     else { return nil }
     return queue.take(at: place)
@@ -145,7 +142,7 @@ struct CommandLedger {
 
   /// Whether a new command of a line has to wait for its turn.
   func mustWait(inLine line: UInt32, window: Int) -> Bool {
-    retries.count(inLine: line) >= window || queue.firstPlace(inLine: line) != nil
+    flights.count(inLine: line) >= window || queue.firstPlace(inLine: line) != nil
   }
 
   /// Takes a command out of the queue. False when it is not there, because it was written or settled.
@@ -153,69 +150,42 @@ struct CommandLedger {
 
   mutating func expire(at now: MonotonicInstant, limit: Int) -> [Command] { queue.expire(now: now, limit: limit) }
 
-  private mutating func makeAck() -> UInt64 {
-    defer { nextAck += 1 }
-    return nextAck
-  }
-
-  /// A command is about to be written: the acknowledgement id to write with it.
+  /// A command is about to be written, or written once more: the acknowledgement id to write with it.
   mutating func written(_ command: Command) -> UInt64 {
-    let ack = makeAck()
-    flights[ack] = command
-    command.ack = ack
-    return ack
+    // One with retries may come back to the queue.
+    if command.retry != nil, command.place == nil { command.place = queue.makePlace() }
+    return flights.begin(command)
   }
 
-  /// A command with retries is about to be written: the acknowledgement id to write with it.
-  mutating func tried(_ command: Command) -> UInt64 {
-    let ack = makeAck()
-    if command.place == nil { command.place = queue.makePlace() }
-    retries.begin(command, ack: ack)
-    return ack
+  /// What ends the waiting for the newest write of a command with retries.
+  func setAckTimer(of command: Command, _ timer: Timers.ID) {
+    guard var flight = command.flight else { return }
+    flight.timer = timer
+    command.stage = .underWay(flight)
   }
-
-  /// A command with retries is about to be written once more.
-  mutating func triedAgain(_ command: Command) -> UInt64 {
-    let ack = makeAck()
-    retries.repeated(command, ack: ack)
-    return ack
-  }
-
-  mutating func setAckTimer(of command: Command, _ timer: Timers.ID) { retries.setTimer(of: command, timer) }
-
-  /// Takes a command with retries out of what is under way.
-  mutating func land(_ command: Command) -> RetryFlights.Flight? { retries.end(command) }
 
   /// The link is gone: the commands with retries that were under way, in order, and what may be written again queues at
   /// its old place. Returns their timers, and the commands that had their last try.
   mutating func requeueRetries(_ requeued: (Command) -> Void) -> (timers: [Timers.ID], exhausted: [Command]) {
-    let flights = retries.endOfLink()
-    var (again, exhausted): ([Command], [Command]) = ([], [])
-    for command in flights.map(\.command) {
-      if command.retry?.mayWrite == true { again.append(command) } else { exhausted.append(command) }
-    }
+    let tried = flights.retries.sorted { ($0.place ?? 0) < ($1.place ?? 0) }
+    let timers = tried.compactMap { flights.end($0)?.timer }
+    let again = tried.filter { $0.retry?.mayWrite == true }
     queue.putBack(again)
     for command in again where command.isStored { requeued(command) }
-    return (flights.compactMap(\.timer), exhausted)
+    return (timers, tried.filter { $0.retry?.mayWrite != true })
   }
 
-  /// The server acknowledged; nil for an id that nobody waits for.
-  mutating func acknowledged(_ ack: UInt64) -> Command? { flights.removeValue(forKey: ack) }
+  /// The written command that waits for an acknowledgement; nil for an id that nobody waits for.
+  func command(awaiting ack: UInt64) -> Command? { flights[ack] }
 
-  /// The written command that waits for an acknowledgement.
-  func command(awaiting ack: UInt64) -> Command? { flights[ack] ?? retries.command(ofAck: ack) }
-
-  /// Gives up waiting for a written command. Returns the acknowledgement that it waited for; nil if it did not wait.
-  mutating func forget(_ command: Command) -> UInt64? {
-    guard let ack = command.ack, flights.removeValue(forKey: ack) != nil else { return nil }
-    return ack
-  }
+  /// Takes a command out of what is under way: it is acknowledged, or nobody waits any more. Nil if it is not there.
+  mutating func land(_ command: Command) -> Command.Flight? { flights.end(command) }
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
   mutating func endOfLink() -> [Command] {
     queue.putBack(takeHandedOver())
-    let lost = flights.pairs.sorted { $0.key < $1.key }.map(\.value)
-    flights.removeAll()
+    let lost = flights.others
+    for command in lost { _ = flights.end(command) }
     return lost
   }
 

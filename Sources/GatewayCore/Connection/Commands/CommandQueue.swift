@@ -167,7 +167,7 @@ struct CommandQueue {
   private mutating func count(_ command: Command, at place: UInt64) {
     let cost = Self.cost(of: command)
     command.place = place
-    command.isQueued = true
+    command.stage = .queued
     if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
     if command.noQueue { hasty.insert(place) }
     if let expires = command.expires { deadlines.push(expires, place) }
@@ -229,7 +229,7 @@ struct CommandQueue {
   /// Takes everything out, in order.
   mutating func removeAll() -> [Command] {
     let all = commands
-    for command in all { command.isQueued = false }
+    for command in all { command.stage = .apart }
     memory?.clear()
     let memory = memory
     self = CommandQueue(sends: sends.bounds, bytes: bytes.bounds, nextNumber: nextNumber)
@@ -260,7 +260,7 @@ struct CommandQueue {
   /// Takes a command out, wherever it stands; nil when it is not queued.
   mutating func remove(_ command: Command) -> Command? {
     guard command.isQueued, let place = command.place else { return nil }
-    command.isQueued = false
+    command.stage = .apart
     order.remove(at: place)
     let cost = Self.cost(of: command)
     byteCount -= cost

@@ -42,13 +42,13 @@ final class OutboxRecord {
   /// not be overtaken by what is behind it in its line.
   var mayMove: Bool {
     guard let command, isUnderWay else { return true }
-    return command.retry?.mayWrite == true && connection?.commands.retries.contains(command) == true
+    return command.retry?.mayWrite == true && command.isTried
   }
 
   /// It is written to the present link, and its outcome is not known yet.
   var isWritten: Bool {
     guard let command else { return false }
-    return command.isHandedOver || connection?.commands.retries.contains(command) ?? false
+    return command.isHandedOver || command.isTried
   }
 
   /// Somebody carries it from now on.
