@@ -39,14 +39,17 @@ extension Connection {
     advance(behind: command)
   }
 
-  /// Another connection will carry a command, which may be under way. What is behind it in its line stays where it is until
-  /// `advance`, as it may be about to move as well.
+  /// Another connection will carry a command, which may be under way. What is behind it stays where it is until
+  /// `resume(behind:)`, as it may be about to move as well.
   func handAway(_ command: Command) {
-    guard command.isTried else {
-      takeBack(command)
-      return
-    }
-    if land(command) { commands.deadlines.remove(command) }
+    guard land(command) || commands.takeBack(command) else { return }
+    commands.deadlines.remove(command)
+  }
+
+  /// All that were to be handed away were: what stood behind them may follow.
+  func resume(behind gone: some Sequence<Command>) {
+    for command in gone { advance(behind: command) }
+    review()
   }
 
   /// The link is gone: what may be written again waits for the next one, where it stood before.

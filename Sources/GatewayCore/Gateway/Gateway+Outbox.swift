@@ -117,12 +117,13 @@ extension Gateway {
 
   /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
   /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a link
-  /// ends there, unless it may be written again. What has no usable upstream waits for a configuration that has one, in its place if it has any.
+  /// ends there, unless it may be written again. What has no usable upstream waits for a configuration that has one, in its
+  /// place if it has any.
   func placeStored() {
     clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
-    var left: [(connection: Connection, command: Command)] = []
+    var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
         for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, .notConfigured) }
@@ -130,8 +131,9 @@ extension Gateway {
       }
       let key = ConnectionKey(specification)
       let waiting = line.records { $0.isCommitted && $0.connection?.key != key && $0.mayMove }
-      for record in waiting where record.isUnderWay {
-        if let connection = record.connection, let command = record.command { left.append((connection, command)) }
+      for record in waiting {
+        guard let connection = record.connection, let command = record.command else { continue }
+        carriers[ObjectIdentifier(connection), default: (connection, [])].gone.append(command)
       }
       // A line has one user and one target, but the user's programs may have had other groups.
       for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
@@ -160,7 +162,7 @@ extension Gateway {
           return command
         })
     }
-    for (connection, command) in left { connection.advance(behind: command) }
+    for (connection, gone) in carriers.values { connection.resume(behind: gone) }
   }
 
   /// Somebody does not want to wait until a configuration lets an entry leave that nobody carries: it may now, where he is of
@@ -176,18 +178,24 @@ extension Gateway {
     guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
     let connection: Connection
     do { connection = try carrier(of: record.entry) } catch {
-      if error == .permission { detach(record) }
+      if error == .permission { detachAlone(record) }
       return leave(record, error)
     }
     guard connection !== record.connection else { return expireLater(record) }
-    detach(record)
+    detachAlone(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
     remember(record.entry, on: connection)
     connection.restore([command])
   }
 
-  /// Whoever carries it does not any more.
+  /// The connection that carries an entry does not any more. For one entry; those of many go on when all have left.
+  private func detachAlone(_ record: OutboxRecord) {
+    let (connection, command) = (record.connection, record.command)
+    detach(record)
+    if let command { connection?.resume(behind: CollectionOfOne(command)) }
+  }
+
   private func detach(_ record: OutboxRecord) {
     if let command = record.command { record.connection?.handAway(command) }
     record.detach()

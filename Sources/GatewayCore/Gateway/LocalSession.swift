@@ -17,6 +17,8 @@ public final class LocalSession {
   var lastUsed: LastUsed?
   var subscriptions: [String: HeldSubscription] = [:]
   var traces: [String: Trace] = [:]
+  /// How many of the open calls are a `wait`.
+  var waits = 0
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
   private var nextSubscription: UInt64 = 1

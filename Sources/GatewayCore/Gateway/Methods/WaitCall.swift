@@ -31,6 +31,7 @@ struct WaitCall: LocalCall {
       session?.waitExpired(number, for: state)
     }
     session.open(OpenWait(id, connection, lease, until: state, deadline), number: number)
+    session.waits += 1
     session.gateway.waiting.insert(session.number)
   }
 }
@@ -63,7 +64,8 @@ private final class OpenWait: OpenCall {
   override func cancel(in session: LocalSession) {
     session.gateway.seams.timers.cancel(deadline)
     target.giveBack(lease)
-    if session.openCalls(OpenWait.self).isEmpty { session.gateway.waiting.remove(session.number) }
+    session.waits -= 1
+    if session.waits == 0 { session.gateway.waiting.remove(session.number) }
   }
 
   override func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }

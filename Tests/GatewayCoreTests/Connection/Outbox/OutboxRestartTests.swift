@@ -162,6 +162,32 @@ import Testing
     #expect(first.written == ["e1 []#0"] && first.forgotten == [0])
   }
 
+  @Test func whatStandsBehindASuspectIsNotWrittenToTheLinkThatBothLeave() {
+    let entries = [1, 2].map { (number: UInt64) in
+      var entry = Self.entry(number)
+      entry.target.name = .url("http://moved.example/")
+      entry.retries = 9
+      if number == 1 { (entry.attempts, entry.reason) = (2, "suspected") }
+      return entry
+    }
+    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), entries))
+    harness.client().call("subscribe", #"{"url":"http://moved.example"}"#)
+    let first = harness.upstream.channel
+    first.accept()
+    #expect(first.written.isEmpty)
+    harness.reload {
+      $0.upstreams["moved"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "moved.example"), settings: UpstreamSettings())
+    }
+    let second = harness.upstream.channel
+    second.accept()
+    harness.pass(.seconds(2))
+    #expect(second.written == ["e1 []#0"])
+    second.acknowledge(0)
+    #expect(second.written == ["e1 []#0", "e2 []#1"])
+    #expect(first.written.isEmpty)
+  }
+
   @Test func entryForAnotherParserIsRefusedWithThatReason() {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1), Self.entry(2)]))
