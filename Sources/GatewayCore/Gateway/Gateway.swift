@@ -331,11 +331,12 @@ public final class Gateway {
   // MARK: - Stop
 
   /// Takes nothing new and gives what is queued its chance to leave. `done` is called once, when everything has left or
-  /// when the time is over, with how many sends are left.
-  func drain(within limit: Duration, _ done: @escaping (Int) -> Void) {
+  /// when the time is over, with how many sends are left; or at once when it is not asked for any more.
+  func drain(within limit: Duration, while isWanted: @escaping () -> Bool, _ done: @escaping (Int) -> Void) {
     isDraining = true
     for connection in pool.all { connection.flushForStop() }
-    waitForConnections(until: seams.time.now + limit, { connection, _ in connection.isFlushed }) { [weak self] in
+    waitForConnections(until: seams.time.now + limit, { connection, _ in connection.isFlushed || !isWanted() }) {
+      [weak self] in
       done(self?.leftCount ?? 0)
     }
   }

@@ -152,7 +152,7 @@ extension LocalError {
     case .expired:
       self.init(
         .expired, "The send's time-to-live ended before it could be written: it was not sent\(Self.why(connection)).")
-    case .failed(let error): self.init(error)
+    case .failed(let error): self.init(error, limit: connection.lineLimit)
     case .acknowledgementTimeout:
       self.init(
         .ackTimeout, "It was written, but the server did not acknowledge in time: whether it arrived is unknown.")
@@ -209,19 +209,21 @@ extension LocalError {
     self.init(.upstreamDown, "The upstream is not connected, and nothing was sent: \(failure.detail).", facts)
   }
 
-  /// The application at the other end declined.
   /// The server has done what it was asked for, and said so with what has no form in JSON.
   static let unreadableAnswer = LocalError(
     .requestFailed,
     "The server has acknowledged, but its answer is nested too deeply to be shown: what it did is done.",
     [.init("error", .string("undecodable")), .init("args", .raw(Array("[]".utf8)))])
 
-  init(_ error: RemoteError) {
-    var facts: [Fact] = [
-      .init("error", .string(error.name)),
-      .init("args", .raw([UInt8(ascii: "[")] + error.answer.args + [UInt8(ascii: "]")])),
-    ]
-    if let kwargs = error.answer.kwargs { facts.append(.init("kwargs", .raw(kwargs))) }
+  /// The application at the other end declined. `limit` is the longest line, in bytes: what is longer was not kept.
+  init(_ error: RemoteError, limit: Int) {
+    var facts: [Fact] = [.init("error", .string(error.name))]
+    if error.answer.isOmitted {
+      facts += [.init("limit", .integer(limit)), .init("size", .integer(error.answer.byteCount))]
+    } else {
+      facts.append(.init("args", .raw([UInt8(ascii: "[")] + error.answer.args + [UInt8(ascii: "]")])))
+      if let kwargs = error.answer.kwargs { facts.append(.init("kwargs", .raw(kwargs))) }
+    }
     self.init(.requestFailed, "The server answered with the error \(error.name).", facts)
   }
 

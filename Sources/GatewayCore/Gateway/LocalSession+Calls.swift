@@ -14,6 +14,11 @@ extension LocalSession {
   /// Whether one more call may wait for its answer.
   func checkRoom() throws(LocalError) {
     if gateway.isDraining { throw .draining }
+    try checkOpenCalls()
+  }
+
+  /// Whether it may be open beside the others.
+  func checkOpenCalls() throws(LocalError) {
     let limit = gateway.configuration.limits.inflight
     guard openCallCount < limit else {
       throw LocalError(

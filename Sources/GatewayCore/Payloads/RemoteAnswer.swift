@@ -33,6 +33,9 @@ public struct RemoteAnswer: Equatable, Sendable {
     if let kwargs { self.kwargs = kwargs.withUnsafeBytes { Array($0) } }
   }
 
+  /// Only its length is known.
+  var isOmitted: Bool { omitted > 0 }
+
   /// What it takes in a line.
   var byteCount: Int { args.count + (kwargs?.count ?? 0) + omitted }
 

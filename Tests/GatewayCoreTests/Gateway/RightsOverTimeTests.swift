@@ -55,6 +55,17 @@ import Testing
     return (result?["entries"]?.elements ?? []).map { $0["reason"]?.stringValue }
   }
 
+  @Test func aRightThatComesBackBeforeAllSendsHaveLostItChangesNothingAboutTheirOrder() {
+    let client = harness.client(uid: Self.alice)
+    let names = (0..<1_500).map { "e\($0)" }
+    for name in names { _ = send(client, name, Self.durable) }
+    allow([.status])
+    allow([.send, .status])
+    harness.upstream.channel.accept()
+    harness.pass(.seconds(1))
+    #expect(harness.upstream.channel.written == names.map { "\($0) []" })
+  }
+
   @Test func aRightThatManyQueuedSendsLoseEndsThemAPortionAtATimeAndNoneIsWritten() {
     let harness = GatewayHarness { $0.limits.sendQueue = 10_000 }
     let client = harness.client(uid: Self.alice)

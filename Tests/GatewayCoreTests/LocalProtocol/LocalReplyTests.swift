@@ -74,7 +74,7 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
       name: nil, url: UpstreamURL(scheme: "http", host: "a.example"), namespace: "/", settings: UpstreamSettings(),
       owner: nil)
     let errors: [LocalError] = [
-      LocalError(RemoteError(words, RemoteAnswer(json, kwargs: json))),
+      LocalError(RemoteError(words, RemoteAnswer(json, kwargs: json)), limit: 1 << 20),
       LocalError(refused: UpstreamFailure(.refused, words, serverMessage: words, serverData: json), by: upstream),
       LocalError(down: UpstreamFailure(.closed, words)), .unknownUpstream(words), .noSubscription(words),
       LocalError(.invalidParams, words, [.init("problems", .raw(json))]),
@@ -87,7 +87,8 @@ private let seven = RequestID(value: .integer(7), text: Array("7".utf8))
   }
 
   @Test func whatDoesNotFitIsNamedByItsSize() {
-    let error = LocalError(RemoteError("no.such", RemoteAnswer([UInt8](repeating: UInt8(ascii: "7"), count: 5_000))))
+    let answer = RemoteAnswer([UInt8](repeating: UInt8(ascii: "7"), count: 5_000))
+    let error = LocalError(RemoteError("no.such", answer), limit: 1 << 20)
     let line = LocalReply.error(nil, error, limit: 2_000)
     #expect(
       String(decoding: line, as: UTF8.self)

@@ -81,6 +81,14 @@ import Testing
     #expect(data?["args"] == nil && data?["size"] != nil)
   }
 
+  @Test func anErrorOfWhichOnlyTheLengthIsKnownIsToldWithIt() {
+    let client = client()
+    client.call("request", #"{"upstream":"chat","event":"e"}"#)
+    harness.upstream.channel.decline(0, RemoteError("com.example.long", RemoteAnswer(tooLong: 2_000_000)))
+    let data = client.readValues()[0]["error"]?["data"]
+    #expect(data?["args"] == nil && data?["size"] == .number("2000000") && data?["limit"] == .number("1048576"))
+  }
+
   @Test func anErrorEndsASendWithRetries() {
     let client = client()
     client.call("send", #"{"upstream":"chat","event":"e","delivery":"acked","retries":5}"#)

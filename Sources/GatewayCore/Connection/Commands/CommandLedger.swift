@@ -118,10 +118,13 @@ struct CommandLedger {
   /// Takes what is on disk now off the brake. Returns whether it is queued, and what it replaces by its `coalescing`.
   mutating func committed(_ command: Command) -> (isQueued: Bool, replaced: Command?) { queue.commit(command) }
 
-  /// Puts commands that were accepted before at the end, whatever the limits say.
+  /// Puts commands that were accepted before, in order, behind those that were accepted before them, whatever the limits
+  /// say.
   mutating func restore(_ commands: some Collection<Command>) {
     queue.reserve(commands.count)
-    for command in commands { queue.putBack(command) }
+    let later = commands.first.map { queue.takeAll(behind: $0.number) } ?? []
+    let ordered = later.isEmpty ? Array(commands) : (commands + later).sorted { $0.number < $1.number }
+    for command in ordered { queue.putBack(command) }
   }
 
   /// Takes out what stands at a place of the queue, unless the window of its line is full.

@@ -14,6 +14,8 @@ struct CommandList {
 
   var isEmpty: Bool { count == 0 }
   var first: Command? { head < slots.count ? slots[head].command : nil }
+  /// The last one; holes at the end are stepped over.
+  var last: Command? { slots[head...].last { $0.command != nil }?.command }
   var firstPlace: UInt64? { head < slots.count ? slots[head].place : nil }
 
   /// All of them.

@@ -89,6 +89,15 @@ struct CommandQueue {
     order.reserve(more)
   }
 
+  /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where the
+  /// last that is queued was accepted before.
+  mutating func takeAll(behind number: UInt64) -> [Command] {
+    guard let last = order.last, last.number > number else { return [] }
+    let later = removeAll { $0.number > number }
+    for command in later { command.place = nil }
+    return later
+  }
+
   /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.
   mutating func putBack(_ command: Command) {
     insert(command, command.place ?? makePlace())

@@ -11,9 +11,13 @@ struct DrainCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.demandAdministrator()
+    // It may be asked for once more while the gateway drains.
+    try session.checkOpenCalls()
     let number = session.makeCallNumber()
-    session.open(BackgroundCall(id), number: number)
-    session.gateway.drain(within: timeout ?? session.gateway.configuration.limits.stop) { [weak session] left in
+    let open = OpenDrain(id)
+    session.open(open, number: number)
+    let limit = timeout ?? session.gateway.configuration.limits.stop
+    session.gateway.drain(within: limit, while: { !open.isCancelled }) { [weak session] left in
       guard let session, let call = session.close(number) else { return }
       session.reply(call.id) { $0.member("left", left) }
     }
@@ -24,4 +28,13 @@ extension DrainCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     timeout = try params.duration(.timeout, line)
   }
+}
+
+/// A `drain` that waits. The draining itself goes on without it.
+private final class OpenDrain: OpenCall {
+  private(set) var isCancelled = false
+
+  override var outlivesStop: Bool { true }
+
+  override func cancel(in session: LocalSession) { isCancelled = true }
 }

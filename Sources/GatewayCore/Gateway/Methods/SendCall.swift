@@ -167,7 +167,7 @@ extension LocalSession {
         }
         answer.write(into: &out)
       }
-    case .failed(let error): reply(call.id, LocalError(error))
+    case .failed(let error): reply(call.id, LocalError(error, limit: lineLimit))
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced", on: connection)
     case .down, .refused, .impossible, .expired, .notStored, .denied, .replaced, .acknowledgementTimeout,
       .acknowledgementLost:
