@@ -65,7 +65,9 @@ extension CurlProblem {
     case .loginRefused: return UpstreamFailure(.unreachable, "\(name) did not accept the user and the password")
     case .refused(let reason):
       return UpstreamFailure(.unreachable, "\(name) did not open the way to \(place): \(reason)")
-    case .longHead: return UpstreamFailure(.unreachable, "\(name) answered with a header longer than \(CurlExchange.headLimit >> 10) KiB")
+    case .longHead:
+      let limit = CurlExchange.headLimit >> 10
+      return UpstreamFailure(.unreachable, "\(name) answered with a header longer than \(limit) KiB")
     case .notSocks: return UpstreamFailure(.unreachable, "\(name) does not speak SOCKS 5")
     case .targetNotResolved: return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
     case .brokeOff:
