@@ -88,7 +88,7 @@ public final class Gateway {
     outbox.onCondition = { [unowned self] in note(.outbox($0)) }
     outbox.onWarning = { [unowned self] in note(.outboxWarning($0)) }
     histories.onReport = { [unowned self] in note(.history(upstream: $0.upstream, namespace: $0.namespace, $1)) }
-    histories.beginRemovingOld(keeping: wantedHistories(), atMost: pool.places.bounds)
+    histories.adopt(keeping: wantedHistories(), atMost: pool.places.bounds)
     rememberKeys()
     placeStored()
     seams.network?.onChange = { [weak self] change in
@@ -124,7 +124,7 @@ public final class Gateway {
         connection.review()
       }
       outbox.trimArchive()
-      histories.tick(keeping: wantedHistories)
+      histories.tick()
       onTick?()
       tick()
     }
@@ -288,7 +288,7 @@ public final class Gateway {
       }
     }
     outbox.adopt(fresh.outbox)
-    histories.beginRemovingOld(keeping: wantedHistories(), atMost: pool.places.bounds)
+    histories.adopt(keeping: wantedHistories(), atMost: pool.places.bounds)
     placeStored()
     connectKept()
   }

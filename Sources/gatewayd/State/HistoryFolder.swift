@@ -103,6 +103,10 @@ final class HistoryFolder: HistoryStore {
 
   func names() -> [String] { (try? readIndex()).map { Array($0.keys) } ?? [] }
 
+  func has(_ name: String) -> Bool {
+    (try? readIndex()[name])?.contains { $0.ending != .new } ?? false
+  }
+
   func listing(of name: String) -> HistoryListing? {
     var listing = HistoryListing(name: name, segments: [], modified: 0, head: [])
     guard let entries = try? entries(of: name) else { return nil }

@@ -26,6 +26,8 @@ final class FakeHistoryStore: HistoryStore {
   /// How often bytes were handed over.
   private(set) var writes = 0
   private(set) var syncs = 0
+  /// How often a history was looked at.
+  private(set) var listings = 0
   /// When everything was written last, in milliseconds since 1970.
   var modified: Int64 = 0
 
@@ -85,7 +87,10 @@ final class FakeHistoryStore: HistoryStore {
 
   func names() -> [String] { Set(stored.keys.map(\.name)).sorted() }
 
+  func has(_ name: String) -> Bool { stored.keys.contains { $0.name == name } }
+
   func listing(of name: String) -> HistoryListing? {
+    listings += 1
     let ids = stored.keys.filter { $0.name == name }.sorted { $0.number < $1.number }
     guard let last = ids.last else { return nil }
     let head = stored[last]?.bytes.prefix(HistoryListing.headLimit)

@@ -27,7 +27,9 @@ final class HistoryLogs {
   private var unseen: ArraySlice<String> = []
   /// What it has found that an earlier daemon left, and when that was written last.
   private var inherited: [(modified: Int64, name: String)] = []
-  /// Those that may stay for now.
+  /// The names of those that the configuration wants, whether anybody uses them or not: they are never too old, or too much.
+  private var kept: Set<String> = []
+  /// Those that may stay for now; none of `kept`.
   private var unused = UnusedHistories()
   /// How many of them are looked at in one go, which is a few milliseconds.
   private static let portion = 128
@@ -73,7 +75,7 @@ final class HistoryLogs {
     -> HistoryLog?
   {
     guard case .success(let store) = opening, open.insert(identity.name).inserted else { return nil }
-    unused.take(identity.name)
+    unused.forget(identity.name)
     return HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings, account: account)
   }
 
@@ -118,30 +120,42 @@ final class HistoryLogs {
     open.remove(log.identity.name)
     guard case .success(let store) = opening, end == .connection, log.account != .configuration else { return }
     // One without events has no files.
-    guard store.listing(of: log.identity.name) != nil else { return }
-    for name in unused.add(log.identity.name, of: log.account) { remove(name) }
+    guard !kept.contains(log.identity.name), store.has(log.identity.name) else { return }
+    unused.add(log.identity.name, of: log.account)
+    removeExcess()
   }
 
   // MARK: - Those that nobody has
 
-  /// To be called now and then: goes on looking for old files. `kept` are the names of those that are never too old.
-  func tick(keeping kept: () -> Set<String>) {
+  /// To be called now and then: goes on looking for old files.
+  func tick() {
     ticks += 1
-    if !unseen.isEmpty || !inherited.isEmpty { return removeOld(keeping: kept()) }
-    if ticks > Self.tickLimit { beginRemovingOld(keeping: kept()) }
+    removeExcess()
+    if !unseen.isEmpty || !inherited.isEmpty { return removeOld() }
+    if ticks > Self.tickLimit { beginRemovingOld() }
   }
 
-  /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the next ticks.
-  func beginRemovingOld(keeping kept: Set<String>, atMost bounds: SharedBounds? = nil) {
+  /// A configuration is in force that wants those of the names `kept`. Of the others that nobody has as many may stay as
+  /// `bounds` says.
+  func adopt(keeping kept: Set<String>, atMost bounds: SharedBounds) {
+    self.kept = kept
+    for name in kept { unused.forget(name) }
+    unused.bounds = bounds
+    removeExcess()
+    beginRemovingOld()
+  }
+
+  /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the next
+  /// ticks.
+  private func beginRemovingOld() {
     ticks = 0
-    if let bounds { unused.bounds = bounds }
     guard case .success(let store) = opening else { return }
     unseen = store.names()[...]
     inherited = []
-    removeOld(keeping: kept)
+    removeOld()
   }
 
-  private func removeOld(keeping kept: Set<String>) {
+  private func removeOld() {
     guard case .success(let store) = opening else { return }
     let now = time.wallMilliseconds
     guard !unseen.isEmpty else { return countInherited() }
@@ -167,14 +181,23 @@ final class HistoryLogs {
   private func countInherited() {
     for _ in 0..<min(Self.portion, inherited.count) {
       guard let oldest = inherited.popLast(), isUnused(oldest.name) else { continue }
-      for name in unused.add(oldest.name, of: .configuration) { remove(name) }
+      unused.add(oldest.name, of: .configuration)
+    }
+    removeExcess()
+  }
+
+  /// Removes what is too much, some of it now and the others with the next ticks.
+  private func removeExcess() {
+    for _ in 0..<Self.portion {
+      guard let name = unused.popExcess() else { return }
+      remove(name)
     }
   }
 
   private func isUnused(_ name: String) -> Bool { !open.contains(name) && name != present?.log.identity.name }
 
   private func remove(_ name: String) {
-    unused.take(name)
+    unused.forget(name)
     guard isUnused(name), case .success(let store) = opening else { return }
     for segment in store.listing(of: name)?.segments ?? [] { store.remove(segment) }
   }

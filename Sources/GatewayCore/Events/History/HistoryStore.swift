@@ -21,6 +21,8 @@ public protocol HistoryStore: AnyObject {
   func cut(_ id: HistorySegment.ID) throws(HistoryProblem)
   /// The names of all histories that there are.
   func names() -> [String]
+  /// Whether there is one of a name. Looks at no file.
+  func has(_ name: String) -> Bool
   /// What is known of one without reading it; nil where nothing is.
   func listing(of name: String) -> HistoryListing?
   /// Does what takes long beside the loop, if that is possible, and then calls `done` on the loop, never before this method has

@@ -1,37 +1,58 @@
-/// The histories on disk that nobody has any more, by whose they were, the oldest of each first. There are so many at most that going
-/// through namespaces one after another fills no disk. Decision 0103.
+/// The histories on disk that nobody has any more, by whose they were, the oldest of each first. There are so many at most
+/// that going through namespaces one after another fills no disk. Decision 0103.
 struct UnusedHistories {
   /// As many as connections that users may have at once.
   var bounds = SharedBounds(total: .max)
 
-  private var names: [Account: [String]] = [:]
-  private var owners: [String: Account] = [:]
+  /// Those of one account, numbered as they were left.
+  private struct Line {
+    var names = NumberTable<String>()
+    /// None has a smaller number.
+    var first: UInt64 = 0
+    var next: UInt64 = 0
 
-  /// One is not used any more. Returns those that have to go for it: the oldest ones of whoever has too many, or the most.
-  mutating func add(_ name: String, of account: Account) -> [String] {
-    take(name)
-    names[account, default: []].append(name)
-    owners[name] = account
-    var gone: [String] = []
-    if names[account, default: []].count > bounds.share { gone += removeOldest(of: account) }
-    if owners.count > bounds.total, let most = names.max(by: { $0.value.count < $1.value.count }) {
-      gone += removeOldest(of: most.key)
+    mutating func append(_ name: String) -> UInt64 {
+      names[next] = name
+      next += 1
+      return next - 1
     }
-    return gone
+
+    /// The name of the smallest number; each number is passed once. Nil if there is none.
+    mutating func oldest() -> String? {
+      while first < next {
+        if let name = names[first] { return name }
+        first += 1
+      }
+      return nil
+    }
+  }
+
+  private var lines: [Account: Line] = [:]
+  private var places: [String: (account: Account, number: UInt64)] = [:]
+
+  /// One is not used any more; it is the newest of its account now.
+  mutating func add(_ name: String, of account: Account) {
+    forget(name)
+    places[name] = (account, lines[account, default: Line()].append(name))
   }
 
   /// One is used again, or is not there any more.
-  mutating func take(_ name: String) {
-    guard let account = owners.removeValue(forKey: name) else { return }
-    names[account]?.removeAll { $0 == name }
-    if names[account]?.isEmpty == true { names[account] = nil }
+  mutating func forget(_ name: String) {
+    guard let place = places.removeValue(forKey: name) else { return }
+    lines[place.account]?.names.removeValue(forKey: place.number)
+    if lines[place.account]?.names.isEmpty == true { lines[place.account] = nil }
   }
 
-  func contains(_ name: String) -> Bool { owners[name] != nil }
+  func contains(_ name: String) -> Bool { places[name] != nil }
 
-  private mutating func removeOldest(of account: Account) -> [String] {
-    guard let name = names[account]?.first else { return [] }
-    take(name)
-    return [name]
+  /// Takes out one that has to go: the oldest of whoever has most, if that is more than one may have, or if all together
+  /// have more than all may. Nil if none has to.
+  mutating func popExcess() -> String? {
+    guard let most = lines.max(by: { $0.value.names.count < $1.value.names.count }),
+      most.value.names.count > bounds.share || places.count > bounds.total,
+      let name = lines[most.key]?.oldest()
+    else { return nil }
+    forget(name)
+    return name
   }
 }

@@ -125,6 +125,7 @@ private final class Store: HistoryStore {
   func setAside(_ id: HistorySegment.ID) -> String { "/aside" }
   func cut(_ id: HistorySegment.ID) {}
   func names() -> [String] { [] }
+  func has(_ name: String) -> Bool { !found.isEmpty }
   func listing(of name: String) -> HistoryListing? { nil }
 
   private final class File: HistoryFile {
