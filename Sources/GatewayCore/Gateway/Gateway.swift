@@ -201,12 +201,14 @@ public final class Gateway {
     return .refused(LocalReply.error(nil, error, limit: configuration.limits.line))
   }
 
-  /// The program's socket is fully closed: everything it held is given back.
+  /// The program's socket is fully closed: everything it held is given back, and its place with the last of that.
   public func detach(_ session: LocalSession) {
     guard sessions.removeValue(forKey: session.number) != nil else { return }
     waiting.remove(session.number)
-    admissions.giveBack(for: .user(session.peer.uid))
-    session.leave { [outputs] in outputs.remove(session.output) }
+    session.leave { [weak self, outputs] in
+      outputs.remove(session.output)
+      self?.admissions.giveBack(for: .user(session.peer.uid))
+    }
     note(.clientDetached(session.fact))
   }
 

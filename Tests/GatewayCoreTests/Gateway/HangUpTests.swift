@@ -19,6 +19,19 @@ import Testing
     #expect(stream.subscriptionCount == 1 && harness.gateway.pool.all[0].leaseCount == 1)
   }
 
+  @Test func aClientTakesItsPlaceUntilItsLastSubscriptionIsOver() {
+    let harness = GatewayHarness {
+      $0.limits.subscriptions = 10_000
+      $0.limits.clientsPerUser = 1
+    }
+    let client = harness.client()
+    for _ in 0..<1_500 { client.call("subscribe", #"{"upstream":"chat"}"#) }
+    client.disconnect()
+    #expect(!harness.client().isConnected)
+    harness.pass(.zero)
+    #expect(harness.client().isConnected)
+  }
+
   @Test func namesOfASubscriptionCountWhenItEnds() {
     let harness = GatewayHarness()
     let client = harness.client()
