@@ -16,6 +16,11 @@ enum Glob {
   /// The same over UTF-8 text, in a time that grows with the name and not with how often the pattern nearly fits: a mismatch
   /// returns to the last `*` only, and where that happens too often an automaton decides. Allocates nothing before that.
   static func matches(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool {
+    matchesGoingBack(pattern, name) ?? GlobAutomaton(pattern).matches(name)
+  }
+
+  /// Nil where that takes too many steps.
+  static func matchesGoingBack(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool? {
     var inPattern = 0
     var inName = 0
     var stepsLeft = stepLimit + pattern.count
@@ -23,7 +28,7 @@ enum Glob {
     var retry: (pattern: Int, name: Int)?
     while true {
       stepsLeft -= 1
-      if stepsLeft < 0 { return GlobAutomaton(pattern).matches(name) }
+      if stepsLeft < 0 { return nil }
       if inPattern < pattern.count, pattern[inPattern] == star {
         inPattern += 1
         if inPattern == pattern.count { return true }

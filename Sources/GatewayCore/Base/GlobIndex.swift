@@ -29,10 +29,11 @@ struct GlobIndex {
     if places[prefix]?.isEmpty == true { places[prefix] = nil }
   }
 
-  /// Every subscription that has a glob which fits the name, and how many globs were compared with it.
-  func matches(_ name: String) -> (serials: Set<UInt64>, tried: Int) {
+  /// Every subscription that has a glob which fits the name, and of how many machine words the globs are that were compared
+  /// with it.
+  func matches(_ name: String) -> (serials: Set<UInt64>, words: Int) {
     var prefix = Prefix()
-    var found: (serials: Set<UInt64>, tried: Int) = ([], 0)
+    var found: (serials: Set<UInt64>, words: Int) = ([], 0)
     add(prefix, name, to: &found)
     for byte in name.utf8.prefix(Prefix.limit) {
       prefix.append(byte)
@@ -41,10 +42,11 @@ struct GlobIndex {
     return found
   }
 
-  private func add(_ prefix: Prefix, _ name: String, to found: inout (serials: Set<UInt64>, tried: Int)) {
+  private func add(_ prefix: Prefix, _ name: String, to found: inout (serials: Set<UInt64>, words: Int)) {
     guard let globs = places[prefix] else { return }
-    found.tried += globs.count
-    for (glob, serials) in globs where Glob.matches(glob.text, name) {
+    for (glob, serials) in globs {
+      found.words += GlobAutomaton.words(of: glob.text.utf8.count)
+      guard Glob.matches(glob.text, name) else { continue }
       if found.serials.isEmpty { found.serials = serials } else { found.serials.formUnion(serials) }
     }
   }

@@ -66,7 +66,7 @@ struct Router {
     if let known = matches[rawName] { return known }
     let text = name()
     let fitting = byPattern.matches(text)
-    work.note(fitting.tried * text.utf8.count)
+    work.note(fitting.words * text.utf8.count)
     let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
     var found = Match()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {

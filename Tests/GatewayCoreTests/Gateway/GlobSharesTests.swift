@@ -22,6 +22,20 @@ import Testing
     #expect(client.call("subscribe", Self.params(Self.globs(3_000..<3_001), 4))[0].contains("QuotaExceeded"))
   }
 
+  @Test func longGlobsAreMoreWorkThanAsManyShortOnes() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let work = harness.gateway.seams.work
+    let name = String(repeating: "a", count: 1_000)
+    for (id, length, isMuch) in [(0, 8, false), (1, 200, true)] {
+      let globs = (0..<20).map { "\"*\(String(repeating: "b", count: length))\($0)\"" }.joined(separator: ",")
+      client.call("subscribe", Self.params("[\(globs)]", id))
+      if id == 0 { harness.upstream.channel.accept() }
+      harness.upstream.channel.emit(name)
+      #expect(work.isMuch == isMuch)
+    }
+  }
+
   @Test func aLongNameThatMeetsManyGlobsIsWorkThatOthersNeedNotWaitFor() {
     let harness = GatewayHarness()
     let client = harness.client()
