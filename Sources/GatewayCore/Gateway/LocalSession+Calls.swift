@@ -17,7 +17,7 @@ extension LocalSession {
     try checkOpenCalls()
   }
 
-  /// Whether it may be open beside the others.
+  /// Whether there are fewer open calls than a client may have.
   func checkOpenCalls() throws(LocalError) {
     let limit = gateway.configuration.limits.inflight
     guard openCallCount < limit else {

@@ -203,9 +203,6 @@ enum StatusDocument {
 }
 
 extension Gateway {
-  /// All local clients, the oldest first.
-  var sessionsByAge: [LocalSession] { sessions.values.sorted { $0.number < $1.number } }
-
   /// One line for `STATUS=`.
   public var summary: String {
     let states = pool.inNoOrder.map(\.state)

@@ -69,15 +69,51 @@ import Testing
     #expect(order == "acb" && turns >= 3 * 200 / 64)
   }
 
-  @Test func aClientThatLeavesWhileItsStatusIsWrittenIsForgotten() {
-    let (harness, client, _) = harness(clients: 300)
-    client.call("status", "{}")
-    client.disconnect()
-    harness.pass(.seconds(1))
+  @Test func aClientThatLeavesWhileItsStatusIsWrittenIsForgotten() throws {
+    let (harness, _, _) = harness(clients: 300)
+    weak var gone: LocalSession?
+    func ask() throws {
+      let peer = PeerCredentials(pid: 1, uid: 1_000, gid: 1_000, groups: [])
+      guard case .admitted(let session) = harness.gateway.attach(peer, tag: 0) else { return }
+      gone = session
+      HarnessClient(session, harness.gateway).call("status")
+      harness.timers.fire()
+      #expect(session.awaitsLongAnswer)
+      harness.gateway.detach(session)
+    }
+    try ask()
+    #expect(gone == nil)
     let last = harness.client()
     last.call("status", "{}")
     harness.pass(.zero)
     #expect(last.readValues().count == 1)
+  }
+
+  @Test func aStatusThatWaitsForItsTurnHoldsNoListYet() throws {
+    let (harness, client, _) = harness(clients: 300)
+    client.call("status")
+    let newcomer = harness.client()
+    harness.pass(.zero)
+    let result = client.readValues().first?["result"]
+    #expect(listed(result, "clients") + (result?["left_out"]?["clients"]?.integerValue ?? 0) == 302)
+    withExtendedLifetime(newcomer) {}
+  }
+
+  @Test func aLongStatusIsWrittenInTurnsWhileTheGatewayDrains() {
+    let (harness, client, _) = harness(clients: 300)
+    harness.gateway.drain(within: .zero, while: { true }) { _ in }
+    #expect(client.call("status").isEmpty && client.session?.wantsInput == false)
+    harness.pass(.zero)
+    #expect(client.readValues().first?["result"] != nil && client.session?.wantsInput == true)
+  }
+
+  @Test func aStatusThatWaitsWhenTheGatewayStopsIsAnswered() {
+    let (harness, client, _) = harness(clients: 300)
+    #expect(client.call("status").isEmpty)
+    harness.gateway.stop(reason: "test") {}
+    let lines = client.read()
+    #expect(lines.count == 2 && lines[0].contains(#""id":1"#) && lines[0].contains("Draining"))
+    #expect(client.session?.awaitsLongAnswer == false)
   }
 
   @Test func theOutboxListsWhatFitsAndSaysThatThereIsMore() throws {

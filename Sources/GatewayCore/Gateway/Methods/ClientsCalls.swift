@@ -9,7 +9,7 @@ struct ClientsListCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.demandStatus()
-    try session.answer(id) { StatusAnswer($0, nil, session.gateway.sessionsByAge) }
+    try session.answer(id, .clients)
   }
 }
 

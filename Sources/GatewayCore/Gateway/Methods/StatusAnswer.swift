@@ -1,17 +1,28 @@
-/// The answer to `status` or `clients.list` while it is being written, in portions: with thousands of connections it takes tens of
-/// milliseconds. What does not fit into one line is left out and counted.
+/// The answer to `status` or `clients.list` while it is being written, in portions: with thousands of connections it takes
+/// tens of milliseconds. What does not fit into one line is left out and counted. Decision 0102.
 final class StatusAnswer {
+  /// What is asked for.
+  enum Scope {
+    case everything
+    /// One connection, and who uses it.
+    case connection(Connection)
+    /// A target without a connection.
+    case nothing
+    /// `clients.list`.
+    case clients
+  }
+
   /// What of a list is not written yet, and how many were left out.
   private struct Rest<Element> {
-    var elements: ArraySlice<Element>
+    var elements: ArraySlice<Element> = []
     var leftOut = 0
 
-    /// Writes the next of those that are meant, or counts them once one did not fit.
-    mutating func write(
-      _ portion: Int, within limit: Int, into out: inout JSONWriter, where isMeant: (Element) -> Bool,
-      _ write: (Element, inout JSONWriter) -> Void
+    /// Writes the next of those that `shown` finds, or counts them once one did not fit.
+    mutating func write<Shown>(
+      _ portion: Int, within limit: Int, into out: inout JSONWriter, _ shown: (Element) -> Shown?,
+      _ write: (Shown, inout JSONWriter) -> Void
     ) {
-      let some = elements.prefix(portion).filter(isMeant)
+      let some = elements.prefix(portion).compactMap(shown)
       elements = elements.dropFirst(portion)
       leftOut += leftOut > 0 ? some.count : out.values(some, within: limit, write)
     }
@@ -26,30 +37,26 @@ final class StatusAnswer {
 
   /// The line, as far as it is written.
   private(set) var out = JSONWriter()
-  /// Only the clients are asked for.
-  private let isList: Bool
-  /// The target, if one was named; nil where it is not there.
-  private let target: Connection??
+  private let scope: Scope
   private var step = Step.head
-  private var connections: Rest<Connection>
-  private var clients: Rest<LocalSession>
+  /// Both are empty before the first portion: one that waits for its turn holds no list.
+  private var connections = Rest<Connection>()
+  /// By number, the oldest first.
+  private var clients = Rest<UInt64>()
 
   /// Written in one go: less than a millisecond.
   private static let connectionPortion = 64
   private static let clientPortion = 256
 
-  /// `connections` is nil where only the clients are asked for; `target` is what they have to use.
-  init(_ id: RequestID, _ connections: [Connection]?, _ clients: [LocalSession], using target: Connection?? = nil) {
-    isList = connections == nil
-    self.target = target
-    self.connections = Rest(elements: (connections ?? [])[...])
-    self.clients = Rest(elements: clients[...])
+  init(_ id: RequestID, _ scope: Scope) {
+    self.scope = scope
     LocalReply.begin(id, into: &out)
   }
 
-  /// Whether it is worth more than one turn.
-  var isLong: Bool {
-    connections.elements.count > Self.connectionPortion || clients.elements.count > Self.clientPortion
+  /// Whether it is worth more than one turn now.
+  func isLong(in gateway: Gateway) -> Bool {
+    if case .everything = scope, gateway.pool.count > Self.connectionPortion { return true }
+    return gateway.sessions.count > Self.clientPortion
   }
 
   /// Writes the next portion for the one who asked, who sees what it may see at that moment. Returns whether that was all.
@@ -57,24 +64,17 @@ final class StatusAnswer {
     let gateway = session.gateway
     let limit = StatusDocument.listLimit(gateway)
     switch step {
-    case .head:
-      if !isList {
-        let user = gateway.access.isAdministrator(session.identity) ? nil : session.peer.uid
-        StatusDocument.writeDaemon(gateway, outboxOf: user, into: &out)
-        out.key("connections")
-        out.beginArray()
-      }
-      step = isList ? beginClients() : .connections
+    case .head: step = begin(for: session)
     case .connections:
       connections.write(
         Self.connectionPortion, within: limit, into: &out,
-        where: { $0.state != .released && session.maySee($0) }, { StatusDocument.write($0, into: &$1) })
+        { $0.state != .released && session.maySee($0) ? $0 : nil }, { StatusDocument.write($0, into: &$1) })
       guard connections.elements.isEmpty else { return false }
       out.endArray()
       step = beginClients()
     case .clients:
       clients.write(
-        Self.clientPortion, within: limit, into: &out, where: { isShown($0, to: session) },
+        Self.clientPortion, within: limit, into: &out, { client($0, shownTo: session) },
         { StatusDocument.write($0, into: &$1) })
       guard clients.elements.isEmpty else { return false }
       out.endArray()
@@ -86,25 +86,87 @@ final class StatusAnswer {
     return step == .end
   }
 
+  /// Takes the lists, and writes what stands in front of them.
+  private func begin(for session: LocalSession) -> Step {
+    let gateway = session.gateway
+    clients.elements = gateway.sessions.pairs.map(\.key).sorted()[...]
+    switch scope {
+    case .everything: connections.elements = gateway.pool.all[...]
+    case .connection(let connection): connections.elements = [connection]
+    case .nothing: break
+    case .clients: return beginClients()
+    }
+    let user = gateway.access.isAdministrator(session.identity) ? nil : session.peer.uid
+    StatusDocument.writeDaemon(gateway, outboxOf: user, into: &out)
+    out.key("connections")
+    out.beginArray()
+    return .connections
+  }
+
   private func beginClients() -> Step {
     out.key("clients")
     out.beginArray()
     return .clients
   }
 
-  /// One that has left meanwhile holds nothing any more that could be looked at.
-  private func isShown(_ client: LocalSession, to session: LocalSession) -> Bool {
-    guard session.gateway.sessions[client.number] === client, session.maySee(client) else { return false }
-    guard let target else { return true }
-    return target.map { client.uses($0) && session.maySee($0) } ?? false
+  /// Nil for one that has left meanwhile, and for one that is not asked for.
+  private func client(_ number: UInt64, shownTo session: LocalSession) -> LocalSession? {
+    guard let client = session.gateway.sessions[number], session.maySee(client) else { return nil }
+    switch scope {
+    case .everything, .clients: return client
+    case .connection(let connection): return client.uses(connection) && session.maySee(connection) ? client : nil
+    case .nothing: return nil
+    }
   }
 
   private func writeLeftOut() {
-    guard !isList else { return out.member("left_out", clients.leftOut) }
+    if case .clients = scope { return out.member("left_out", clients.leftOut) }
     out.key("left_out")
     out.object {
       $0.member("connections", connections.leftOut)
       $0.member("clients", clients.leftOut)
     }
+  }
+}
+
+/// A `status` or `clients.list` that is written in turns of its own. Until it is complete, nothing more of its client is heard.
+private final class OpenStatus: OpenCall {
+  let answer: StatusAnswer
+
+  init(_ id: RequestID, _ answer: StatusAnswer) {
+    self.answer = answer
+    super.init(id)
+  }
+
+  override func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
+
+  override func demandRights(in session: LocalSession) throws(LocalError) { try session.demandStatus() }
+}
+
+extension LocalSession {
+  /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends, nothing
+  /// waits for turns any more.
+  func answer(_ id: RequestID?, _ scope: StatusAnswer.Scope) throws(LocalError) {
+    guard let id else { return }
+    let answer = StatusAnswer(id, scope)
+    guard answer.isLong(in: gateway), !gateway.isStopping else {
+      while !answer.write(for: self) {}
+      return reply(line: answer.out.bytes)
+    }
+    try checkOpenCalls()
+    awaitsLongAnswer = true
+    let number = makeCallNumber()
+    open(OpenStatus(id, answer), number: number)
+    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in self?.writeStatus(number) ?? true }
+  }
+
+  /// Writes the next portion. Returns whether that was all, or nobody waits for it any more.
+  private func writeStatus(_ number: UInt64) -> Bool {
+    guard let call = openCall(number) as? OpenStatus else { return true }
+    guard call.answer.write(for: self) else { return false }
+    _ = close(number)
+    awaitsLongAnswer = false
+    reply(line: call.answer.out.bytes)
+    return true
   }
 }

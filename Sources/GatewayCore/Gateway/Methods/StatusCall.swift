@@ -19,35 +19,9 @@ extension StatusCall {
 extension LocalSession {
   fileprivate func status(_ target: CallTarget?, _ id: RequestID?) throws(LocalError) {
     try demandStatus()
-    guard let target else {
-      return try answer(id) { StatusAnswer($0, gateway.pool.all, gateway.sessionsByAge) }
-    }
+    guard let target else { return try answer(id, .everything) }
     let asked = gateway.pool.existing(try self.target(target, need: .status))
-    try answer(id) {
-      StatusAnswer($0, asked.map { [$0] } ?? [], gateway.sessionsByAge, using: .some(asked))
-    }
-  }
-
-  /// Answers at once, or a long answer in turns of its own; a notification is not answered.
-  func answer(_ id: RequestID?, _ make: (RequestID) -> StatusAnswer) throws(LocalError) {
-    guard let id else { return }
-    let answer = make(id)
-    guard answer.isLong, !gateway.isDraining else {
-      while !answer.write(for: self) {}
-      return reply(line: answer.out.bytes)
-    }
-    try checkRoom()
-    awaitsLongAnswer = true
-    let number = makeCallNumber()
-    open(BackgroundCall(id), number: number)
-    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in
-      guard let self, openCall(number) != nil else { return true }
-      guard answer.write(for: self) else { return false }
-      _ = close(number)
-      awaitsLongAnswer = false
-      reply(line: answer.out.bytes)
-      return true
-    }
+    try answer(id, asked.map { .connection($0) } ?? .nothing)
   }
 
   /// Whoever may see anything at all may ask; what is shown is another matter.
