@@ -1,6 +1,7 @@
-/// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for all. Taking one out of the
-/// middle costs little more than taking the first: the lists have holes until these surface or are the majority. One owner:
-/// a copy would share the commands, which know whether they are queued. Decisions 0031 and 0047.
+/// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for
+/// all. Taking one out of the middle costs little more than taking the first: the lists have holes until these surface or
+/// are the majority. One owner: a copy would share the commands, which know whether they are queued. Decisions 0031 and
+/// 0047.
 struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   static let overhead = 256
