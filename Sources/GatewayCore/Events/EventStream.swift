@@ -151,10 +151,11 @@ final class EventStream {
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
 
-  /// For so many subscriptions an event is work to be noted.
-  private static let many = 256
-  /// What one of them counts: less than a tenth of a microsecond.
-  private static let feedCost = 64
+  /// For so many subscriptions an event is work to be noted: it takes about a millisecond. With fewer a look at the clock
+  /// after each event would cost more than the events.
+  private static let many = 16_384
+  /// What one of them counts, in bytes of compared names.
+  private static let feedCost = 4
 
   /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
