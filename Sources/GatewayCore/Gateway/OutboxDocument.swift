@@ -1,42 +1,28 @@
 /// Writes entries of the outbox for local programs.
 enum OutboxDocument {
-  static func write(_ record: OutboxRecord, _ out: inout JSONWriter) {
+  /// With `size`, of an entry that takes so many bytes, which is more than a line has: what it takes to find and to steer it,
+  /// and how large it is.
+  static func write(_ record: OutboxRecord, ofBytes size: Int? = nil, _ out: inout JSONWriter) {
     let entry = record.entry
+    func shown(_ text: String) -> String { size == nil ? text : text.shortened(to: shortLimit) }
     out.object {
       $0.member("id", entry.id)
       $0.member("upstream", entry.target.upstream)
-      if case .url(let url) = entry.target.name { $0.member("url", UpstreamURL.redacted(url)) }
-      $0.member("namespace", ShownAddress.namespace(entry.target.namespace))
-      $0.member("event", entry.message.event)
+      if size == nil, case .url(let url) = entry.target.name { $0.member("url", UpstreamURL.redacted(url)) }
+      $0.member("namespace", shown(ShownAddress.namespace(entry.target.namespace)))
+      $0.member("event", shown(entry.message.event))
       $0.member("state", entry.state.rawValue)
       $0.member("created", entry.created)
       $0.member("expires", entry.expires)
       $0.member("attempts", record.attempts)
       $0.member("reason", entry.state.isFinal ? entry.reason : waitingFor(record))
       $0.member("uid", Int(entry.owner))
+      if let size { return $0.member("size", size) }
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }
       guard let result = entry.result else { return }
       $0.key("args")
       $0.raw([UInt8(ascii: "[")] + result + [UInt8(ascii: "]")])
-    }
-  }
-
-  /// An entry that takes more bytes than a line has: what it takes to find and to steer it, and how large it is.
-  static func write(_ record: OutboxRecord, ofBytes size: Int, _ out: inout JSONWriter) {
-    let entry = record.entry
-    out.object {
-      $0.member("id", entry.id)
-      $0.member("upstream", entry.target.upstream)
-      $0.member("namespace", ShownAddress.namespace(entry.target.namespace).shortened(to: shortLimit))
-      $0.member("event", entry.message.event.shortened(to: shortLimit))
-      $0.member("state", entry.state.rawValue)
-      $0.member("created", entry.created)
-      $0.member("expires", entry.expires)
-      $0.member("attempts", record.attempts)
-      $0.member("reason", entry.state.isFinal ? entry.reason : waitingFor(record))
-      $0.member("uid", Int(entry.owner))
-      $0.member("size", size)
     }
   }
 

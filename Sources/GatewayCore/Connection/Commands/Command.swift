@@ -99,8 +99,6 @@ extension Command {
     var timer: Timers.ID?
 
     var acks: [UInt64] { [ack] + again }
-
-    init(ack: UInt64) { self.ack = ack }
   }
 
   var isQueued: Bool { if case .queued = stage { true } else { false } }
