@@ -1,44 +1,33 @@
-/// Items ordered by deadline, the earliest first; equal deadlines in the order of the items. A binary heap: pushing
-/// deadlines that do not decrease, which is what one default time-to-live or time-out does, costs one comparison each.
-struct DeadlineHeap<Item: Comparable> {
-  private struct Entry {
-    var deadline: MonotonicInstant
-    var item: Item
+/// A binary heap: the least element is at hand. Pushing elements that do not decrease costs one comparison each.
+struct Heap<Element: Comparable> {
+  private var elements: ContiguousArray<Element> = []
 
-    func isBefore(_ other: Entry) -> Bool {
-      deadline != other.deadline ? deadline < other.deadline : item < other.item
-    }
-  }
+  var count: Int { elements.count }
+  var first: Element? { elements.first }
 
-  private var heap: ContiguousArray<Entry> = []
-
-  var count: Int { heap.count }
-
-  var first: (deadline: MonotonicInstant, item: Item)? { heap.first.map { ($0.deadline, $0.item) } }
-
-  mutating func push(_ deadline: MonotonicInstant, _ item: Item) {
-    heap.append(Entry(deadline: deadline, item: item))
-    var child = heap.count - 1
+  mutating func push(_ element: Element) {
+    elements.append(element)
+    var child = elements.count - 1
     while child > 0 {
       let parent = (child - 1) / 2
-      guard heap[child].isBefore(heap[parent]) else { return }
-      heap.swapAt(child, parent)
+      guard elements[child] < elements[parent] else { return }
+      elements.swapAt(child, parent)
       child = parent
     }
   }
 
-  /// Takes the item with the earliest deadline out, if there is one.
+  /// Takes the least element out, if there is one.
   mutating func removeFirst() {
-    guard !heap.isEmpty else { return }
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
+    guard !elements.isEmpty else { return }
+    elements.swapAt(0, elements.count - 1)
+    elements.removeLast()
     sink(0)
   }
 
-  /// Forgets every item that does not satisfy the condition.
-  mutating func keep(_ condition: (MonotonicInstant, Item) -> Bool) {
-    heap.removeAll { !condition($0.deadline, $0.item) }
-    for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { sink(index) }
+  /// Forgets every element that does not satisfy the condition.
+  mutating func keep(_ condition: (Element) -> Bool) {
+    elements.removeAll { !condition($0) }
+    for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) { sink(index) }
   }
 
   private mutating func sink(_ start: Int) {
@@ -46,11 +35,67 @@ struct DeadlineHeap<Item: Comparable> {
     while true {
       var least = parent
       let left = 2 * parent + 1
-      if left < heap.count, heap[left].isBefore(heap[least]) { least = left }
-      if left + 1 < heap.count, heap[left + 1].isBefore(heap[least]) { least = left + 1 }
+      if left < elements.count, elements[left] < elements[least] { least = left }
+      if left + 1 < elements.count, elements[left + 1] < elements[least] { least = left + 1 }
       guard least != parent else { return }
-      heap.swapAt(parent, least)
+      elements.swapAt(parent, least)
       parent = least
     }
+  }
+}
+
+/// What stands in a `DeadlineHeap`.
+protocol DeadlineItem: Comparable {
+  /// Whether it still waits for that deadline, by this entry.
+  func waits(until deadline: MonotonicInstant) -> Bool
+}
+
+/// Items by deadline, the earliest first; equal deadlines in the order of the items. One that does not wait any more leaves
+/// when it surfaces, or when such are the majority. Deadlines that do not decrease, which is what one default time-to-live
+/// or time-out gives, cost one comparison each.
+struct DeadlineHeap<Item: DeadlineItem> {
+  private struct Entry: Comparable {
+    let deadline: MonotonicInstant
+    let item: Item
+
+    var waits: Bool { item.waits(until: deadline) }
+
+    static func == (a: Entry, b: Entry) -> Bool { a.deadline == b.deadline && a.item == b.item }
+    static func < (a: Entry, b: Entry) -> Bool {
+      a.deadline != b.deadline ? a.deadline < b.deadline : a.item < b.item
+    }
+  }
+
+  private var heap = Heap<Entry>()
+  /// How many still wait.
+  private(set) var count = 0
+
+  /// Those that wait no more included. For tests.
+  var entryCount: Int { heap.count }
+
+  mutating func push(_ deadline: MonotonicInstant, _ item: Item) {
+    heap.push(Entry(deadline: deadline, item: item))
+    count += 1
+  }
+
+  /// An item that stands here does not wait any more, and says so.
+  mutating func noteEnd() {
+    count -= 1
+    if heap.count > 64, count < heap.count / 2 { heap.keep(\.waits) }
+  }
+
+  /// The earliest that still waits.
+  mutating func first() -> (deadline: MonotonicInstant, item: Item)? {
+    while let top = heap.first {
+      if top.waits { return (top.deadline, top.item) }
+      heap.removeFirst()
+    }
+    return nil
+  }
+
+  /// Takes out what `first` returned.
+  mutating func removeFirst() {
+    heap.removeFirst()
+    count -= 1
   }
 }

@@ -1,5 +1,4 @@
-/// All deadlines of the daemon in one binary heap, so that the loop needs a single kernel timer and tests need none.
-/// Cancelling is lazy: a cancelled entry leaves when it reaches the top, or when the cancelled ones are the majority.
+/// All deadlines of the daemon in one heap, so that the loop needs a single kernel timer and tests need none.
 public final class Timers {
   /// Names one scheduled call. Never reused.
   public final class ID {
@@ -16,8 +15,6 @@ public final class Timers {
   private let time: any TimeSource
   private var heap = DeadlineHeap<ID>()
   private var nextNumber: UInt64 = 1
-  /// How many calls are scheduled.
-  public private(set) var count = 0
   /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the loop
   /// asks for it several times.
   public private(set) var nextDeadline: MonotonicInstant?
@@ -25,6 +22,9 @@ public final class Timers {
   var onEarlierDeadline: (() -> Void)?
 
   public init(time: any TimeSource) { self.time = time }
+
+  /// How many calls are scheduled.
+  public var count: Int { heap.count }
 
   /// The time by which they go.
   public var now: MonotonicInstant { time.now }
@@ -40,7 +40,6 @@ public final class Timers {
   public func at(_ deadline: MonotonicInstant, _ body: @escaping () -> Void) -> ID {
     let id = ID(number: nextNumber, body)
     nextNumber += 1
-    count += 1
     heap.push(deadline, id)
     guard nextDeadline.map({ deadline < $0 }) ?? true else { return id }
     nextDeadline = deadline
@@ -50,9 +49,10 @@ public final class Timers {
 
   /// Forgets a call; one that fired or was cancelled before is ignored.
   public func cancel(_ id: ID?) {
-    guard let id, take(id) != nil else { return }
-    if heap.first?.item === id { forgetCancelled() }
-    if heap.count > 64, count < heap.count / 2 { heap.keep { $1.body != nil } }
+    guard let id, id.body != nil else { return }
+    id.body = nil
+    heap.noteEnd()
+    nextDeadline = heap.first()?.deadline
   }
 
   /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a body
@@ -60,28 +60,17 @@ public final class Timers {
   public func fire() {
     let now = time.now
     let horizon = nextNumber
-    while let (deadline, id) = heap.first, deadline <= now, id.number < horizon {
+    while let (deadline, id) = heap.first(), deadline <= now, id.number < horizon {
+      let body = id.body.take()
       heap.removeFirst()
-      forgetCancelled()
-      take(id)?()
+      nextDeadline = heap.first()?.deadline
+      body?()
     }
-  }
-
-  /// Takes cancelled calls off the top, so that what is there is the next one.
-  private func forgetCancelled() {
-    while let top = heap.first, top.item.body == nil { heap.removeFirst() }
-    nextDeadline = heap.first?.deadline
-  }
-
-  private func take(_ id: ID) -> (() -> Void)? {
-    guard let body = id.body else { return nil }
-    id.body = nil
-    count -= 1
-    return body
   }
 }
 
-extension Timers.ID: Comparable {
+extension Timers.ID: DeadlineItem {
+  func waits(until deadline: MonotonicInstant) -> Bool { body != nil }
   public static func == (a: Timers.ID, b: Timers.ID) -> Bool { a === b }
   public static func < (a: Timers.ID, b: Timers.ID) -> Bool { a.number < b.number }
 }

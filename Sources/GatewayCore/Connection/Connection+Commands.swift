@@ -310,7 +310,7 @@ extension Connection {
   }
 
   func armExpiry() {
-    guard let next = commands.queue.nextExpiry, commands.expiry.isLater(than: next) else { return }
+    guard let next = commands.nextExpiry, commands.expiry.isLater(than: next) else { return }
     commands.expiry.arm(at: next, context.timers) { [weak self] in self?.expire() }
   }
 

@@ -34,17 +34,14 @@ struct Backlog {
   /// What is owed of the past: it stands before everything else, and nothing of it is dropped.
   private var replay = PortionedQueue<Item>()
   private(set) var replayed = (events: 0, bytes: 0)
-  /// A slot is emptied instead of moved when an event in the middle is dropped.
-  private var slots: ContiguousArray<Item?> = []
-  private var head = 0
-  /// No event stands before this index.
-  private var firstEvent = 0
+  /// What came since.
+  private var items = TombstoneQueue<Item>()
+  /// No event stands before this place in them.
+  private var firstEvent: UInt64 = 0
   private(set) var eventCount = 0
   private(set) var byteCount = 0
 
-  private var liveCount = 0
-
-  var isEmpty: Bool { liveCount == 0 && replay.isEmpty }
+  var isEmpty: Bool { items.isEmpty && replay.isEmpty }
 
   /// Begins with what was missed; while it is empty.
   mutating func begin(with replay: EventReplay) {
@@ -67,8 +64,7 @@ struct Backlog {
   mutating func append(_ item: Item) {
     if case .event = item { eventCount += 1 }
     byteCount += item.byteCount
-    liveCount += 1
-    slots.append(item)
+    items.append(item)
   }
 
   /// The oldest item, or nil.
@@ -82,95 +78,58 @@ struct Backlog {
       replayed.bytes -= item.byteCount
       return item
     }
-    while head < slots.count {
-      let item = slots[head]
-      slots[head] = nil
-      head += 1
-      guard let item else { continue }
-      if case .event = item { eventCount -= 1 }
-      byteCount -= item.byteCount
-      liveCount -= 1
-      compactIfWorthIt()
-      return item
-    }
-    return nil
+    guard let item = items.popFirst() else { return nil }
+    if case .event = item { eventCount -= 1 }
+    byteCount -= item.byteCount
+    return item
   }
 
   /// Whether the oldest item is an event: it needs credit, the others do not.
   var startsWithEvent: Bool {
-    if let first = replay.front {
-      if case .event = first { return true }
-      return false
-    }
-    for index in head..<slots.count {
-      switch slots[index] {
-      case .event: return true
-      case .gap, .notice: return false
-      case nil: continue
-      }
-    }
-    return false
+    if case .event = replay.front ?? items.first { true } else { false }
   }
 
   /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.
   /// Returns the tail of the event that was dropped; nil if there was none to drop.
   mutating func dropOldestEvent() -> [UInt8]? {
-    var index = max(firstEvent, head)
-    var gapBefore: Int?
-    while index < slots.count {
-      switch slots[index] {
+    var next = items.nextPlace(from: firstEvent)
+    var gapBefore: UInt64?
+    while let place = next, let item = items[place] {
+      switch item {
       case .event(let sequence, let tail, let epoch):
-        byteCount -= slots[index].map(\.byteCount) ?? 0
+        byteCount -= item.byteCount
         eventCount -= 1
-        dropEvent(at: index, sequence: sequence, epoch: epoch, gapBefore: gapBefore)
+        dropEvent(at: place, sequence: sequence, epoch: epoch, gapBefore: gapBefore)
         return tail
-      case .gap(let gap) where gap.reason == .slowConsumer: gapBefore = index
+      case .gap(let gap) where gap.reason == .slowConsumer: gapBefore = place
       case .gap, .notice: gapBefore = nil
-      case nil: break
       }
-      index += 1
+      next = items.nextPlace(from: place + 1)
     }
     return nil
   }
 
-  private mutating func dropEvent(at index: Int, sequence: UInt64, epoch: String, gapBefore: Int?) {
+  private mutating func dropEvent(at place: UInt64, sequence: UInt64, epoch: String, gapBefore: UInt64?) {
     var gap = Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .slowConsumer)
-    if let gapBefore, case .gap(let earlier) = slots[gapBefore], earlier.epoch == epoch {
-      // The gap moves to the dropped event's slot, so that the next search starts right behind it.
+    if let gapBefore, case .gap(let earlier) = items[gapBefore], earlier.epoch == epoch {
+      // The gap moves to the dropped event's place, so that the next search starts right behind it.
       gap = earlier
       gap.extend(to: sequence)
-      slots[gapBefore] = nil
-      liveCount -= 1
+      items.remove(at: gapBefore)
     } else {
       byteCount += Item.gapCost
     }
-    slots[index] = .gap(gap)
-    firstEvent = index
-    compactIfWorthIt()
+    items.insert(.gap(gap), at: place)
+    firstEvent = place
   }
 
   /// Notes an event that was not taken: the last item becomes or grows a gap.
   mutating func noteMissed(sequence: UInt64, epoch: String, reason: GapReason) {
-    if let last = slots.indices.last, last >= head, case .gap(var gap) = slots[last], gap.reason == reason,
-      gap.epoch == epoch
-    {
+    if let last = items.last, case .gap(var gap) = last.element, gap.reason == reason, gap.epoch == epoch {
       gap.extend(to: sequence)
-      slots[last] = .gap(gap)
+      items.insert(.gap(gap), at: last.place)
     } else {
       append(.gap(Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)))
-    }
-  }
-
-  private mutating func compactIfWorthIt() {
-    if liveCount == 0 {
-      slots.removeAll(keepingCapacity: slots.capacity <= 64)
-      head = 0
-      firstEvent = 0
-    } else if slots.count > 2 * liveCount + 64 {
-      let before = slots[..<max(firstEvent, head)].count { $0 == nil }
-      firstEvent = max(firstEvent, head) - before
-      slots = ContiguousArray(slots.filter { $0 != nil })
-      head = 0
     }
   }
 }

@@ -25,10 +25,10 @@ struct IdempotencyTable {
 
   private static let lifetime: Duration = .seconds(86_400)
   private var entries: [Scope: Entry] = [:]
-  private var scopes: [String: Scope] = [:]
+  /// Where each send's key stands.
+  private var homes: [String: (scope: Scope, place: UInt64)] = [:]
   /// In the order of expiry, which is the order of their making.
-  private var order: [(scope: Scope, id: String)] = []
-  private var head = 0
+  private var order = TombstoneQueue<String>()
   private var perUser: [UInt32: Int] = [:]
 
   mutating func find(_ scope: Scope, fingerprint: UInt64, now: MonotonicInstant) -> Lookup {
@@ -37,14 +37,14 @@ struct IdempotencyTable {
     return entry.fingerprint == fingerprint ? .duplicate(entry) : .conflict(entry)
   }
 
-  /// Places in the list of expiry, those of forgotten keys included.
-  var rememberedOrder: Int { order.count }
+  /// Places in the list of expiry, those of forgotten keys included. For tests.
+  var rememberedOrder: Int { order.slotCount }
 
   /// Whether a user has so many keys; further ones are refused rather than that one is forgotten too early.
   func isFull(for user: UInt32, limit: Int) -> Bool { perUser[user, default: 0] >= limit }
 
   /// The key under which a send is known.
-  func key(of id: String) -> String? { scopes[id]?.key }
+  func key(of id: String) -> String? { homes[id]?.scope.key }
 
   /// A key that an earlier life of the daemon heard so long ago. To be called in the order of their making.
   mutating func restore(
@@ -56,49 +56,34 @@ struct IdempotencyTable {
   }
 
   mutating func add(_ scope: Scope, id: String, fingerprint: UInt64, now: MonotonicInstant) {
+    if let older = entries[scope] { forget(older.id) }
     entries[scope] = Entry(id: id, fingerprint: fingerprint, state: "accepted", expires: now + Self.lifetime)
-    scopes[id] = scope
-    order.append((scope, id))
+    homes[id] = (scope, order.append(id))
     perUser[scope.uid, default: 0] += 1
-    if order.count > 2 * entries.count + 1_024 { compact() }
   }
 
   /// The same for a command, most of which have no key.
   mutating func note(_ command: Command, state: String?) {
-    if !scopes.isEmpty { note(command.id, state: state) }
+    if !homes.isEmpty { note(command.id, state: state) }
   }
 
   /// The send reached another state; one that certainly never left frees its key.
   mutating func note(_ id: String, state: String?) {
-    guard let scope = scopes[id] else { return }
-    if let state {
-      entries[scope]?.state = state
-    } else {
-      forget(scope, id)
-    }
+    guard let state else { return forget(id) }
+    if let scope = homes[id]?.scope { entries[scope]?.state = state }
   }
 
-  private mutating func forget(_ scope: Scope, _ id: String) {
-    guard entries.removeValue(forKey: scope) != nil else { return }
-    scopes[id] = nil
+  private mutating func forget(_ id: String) {
+    guard let (scope, place) = homes.removeValue(forKey: id) else { return }
+    entries[scope] = nil
+    order.remove(at: place)
     let left = perUser[scope.uid, default: 1] - 1
     perUser[scope.uid] = left > 0 ? left : nil
   }
 
-  /// Drops what is gone from the order, wherever it stands.
-  private mutating func compact() {
-    order = order[head...].filter { entries[$0.scope]?.id == $0.id }
-    head = 0
-  }
-
   private mutating func dropExpired(_ now: MonotonicInstant) {
-    while head < order.count {
-      let (scope, id) = order[head]
-      if let entry = entries[scope], entry.id == id {
-        guard entry.expires <= now else { return }
-        forget(scope, id)
-      }
-      head += 1
+    while let id = order.first, let scope = homes[id]?.scope, let entry = entries[scope], entry.expires <= now {
+      forget(id)
     }
   }
 }

@@ -20,3 +20,7 @@ final class FakeRandom: RandomSource {
     return mixed ^ (mixed >> 31)
   }
 }
+
+extension FakeRandom: RandomNumberGenerator {
+  func next() -> UInt64 { bits() }
+}

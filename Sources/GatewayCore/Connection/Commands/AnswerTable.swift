@@ -8,11 +8,13 @@ struct AnswerTable {
     var clients: [ClientOutputs.Pointer]
     /// One that left may have seen it.
     var wasHeard = false
+    /// Where its token stands in the order.
+    let place: UInt64
   }
 
   private var pending: [String: Entry] = [:]
-  /// Tokens in the order of their making, some of them answered already.
-  private var order: [String] = []
+  /// Their tokens in the order of their making.
+  private var order = TombstoneQueue<String>()
   /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
   private static let limit = 10_000
   /// Events that wanted an answer while nobody could give one, or whose answer never came.
@@ -21,14 +23,11 @@ struct AnswerTable {
   /// Remembers which of the server's acknowledgement ids a fresh token stands for, and which clients were asked. Returns
   /// the ids that were pushed out.
   mutating func add(_ id: UInt64, as token: String, for clients: [ClientOutputs.Pointer]) -> [UInt64] {
-    pending[token] = Entry(id: id, clients: clients)
-    order.append(token)
-    if order.count > 2 * Self.limit { order.removeAll { pending[$0] == nil } }
+    pending[token] = Entry(id: id, clients: clients, place: order.append(token))
     var pushedOut: [UInt64] = []
-    while pending.count > Self.limit, !order.isEmpty {
-      guard let oldest = pending.removeValue(forKey: order.removeFirst()) else { continue }
+    while pending.count > Self.limit, let oldest = order.first, let id = take(oldest) {
       unanswered += 1
-      pushedOut.append(oldest.id)
+      pushedOut.append(id)
     }
     return pushedOut
   }
@@ -36,7 +35,11 @@ struct AnswerTable {
   func isPending(_ token: String) -> Bool { pending[token] != nil }
 
   /// The server's id behind a token, once.
-  mutating func take(_ token: String) -> UInt64? { pending.removeValue(forKey: token)?.id }
+  mutating func take(_ token: String) -> UInt64? {
+    guard let entry = pending.removeValue(forKey: token) else { return nil }
+    order.remove(at: entry.place)
+    return entry.id
+  }
 
   /// The server gave up waiting for an answer.
   mutating func withdraw(_ id: UInt64) {
@@ -66,7 +69,7 @@ struct AnswerTable {
 
   /// Nobody will answer, and the server knows.
   mutating func abandon(_ token: String) {
-    if pending.removeValue(forKey: token) != nil { unanswered += 1 }
+    if take(token) != nil { unanswered += 1 }
   }
 
   /// Nobody subscribes who could answer.

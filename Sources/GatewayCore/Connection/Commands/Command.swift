@@ -41,6 +41,8 @@ final class Command {
 
   /// Where it stands in the queue whenever it is there; nil before its first place. Set by `CommandQueue`.
   var place: UInt64?
+  /// How often it was put into the queue. Counted by that.
+  var stay: UInt32 = 0
   /// Which table of its connection has it. Set by these.
   var stage = Stage.apart
   /// The deadline in force. Set by `CommandDeadlines`.

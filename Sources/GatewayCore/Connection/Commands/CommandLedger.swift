@@ -112,7 +112,7 @@ struct CommandLedger {
 
   /// A link opened: everything that is queued is offered to it.
   mutating func beginFlow(rate: Int?, now: MonotonicInstant) {
-    flow = CommandFlow(backlogEnd: queue.nextNumber, rate: rate, began: now)
+    flow = CommandFlow(backlogEnd: queue.endPlace, rate: rate, began: now)
   }
 
   /// Takes what is on disk now off the brake. Returns whether it is queued, and what it replaces by its `coalescing`.
@@ -152,6 +152,9 @@ struct CommandLedger {
   mutating func takeBack(_ command: Command) -> Bool { queue.remove(command) != nil }
 
   mutating func expire(at now: MonotonicInstant, limit: Int) -> [Command] { queue.expire(now: now, limit: limit) }
+
+  /// When `expire` has something to do next; nil when nothing queued ever expires.
+  var nextExpiry: MonotonicInstant? { mutating get { queue.nextExpiry } }
 
   /// A command is about to be written, or written once more: the acknowledgement id to write with it.
   mutating func written(_ command: Command) -> UInt64 {

@@ -1,7 +1,6 @@
 /// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for
-/// all. Taking one out of the middle costs little more than taking the first: the lists have holes until these surface or
-/// are the majority. One owner: a copy would share the commands, which know whether they are queued. Decisions 0031 and
-/// 0047.
+/// all. Taking one out of the middle costs little more than taking the first: they stand in queues with tombstones. One
+/// owner: a copy would share the commands, which know whether they are queued. Decisions 0031 and 0047.
 struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   static let overhead = 256
@@ -14,35 +13,45 @@ struct CommandQueue {
   private(set) var byteCount = 0
 
   /// All of them.
-  private var order = CommandList()
+  private var order = TombstoneQueue<Command>()
   /// How many of them each local session waits for.
   private var waiting = NumberTable<Int>()
   /// Those that may only wait for the connection's first attempt.
   private var hasty: Set<UInt64> = []
   /// The commands with retries, by the line that they wait in.
-  private var lines: [UInt32: CommandList] = [:]
+  private var lines: [UInt32: TombstoneQueue<Command>] = [:]
   /// Those that a newer one may replace.
   private var replaceable: [Coalescing: Command] = [:]
-  /// Places, some of them left by now.
-  private var deadlines = DeadlineHeap<UInt64>()
+  /// Those that must not be written after an instant.
+  private var expiries = DeadlineHeap<Expiry>()
   /// Those that are not on disk yet.
-  private var uncommitted = CommandList()
+  private var uncommitted = TombstoneQueue<Command>()
   /// Those that wait until others have gone.
-  private var suspected = CommandList()
+  private var suspected = TombstoneQueue<Command>()
   /// Those of the uncommitted ones whose caller is not known.
   private var strayCount = 0
-  private(set) var nextNumber: UInt64
   /// What they count of the memory for all sends, besides those of the outbox; nil where nothing is counted.
   var memory: SharedMemoryHold?
 
-  init(countLimit: Int, byteLimit: Int) {
-    self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit), nextNumber: 0)
+  /// A command in the queue, for the time that it stands there now.
+  private struct Expiry: DeadlineItem {
+    let place: UInt64
+    let stay: UInt32
+    let command: Command
+
+    func waits(until _: MonotonicInstant) -> Bool { command.isQueued && command.stay == stay }
+
+    static func == (a: Expiry, b: Expiry) -> Bool { a.place == b.place && a.stay == b.stay }
+    static func < (a: Expiry, b: Expiry) -> Bool { (a.place, a.stay) < (b.place, b.stay) }
   }
 
-  private init(sends: SharedBounds, bytes: SharedBounds, nextNumber: UInt64) {
+  init(countLimit: Int, byteLimit: Int) {
+    self.init(sends: SharedBounds(share: countLimit), bytes: SharedBounds(share: byteLimit))
+  }
+
+  private init(sends: SharedBounds, bytes: SharedBounds) {
     self.sends = SharedLimit(sends)
     self.bytes = SharedLimit(bytes)
-    self.nextNumber = nextNumber
   }
 
   /// Other limits of one user; what is queued stays.
@@ -53,6 +62,8 @@ struct CommandQueue {
 
   var count: Int { order.count }
   var isEmpty: Bool { order.isEmpty }
+  /// The place behind all that were given.
+  var endPlace: UInt64 { order.endPlace }
 
   /// What one command counts in `byteCount`.
   static func cost(of command: Command) -> Int { command.message.byteCount + overhead }
@@ -79,10 +90,7 @@ struct CommandQueue {
   }
 
   /// A place at the end for a command that may come to the queue later.
-  mutating func makePlace() -> UInt64 {
-    defer { nextNumber += 1 }
-    return nextNumber
-  }
+  mutating func makePlace() -> UInt64 { order.makePlace() }
 
   /// Room for so many more, so that the list does not grow step by step.
   mutating func reserve(_ more: Int) {
@@ -93,7 +101,7 @@ struct CommandQueue {
   /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where the
   /// last that is queued was accepted before.
   mutating func takeAll(behind number: UInt64) -> [Command] {
-    guard let last = order.last, last.number > number else { return [] }
+    guard let last = order.last?.element, last.number > number else { return [] }
     let later = removeAll { $0.number > number }
     for command in later { command.place = nil }
     return later
@@ -107,15 +115,15 @@ struct CommandQueue {
   /// Puts commands that were written back where they stood, in one pass. A newer one that the same `coalescing` has queued
   /// meanwhile stays the one that gives way.
   mutating func putBack(_ commands: [Command]) {
-    var places: [(place: UInt64, command: Command)] = []
+    var places: [(place: UInt64, element: Command)] = []
     places.reserveCapacity(commands.count)
     for command in commands { places.append((command.place ?? makePlace(), command)) }
     places.sort { $0.place < $1.place }
     order.insert(places)
     for (line, places) in Dictionary(
-      grouping: places.filter { $0.command.retry != nil }, by: { $0.command.retry?.line })
+      grouping: places.filter { $0.element.retry != nil }, by: { $0.element.retry?.line })
     {
-      if let line { lines[line, default: CommandList()].insert(places) }
+      if let line { lines[line, default: TombstoneQueue()].insert(places) }
     }
     for (place, command) in places { count(command, at: place) }
   }
@@ -162,14 +170,14 @@ struct CommandQueue {
   /// Whether what stands at a place is not suspected and in no line behind what is.
   func mayPassSuspects(_ place: UInt64) -> Bool {
     guard !suspected.isEmpty else { return true }
-    guard suspected.command(at: place) == nil else { return false }
+    guard suspected[place] == nil else { return false }
     guard let line = command(at: place)?.retry?.line else { return true }
     return firstPlace(inLine: line) == place
   }
 
   private mutating func insert(_ command: Command, _ place: UInt64) {
     order.insert(command, at: place)
-    if let retry = command.retry { lines[retry.line, default: CommandList()].insert(command, at: place) }
+    if let retry = command.retry { lines[retry.line, default: TombstoneQueue()].insert(command, at: place) }
     count(command, at: place)
   }
 
@@ -178,9 +186,12 @@ struct CommandQueue {
     let cost = Self.cost(of: command)
     command.place = place
     command.stage = .queued
+    command.stay &+= 1
     if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
     if command.noQueue { hasty.insert(place) }
-    if let expires = command.expires { deadlines.push(expires, place) }
+    if let expires = command.expires {
+      expiries.push(expires, Expiry(place: place, stay: command.stay, command: command))
+    }
     if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted,
       replaceable[coalescing]?.place ?? 0 <= place
     {
@@ -208,10 +219,10 @@ struct CommandQueue {
   func nextPlace(from place: UInt64) -> UInt64? { order.nextPlace(from: place) }
 
   /// What stands at a place; it stays there.
-  func command(at place: UInt64) -> Command? { order.command(at: place) }
+  func command(at place: UInt64) -> Command? { order[place] }
 
   /// Takes out what stands at a place.
-  mutating func take(at place: UInt64) -> Command? { order.command(at: place).flatMap { remove($0) } }
+  mutating func take(at place: UInt64) -> Command? { order[place].flatMap { remove($0) } }
 
   /// The place of the first command of a line; nil when none waits.
   func firstPlace(inLine line: UInt32) -> UInt64? { lines[line]?.firstPlace }
@@ -241,17 +252,18 @@ struct CommandQueue {
     let all = commands
     for command in all { command.stage = .apart }
     memory?.clear()
-    let memory = memory
-    self = CommandQueue(sends: sends.bounds, bytes: bytes.bounds, nextNumber: nextNumber)
-    self.memory = memory
+    order.removeAll()
+    var rest = CommandQueue(sends: sends.bounds, bytes: bytes.bounds)
+    (rest.order, rest.memory) = (order, memory)
+    self = rest
     return all
   }
 
   /// Takes out what must not be written any more, the earliest deadline first; at most so many.
   mutating func expire(now: MonotonicInstant, limit: Int = .max) -> [Command] {
     var expired: [Command] = []
-    while expired.count < limit, let (deadline, place) = deadlines.first, deadline <= now,
-      let command = take(at: place)
+    while expired.count < limit, let (deadline, item) = expiries.first(), deadline <= now,
+      let command = remove(item.command)
     {
       expired.append(command)
     }
@@ -259,7 +271,7 @@ struct CommandQueue {
   }
 
   /// When `expire(now:)` has something to do next; nil when nothing queued ever expires.
-  var nextExpiry: MonotonicInstant? { deadlines.first?.deadline }
+  var nextExpiry: MonotonicInstant? { mutating get { expiries.first()?.deadline } }
 
   /// When the first command was accepted, in milliseconds since 1970.
   var oldest: Int64? { first?.acceptedAt }
@@ -287,7 +299,7 @@ struct CommandQueue {
     }
     if let coalescing = command.coalescing, replaceable[coalescing] === command { replaceable[coalescing] = nil }
     if let line = command.retry?.line { leave(line, place) }
-    forgetLeftPlaces()
+    if command.expires != nil { expiries.noteEnd() }
     return command
   }
 
@@ -299,15 +311,5 @@ struct CommandQueue {
   private mutating func leave(_ line: UInt32, _ place: UInt64) {
     lines[line]?.remove(at: place)
     if lines[line]?.isEmpty == true { lines[line] = nil }
-  }
-
-  /// Restores what `nextExpiry` relies on: the first deadline is that of a queued command. A long list is gone through at
-  /// most once per as many removals.
-  private mutating func forgetLeftPlaces() {
-    while let (_, place) = deadlines.first, order.command(at: place) == nil { deadlines.removeFirst() }
-    if deadlines.count > 64, count < deadlines.count / 2 {
-      let order = order
-      deadlines.keep { order.command(at: $1) != nil }
-    }
   }
 }

@@ -5,12 +5,10 @@ final class OutboxLine {
   private let all: OutboxSum
   let ofTarget: OutboxSum
   let ofOwner: OutboxSum
-  private(set) var count = 0
+  /// By their numbers.
+  private var records = TombstoneQueue<OutboxRecord>()
   /// Of those that count in it.
   private(set) var bytes = 0
-  /// A record that left stays until it surfaces or until those that left are the majority.
-  private var records: ContiguousArray<OutboxRecord> = []
-  private var head = 0
 
   init(target: OutboxTarget, owner: UInt32, all: OutboxSum, ofTarget: OutboxSum, ofOwner: OutboxSum) {
     self.target = target
@@ -20,9 +18,10 @@ final class OutboxLine {
     self.ofOwner = ofOwner
   }
 
+  var count: Int { records.count }
+
   private func count(_ entry: OutboxEntry, _ sign: Int) {
     let cost = entry.cost
-    count += sign
     bytes += sign * cost
     all.add(cost, sign)
     ofTarget.add(cost, sign)
@@ -31,63 +30,58 @@ final class OutboxLine {
 
   /// The first of those that are meant.
   func oldest(where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
-    records[head...].first { $0.line === self && isMeant($0) }
+    records.all.first(where: isMeant)
   }
 
   /// All of those that are meant, in their order.
   func records(where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
-    records[head...].filter { $0.line === self && isWanted($0) }
+    records.all.filter(isWanted)
   }
 
   /// Where a reader of a line stands: at a record that is on disk. The one with the oldest record comes first.
   private struct Reader: Comparable {
     let line: OutboxLine
-    let index: Int
     let record: OutboxRecord
 
     static func == (a: Reader, b: Reader) -> Bool { a.record === b.record }
     static func < (a: Reader, b: Reader) -> Bool { a.record.entry.number < b.record.entry.number }
   }
 
-  private func reader(from index: Int) -> Reader? {
-    var index = max(index, head)
-    while index < records.count, records[index].line !== self || !records[index].isCommitted { index += 1 }
-    return index < records.count ? Reader(line: self, index: index, record: records[index]) : nil
+  private func reader(from number: UInt64) -> Reader? {
+    var next = records.nextPlace(from: number)
+    while let number = next, let record = records[number] {
+      if record.isCommitted { return Reader(line: self, record: record) }
+      next = records.nextPlace(from: number + 1)
+    }
+    return nil
   }
 
   /// The first so many records of several lines that are on disk, the oldest first. It looks at no more of them than it
   /// returns, however many there are.
   static func oldest(_ limit: Int, of lines: some Sequence<OutboxLine>) -> [OutboxRecord] {
-    // The order of the readers alone counts.
-    let always = MonotonicInstant(nanoseconds: 0)
-    var readers = DeadlineHeap<Reader>()
-    for line in lines { if let reader = line.reader(from: 0) { readers.push(always, reader) } }
+    var readers = Heap<Reader>()
+    for line in lines { if let reader = line.reader(from: 0) { readers.push(reader) } }
     var found: [OutboxRecord] = []
-    while found.count < limit, let reader = readers.first?.item {
+    while found.count < limit, let reader = readers.first {
       found.append(reader.record)
       readers.removeFirst()
-      if let next = reader.line.reader(from: reader.index + 1) { readers.push(always, next) }
+      if let next = reader.line.reader(from: reader.record.entry.number + 1) { readers.push(next) }
     }
     return found
   }
 
+  /// One that comes late, because it was on its way while another one was moved here, has its place all the same.
   func add(_ record: OutboxRecord) {
     record.line = self
+    records.insert(record, at: record.entry.number)
     count(record.entry, 1)
-    guard let last = records.last, last.entry.number > record.entry.number else { return records.append(record) }
-    // Only what was on its way while another one was moved here comes late.
-    let place = records.firstIndex { $0.entry.number > record.entry.number } ?? records.count
-    records.insert(record, at: max(place, head))
   }
 
   func remove(_ record: OutboxRecord) {
     guard record.line === self else { return }
     record.line = nil
+    records.remove(at: record.entry.number)
     count(record.entry, -1)
-    while head < records.count, records[head].line !== self { head += 1 }
-    guard records.count > 64, count < records.count / 2 else { return }
-    records = ContiguousArray(records[head...].filter { $0.line === self })
-    head = 0
   }
 }
 

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct DeadlineHeapTests {
+  /// Waits until it is told otherwise.
+  final class Item: DeadlineItem {
+    let number: Int
+    var deadline: MonotonicInstant?
+
+    init(_ number: Int, _ deadline: MonotonicInstant) {
+      self.number = number
+      self.deadline = deadline
+    }
+
+    func waits(until deadline: MonotonicInstant) -> Bool { self.deadline == deadline }
+
+    static func == (a: Item, b: Item) -> Bool { a.number == b.number }
+    static func < (a: Item, b: Item) -> Bool { a.number < b.number }
+  }
+
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func theFirstIsTheEarliestOfThoseThatWait(_ seed: UInt64) {
+    var random = FakeRandom(seed: seed)
+    var heap = DeadlineHeap<Item>()
+    var model: [Item] = []
+    for number in 0..<10_000 {
+      switch Int.random(in: 0..<(number % 2_000 < 1_000 ? 5 : 9), using: &random) {
+      case 0...2:
+        let deadline = MonotonicInstant(nanoseconds: Int64.random(in: 0..<50, using: &random))
+        let item = Item(number, deadline)
+        heap.push(deadline, item)
+        model.append(item)
+      case 3:
+        let first = heap.first()
+        #expect(first?.item.number == model.min { ($0.deadline!, $0.number) < ($1.deadline!, $1.number) }?.number)
+        guard let first else { continue }
+        heap.removeFirst()
+        model.removeAll { $0 === first.item }
+      default:
+        guard let index = model.indices.randomElement(using: &random) else { continue }
+        model.remove(at: index).deadline = nil
+        heap.noteEnd()
+        #expect(heap.entryCount <= max(64, 2 * heap.count + 1))
+      }
+      #expect(heap.count == model.count)
+    }
+  }
+
+  @Test func aHeapGivesItsElementsInOrder() {
+    var random = FakeRandom(seed: 5)
+    var heap = Heap<Int>()
+    let numbers = (0..<500).map { _ in Int.random(in: 0..<100, using: &random) }
+    for number in numbers { heap.push(number) }
+    heap.keep { $0 % 3 != 0 }
+    var found: [Int] = []
+    while let first = heap.first {
+      found.append(first)
+      heap.removeFirst()
+    }
+    #expect(found == numbers.filter { $0 % 3 != 0 }.sorted())
+  }
+}
