@@ -22,6 +22,16 @@ import Testing
     #expect(client.call("subscribe", Self.params(Self.globs(3_000..<3_001), 4))[0].contains("QuotaExceeded"))
   }
 
+  @Test(arguments: ["subscribe", "history"])
+  func theErrorForGlobsThatNoFilterMayHaveNamesTheParam(_ method: String) {
+    let client = GatewayHarness().client()
+    let tooLong = "[\"*" + String(repeating: "a", count: EventFilter.globLengthLimit) + "\"]"
+    for events in [Self.globs(0..<257), tooLong] {
+      let error = HarnessClient.values(client.call(method, #"{"upstream":"chat","events":\#(events)}"#))[0]["error"]
+      #expect(error?["data"]?["type"] == .string("InvalidParams") && error?["data"]?["param"] == .string("events"))
+    }
+  }
+
   @Test func longGlobsAreMoreWorkThanAsManyShortOnes() {
     let harness = GatewayHarness()
     let client = harness.client()

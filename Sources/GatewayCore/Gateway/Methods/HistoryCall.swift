@@ -35,8 +35,7 @@ extension HistoryCall {
 
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
-    let filter: EventFilter
-    do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
+    let filter = try EventFilter.wanted(by: call.events)
     let connection = try connection(call.target, need: .subscribe)
     let pending = PendingHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)

@@ -49,8 +49,7 @@ extension SubscribeCall: LocalCall {
 
 extension LocalSession {
   fileprivate func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
-    let filter: EventFilter
-    do { filter = try EventFilter(call.events) } catch { throw LocalError(.invalidParams, "\(error).") }
+    let filter = try EventFilter.wanted(by: call.events)
     let replaced = call.subscription.flatMap { subscriptions[$0] }
     let limit = gateway.configuration.limits.subscriptions
     guard subscriptions.count + openCalls(PendingSubscription.self).count < limit || replaced != nil else {
