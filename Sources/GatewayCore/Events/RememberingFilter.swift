@@ -5,6 +5,8 @@ struct RememberingFilter {
   private let filter: EventFilter
   /// By the names' JSON texts.
   private var known: [[UInt8]: Bool] = [:]
+  /// What it remembers takes so many bytes.
+  private(set) var heldBytes = 0
   /// What the present portion may still cost: about the bytes that are compared with a glob.
   private var left = 0
 
@@ -12,6 +14,8 @@ struct RememberingFilter {
   private static let limit = 4_096
   /// A longer text, in bytes, is not remembered.
   private static let textLimit = 256
+  /// Bytes that a name takes beside its text.
+  private static let rememberedCost = 64
   /// What one portion may cost: with the worst globs about two milliseconds.
   static let portion = 128 << 10
   /// What it costs to look at an event at all, and a name with one glob whatever its length.
@@ -55,7 +59,10 @@ struct RememberingFilter {
     if let answer = known[text] { return answer }
     noteMatching(text.count)
     let answer = ask(filter)
-    if known.count < Self.limit { known[text] = answer }
+    if known.count < Self.limit {
+      known[text] = answer
+      heldBytes += text.count + Self.rememberedCost
+    }
     return answer
   }
 

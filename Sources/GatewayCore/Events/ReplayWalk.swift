@@ -40,6 +40,9 @@ struct ReplayWalk {
     self.portion = portion
   }
 
+  /// Bytes that it remembers: what it found, and the names that it has compared.
+  var heldBytes: Int { replay.byteCount + filter.heldBytes }
+
   /// Looks at the next portion. Returns whether that was all. `room`: bytes that the replay may have.
   mutating func advance(in stream: EventStream, room: Int = .max) -> Bool {
     stream.history.trim(stream.time.now)

@@ -94,6 +94,31 @@ import Testing
     #expect(order == [1, 3, 2, 4])
   }
 
+  @Test func whatAHistoryHoldsThatIsNotAnsweredYetCountsAsMemoryOfItsUser() {
+    let (harness, keeper, _) = scene()
+    let (client, memory) = (harness.client(uid: 2_000), harness.gateway.seams.memory.send)
+    let before = memory.used
+    let wanted = Self.list(Array(Self.costly.dropFirst()) + ["*39b"])
+    client.call("history", #"{"upstream":"chat","events":\#(wanted)}"#)
+    #expect(memory.limit.used(by: .user(2_000)) > 200 && keeper.call("ping").count == 1)
+    client.call("history", #"{"upstream":"chat","events":\#(wanted)}"#, id: 2)
+    harness.pass(.zero)
+    #expect(client.read().count == 2 && memory.used == before)
+  }
+
+  @Test func aHistoryForWhichThereIsNoMemoryIsAShorterPage() {
+    let harness = GatewayHarness { $0.limits.sendBytes = 4_096 }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","events":["none"]}"#)
+    harness.upstream.channel.accept()
+    let large = "\"" + String(repeating: "x", count: 1_000) + "\""
+    for _ in 0..<400 { harness.upstream.channel.emit("e", large) }
+    let result = HarnessClient.values(client.call("history", #"{"upstream":"chat","limit":400}"#))[0]["result"]
+    let count = result?["events"]?.elements?.count ?? 0
+    #expect((1..<400).contains(count) && result?["more"] == .bool(true))
+    #expect(result?["seq"]?.integerValue == count)
+  }
+
   @Test func whoLeavesOrCancelsMeanwhileIsForgotten() {
     let (harness, _, epoch) = scene()
     let (leaving, cancelling) = (harness.client(), harness.client())

@@ -38,7 +38,8 @@ extension LocalSession {
     let filter = try EventFilter.wanted(by: call.events)
     let connection = try connection(call.target, need: .subscribe)
     let pending = PendingHistory(
-      id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance)
+      id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
+      memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))
     let isReading = connection.isReadingPast
     guard isReading || !pending.look() else { return answer(pending) }
     try checkRoom()

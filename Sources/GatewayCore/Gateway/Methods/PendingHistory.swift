@@ -9,9 +9,15 @@ final class PendingHistory: OpenCall {
   private let filter: EventFilter
   private let byteLimit: Int
   private var walk: ReplayWalk
+  /// What the walk remembers counts among what waits for the clients of the user.
+  private let memory: MemoryHold
 
-  init(_ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection, byteLimit: Int) {
+  init(
+    _ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection, byteLimit: Int,
+    memory: MemoryHold
+  ) {
     self.call = call
+    self.memory = memory
     target = connection
     self.filter = filter
     self.byteLimit = byteLimit
@@ -26,10 +32,18 @@ final class PendingHistory: OpenCall {
   }
 
   /// Looks at the next portion of the past. Returns whether that was all.
-  func look() -> Bool { walk.advance(in: target.stream) }
+  func look() -> Bool {
+    let room = max(memory.room + memory.count, ClientOutput.directLimit)
+    let isDone = walk.advance(in: target.stream, room: room)
+    memory.set(walk.heldBytes)
+    return isDone
+  }
 
   /// Others have to be looked through before: what was found is not held meanwhile.
-  func forget() { walk = Self.walk(call, filter, byteLimit) }
+  func forget() {
+    walk = Self.walk(call, filter, byteLimit)
+    memory.set(0)
+  }
 
   /// What is kept of it.
   func page() -> HistoryPage { HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit) }
