@@ -131,7 +131,7 @@ extension LocalSession {
     _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
   ) {
     let number = makeCallNumber()
-    open(BackgroundCall(id), number: number)
+    open(OpenOutboxWork(id), number: number)
     let work = OutboxWork { [weak self] result in
       guard let self, let call = close(number) else { return }
       say(self, call.id, result)

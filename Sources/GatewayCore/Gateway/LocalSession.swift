@@ -176,7 +176,7 @@ public final class LocalSession {
   var openCallCount: Int { calls.count }
 
   /// Registers a call that will be answered later.
-  func open(_ call: OpenCall, number: UInt64) { calls.add(call, number: number) }
+  func open(_ call: any OpenCall, number: UInt64) { calls.add(call, number: number) }
 
   /// A number for a call that may stay open.
   func makeCallNumber() -> UInt64 {
@@ -185,9 +185,9 @@ public final class LocalSession {
   }
 
   /// Takes an open call out, to be answered by the caller of this method. Nil if it is not open any more.
-  func close(_ number: UInt64) -> OpenCall? { calls.remove(number) }
+  func close(_ number: UInt64) -> (any OpenCall)? { calls.remove(number) }
 
-  func openCall(_ number: UInt64) -> OpenCall? { calls[number] }
+  func openCall(_ number: UInt64) -> (any OpenCall)? { calls[number] }
 
   func openCall(with id: RequestID) -> UInt64? { calls.number(of: id) }
 

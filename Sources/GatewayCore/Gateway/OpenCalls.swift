@@ -1,31 +1,31 @@
-/// A call that is not answered yet, and what it waits for. Each method whose calls may wait has a subclass of its own.
-class OpenCall {
+/// A call that is not answered yet, and what it waits for. Each method whose calls may wait has a type of its own for them.
+protocol OpenCall: AnyObject {
   /// Nil for a notification, which is never answered.
-  let id: RequestID?
-
-  init(_ id: RequestID?) { self.id = id }
+  var id: RequestID? { get }
 
   /// The connection that it is about; nil for those that have none, or some of their own.
-  var connection: Connection? { nil }
+  var connection: Connection? { get }
 
   /// Whether it goes on while the gateway stops: it has an outcome by the end of that. The others are answered as draining.
-  var outlivesStop: Bool { false }
+  var outlivesStop: Bool { get }
 
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
-  func cancel(in session: LocalSession) {}
+  func cancel(in session: LocalSession)
 
   /// Throws what its caller would be told if the call were made now.
-  func demandRights(in session: LocalSession) throws(LocalError) {}
+  func demandRights(in session: LocalSession) throws(LocalError)
 }
 
-/// A call whose work goes on whether anybody waits for it or not.
-final class BackgroundCall: OpenCall {
-  override var outlivesStop: Bool { true }
+extension OpenCall {
+  var connection: Connection? { nil }
+  var outlivesStop: Bool { false }
+  func cancel(in session: LocalSession) {}
+  func demandRights(in session: LocalSession) throws(LocalError) {}
 }
 
 /// The calls of one local client that are not answered yet, by number, and by the id that the client gave them.
 struct OpenCalls {
-  private var calls = NumberTable<OpenCall>()
+  private var calls = NumberTable<any OpenCall>()
   /// By the client's ids, from the moment at which there are more than `few` until none is left: most clients make one call
   /// after the other, whose id nobody looks for.
   private var numbers: [RequestID: UInt64]?
@@ -33,10 +33,10 @@ struct OpenCalls {
 
   var count: Int { calls.count }
   var isEmpty: Bool { calls.isEmpty }
-  var all: some Sequence<OpenCall> { calls.values }
-  var numbered: some Sequence<(key: UInt64, value: OpenCall)> { calls.pairs }
+  var all: some Sequence<any OpenCall> { calls.values }
+  var numbered: some Sequence<(key: UInt64, value: any OpenCall)> { calls.pairs }
 
-  subscript(number: UInt64) -> OpenCall? { calls[number] }
+  subscript(number: UInt64) -> (any OpenCall)? { calls[number] }
 
   /// The number of the call with an id; nil if none is open.
   func number(of id: RequestID) -> UInt64? {
@@ -45,7 +45,7 @@ struct OpenCalls {
     return calls.pairs.first { $0.value.id == id }?.key
   }
 
-  mutating func add(_ call: OpenCall, number: UInt64) {
+  mutating func add(_ call: any OpenCall, number: UInt64) {
     calls[number] = call
     if numbers != nil {
       if let id = call.id { numbers?[id] = number }
@@ -57,7 +57,7 @@ struct OpenCalls {
   }
 
   /// Takes a call out; nil if it is not open.
-  mutating func remove(_ number: UInt64) -> OpenCall? {
+  mutating func remove(_ number: UInt64) -> (any OpenCall)? {
     guard let call = calls.removeValue(forKey: number) else { return nil }
     if calls.isEmpty {
       numbers = nil

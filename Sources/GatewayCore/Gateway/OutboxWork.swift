@@ -1,3 +1,12 @@
+/// A call that concerns entries of the outbox. What it has begun goes on whether its client waits for the answer or not.
+final class OpenOutboxWork: OpenCall {
+  let id: RequestID?
+
+  init(_ id: RequestID?) { self.id = id }
+
+  var outlivesStop: Bool { true }
+}
+
 /// Something that is done to many entries of the outbox: a portion in each turn, so that the loop serves the others in
 /// between. Done when every portion was, and when the disk has decided everything that was awaited.
 final class OutboxWork {

@@ -30,19 +30,20 @@ extension DoctorCall {
 
 /// An examination that is under way.
 private final class OpenExamination: OpenCall {
+  let id: RequestID?
   private let doctor: Doctor
 
-  init(_ id: RequestID?, _ doctor: Doctor) {
+  init(_ id: RequestID, _ doctor: Doctor) {
+    self.id = id
     self.doctor = doctor
-    super.init(id)
   }
 
-  override func cancel(in session: LocalSession) {
+  func cancel(in session: LocalSession) {
     session.gateway.doctors.giveBack(for: .user(session.peer.uid))
     doctor.cancel()
   }
 
-  override func demandRights(in session: LocalSession) throws(LocalError) {
+  func demandRights(in session: LocalSession) throws(LocalError) {
     let rules = session.gateway.resolver.scope(of: doctor.specification)
     guard session.may(.send, rules) else {
       throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted)

@@ -32,9 +32,12 @@ extension DrainCall {
 
 /// A `drain` that waits. The draining itself goes on without it.
 private final class OpenDrain: OpenCall {
+  let id: RequestID?
   private(set) var isCancelled = false
 
-  override var outlivesStop: Bool { true }
+  init(_ id: RequestID?) { self.id = id }
 
-  override func cancel(in session: LocalSession) { isCancelled = true }
+  var outlivesStop: Bool { true }
+
+  func cancel(in session: LocalSession) { isCancelled = true }
 }

@@ -33,11 +33,72 @@ extension HistoryCall {
   }
 }
 
+/// A `history` that is not answered yet: the past is being read, or looked through.
+private final class OpenHistory: OpenCall {
+  let id: RequestID?
+  let call: HistoryCall
+  let target: Connection
+  /// As long as the past is being read, after which the connection may be nobody's.
+  var lease: Lease?
+  /// What its filter takes of the user's share while it waits.
+  var hold: FilterHold?
+  private let filter: EventFilter
+  private let byteLimit: Int
+  private var walk: ReplayWalk
+  /// What the walk remembers counts among what waits for the clients of the user.
+  private let memory: MemoryHold
+
+  init(
+    _ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection, byteLimit: Int,
+    memory: MemoryHold
+  ) {
+    self.id = id
+    self.call = call
+    self.memory = memory
+    target = connection
+    self.filter = filter
+    self.byteLimit = byteLimit
+    walk = Self.walk(call, filter, byteLimit)
+  }
+
+  var connection: Connection? { target }
+
+  private static func walk(_ call: HistoryCall, _ filter: EventFilter, _ byteLimit: Int) -> ReplayWalk {
+    ReplayWalk(call.since ?? .last(call.limit), filter, page: byteLimit + HistoryPage.brackets)
+  }
+
+  /// Looks at the next portion of the past. Returns whether that was all.
+  func look() -> Bool {
+    let room = max(memory.room + memory.count, ClientOutput.directLimit)
+    let isDone = walk.advance(in: target.stream, room: room)
+    memory.set(walk.heldBytes)
+    return isDone
+  }
+
+  /// Others have to be looked through before: what was found is not held meanwhile.
+  func forget() {
+    walk = Self.walk(call, filter, byteLimit)
+    memory.set(0)
+  }
+
+  /// What is kept of it.
+  func page() -> HistoryPage { HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit) }
+
+  func giveBackLease() {
+    if let lease { target.giveBack(lease) }
+    lease = nil
+  }
+
+  func cancel(in session: LocalSession) { giveBackLease() }
+
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
+}
+
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
     let filter = try EventFilter.wanted(by: call.events)
     let connection = try connection(call.target, need: .subscribe)
-    let pending = PendingHistory(
+    let pending = OpenHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
       memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))
     let isReading = connection.isReadingPast
@@ -58,9 +119,9 @@ extension LocalSession {
   /// What was asked for is looked for in turns of its own.
   private func lookOn(_ number: UInt64) {
     let account = Account.user(peer.uid)
-    if gateway.searches.isBusy(for: account), let pending = openCall(number) as? PendingHistory { pending.forget() }
+    if gateway.searches.isBusy(for: account), let pending = openCall(number) as? OpenHistory { pending.forget() }
     gateway.searches.add(for: account) { [weak self] in
-      guard let self, let pending = openCall(number) as? PendingHistory else { return true }
+      guard let self, let pending = openCall(number) as? OpenHistory else { return true }
       let isStopping = pending.target.isDraining
       guard isStopping || pending.look() else { return false }
       guard close(number) != nil else { return true }
@@ -70,7 +131,7 @@ extension LocalSession {
     }
   }
 
-  private func answer(_ pending: PendingHistory) {
+  private func answer(_ pending: OpenHistory) {
     let connection = pending.target
     let page = pending.page()
     reply(pending.id) { out in
@@ -89,4 +150,63 @@ extension LocalSession {
 
   /// Room for everything in the reply beside the events.
   private static let envelopeAllowance = 1_024
+}
+
+/// As many past events as fit into one answer.
+private struct HistoryPage {
+  /// JSON text of an array.
+  private(set) var events: [UInt8] = [UInt8(ascii: "[")]
+  /// The last number that the answer covers.
+  private(set) var sequence: UInt64
+  private(set) var isComplete: Bool
+  private(set) var hasMore: Bool
+
+  /// What the array has beside the events, in bytes.
+  static let brackets = 2
+
+  init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int) {
+    sequence = stream.sequence
+    isComplete = replay.isComplete
+    let found = replay.items.drained()
+    let items = call.since == nil ? Self.newest(found, byteLimit) : found[...]
+    if items.count < found.count { isComplete = false }
+    hasMore = replay.missedCount > 0
+    var count = 0
+    var last: UInt64?
+    for case .event(let number, let tail, _) in items {
+      // It was taken under a larger limit.
+      guard tail.count <= byteLimit else {
+        isComplete = false
+        continue
+      }
+      guard count < call.limit, events.count + tail.count <= byteLimit + Self.brackets else {
+        hasMore = true
+        break
+      }
+      append(tail, isFirst: count == 0)
+      count += 1
+      last = number
+    }
+    if hasMore, let last { sequence = last }
+    events.append(UInt8(ascii: "]"))
+  }
+
+  /// A tail ends with the braces of `params` and of the line, and with the line's end.
+  private mutating func append(_ tail: [UInt8], isFirst: Bool) {
+    if !isFirst { events.append(UInt8(ascii: ",")) }
+    events.append(UInt8(ascii: "{"))
+    events += tail.dropLast(2)
+  }
+
+  /// Without a position the newest count: the oldest are left out where not all fit.
+  private static func newest(_ items: [Backlog.Item], _ byteLimit: Int) -> ArraySlice<Backlog.Item> {
+    var bytes = 0
+    var first = items.endIndex
+    while first > items.startIndex {
+      bytes += items[first - 1].byteCount
+      guard bytes <= byteLimit else { break }
+      first -= 1
+    }
+    return items[first...]
+  }
 }

@@ -40,6 +40,41 @@ extension SendCall {
   }
 }
 
+/// A `send` or `request` that waits for its outcome.
+final class OpenSend: OpenCall {
+  /// How the outcome is told to the caller.
+  enum Form: Equatable {
+    case request
+    case send(DeliveryLevel)
+  }
+
+  let id: RequestID?
+  let target: Connection
+  let form: Form
+  private let command: Command
+
+  init(_ id: RequestID?, _ command: Command, _ form: Form, on target: Connection) {
+    self.id = id
+    self.command = command
+    self.form = form
+    self.target = target
+  }
+
+  var connection: Connection? { target }
+  var outlivesStop: Bool { true }
+
+  func cancel(in session: LocalSession) {
+    let gateway = session.gateway
+    gateway.outbox.retract(command)
+    if target.takeBack(command) {
+      gateway.keys.note(command, state: nil)
+    } else {
+      target.forget(command)
+      gateway.keys.note(command, state: "lost")
+    }
+  }
+}
+
 extension LocalSession {
   func send(_ call: SendParameters, form: OpenSend.Form, _ id: RequestID?) throws(LocalError) {
     let connection = try connection(call.target, need: .send)

@@ -131,16 +131,17 @@ final class StatusAnswer {
 
 /// A `status` or `clients.list` that is written in turns of its own. Until it is complete, nothing more of its client is heard.
 private final class OpenStatus: OpenCall {
+  let id: RequestID?
   let answer: StatusAnswer
 
   init(_ id: RequestID, _ answer: StatusAnswer) {
+    self.id = id
     self.answer = answer
-    super.init(id)
   }
 
-  override func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
+  func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
 
-  override func demandRights(in session: LocalSession) throws(LocalError) { try session.demandStatus() }
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.demandStatus() }
 }
 
 extension LocalSession {

@@ -52,7 +52,7 @@ extension LocalSession {
     let filter = try EventFilter.wanted(by: call.events)
     let replaced = call.subscription.flatMap { subscriptions[$0] }
     let limit = gateway.configuration.limits.subscriptions
-    guard subscriptions.count + openCalls(PendingSubscription.self).count < limit || replaced != nil else {
+    guard subscriptions.count + openCalls(OpenSubscribe.self).count < limit || replaced != nil else {
       throw LocalError(
         .quotaExceeded, "This client has \(limit) subscriptions; give some back with `unsubscribe`.",
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
@@ -66,7 +66,7 @@ extension LocalSession {
     }
     let hold = try hold(filter, on: connection, insteadOf: call.subscription)
     if let own = call.subscription { overtake(own) }
-    let pending = PendingSubscription(id, call, filter, on: connection, interests: interests, hold: hold)
+    let pending = OpenSubscribe(id, call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
     guard !connection.isReadingPast else {
       let number = makeCallNumber()
@@ -103,7 +103,7 @@ extension LocalSession {
 
   /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
   private func subscriptionAnswered(_ number: UInt64, _ failure: UpstreamFailure?) {
-    guard let pending = close(number) as? PendingSubscription else { return }
+    guard let pending = close(number) as? OpenSubscribe else { return }
     pending.wait = nil
     guard !isClosing else { return pending.cancel(in: self) }
     do throws(LocalError) {
@@ -121,7 +121,7 @@ extension LocalSession {
     }
   }
 
-  private func begin(_ pending: PendingSubscription) throws(LocalError) {
+  private func begin(_ pending: OpenSubscribe) throws(LocalError) {
     guard !pending.look(in: self) else { return try add(pending) }
     let number = makeCallNumber()
     open(pending, number: number)
@@ -132,7 +132,7 @@ extension LocalSession {
 
   /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
   private func lookOn(_ number: UInt64) -> Bool {
-    guard let pending = openCall(number) as? PendingSubscription else { return true }
+    guard let pending = openCall(number) as? OpenSubscribe else { return true }
     guard pending.target.isDraining || pending.look(in: self) || pending.isOverfull else { return false }
     guard close(number) != nil else { return true }
     do throws(LocalError) {
@@ -145,7 +145,7 @@ extension LocalSession {
     return true
   }
 
-  private func add(_ pending: PendingSubscription) throws(LocalError) {
+  private func add(_ pending: OpenSubscribe) throws(LocalError) {
     let (call, connection) = (pending.call, pending.target)
     if call.resume == nil { connection.prepareForFreshSubscriber() }
     // Gaps are never dropped: a client that would let them pile up beyond its limit is let go instead.
@@ -191,7 +191,7 @@ extension LocalSession {
   }
 
   /// The `subscribe` calls for one id that wait.
-  private func waitingSubscribes(_ subscription: String) -> [(number: UInt64, call: PendingSubscription)] {
-    openCalls(PendingSubscription.self).filter { $0.call.call.subscription == subscription }
+  private func waitingSubscribes(_ subscription: String) -> [(number: UInt64, call: OpenSubscribe)] {
+    openCalls(OpenSubscribe.self).filter { $0.call.call.subscription == subscription }
   }
 }

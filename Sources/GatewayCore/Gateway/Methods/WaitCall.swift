@@ -46,29 +46,30 @@ extension WaitCall {
 
 /// A `wait` that holds its connection.
 private final class OpenWait: OpenCall {
+  let id: RequestID?
   let state: ConnectionState
   private let target: Connection
   private let lease: Lease
   private let deadline: Timers.ID
 
   init(_ id: RequestID?, _ target: Connection, _ lease: Lease, until state: ConnectionState, _ deadline: Timers.ID) {
+    self.id = id
     self.target = target
     self.lease = lease
     self.state = state
     self.deadline = deadline
-    super.init(id)
   }
 
-  override var connection: Connection? { target }
+  var connection: Connection? { target }
 
-  override func cancel(in session: LocalSession) {
+  func cancel(in session: LocalSession) {
     session.gateway.seams.timers.cancel(deadline)
     target.giveBack(lease)
     session.waits -= 1
     if session.waits == 0 { session.gateway.waiting.remove(session.number) }
   }
 
-  override func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
 }
 
 extension LocalSession {

@@ -1,5 +1,6 @@
 /// A `subscribe` that the server has to agree to before it is made.
-final class PendingSubscription: OpenCall {
+final class OpenSubscribe: OpenCall {
+  let id: RequestID?
   let call: SubscribeCall
   let filter: EventFilter
   let target: Connection
@@ -16,6 +17,7 @@ final class PendingSubscription: OpenCall {
     _ id: RequestID?, _ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>,
     hold: FilterHold
   ) {
+    self.id = id
     self.call = call
     self.filter = filter
     target = connection
@@ -23,10 +25,9 @@ final class PendingSubscription: OpenCall {
     walk = call.resume.map { ReplayWalk($0, filter) }
     self.hold = hold
     lease = connection.lease(.subscription)
-    super.init(id)
   }
 
-  override var connection: Connection? { target }
+  var connection: Connection? { target }
 
   /// Looks at the next portion of the past. Returns whether that was all.
   func look(in session: LocalSession) -> Bool {
@@ -63,7 +64,7 @@ final class PendingSubscription: OpenCall {
   }
 
   /// It will not be made: gives back what it holds.
-  override func cancel(in session: LocalSession) {
+  func cancel(in session: LocalSession) {
     if let wait { target.cancel(wait) }
     wait = nil
     forget(in: session)
@@ -71,7 +72,7 @@ final class PendingSubscription: OpenCall {
     target.giveBack(lease)
   }
 
-  override func demandRights(in session: LocalSession) throws(LocalError) {
+  func demandRights(in session: LocalSession) throws(LocalError) {
     for verb in AccessVerb.needed(answers: call.answer) { try session.demand(verb, on: target) }
   }
 }
