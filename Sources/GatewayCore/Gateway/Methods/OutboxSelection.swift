@@ -39,6 +39,33 @@ extension OutboxSelection {
     }
   }
 
+  // MARK: - Which entries
+
+  /// The entries that are meant, as far as the caller may see them, the oldest first. Those that are named have to be of
+  /// upstreams on which the caller has the right; where none are named the others are left out.
+  func records(
+    for session: LocalSession, need verb: AccessVerb, limit: Int = .max
+  ) throws(LocalError) -> [OutboxRecord] {
+    let gateway = session.gateway
+    let wanted = try target.map { target throws(LocalError) in try Wanted(target, for: session, need: verb) }
+    let rights = EntryRights(session, verb)
+    let isWanted: (OutboxTarget, UInt32) -> Bool = { other, owner in
+      rights.maySee(other, of: owner) && wanted?.covers(other) ?? true
+    }
+    guard let ids else {
+      return gateway.outbox.records(limit: limit, states: states) {
+        isWanted($0, $1) && rights.hasRight(on: $0)
+      }
+    }
+    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter {
+      states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+    }
+    if let first = found.first(where: { !rights.hasRight(on: $0.entry.target) }) {
+      throw .denied(verb, on: gateway.resolver.scope(of: first.entry.target).name)
+    }
+    return found.sorted { $0.entry.number < $1.entry.number }
+  }
+
   // MARK: - Results
 
   private static let countMember = JSONSchema.Member.always("count", .count, "How many sends that concerned.")
@@ -49,4 +76,85 @@ extension OutboxSelection {
     .sometimes("saved", .boolean, "False: the disk does not know it yet, and a crash before it does would undo it."),
     .sometimes("reason", .text, "Why not, in a word."), .sometimes("detail", .text, "The same in a sentence."),
   ])
+}
+
+extension LocalSession {
+  func demandSending() throws(LocalError) {
+    guard gateway.access.generalRights(identity).contains(.send) else { throw .denied(.send, on: nil) }
+  }
+}
+
+/// A target whose upstream may have left the configuration.
+private struct Wanted {
+  private let names: Set<OutboxTarget.Name>
+  private let namespace: String?
+
+  init(_ target: CallTarget, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
+    guard case .upstream(let name) = target.name else {
+      let specification = try session.target(target, need: verb)
+      names = OutboxTarget.names(of: specification)
+      namespace = specification.namespace
+      return
+    }
+    guard session.gateway.configuration.upstreams[name] != nil || Self.holdsSends(to: .upstream(name), for: session)
+    else {
+      throw session.unknownUpstream(name)
+    }
+    guard session.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
+    names = [.upstream(name)]
+    namespace = target.namespace
+  }
+
+  /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
+  private static func holdsSends(to name: OutboxTarget.Name, for session: LocalSession) -> Bool {
+    let rights = EntryRights(session, .status)
+    return !session.gateway.outbox.records(limit: 1) { $0.name == name && rights.maySee($0, of: $1) }.isEmpty
+  }
+
+  func covers(_ target: OutboxTarget) -> Bool {
+    names.contains(target.name) && (namespace == nil || namespace == target.namespace)
+  }
+}
+
+/// What a program may do with entries of the outbox: asked once for each target. Most have that of the one before them.
+private final class EntryRights {
+  private let session: LocalSession
+  private let verb: AccessVerb
+  private let isAdministrator: Bool
+  private struct Rights {
+    var hasRight: Bool
+    var administers: Bool
+  }
+  private var last: (target: OutboxTarget, rights: Rights)?
+  private var known: [OutboxTarget: Rights] = [:]
+
+  init(_ session: LocalSession, _ verb: AccessVerb) {
+    self.session = session
+    self.verb = verb
+    isAdministrator = session.gateway.access.isAdministrator(session.identity)
+  }
+
+  /// One's own, and those of upstreams that one administers.
+  func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
+    owner == session.identity.uid || isAdministrator || rights(on: target).administers
+  }
+
+  func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
+
+  private func rights(on target: OutboxTarget) -> Rights {
+    if let last, last.target == target { return last.rights }
+    let rights = known[target] ?? ask(target)
+    known[target] = rights
+    last = (target, rights)
+    return rights
+  }
+
+  private func ask(_ target: OutboxTarget) -> Rights {
+    // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
+    let name = session.gateway.resolver.scope(of: target).name
+    let access = session.gateway.access
+    return Rights(
+      hasRight: access.allows(verb, upstream: name, for: session.identity),
+      administers: access.allows(.admin, upstream: name, for: session.identity))
+  }
 }
