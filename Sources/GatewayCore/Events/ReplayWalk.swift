@@ -19,7 +19,7 @@ struct ReplayWalk {
     var first: UInt64?
   }
 
-  private let resume: SubscribeCall.Resume
+  private let resume: ResumePoint
   private let page: Int
   private var filter: RememberingFilter
   private var portion: Int
@@ -31,7 +31,7 @@ struct ReplayWalk {
 
   /// `page`: bytes of events that are enough; `portion`: what one portion may cost (`RememberingFilter`).
   init(
-    _ resume: SubscribeCall.Resume, _ filter: EventFilter, page: Int = .max, portion: Int = RememberingFilter.portion
+    _ resume: ResumePoint, _ filter: EventFilter, page: Int = .max, portion: Int = RememberingFilter.portion
   ) {
     self.resume = resume
     self.filter = RememberingFilter(filter)
@@ -198,7 +198,7 @@ struct ReplayWalk {
 
 extension EventStream {
   /// What is kept of the events that somebody asks for, in one go.
-  func replay(_ resume: SubscribeCall.Resume, _ filter: EventFilter) -> EventReplay {
+  func replay(_ resume: ResumePoint, _ filter: EventFilter) -> EventReplay {
     var walk = ReplayWalk(resume, filter, portion: .max)
     _ = walk.advance(in: self)
     return walk.replay

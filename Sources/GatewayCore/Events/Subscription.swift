@@ -50,25 +50,25 @@ final class Subscription {
   var clientHasRoom: ((Int) -> Bool)?
 
   init(
-    id: String, serial: UInt64, call: SubscribeCall, filter: EventFilter,
+    id: String, serial: UInt64, options: SubscriptionOptions, filter: EventFilter,
     interests: Set<Interest> = [], output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
   ) {
     self.id = id
     self.serial = serial
     self.filter = filter
-    wantsState = call.state
-    policy = call.onSlow
-    credit = call.credit
-    queueLimit = min(call.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
+    wantsState = options.state
+    policy = options.onSlow
+    credit = options.credit
+    queueLimit = min(options.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
     self.interests = interests
     self.outputs = outputs
     self.limits = limits
     feed = .allocate(capacity: 1)
     feed.initialize(
       to: SubscriptionFeed(
-        output: output, head: outputs.heads.take(id), answers: call.answer,
+        output: output, head: outputs.heads.take(id), answers: options.answer,
         subscription: .passUnretained(self)))
-    feed.pointee.flows = call.credit == nil
+    feed.pointee.flows = options.credit == nil
   }
 
   deinit {

@@ -62,3 +62,142 @@ struct ParameterValues: ~Copyable {
     ParameterName(rawValue: bits.trailingZeroBitCount)?.text ?? ""
   }
 }
+
+/// The values of a call's params, each checked against its row of the method table. A param that was not given is nil.
+/// The line has to be passed along with every question because a value cannot keep a borrowed view.
+extension ParameterValues {
+  /// The value of a param that the method needs. Its presence was checked before; here it becomes certain.
+  func required<Value>(_ name: ParameterName, _ value: Value?) throws(LocalError) -> Value {
+    guard let value else { throw .missingParameter(name.text, of: method) }
+    return value
+  }
+
+  func boolean(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Bool? {
+    guard let range = range(name) else { return nil }
+    switch JSONScanner.byte(line, range.lowerBound) {
+    case UInt8(ascii: "t"): return true
+    case UInt8(ascii: "f"): return false
+    default: throw .wrongParameter(name, of: method)
+    }
+  }
+
+  func integer(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Int? {
+    guard let range = range(name) else { return nil }
+    guard case .integer(let bounds) = method.kind(name), let value = JSONScanner.integer(line, range),
+      bounds.contains(Int(value))
+    else { throw .wrongParameter(name, of: method) }
+    return Int(value)
+  }
+
+  /// The default of the param's row if it was not given.
+  func duration(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Duration? {
+    guard case .duration(let fallback) = method.kind(name) else { return nil }
+    guard let range = range(name) else { return fallback.map { .milliseconds($0) } }
+    guard let value = JSONScanner.integer(line, range), (0...ParameterKind.durationLimit).contains(Int(value)) else {
+      throw .wrongParameter(name, of: method)
+    }
+    return .milliseconds(value)
+  }
+
+  func string(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> String? {
+    guard let range = range(name) else { return nil }
+    guard case .string(let bounds) = method.kind(name),
+      let value = Self.string(line, range, bounds)
+    else { throw .wrongParameter(name, of: method) }
+    return value
+  }
+
+  func choice<Choice: RawRepresentable<String>>(
+    _ name: ParameterName, _ line: RawSpan
+  ) throws(LocalError) -> Choice? {
+    guard let range = range(name) else { return nil }
+    guard let word = Self.string(line, range, 1...ParameterKind.identifierLimit) else {
+      throw .wrongParameter(name, of: method)
+    }
+    if let choice = Choice(rawValue: word) { return choice }
+    throw .wrongParameter(name, of: method)
+  }
+
+  func strings(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [String]? {
+    guard let range = range(name) else { return nil }
+    guard case .strings(let counts, let lengths) = method.kind(name),
+      let value = Self.strings(line, range, counts, lengths)
+    else { throw .wrongParameter(name, of: method) }
+    return value
+  }
+
+  /// The text of an array or an object, verbatim.
+  func raw(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [UInt8]? {
+    guard let range = range(name) else { return nil }
+    let first = JSONScanner.byte(line, range.lowerBound)
+    let isArray = method.kind(name) == .array
+    guard first == (isArray ? UInt8(ascii: "[") : UInt8(ascii: "{")) else { throw .wrongParameter(name, of: method) }
+    if let long, long.place == range.lowerBound { return long.text }
+    return line.extracting(range).withUnsafeBytes { [UInt8]($0) }
+  }
+
+  /// Whether no string in the `args` begins like a `$…bin` key; not known when false.
+  var argsArePlain: Bool { long.map { $0.isPlain && $0.place == range(.args)?.lowerBound } ?? false }
+
+  func requestID(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> RequestID? {
+    guard let range = range(name) else { return nil }
+    guard let id = RequestID(line, range) else { throw .wrongParameter(name, of: method) }
+    return id
+  }
+
+  /// Where a subscriber left off: exactly `epoch` and `seq`.
+  func position(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> (epoch: String, sequence: UInt64)? {
+    guard let range = range(name) else { return nil }
+    var at = range.lowerBound
+    var epoch: String?
+    var sequence: UInt64?
+    var unknown: String?
+    do {
+      try JSONScanner.scanObject(line, &at, refuseDuplicates: true) { key, value in
+        if JSONScanner.stringEquals(line, key, "epoch") {
+          epoch = Self.string(line, value, 1...ParameterKind.identifierLimit)
+        } else if JSONScanner.stringEquals(line, key, "seq") {
+          sequence = JSONScanner.integer(line, value).flatMap { UInt64(exactly: $0) }
+        } else {
+          unknown = unknown ?? JSONScanner.decodeString(line, key)
+        }
+      }
+    } catch { throw .wrongParameter(name, of: method) }
+    if let unknown { throw .unknownMember(unknown, of: name, of: method) }
+    guard let epoch, let sequence, sequence <= ParameterKind.exactIntegerLimit else {
+      throw .wrongParameter(name, of: method)
+    }
+    return (epoch, sequence)
+  }
+}
+
+extension ParameterValues {
+  /// A string of so many bytes; nil for anything else, and for half a surrogate pair, which is no character and could
+  /// not be handed on as it was written.
+  private static func string(_ line: RawSpan, _ range: Range<Int>, _ bounds: ClosedRange<Int>) -> String? {
+    guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else { return nil }
+    let inside = JSONScanner.inside(line, range)
+    if !JSONScanner.hasEscape(line, inside) {
+      return bounds.contains(inside.count) ? JSONScanner.decodeString(line, range) : nil
+    }
+    let decoded = JSONScanner.decodeBytes(line, range)
+    guard decoded.wellFormed, bounds.contains(decoded.bytes.count) else { return nil }
+    return String(decoding: decoded.bytes, as: UTF8.self)
+  }
+
+  private static func strings(
+    _ line: RawSpan, _ range: Range<Int>, _ counts: ClosedRange<Int>, _ lengths: ClosedRange<Int>
+  ) -> [String]? {
+    var at = range.lowerBound
+    var strings: [String] = []
+    do {
+      try JSONScanner.scanArray(line, &at) { element throws(JSONError) in
+        guard strings.count < counts.upperBound, let text = string(line, element, lengths) else {
+          throw .syntax(at: element.lowerBound)
+        }
+        strings.append(text)
+      }
+    } catch { return nil }
+    return counts.contains(strings.count) ? strings : nil
+  }
+}

@@ -55,7 +55,7 @@ import Testing
     scene.goOn(scene.number(below: 700) + 1)
     let from = scene.all[scene.number(below: scene.all.count)]
     for resume in [
-      SubscribeCall.Resume.since(epoch: from.epoch, sequence: from.sequence), .last(scene.number(below: 400)),
+      ResumePoint.since(epoch: from.epoch, sequence: from.sequence), .last(scene.number(below: 400)),
       .since(epoch: "other", sequence: from.sequence), .since(epoch: scene.stream.epoch, sequence: 10_000),
     ] {
       var walk = ReplayWalk(resume, try Self.filter(), portion: 1 + scene.number(below: 800))

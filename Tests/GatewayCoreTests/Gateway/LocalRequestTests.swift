@@ -52,11 +52,11 @@ private let chat = CallTarget(name: .upstream("chat"))
     expected.events = ["chat", "room:*", "a\\*é"]
     expected.resume = .since(epoch: "e7", sequence: 9_007_199_254_740_991)
     expected.strict = true
-    expected.state = true
-    expected.answer = true
-    expected.queue = 1
-    expected.onSlow = .pause
-    expected.credit = 0
+    expected.options.state = true
+    expected.options.answer = true
+    expected.options.queue = 1
+    expected.options.onSlow = .pause
+    expected.options.credit = 0
     expected.subscription = "mine"
     #expect(
       try call(

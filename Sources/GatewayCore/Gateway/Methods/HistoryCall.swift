@@ -4,7 +4,7 @@ struct HistoryCall: LocalCall {
   /// Names or globs; nil means every event.
   var events: [String]?
   /// Nil: the newest ones.
-  var since: SubscribeCall.Resume?
+  var since: ResumePoint?
   /// Most events of the answer.
   var limit: Int
 

@@ -73,6 +73,6 @@ final class OpenSubscribe: OpenCall {
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
-    for verb in AccessVerb.needed(answers: call.answer) { try session.demand(verb, on: target) }
+    for verb in AccessVerb.needed(answers: call.options.answer) { try session.demand(verb, on: target) }
   }
 }

@@ -1,5 +1,16 @@
 /// `subscribe`: the events of an upstream.
-extension SubscribeCall: LocalCall {
+struct SubscribeCall: LocalCall {
+  let target: CallTarget
+  /// Names or globs; nil means every event.
+  var events: [String]?
+  /// What is to be delivered before anything new; nil: nothing.
+  var resume: ResumePoint?
+  /// Fail rather than begin with a gap.
+  var strict = false
+  var options = SubscriptionOptions()
+  /// The client's own id; nil lets the daemon choose.
+  var subscription: String?
+
   static let method = LocalMethod(
     "subscribe", "Delivers the events of an upstream, after a snapshot of where it stands.", right: .subscribe,
     parameters: LocalParameter.target + [
@@ -25,8 +36,12 @@ extension SubscribeCall: LocalCall {
 
   static let startsWork = true
 
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.subscribe(self, id) }
+}
+
+extension SubscribeCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
-    self.init(target: try params.target(line))
+    target = try params.target(line)
     events = try params.strings(.events, line)
     let last = try params.integer(.last, line)
     if let position = try params.position(.since, line) {
@@ -36,15 +51,13 @@ extension SubscribeCall: LocalCall {
       resume = .last(last)
     }
     strict = try params.boolean(.strict, line) ?? false
-    state = try params.boolean(.state, line) ?? false
-    answer = try params.boolean(.answer, line) ?? false
-    queue = try params.integer(.queue, line)
-    onSlow = try params.choice(.onSlow, line) ?? .dropOldest
-    credit = try params.integer(.credit, line)
+    options.state = try params.boolean(.state, line) ?? false
+    options.answer = try params.boolean(.answer, line) ?? false
+    options.queue = try params.integer(.queue, line)
+    options.onSlow = try params.choice(.onSlow, line) ?? .dropOldest
+    options.credit = try params.integer(.credit, line)
     subscription = try params.string(.subscription, line)
   }
-
-  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.subscribe(self, id) }
 }
 
 extension LocalSession {
@@ -58,9 +71,9 @@ extension LocalSession {
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
     let connection = try connection(call.target, need: .subscribe)
-    for verb in AccessVerb.needed(answers: call.answer) { try demand(verb, on: connection) }
+    for verb in AccessVerb.needed(answers: call.options.answer) { try demand(verb, on: connection) }
     let asks = connection.connector.confirmsInterests
-    let interests = asks ? Interest.of(events: call.events, answers: call.answer) : []
+    let interests = asks ? Interest.of(events: call.events, answers: call.options.answer) : []
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
@@ -158,7 +171,7 @@ extension LocalSession {
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let replaced = call.subscription.flatMap { detachSubscription($0) }
     let subscription = Subscription(
-      id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), call: call,
+      id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), options: call.options,
       filter: pending.filter, interests: pending.interests,
       output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     add(

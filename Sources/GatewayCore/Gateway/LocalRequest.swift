@@ -1,3 +1,43 @@
+/// One line of a local client, understood.
+struct LocalRequest: Equatable, Sendable {
+  /// Nil for a notification, which is never answered.
+  var id: RequestID?
+  var call: any LocalCall
+
+  static func == (a: LocalRequest, b: LocalRequest) -> Bool { a.id == b.id && a.call.isEqual(to: b.call) }
+
+  /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end, and
+  /// maybe without a long member.
+  static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
+    var envelope = LocalEnvelope(long: long)
+    do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
+    let id: RequestID?
+    let name: Range<Int>
+    do {
+      id = try envelope.requestID(line)
+      name = try envelope.methodName(line)
+    } catch { throw LocalRequestFailure(id: nil, error: error, answered: true) }
+    do { return LocalRequest(id: id, call: try envelope.call(line, method: name)) } catch {
+      throw LocalRequestFailure(id: id, error: error, answered: id != nil)
+    }
+  }
+}
+
+/// Why a line was not carried out.
+struct LocalRequestFailure: Error, Equatable, Sendable {
+  /// What the error is answered to. Nil where the line was not understood, and for a notification.
+  var id: RequestID?
+  var error: LocalError
+  /// False for a notification, which is never answered.
+  var answered: Bool
+
+  init(id: RequestID?, error: LocalError, answered: Bool) {
+    self.id = id
+    self.error = error
+    self.answered = answered
+  }
+}
+
 /// The members of a JSON-RPC 2.0 request object, as they were found in a line. Members of other names are ignored.
 struct LocalEnvelope: ~Copyable {
   private enum Member: Int, CaseIterable {

@@ -1,3 +1,15 @@
+/// When a send is answered.
+public enum DeliveryLevel: String, CaseIterable, Sendable {
+  /// In the daemon's memory.
+  case accepted
+  /// On disk, synced.
+  case durable
+  /// Written to the upstream's transport.
+  case sent
+  /// Acknowledged by the server.
+  case acked
+}
+
 /// What is known of a durable send. Every one begins as `queued` and ends in exactly one of the others, for ever.
 public enum OutboxState: String, CaseIterable, Sendable {
   /// Waits to be written or, with `retries`, for the acknowledgement; may become any of the others.

@@ -1,0 +1,42 @@
+/// The id of a call, echoed as it was written.
+public struct RequestID: Hashable, Sendable {
+  public enum Value: Hashable, Sendable {
+    case integer(Int64)
+    case string(String)
+  }
+  /// What makes two ids the same.
+  public let value: Value
+  /// The JSON text to echo; empty for an integer in its usual form.
+  let text: [UInt8]
+
+  init(value: Value, text: [UInt8]) {
+    self.value = value
+    self.text = text
+  }
+
+  /// Echoes the id as it was written.
+  public func write(into out: inout JSONWriter) {
+    if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
+  }
+
+  public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
+  public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension RequestID {
+  /// An id as it stands in a line: a plain integer that every JSON reader keeps exactly, or a short string.
+  init?(_ line: RawSpan, _ range: Range<Int>) {
+    if let integer = JSONScanner.integer(line, range) {
+      guard integer.magnitude <= ParameterKind.exactIntegerLimit else { return nil }
+      // There are two ways to write a zero.
+      let text = integer == 0 && range.count > 1 ? Array("-0".utf8) : []
+      self.init(value: .integer(integer), text: text)
+    } else {
+      let text = line.extracting(range).withUnsafeBytes { [UInt8]($0) }
+      guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else { return nil }
+      let decoded = JSONScanner.decodeBytes(line, range)
+      guard decoded.wellFormed, decoded.bytes.count <= ParameterKind.identifierLimit else { return nil }
+      self.init(value: .string(String(decoding: decoded.bytes, as: UTF8.self)), text: text)
+    }
+  }
+}
