@@ -5,18 +5,16 @@ final class ConnectionPool {
   /// All of them as they are listed; nil where that is to be worked out.
   private var order: [Connection]?
   private let factory: ConnectionFactory
-  private let report: (Connection, ConnectionReport) -> Void
+  /// Told what its connections report.
+  var onReport: (Connection, ConnectionReport) -> Void = { _, _ in }
 
   /// What users have: connections by URL and other namespaces of configured upstreams. Those that the configuration names
   /// always find room.
   var places: SharedLimit
 
-  init(
-    factory: ConnectionFactory, places: SharedBounds, report: @escaping (Connection, ConnectionReport) -> Void
-  ) {
+  init(factory: ConnectionFactory, places: SharedBounds) {
     self.factory = factory
     self.places = SharedLimit(places)
-    self.report = report
   }
 
   var count: Int { connections.count }
@@ -60,7 +58,7 @@ final class ConnectionPool {
     let made = Connection(key: key, specification: specification, connector: connector, context: context)
     made.report = { [weak self] connection, report in
       if case .released = report { self?.remove(connection) }
-      self?.report(connection, report)
+      self?.onReport(connection, report)
     }
     connections[key] = made
     order = nil

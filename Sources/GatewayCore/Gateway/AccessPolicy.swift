@@ -31,8 +31,8 @@ struct AccessPolicy: Equatable, Sendable {
     covering = Dictionary(uniqueKeysWithValues: names.map { name in (name, rules.filter { $0.covers(name) }) })
   }
 
-  /// Whether a program with that identity may do that with an upstream; nil stands for an ad-hoc one. Whether there may be
-  /// ad-hoc upstreams at all, and that they belong to one uid each, is decided elsewhere.
+  /// Whether a program with that identity may do that with an upstream; nil stands for an ad-hoc one. Whether there may
+  /// be ad-hoc upstreams at all, and that they belong to one uid each, is decided elsewhere.
   func allows(_ verb: AccessVerb, upstream: String?, for identity: AccessIdentity) -> Bool {
     verbs(upstream: upstream, for: identity).contains(verb)
   }
@@ -61,8 +61,9 @@ struct AccessPolicy: Equatable, Sendable {
     isOwner(identity) || unboundRules.contains { $0.allow.contains(.admin) && identity.matches($0.subject) }
   }
 
-  /// What a program with that identity may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
-  /// configured; `admin` only for a full administrator. In the order status, subscribe, send, admin: `you.rights` of `hello`.
+  /// What a program with that identity may do with at least one upstream, ad-hoc ones included where they are allowed
+  /// or where nothing is configured; `admin` only for a full administrator. In the order status, subscribe, send,
+  /// admin: `you.rights` of `hello`.
   func generalRights(_ identity: AccessIdentity) -> [AccessVerb] {
     var verbs = adhoc || covering.isEmpty ? verbs(upstream: nil, for: identity) : []
     for name in covering.keys { verbs.formUnion(self.verbs(upstream: name, for: identity)) }

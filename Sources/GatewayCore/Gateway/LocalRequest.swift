@@ -6,8 +6,8 @@ struct LocalRequest: Equatable, Sendable {
 
   static func == (a: LocalRequest, b: LocalRequest) -> Bool { a.id == b.id && a.call.isEqual(to: b.call) }
 
-  /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end, and
-  /// maybe without a long member.
+  /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end,
+  /// and maybe without a long member.
   static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
     var envelope = LocalEnvelope(long: long)
     do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }

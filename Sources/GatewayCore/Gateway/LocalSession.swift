@@ -5,7 +5,7 @@ public final class LocalSession {
   let number: UInt64
   public let peer: PeerCredentials
   /// In whose name its calls are made, now and later.
-  let identity: AccessIdentity
+  let caller: Caller
   /// What is still to be written to its socket.
   public let output: ClientOutputs.Pointer
   /// Outlives its sessions. Used for every line, so that a check of it each time would be felt.
@@ -13,52 +13,26 @@ public final class LocalSession {
   let since: Int64
   var name: String?
 
-  /// What the last call was about.
-  var lastUsed: LastUsed?
-  var subscriptions: [String: HeldSubscription] = [:]
+  let subscriptions: ClientSubscriptions
   var traces: [String: Trace] = [:]
   /// How many of the open calls are a `wait`.
   var waits = 0
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
-  private var nextSubscription: UInt64 = 1
   var nextTrace: UInt64 = 1
-  /// What waits in all its subscriptions.
-  let queues: ClientQueues
-  /// Events dropped for subscriptions that are gone by now.
-  private var droppedBefore: UInt64 = 0
   private var inputEnded = false
-  /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a time.
+  /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a
+  /// time.
   var awaitsLongAnswer = false
   private(set) var isClosing = false
-
-  /// A target that was resolved before, and what the client may do with it.
-  final class LastUsed {
-    let target: CallTarget
-    /// Not looked at unless `isCurrent`: a connection that leaves the pool begins a new generation.
-    unowned(unsafe) let connection: Connection
-    private let generation: UInt64
-    /// The right that was found to be there the last time.
-    var right: AccessVerb?
-
-    init(_ target: CallTarget, _ connection: Connection, right: AccessVerb, generation: UInt64) {
-      self.target = target
-      self.connection = connection
-      self.right = right
-      self.generation = generation
-    }
-
-    /// Neither the configuration nor the pool has changed since.
-    func isCurrent(in gateway: Gateway) -> Bool { generation == gateway.generation }
-  }
 
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
     self.number = number
     self.peer = peer
-    identity = peer.identity
+    caller = Caller(peer.identity, in: gateway)
     self.gateway = gateway
     self.output = output
-    queues = ClientQueues(MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)), before: output)
+    subscriptions = ClientSubscriptions(of: .user(peer.uid), in: gateway, before: output)
     since = gateway.seams.time.wallMilliseconds
   }
 
@@ -84,6 +58,16 @@ public final class LocalSession {
       perform(request)
     } catch {
       if error.answered { say(error.id, error.error) }
+    }
+  }
+
+  private func perform(_ request: LocalRequest) {
+    do throws(LocalError) {
+      if type(of: request.call).startsWork { try checkRoom() }
+      try request.call.perform(in: self, request.id)
+    } catch {
+      reply(request.id, error)
+      caller.reviewLast()
     }
   }
 
@@ -126,7 +110,8 @@ public final class LocalSession {
   /// Queues one line.
   func say(_ line: [UInt8]) {
     guard !isClosing else { return }
-    guard queues.count + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes else {
+    guard subscriptions.queuedBytes + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes
+    else {
       return drop(reason: "slow_consumer")
     }
     line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
@@ -139,18 +124,20 @@ public final class LocalSession {
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
     for trace in traces.values { trace.pump() }
-    guard queues.count > 0 || subscriptions.values.contains(where: \.subscription.hasBacklog) else { return }
-    for held in subscriptions.values { held.subscription.pump() }
+    subscriptions.pump()
   }
 
   /// Nothing more is said or heard; the socket closes when what was said is written.
   func closeWhenFlushed() {
     guard !isClosing else { return }
     isClosing = true
-    subscriptions.values.forEach { $0.subscription.mute() }
+    subscriptions.mute()
     traces.values.forEach { $0.mute() }
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
-    gateway.seams.timers.after(.zero) { [weak self] in self?.endSubscriptions() }
+    gateway.seams.timers.after(.zero) { [weak self] in
+      self?.endTraces()
+      self?.subscriptions.removeAll()
+    }
     output.pointee.closesWhenFlushed = true
     gateway.outputs.markDirty(output)
   }
@@ -166,7 +153,7 @@ public final class LocalSession {
     closeWhenFlushed()
     // The client may never read: the end must not depend on it.
     gateway.seams.timers.after(.seconds(1)) { [weak self] in
-      guard let self, gateway.sessions[number] === self else { return }
+      guard let self, gateway.clients[number] === self else { return }
       gateway.onClose?(self)
     }
   }
@@ -174,6 +161,22 @@ public final class LocalSession {
   // MARK: - Open calls
 
   var openCallCount: Int { calls.count }
+
+  /// Whether one more call may wait for its answer.
+  func checkRoom() throws(LocalError) {
+    if gateway.isDraining { throw .draining }
+    try checkOpenCalls()
+  }
+
+  /// Whether there are fewer open calls than a client may have.
+  func checkOpenCalls() throws(LocalError) {
+    let limit = gateway.configuration.limits.inflight
+    guard openCallCount < limit else {
+      throw LocalError(
+        .quotaExceeded, "\(limit) calls of this client are not answered yet; wait for some of them.",
+        [.init("quota", .string("inflight")), .init("limit", .integer(limit))])
+    }
+  }
 
   /// Registers a call that will be answered later.
   func open(_ call: any OpenCall, number: UInt64) { calls.add(call, number: number) }
@@ -193,7 +196,7 @@ public final class LocalSession {
 
   /// Whether it subscribes to a connection, waits for it, or looks on.
   func uses(_ connection: Connection) -> Bool {
-    subscriptions.values.contains { $0.connection === connection }
+    subscriptions.all.contains { $0.connection === connection }
       || traces.values.contains { $0.key == connection.key }
       || calls.all.contains { $0.connection === connection }
   }
@@ -247,74 +250,15 @@ public final class LocalSession {
     closeIfDone()
   }
 
-  // MARK: - Subscriptions
-
-  func makeSubscriptionID() -> String {
-    repeat {
-      let id = "s\(nextSubscription)"
-      nextSubscription += 1
-      if subscriptions[id] == nil { return id }
-    } while true
-  }
-
-  func add(_ held: HeldSubscription) {
-    let (subscription, connection) = (held.subscription, held.connection)
-    subscriptions[subscription.id] = held
-    subscription.onQueued = { [unowned self] in queues.note($0) }
-    subscription.onLostToken = { [unowned self, unowned connection] in connection.answererMissed($0, output) }
-    subscription.onOverrun = { [unowned self] in drop(reason: "slow_consumer") }
-    subscription.clientHasRoom = { [unowned self] in
-      queues.hasRoom(for: $0, limit: gateway.configuration.limits.clientQueueBytes)
-    }
-    connection.stream.add(subscription)
-  }
-
-  /// Ends a subscription; false if there is none of that id.
-  @discardableResult
-  func removeSubscription(_ id: String) -> Bool {
-    guard let held = detachSubscription(id) else { return false }
-    answersMayHaveEnded(of: held)
-    return true
-  }
-
-  /// The same, while another one takes its place.
-  func detachSubscription(_ id: String) -> HeldSubscription? {
-    guard let held = subscriptions.removeValue(forKey: id) else { return nil }
-    let (subscription, connection) = (held.subscription, held.connection)
-    connection.stream.remove(subscription)
-    queues.note(-subscription.queued.bytes)
-    gateway.slicedWork.release(subscription.takeReplay(), for: .user(peer.uid))
-    droppedBefore += subscription.dropped
-    subscription.loseQueue()
-    connection.giveBack(subscription.interests)
-    connection.giveBack(held.lease)
-    return held
-  }
-
-  /// Without a subscription that answers, a client can answer nothing of that connection.
-  func answersMayHaveEnded(of gone: HeldSubscription) {
-    guard gone.subscription.feed.pointee.answers else { return }
-    let canAnswer = subscriptions.values.contains {
-      $0.subscription.feed.pointee.answers && $0.connection === gone.connection
-    }
-    if !canAnswer { gone.connection.answererLeft(output) }
-  }
-
-  var dropped: UInt64 { subscriptions.values.reduce(droppedBefore) { $0 + $1.subscription.dropped } }
-
-  /// Events and bytes that wait for this client to read.
-  var queued: (count: Int, bytes: Int) {
-    (subscriptions.values.reduce(0) { $0 + $1.subscription.queued.count }, queues.count + output.pointee.count)
-  }
-
   // MARK: - The end
 
-  /// Gives back everything that the client held; `done` is called when the last of many subscriptions is over. Sends that were
-  /// answered as accepted stay.
+  /// Gives back everything that the client held; `done` is called when the last of many subscriptions is over. Sends
+  /// that were answered as accepted stay.
   func leave(_ done: @escaping () -> Void) {
     isClosing = true
-    for held in subscriptions.values { held.subscription.mute() }
-    endSubscriptions(done)
+    subscriptions.mute()
+    endTraces()
+    subscriptions.removeAll(done)
     for call in calls.all { call.cancel(in: self) }
     calls.removeAll()
   }
@@ -322,13 +266,13 @@ public final class LocalSession {
   /// The configuration changed: a program that lost the right to what it subscribes to or traces is let go, and a call
   /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {
-    let resolver = gateway.resolver
-    for trace in traces.values where !may(.admin, resolver.scope(of: trace.specification)) {
+    let resolver = gateway.upstreams.resolver
+    for trace in traces.values where !caller.may(.admin, resolver.scope(of: trace.specification)) {
       return drop(reason: "permission")
     }
-    for held in subscriptions.values {
+    for held in subscriptions.all {
       for verb in AccessVerb.needed(answers: held.subscription.feed.pointee.answers) {
-        guard may(verb, held.connection.rules) else { return drop(reason: "permission") }
+        guard caller.may(verb, held.connection.rules) else { return drop(reason: "permission") }
       }
     }
     for (number, call) in calls.numbered {

@@ -1,6 +1,6 @@
-/// A line of a local client that has become long and whose end has not come yet. The `args` or `kwargs` that make it long
-/// are gathered by themselves and checked as they come, so that at the end of the line hardly anything is left to be done:
-/// the memory they were gathered in is what the call carries, and the rest of the line is short.
+/// A line of a local client that has become long and whose end has not come yet. The `args` or `kwargs` that make it
+/// long are gathered by themselves and checked as they come, so that at the end of the line hardly anything is left to
+/// be done: the memory they were gathered in is what the call carries, and the rest of the line is short.
 final class LongLine {
   /// The line without the long member.
   private var line: [UInt8]

@@ -1,4 +1,5 @@
-/// A call that is not answered yet, and what it waits for. Each method whose calls may wait has a type of its own for them.
+/// A call that is not answered yet, and what it waits for. Each method whose calls may wait has a type of its own for
+/// them.
 protocol OpenCall: AnyObject {
   /// Nil for a notification, which is never answered.
   var id: RequestID? { get }
@@ -6,7 +7,8 @@ protocol OpenCall: AnyObject {
   /// The connection that it is about; nil for those that have none, or some of their own.
   var connection: Connection? { get }
 
-  /// Whether it goes on while the gateway stops: it has an outcome by the end of that. The others are answered as draining.
+  /// Whether it goes on while the gateway stops: it has an outcome by the end of that. The others are answered as
+  /// draining.
   var outlivesStop: Bool { get }
 
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
@@ -26,8 +28,8 @@ extension OpenCall {
 /// The calls of one local client that are not answered yet, by number, and by the id that the client gave them.
 struct OpenCalls {
   private var calls = NumberTable<any OpenCall>()
-  /// By the client's ids, from the moment at which there are more than `few` until none is left: most clients make one call
-  /// after the other, whose id nobody looks for.
+  /// By the client's ids, from the moment at which there are more than `few` until none is left: most clients make one
+  /// call after the other, whose id nobody looks for.
   private var numbers: [RequestID: UInt64]?
   private static let few = 4
 

@@ -1,7 +1,7 @@
 /// Writes entries of the outbox for local programs.
 enum OutboxDocument {
-  /// With `size`, of an entry that takes so many bytes, which is more than a line has: what it takes to find and to steer it,
-  /// and how large it is.
+  /// With `size`, of an entry that takes so many bytes, which is more than a line has: what it takes to find and to
+  /// steer it, and how large it is.
   static func write(_ record: OutboxRecord, ofBytes size: Int? = nil, _ out: inout JSONWriter) {
     let entry = record.entry
     func shown(_ text: String) -> String { size == nil ? text : text.shortened(to: shortLimit) }

@@ -1,4 +1,5 @@
-/// Cuts what a local client sends into lines, as `LineBuffer` does, and takes those that become long apart while they come in.
+/// Cuts what a local client sends into lines, as `LineBuffer` does, and takes those that become long apart while they
+/// come in.
 public struct RequestBuffer {
   private var lines: LineBuffer
   private var long: LongLine?
@@ -15,8 +16,8 @@ public struct RequestBuffer {
   /// Bytes of the line whose end has not arrived.
   public var pendingCount: Int { lines.pendingCount + (long?.heldCount ?? 0) }
 
-  /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member that was
-  /// taken out of it.
+  /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member
+  /// that was taken out of it.
   public mutating func append(
     _ chunk: RawSpan, longFrom: Int = LineBuffer.longLine, _ line: (RawSpan, LongMember?) -> Void
   ) throws(LineTooLong) {

@@ -1,5 +1,5 @@
-/// The parts of the `status` result: what the daemon, its connections and its clients are doing. Members may be added over
-/// time, never changed. `StatusAnswer` puts them together.
+/// The parts of the `status` result: what the daemon, its connections and its clients are doing. Members may be added
+/// over time, never changed. `StatusAnswer` puts them together.
 enum StatusDocument {
   /// How long an answer may be where its lists end, in bytes: what stands behind them has to fit into the line, too.
   static func listLimit(_ gateway: Gateway) -> Int { gateway.configuration.limits.line - 256 }
@@ -16,7 +16,7 @@ enum StatusDocument {
       $0.member("longest_turn", gateway.seams.longestTurn.map { Int($0().nanoseconds / 1_000) })
       writeMemory(gateway, into: &$0)
       $0.member("state", gateway.isDraining ? "draining" : "running")
-      OutboxDocument.writeStatus(gateway.outbox, of: user, &$0)
+      OutboxDocument.writeStatus(gateway.relay.outbox, of: user, &$0)
     }
   }
 
@@ -31,7 +31,7 @@ enum StatusDocument {
       $0.member("receive", budgets.receive.used)
       $0.member("send", budgets.send.used)
       $0.member("history", budgets.history.used)
-      $0.member("outbox", gateway.outbox.usage.total.bytes)
+      $0.member("outbox", gateway.relay.outbox.usage.total.bytes)
       $0.member("limit", limits.reduce(2 * outbox.totalBytes + outbox.bytes, +))
     }
   }
@@ -47,13 +47,12 @@ enum StatusDocument {
       $0.member("since", client.since)
       $0.member("subscriptions", client.subscriptions.count)
       $0.member("requests", client.openCallCount)
-      let queued = client.queued
       $0.key("queue")
       $0.object {
-        $0.member("count", queued.count)
-        $0.member("bytes", queued.bytes)
+        $0.member("count", client.subscriptions.queuedCount)
+        $0.member("bytes", client.subscriptions.queuedBytes + client.output.pointee.count)
       }
-      $0.member("dropped", Int(clamping: client.dropped))
+      $0.member("dropped", Int(clamping: client.subscriptions.dropped))
     }
   }
 
@@ -199,16 +198,5 @@ enum StatusDocument {
     }
     out.member("reconnects", connection.reconnects)
     out.member("unanswered", connection.answers.unanswered)
-  }
-}
-
-extension Gateway {
-  /// One line for `STATUS=`.
-  public var summary: String {
-    let states = pool.inNoOrder.map(\.state)
-    let up = states.count { $0 == .connected }
-    let queued = pool.inNoOrder.reduce(0) { $0 + $1.commands.queue.count }
-    if isDraining { return "stopping; \(queued) queued sends left" }
-    return "\(states.count) upstreams: \(up) up; \(sessions.count) clients; \(queued) queued sends"
   }
 }

@@ -1,7 +1,8 @@
 /// Writes the members of an event notification into memory that was made large enough: the one text that is written for
 /// every event, so that a growing array's questions are asked once for all of it.
 struct EventTailWriter {
-  /// Bytes for everything but the name and the arguments: two numbers (`DecimalText.room`), the keys between them, quotes.
+  /// Bytes for everything but the name and the arguments: two numbers (`DecimalText.room`), the keys between them,
+  /// quotes.
   static let room = 96
 
   private let memory: UnsafeMutableRawBufferPointer

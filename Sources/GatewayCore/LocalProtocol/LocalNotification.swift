@@ -11,9 +11,9 @@ enum LocalNotification {
 
   /// Appends the rest of an `event` line, which all subscriptions share. `name` is the raw JSON text of the event's
   /// name; a name that is no string is put in quotes. `arguments` is the raw text of the arguments, separated by
-  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line breaks
-  /// between tokens, or one line became several. `time` is in milliseconds since 1970. Returns where the name's JSON text
-  /// stands.
+  /// commas, without brackets; `kwargs` that of an object, where there is one. All must be valid JSON without line
+  /// breaks between tokens, or one line became several. `time` is in milliseconds since 1970. Returns where the name's
+  /// JSON text stands.
   @discardableResult
   static func eventTail(
     seq: UInt64, time: Int64, name: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, ack: String?,

@@ -29,7 +29,8 @@ public enum LocalReply {
     _ = writer.endLine()
   }
 
-  /// A failure, which fits into a line of so many bytes. The id is nil when the line that it answers was not understood.
+  /// A failure, which fits into a line of so many bytes. The id is nil when the line that it answers was not
+  /// understood.
   public static func error(_ id: RequestID?, _ error: LocalError, limit: Int) -> [UInt8] {
     let whole = line(id, error)
     guard whole.count > limit else { return whole }

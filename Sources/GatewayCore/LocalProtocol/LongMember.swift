@@ -1,5 +1,5 @@
-/// A long array or object among a call's params, which was taken out of its line and checked while the line came in. In the
-/// line an empty one stands for it.
+/// A long array or object among a call's params, which was taken out of its line and checked while the line came in. In
+/// the line an empty one stands for it.
 public struct LongMember: Sendable {
   /// Where it stood in the line, and the empty one stands now.
   let place: Int

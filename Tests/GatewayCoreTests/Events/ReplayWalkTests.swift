@@ -24,7 +24,7 @@ import Testing
       random = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 | 1
     }
 
-    var stream: EventStream { harness.gateway.pool.all[0].stream }
+    var stream: EventStream { harness.gateway.upstreams.pool.all[0].stream }
     var wanted: [Event] { all.filter(\.isWanted) }
 
     func number(below limit: Int) -> Int {

@@ -10,13 +10,13 @@ import Testing
     for _ in 0..<1_500 { client.call("subscribe", #"{"upstream":"chat"}"#) }
     other.call("subscribe", #"{"upstream":"chat"}"#)
     harness.upstream.channel.accept()
-    let stream = harness.gateway.pool.all[0].stream
+    let stream = harness.gateway.upstreams.pool.all[0].stream
     client.disconnect()
     #expect(stream.subscriptionCount > 900 && stream.subscriptionCount < 1_100)
     harness.upstream.channel.emit("meanwhile")
     #expect(other.read().count == 1)
     harness.pass(.zero)
-    #expect(stream.subscriptionCount == 1 && harness.gateway.pool.all[0].leaseCount == 1)
+    #expect(stream.subscriptionCount == 1 && harness.gateway.upstreams.pool.all[0].leaseCount == 1)
   }
 
   @Test func aClientTakesItsPlaceUntilItsLastSubscriptionIsOver() {
@@ -37,7 +37,7 @@ import Testing
     let client = harness.client()
     let names = "[" + (0..<1_000).map { "\"n\($0)\"" }.joined(separator: ",") + "]"
     for _ in 0..<3 { client.call("subscribe", #"{"upstream":"chat","events":\#(names)}"#) }
-    let connection = harness.gateway.pool.all[0]
+    let connection = harness.gateway.upstreams.pool.all[0]
     client.disconnect()
     #expect(connection.stream.subscriptionCount == 2)
     harness.pass(.zero)

@@ -193,7 +193,7 @@ import Testing
       scene.emit("e")
       scene.loseLink()
     }
-    let history = scene.harness.gateway.pool.all[0].stream.history
+    let history = scene.harness.gateway.upstreams.pool.all[0].stream.history
     #expect(history.spans.count == EventHistory.epochLimit && history.oldest == 3)
   }
 }

@@ -145,7 +145,7 @@ import Testing
       subscribe(client, #""since":{"epoch":"\#(epoch)","seq":0}"#)
         == ["recovered false x1", "gap 1-1 x1 expired", "event 2"])
     harness.pass(.seconds(60))
-    #expect(harness.gateway.pool.all.first?.stream.history.count == 0)
+    #expect(harness.gateway.upstreams.pool.all.first?.stream.history.count == 0)
   }
 
   @Test func withoutAHistoryEverythingMissedIsAGap() {
@@ -302,7 +302,7 @@ import Testing
   @Test func newBoundsOfAReloadCount() {
     let (harness, client, epoch) = harness()
     for _ in 1...5 { harness.upstream.channel.emit("e") }
-    var stream = harness.gateway.pool.all.first?.stream.history
+    var stream = harness.gateway.upstreams.pool.all.first?.stream.history
     var smaller = HistorySettings()
     smaller.events = 2
     stream?.adopt(smaller, now: harness.time.now)

@@ -33,7 +33,7 @@ import Testing
     let client = harness.client()
     #expect(Self.kind(client.call("send", #"{"url":"http://x.example","event":"connect"}"#)) == "InvalidParams")
     harness.pass(.seconds(61))
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
     #expect(harness.upstream.channels.isEmpty)
   }
 
@@ -46,7 +46,7 @@ import Testing
     client.call("send", params)
     #expect(harness.upstream.channel.written == ["v []"])
     harness.pass(.seconds(120))
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
   }
 
   @Test func aNotificationAsksTheServerForNoAcknowledgement() {
@@ -105,7 +105,7 @@ import Testing
     root.call("reload")
     root.call("unsubscribe", #"{"subscription":"s1"}"#)
     harness.pass(.seconds(61))
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
   }
 
   @Test func aHeldConnectionIsNotToldToComeBack() {

@@ -50,9 +50,9 @@ import Testing
     #expect(!harness.upstream.channel.isClosed)
     harness.pass(.seconds(2))
     #expect(harness.upstream.channel.isClosed)
-    #expect(harness.gateway.pool.count == 1)
+    #expect(harness.gateway.upstreams.pool.count == 1)
     harness.pass(.seconds(60))
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
   }
 
   @Test func sendsAloneKeepAConnectionFromLingeringAway() {
@@ -156,6 +156,6 @@ import Testing
     root.call("unsubscribe", #"{"subscription":"s1"}"#)
     #expect(
       root.call("release", #"{"upstream":"chat"}"#) == [#"{"jsonrpc":"2.0","id":1,"result":{"state":"released"}}"#])
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
   }
 }

@@ -19,7 +19,7 @@ import Testing
     keeper.call("subscribe", #"{"upstream":"chat","events":["none"]}"#)
     harness.upstream.channel.accept()
     for name in Self.names { harness.upstream.channel.emit(name) }
-    return (harness, keeper, harness.gateway.pool.all[0].stream.epoch)
+    return (harness, keeper, harness.gateway.upstreams.pool.all[0].stream.epoch)
   }
 
   @Test func aHistoryOfManyNamesAndBadGlobsTakesSeveralTurnsAndIsAnsweredWhole() {
@@ -38,7 +38,7 @@ import Testing
     let result = client.readValues().first?["result"]
     #expect(result?["events"]?.elements?.map { $0["seq"]?.integerValue } == [40, 41])
     #expect(result?["complete"] == .bool(true) && result?["seq"]?.integerValue == 41)
-    #expect(harness.gateway.pool.all[0].leaseCount == 1)
+    #expect(harness.gateway.upstreams.pool.all[0].leaseCount == 1)
   }
 
   @Test func aSubscriptionBeginsWhenItsPastWasLookedThroughAndMissesNothing() {
@@ -129,7 +129,7 @@ import Testing
     #expect(HarnessClient.values(cancelling.call("rpc.cancel", #"{"id":1}"#, id: 2)).count == 2)
     leaving.disconnect()
     harness.pass(.seconds(1))
-    #expect(harness.gateway.pool.all[0].leaseCount == 1 && cancelling.read().isEmpty)
+    #expect(harness.gateway.upstreams.pool.all[0].leaseCount == 1 && cancelling.read().isEmpty)
   }
 
   @Test func slicesOfSeveralUsersTakeTurns() {
@@ -170,7 +170,7 @@ import Testing
     }
     harness.upstream.channel.accept()
     for _ in 0..<count { harness.upstream.channel.emit("e") }
-    return (harness, harness.gateway.pool.all[0].stream.epoch)
+    return (harness, harness.gateway.upstreams.pool.all[0].stream.epoch)
   }
 
   @Test(arguments: [true, false]) func aReplayOfVeryManyEventsTakesSeveralTurns(_ isSince: Bool) {

@@ -40,12 +40,12 @@ import Testing
   @Test func aGapNamesTheEpochOfWhatWasDropped() {
     let (harness, client) = harness(policy: "drop_oldest")
     for _ in 1...3 { harness.upstream.channel.emit("e", Self.big) }
-    let first = harness.gateway.pool.all[0].stream.epoch
+    let first = harness.gateway.upstreams.pool.all[0].stream.epoch
     harness.upstream.channel.fail(.closed)
     harness.pass(.seconds(5))
     harness.upstream.channel.accept()
     for _ in 4...6 { harness.upstream.channel.emit("e", Self.big) }
-    let second = harness.gateway.pool.all[0].stream.epoch
+    let second = harness.gateway.upstreams.pool.all[0].stream.epoch
     let gaps = client.readValues().filter { $0["method"]?.stringValue == "gap" }.map { $0["params"] }
     #expect(gaps.map { $0?["reason"]?.stringValue } == ["slow_consumer", "upstream", "slow_consumer"])
     #expect(gaps.map { $0?["epoch"]?.stringValue } == [first, second, second])

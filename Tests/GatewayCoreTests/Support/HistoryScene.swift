@@ -33,7 +33,7 @@ final class HistoryScene {
     }
   }
 
-  var connection: Connection { harness.gateway.pool.all[0] }
+  var connection: Connection { harness.gateway.upstreams.pool.all[0] }
   var channel: FakeChannel { harness.upstream.channel }
 
   func emit(_ names: String...) {

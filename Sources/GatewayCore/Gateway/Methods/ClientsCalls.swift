@@ -8,7 +8,7 @@ struct ClientsListCall: LocalCall {
     ]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandStatus()
+    try session.caller.demandStatus()
     try session.answer(id, .clients)
   }
 }
@@ -27,8 +27,8 @@ struct ClientsKickCall: LocalCall {
     parameters: [.required(.client, .name, "The client's id, as `clients.list` shows it.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandAdministrator()
-    guard let other = session.gateway.sessions.values.first(where: { $0.label == client }) else {
+    try session.caller.demandAdministrator()
+    guard let other = session.gateway.clients.all.first(where: { $0.label == client }) else {
       throw LocalError(.invalidParams, "No client is called '\(client)'; `clients.list` names them.")
     }
     session.reply(id)

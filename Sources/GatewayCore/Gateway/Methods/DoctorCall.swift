@@ -39,13 +39,13 @@ private final class OpenExamination: OpenCall {
   }
 
   func cancel(in session: LocalSession) {
-    session.gateway.doctors.giveBack(for: .user(session.peer.uid))
+    session.gateway.shares.doctors.giveBack(for: .user(session.peer.uid))
     doctor.cancel()
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
-    let rules = session.gateway.resolver.scope(of: doctor.specification)
-    guard session.may(.send, rules) else {
+    let rules = session.gateway.upstreams.resolver.scope(of: doctor.specification)
+    guard session.caller.may(.send, rules) else {
       throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted)
     }
   }
@@ -53,14 +53,14 @@ private final class OpenExamination: OpenCall {
 
 extension LocalSession {
   fileprivate func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
-    let specification = try self.target(target, need: .send)
+    let specification = try caller.specification(target, need: .send)
     guard let seams = gateway.seams.doctor,
       let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)
     else {
       throw LocalError(.internalError, "This gateway has no network to examine.")
     }
     guard openCalls(OpenExamination.self).isEmpty else { throw Self.tooManyExaminations([.init("limit", .integer(1))]) }
-    do throws(SharedBounds.Overrun) { try gateway.doctors.check(for: .user(peer.uid)) } catch {
+    do throws(SharedBounds.Overrun) { try gateway.shares.doctors.check(for: .user(peer.uid)) } catch {
       throw Self.tooManyExaminations(error.facts)
     }
     // Nobody would hear of it.
@@ -70,7 +70,7 @@ extension LocalSession {
       specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
       onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
       onEnd: { [weak self] in self?.examined(number, $0) })
-    gateway.doctors.count(for: .user(peer.uid))
+    gateway.shares.doctors.count(for: .user(peer.uid))
     open(OpenExamination(id, doctor), number: number)
     doctor.start()
   }

@@ -10,7 +10,7 @@ struct DrainCall: LocalCall {
     result: .object([.always("left", .count, "Sends that have not left.")]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandAdministrator()
+    try session.caller.demandAdministrator()
     // It may be asked for once more while the gateway drains.
     try session.checkOpenCalls()
     let number = session.makeCallNumber()

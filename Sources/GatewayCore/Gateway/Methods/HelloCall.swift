@@ -43,7 +43,7 @@ struct HelloCall: LocalCall {
     out.key("features")
     out.beginArray()
     out.string("history")
-    if gateway.keepsSends { out.string("durable") }
+    if gateway.relay.keepsSends { out.string("durable") }
     out.endArray()
     out.key("you")
     out.object {
@@ -51,7 +51,7 @@ struct HelloCall: LocalCall {
       $0.member("gid", Int(session.peer.gid))
       $0.key("rights")
       $0.beginArray()
-      for verb in gateway.access.generalRights(session.identity) { $0.string(verb.rawValue) }
+      for verb in gateway.upstreams.access.generalRights(session.caller.identity) { $0.string(verb.rawValue) }
       $0.endArray()
     }
   }

@@ -91,13 +91,13 @@ private final class OpenHistory: OpenCall {
 
   func cancel(in session: LocalSession) { giveBackLease() }
 
-  func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demand(.subscribe, on: target) }
 }
 
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
     let filter = try EventFilter.wanted(by: call.events)
-    let connection = try connection(call.target, need: .subscribe)
+    let connection = try caller.connection(call.target, need: .subscribe)
     let pending = OpenHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
       memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))
@@ -119,8 +119,8 @@ extension LocalSession {
   /// What was asked for is looked for in turns of its own.
   private func lookOn(_ number: UInt64) {
     let account = Account.user(peer.uid)
-    if gateway.searches.isBusy(for: account), let pending = openCall(number) as? OpenHistory { pending.forget() }
-    gateway.searches.add(for: account) { [weak self] in
+    if gateway.shares.searches.isBusy(for: account), let pending = openCall(number) as? OpenHistory { pending.forget() }
+    gateway.shares.searches.add(for: account) { [weak self] in
       guard let self, let pending = openCall(number) as? OpenHistory else { return true }
       let isStopping = pending.target.isDraining
       guard isStopping || pending.look() else { return false }

@@ -1,6 +1,6 @@
-/// One call of a method: its params, understood and checked. Each method of the local protocol is one type and one file,
-/// which says what the method is called, who may call it, what its params are, and what is done; `MethodTable` lists them.
-/// Byte arrays hold raw JSON text, exactly as the client wrote it.
+/// One call of a method: its params, understood and checked. Each method of the local protocol is one type and one
+/// file, which says what the method is called, who may call it, what its params are, and what is done; `MethodTable`
+/// lists them. Byte arrays hold raw JSON text, exactly as the client wrote it.
 ///
 /// A call is handed on as an existential value: one that is larger than three words costs an allocation.
 protocol LocalCall: Equatable, Sendable {

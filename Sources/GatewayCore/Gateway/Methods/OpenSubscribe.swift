@@ -32,8 +32,8 @@ final class OpenSubscribe: OpenCall {
   /// Looks at the next portion of the past. Returns whether that was all.
   func look(in session: LocalSession) -> Bool {
     guard walk != nil else { return true }
-    let room = session.queues.replayRoom(limit: session.gateway.configuration.limits.clientQueueBytes)
-    let isDone = walk?.advance(in: target.stream, room: room + heldBytes) ?? true
+    let room = session.subscriptions.replayRoom + heldBytes
+    let isDone = walk?.advance(in: target.stream, room: room) ?? true
     hold(walk?.replay.byteCount ?? 0, in: session)
     return isDone
   }
@@ -46,7 +46,7 @@ final class OpenSubscribe: OpenCall {
 
   /// Others have to be looked through before: what was found is not held meanwhile.
   func forget(in session: LocalSession) {
-    if let walk { session.gateway.slicedWork.release(walk.replay.items, for: .user(session.peer.uid)) }
+    if let walk { session.gateway.shares.work.release(walk.replay.items, for: .user(session.peer.uid)) }
     walk = call.resume.map { ReplayWalk($0, filter) }
     hold(0, in: session)
   }
@@ -59,7 +59,7 @@ final class OpenSubscribe: OpenCall {
   }
 
   private func hold(_ bytes: Int, in session: LocalSession) {
-    session.queues.notePending(bytes - heldBytes)
+    session.subscriptions.notePending(bytes - heldBytes)
     heldBytes = bytes
   }
 
@@ -73,6 +73,6 @@ final class OpenSubscribe: OpenCall {
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
-    for verb in AccessVerb.needed(answers: call.options.answer) { try session.demand(verb, on: target) }
+    for verb in AccessVerb.needed(answers: call.options.answer) { try session.caller.demand(verb, on: target) }
   }
 }

@@ -14,8 +14,8 @@ extension OrderCall {
   }
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    let specification = try session.target(target, need: .admin)
-    guard let connection = session.gateway.pool.existing(specification) else {
+    let specification = try session.caller.specification(target, need: .admin)
+    guard let connection = session.gateway.upstreams.pool.existing(specification) else {
       throw LocalError(IllegalTransition(state: .released, asked: Self.event))
     }
     do { try order(connection) } catch { throw LocalError(error) }

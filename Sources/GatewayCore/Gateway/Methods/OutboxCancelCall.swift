@@ -7,12 +7,12 @@ struct OutboxCancelCall: LocalCall {
     parameters: LocalParameter.optionalTarget + OutboxSelection.neededParameters, result: OutboxSelection.changed)
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandSending()
+    try session.caller.demandSending()
     let queued = try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal }
     OutboxWork.answer(id, of: session, onceDone: queued, .whateverTheDiskSays) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1
-      gateway.finish(record, .cancelled, reason: nil, work.awaited())
+      gateway.relay.finish(record, .cancelled, reason: nil, work.awaited())
     }
   }
 }

@@ -12,7 +12,7 @@ struct OutboxListCall: LocalCall {
     result: ResultSchemas.outbox)
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandStatus()
+    try session.caller.demandStatus()
     let records = try selection.records(for: session, need: .status, limit: limit + 1)
     session.reply(id) { out in
       out.key("entries")

@@ -7,13 +7,13 @@ struct OutboxPurgeCall: LocalCall {
     parameters: LocalParameter.optionalTarget + OutboxSelection.parameters, result: OutboxSelection.changed)
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandSending()
+    try session.caller.demandSending()
     let records = try selection.records(for: session, need: .send)
     OutboxWork.answer(id, of: session, onceDone: records, .whateverTheDiskSays) { gateway, record, work in
       guard !record.isOnItsWay else { return }
       work.count += 1
-      gateway.finish(record, .cancelled, reason: nil)
-      gateway.outbox.purge(record, work.awaited())
+      gateway.relay.finish(record, .cancelled, reason: nil)
+      gateway.relay.outbox.purge(record, work.awaited())
     }
   }
 }

@@ -41,8 +41,8 @@ extension OutboxSelection {
 
   // MARK: - Which entries
 
-  /// The entries that are meant, as far as the caller may see them, the oldest first. Those that are named have to be of
-  /// upstreams on which the caller has the right; where none are named the others are left out.
+  /// The entries that are meant, as far as the caller may see them, the oldest first. Those that are named have to be
+  /// of upstreams on which the caller has the right; where none are named the others are left out.
   func records(
     for session: LocalSession, need verb: AccessVerb, limit: Int = .max
   ) throws(LocalError) -> [OutboxRecord] {
@@ -53,15 +53,15 @@ extension OutboxSelection {
       rights.maySee(other, of: owner) && wanted?.covers(other) ?? true
     }
     guard let ids else {
-      return gateway.outbox.records(limit: limit, states: states) {
+      return gateway.relay.outbox.records(limit: limit, states: states) {
         isWanted($0, $1) && rights.hasRight(on: $0)
       }
     }
-    let found = Set(ids).compactMap { gateway.outbox.record($0) }.filter {
+    let found = Set(ids).compactMap { gateway.relay.outbox.record($0) }.filter {
       states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
     }
     if let first = found.first(where: { !rights.hasRight(on: $0.entry.target) }) {
-      throw .denied(verb, on: gateway.resolver.scope(of: first.entry.target).name)
+      throw .denied(verb, on: gateway.upstreams.resolver.scope(of: first.entry.target).name)
     }
     return found.sorted { $0.entry.number < $1.entry.number }
   }
@@ -78,12 +78,6 @@ extension OutboxSelection {
   ])
 }
 
-extension LocalSession {
-  func demandSending() throws(LocalError) {
-    guard gateway.access.generalRights(identity).contains(.send) else { throw .denied(.send, on: nil) }
-  }
-}
-
 /// A target whose upstream may have left the configuration.
 private struct Wanted {
   private let names: Set<OutboxTarget.Name>
@@ -91,16 +85,16 @@ private struct Wanted {
 
   init(_ target: CallTarget, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
     guard case .upstream(let name) = target.name else {
-      let specification = try session.target(target, need: verb)
+      let specification = try session.caller.specification(target, need: verb)
       names = OutboxTarget.names(of: specification)
       namespace = specification.namespace
       return
     }
     guard session.gateway.configuration.upstreams[name] != nil || Self.holdsSends(to: .upstream(name), for: session)
     else {
-      throw session.unknownUpstream(name)
+      throw session.caller.unknownUpstream(name)
     }
-    guard session.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
+    guard session.caller.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
     names = [.upstream(name)]
     namespace = target.namespace
   }
@@ -108,7 +102,7 @@ private struct Wanted {
   /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
   private static func holdsSends(to name: OutboxTarget.Name, for session: LocalSession) -> Bool {
     let rights = EntryRights(session, .status)
-    return !session.gateway.outbox.records(limit: 1) { $0.name == name && rights.maySee($0, of: $1) }.isEmpty
+    return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && rights.maySee($0, of: $1) }.isEmpty
   }
 
   func covers(_ target: OutboxTarget) -> Bool {
@@ -131,12 +125,12 @@ private final class EntryRights {
   init(_ session: LocalSession, _ verb: AccessVerb) {
     self.session = session
     self.verb = verb
-    isAdministrator = session.gateway.access.isAdministrator(session.identity)
+    isAdministrator = session.caller.isAdministrator
   }
 
   /// One's own, and those of upstreams that one administers.
   func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
-    owner == session.identity.uid || isAdministrator || rights(on: target).administers
+    owner == session.caller.identity.uid || isAdministrator || rights(on: target).administers
   }
 
   func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
@@ -151,10 +145,10 @@ private final class EntryRights {
 
   private func ask(_ target: OutboxTarget) -> Rights {
     // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
-    let name = session.gateway.resolver.scope(of: target).name
-    let access = session.gateway.access
+    let name = session.gateway.upstreams.resolver.scope(of: target).name
+    let access = session.gateway.upstreams.access
     return Rights(
-      hasRight: access.allows(verb, upstream: name, for: session.identity),
-      administers: access.allows(.admin, upstream: name, for: session.identity))
+      hasRight: access.allows(verb, upstream: name, for: session.caller.identity),
+      administers: access.allows(.admin, upstream: name, for: session.caller.identity))
   }
 }

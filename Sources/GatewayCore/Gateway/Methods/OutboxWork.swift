@@ -33,8 +33,8 @@ final class OutboxWork {
 
   private init(_ done: @escaping (Result) -> Void) { self.done = done }
 
-  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers as soon as
-  /// the disk has decided everything that was awaited.
+  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers as
+  /// soon as the disk has decided everything that was awaited.
   static func answer(
     _ id: RequestID?, of session: LocalSession, onceDone records: [OutboxRecord], _ answer: Answer,
     _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
@@ -96,7 +96,8 @@ final class OutboxWork {
   }
 }
 
-/// A call that concerns entries of the outbox. What it has begun goes on whether its client waits for the answer or not.
+/// A call that concerns entries of the outbox. What it has begun goes on whether its client waits for the answer or
+/// not.
 private final class OpenOutboxWork: OpenCall {
   let id: RequestID?
 

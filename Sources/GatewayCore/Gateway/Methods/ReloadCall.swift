@@ -5,7 +5,7 @@ struct ReloadCall: LocalCall {
     result: .object([.always("changed", .list(.text), "What is different now.")]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.demandAdministrator()
+    try session.caller.demandAdministrator()
     let gateway = session.gateway
     if gateway.isDraining { throw .draining }
     switch gateway.reload() {

@@ -21,10 +21,10 @@ struct RespondCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     let draft = AnswerDraft(args: args, kwargs: kwargs, error: error)
     // A token names its connection: only those that this client subscribes to are searched.
-    for held in session.subscriptions.values where held.subscription.feed.pointee.answers {
+    for held in session.subscriptions.all where held.subscription.feed.pointee.answers {
       let connection = held.connection
       guard connection.answers.isPending(ack) else { continue }
-      try session.demand(.send, on: connection)
+      try session.caller.demand(.send, on: connection)
       let answered: Bool
       do { answered = try connection.answer(ack, draft) } catch { throw LocalError(error) }
       if answered { return session.reply(id) }

@@ -65,19 +65,19 @@ final class OpenSend: OpenCall {
 
   func cancel(in session: LocalSession) {
     let gateway = session.gateway
-    gateway.outbox.retract(command)
+    gateway.relay.outbox.retract(command)
     if target.takeBack(command) {
-      gateway.keys.note(command, state: nil)
+      gateway.relay.keys.note(command, state: nil)
     } else {
       target.forget(command)
-      gateway.keys.note(command, state: "lost")
+      gateway.relay.keys.note(command, state: "lost")
     }
   }
 }
 
 extension LocalSession {
   func send(_ call: SendParameters, form: OpenSend.Form, _ id: RequestID?) throws(LocalError) {
-    let connection = try connection(call.target, need: .send)
+    let connection = try caller.connection(call.target, need: .send)
     var draft = MessageDraft(
       event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
       isAcknowledged: call.delivery == .acked || call.retries != nil)
@@ -110,7 +110,7 @@ extension LocalSession {
     do throws(SubmissionProblem) {
       let submission = try connection.submit(command, now: call.volatile)
       if command.isStored {
-        return gateway.store(command, on: connection, asked: call.delivery, key: call.key)
+        return gateway.relay.store(command, on: connection, asked: call.delivery, key: call.key)
       }
       if submission == .dropped { return dropped(command, number, id, on: connection) }
       guard command.owner == .none else { return }
@@ -121,7 +121,7 @@ extension LocalSession {
       }
     } catch {
       _ = close(number)
-      gateway.keys.note(command, state: nil)
+      gateway.relay.keys.note(command, state: nil)
       throw LocalError(error)
     }
   }
@@ -136,13 +136,14 @@ extension LocalSession {
     let isStored = call.delivery == .durable
     let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
     let ttl = timeToLive(call, connection)
-    let number = gateway.makeCommandNumber()
+    let number = gateway.relay.makeNumber()
     let command = Command(
-      gateway.commandID(number), number: number, message: message, delivery: delivery, expires: ttl.map { now + $0 },
+      gateway.relay.commandID(number), number: number, message: message, delivery: delivery,
+      expires: ttl.map { now + $0 },
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: self.number, request: request) : .none)
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
-    command.sender = identity
+    command.sender = caller.identity
     command.isStored = isStored
     command.isCommitted = !isStored
     command.noQueue = call.noQueue
@@ -166,7 +167,7 @@ extension LocalSession {
   /// A volatile send that could not be written at once.
   private func dropped(_ command: Command, _ number: UInt64, _ id: RequestID?, on connection: Connection) {
     _ = close(number)
-    gateway.keys.note(command, state: nil)
+    gateway.relay.keys.note(command, state: nil)
     replyDropped(id, command, reason: "volatile", on: connection)
   }
 
@@ -240,7 +241,7 @@ extension LocalSession {
       throw LocalError(.invalidParams, "`no_queue` keeps nothing, `delivery: \"durable\"` does; choose one.")
     }
     do throws(Outbox.Refusal) {
-      try gateway.outbox.checkRoom(
+      try gateway.relay.outbox.checkRoom(
         cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
         owner: peer.uid)
     } catch {
@@ -270,7 +271,7 @@ extension LocalSession {
     _ key: String, _ message: PreparedMessage, _ connection: Connection
   ) throws(LocalError) -> IdempotencyTable.Entry? {
     let print = Fingerprint.of(message)
-    switch gateway.keys.find(scope(key, connection), fingerprint: print, now: gateway.seams.time.now) {
+    switch gateway.relay.keys.find(scope(key, connection), fingerprint: print, now: gateway.seams.time.now) {
     case .duplicate(let entry): return entry
     case .conflict(let entry):
       throw LocalError(
@@ -278,7 +279,7 @@ extension LocalSession {
         [.init("id", .string(entry.id))])
     case .fresh:
       let limit = gateway.configuration.limits.keys
-      guard !gateway.keys.isFull(for: peer.uid, limit: limit) else {
+      guard !gateway.relay.keys.isFull(for: peer.uid, limit: limit) else {
         throw LocalError(
           .quotaExceeded,
           "This user has as many keys of the last 24 hours as `limits.keys` allows (\(limit)); send without one.",
@@ -289,7 +290,7 @@ extension LocalSession {
   }
 
   private func remember(_ key: String, _ command: Command, _ connection: Connection) {
-    gateway.keys.add(
+    gateway.relay.keys.add(
       scope(key, connection), id: command.id, fingerprint: Fingerprint.of(command.message),
       now: gateway.seams.time.now)
   }

@@ -1,5 +1,5 @@
-/// Parameters of `send` and `request`. An object, because most calls are sends and their parameters are many: handing them
-/// on must not mean to copy them.
+/// Parameters of `send` and `request`. An object, because most calls are sends and their parameters are many: handing
+/// them on must not mean to copy them.
 final class SendParameters: Sendable {
   let target: CallTarget
   let event: String

@@ -1,5 +1,5 @@
-/// The answer to `status` or `clients.list` while it is being written, in portions: with thousands of connections it takes
-/// tens of milliseconds. What does not fit into one line is left out and counted. Decision 0102.
+/// The answer to `status` or `clients.list` while it is being written, in portions: with thousands of connections it
+/// takes tens of milliseconds. What does not fit into one line is left out and counted. Decision 0102.
 final class StatusAnswer {
   /// What is asked for.
   enum Scope {
@@ -55,11 +55,12 @@ final class StatusAnswer {
 
   /// Whether it is worth more than one turn now.
   func isLong(in gateway: Gateway) -> Bool {
-    if case .everything = scope, gateway.pool.count > Self.connectionPortion { return true }
-    return gateway.sessions.count > Self.clientPortion
+    if case .everything = scope, gateway.upstreams.pool.count > Self.connectionPortion { return true }
+    return gateway.clients.count > Self.clientPortion
   }
 
-  /// Writes the next portion for the one who asked, who sees what it may see at that moment. Returns whether that was all.
+  /// Writes the next portion for the one who asked, who sees what it may see at that moment. Returns whether that was
+  /// all.
   func write(for session: LocalSession) -> Bool {
     let gateway = session.gateway
     let limit = StatusDocument.listLimit(gateway)
@@ -68,7 +69,7 @@ final class StatusAnswer {
     case .connections:
       connections.write(
         Self.connectionPortion, within: limit, into: &out,
-        { $0.state != .released && session.maySee($0) ? $0 : nil }, { StatusDocument.write($0, into: &$1) })
+        { $0.state != .released && session.caller.maySee($0) ? $0 : nil }, { StatusDocument.write($0, into: &$1) })
       guard connections.elements.isEmpty else { return false }
       out.endArray()
       step = beginClients()
@@ -89,14 +90,14 @@ final class StatusAnswer {
   /// Takes the lists, and writes what stands in front of them.
   private func begin(for session: LocalSession) -> Step {
     let gateway = session.gateway
-    clients.elements = gateway.sessions.pairs.map(\.key).sorted()[...]
+    clients.elements = gateway.clients.numbers.sorted()[...]
     switch scope {
-    case .everything: connections.elements = gateway.pool.all[...]
+    case .everything: connections.elements = gateway.upstreams.pool.all[...]
     case .connection(let connection): connections.elements = [connection]
     case .nothing: break
     case .clients: return beginClients()
     }
-    let user = gateway.access.isAdministrator(session.identity) ? nil : session.peer.uid
+    let user = session.caller.isAdministrator ? nil : session.peer.uid
     StatusDocument.writeDaemon(gateway, outboxOf: user, into: &out)
     out.key("connections")
     out.beginArray()
@@ -111,10 +112,10 @@ final class StatusAnswer {
 
   /// Nil for one that has left meanwhile, and for one that is not asked for.
   private func client(_ number: UInt64, shownTo session: LocalSession) -> LocalSession? {
-    guard let client = session.gateway.sessions[number], session.maySee(client) else { return nil }
+    guard let client = session.gateway.clients[number], session.caller.maySee(client) else { return nil }
     switch scope {
     case .everything, .clients: return client
-    case .connection(let connection): return client.uses(connection) && session.maySee(connection) ? client : nil
+    case .connection(let connection): return client.uses(connection) && session.caller.maySee(connection) ? client : nil
     case .nothing: return nil
     }
   }
@@ -129,7 +130,8 @@ final class StatusAnswer {
   }
 }
 
-/// A `status` or `clients.list` that is written in turns of its own. Until it is complete, nothing more of its client is heard.
+/// A `status` or `clients.list` that is written in turns of its own. Until it is complete, nothing more of its client
+/// is heard.
 private final class OpenStatus: OpenCall {
   let id: RequestID?
   let answer: StatusAnswer
@@ -141,12 +143,12 @@ private final class OpenStatus: OpenCall {
 
   func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
 
-  func demandRights(in session: LocalSession) throws(LocalError) { try session.demandStatus() }
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demandStatus() }
 }
 
 extension LocalSession {
-  /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends, nothing
-  /// waits for turns any more.
+  /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends,
+  /// nothing waits for turns any more.
   func answer(_ id: RequestID?, _ scope: StatusAnswer.Scope) throws(LocalError) {
     guard let id else { return }
     let answer = StatusAnswer(id, scope)
@@ -158,7 +160,7 @@ extension LocalSession {
     awaitsLongAnswer = true
     let number = makeCallNumber()
     open(OpenStatus(id, answer), number: number)
-    gateway.slicedWork.add(for: .user(peer.uid)) { [weak self] in self?.writeStatus(number) ?? true }
+    gateway.shares.work.add(for: .user(peer.uid)) { [weak self] in self?.writeStatus(number) ?? true }
   }
 
   /// Writes the next portion. Returns whether that was all, or nobody waits for it any more.

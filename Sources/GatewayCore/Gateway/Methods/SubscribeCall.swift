@@ -70,8 +70,8 @@ extension LocalSession {
         .quotaExceeded, "This client has \(limit) subscriptions; give some back with `unsubscribe`.",
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
-    let connection = try connection(call.target, need: .subscribe)
-    for verb in AccessVerb.needed(answers: call.options.answer) { try demand(verb, on: connection) }
+    let connection = try caller.connection(call.target, need: .subscribe)
+    for verb in AccessVerb.needed(answers: call.options.answer) { try caller.demand(verb, on: connection) }
     let asks = connection.connector.confirmsInterests
     let interests = asks ? Interest.of(events: call.events, answers: call.options.answer) : []
     for interest in interests {
@@ -102,7 +102,7 @@ extension LocalSession {
     _ filter: EventFilter, on connection: Connection, insteadOf subscription: String? = nil
   ) throws(LocalError) -> FilterHold {
     do throws(FilterShares.Overrun) {
-      return try gateway.filters.hold(
+      return try gateway.shares.filters.hold(
         filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
     } catch { throw LocalError(error) }
   }
@@ -139,8 +139,8 @@ extension LocalSession {
     let number = makeCallNumber()
     open(pending, number: number)
     let account = Account.user(peer.uid)
-    if gateway.searches.isBusy(for: account) { pending.forget(in: self) }
-    gateway.searches.add(for: account) { [weak self] in self?.lookOn(number) ?? true }
+    if gateway.shares.searches.isBusy(for: account) { pending.forget(in: self) }
+    gateway.shares.searches.add(for: account) { [weak self] in self?.lookOn(number) ?? true }
   }
 
   /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
@@ -169,15 +169,16 @@ extension LocalSession {
     if call.strict, !pending.isComplete { throw .unrecoverable(connection.stream) }
     let replay = pending.takeReplay(in: self)
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
-    let replaced = call.subscription.flatMap { detachSubscription($0) }
+    let replaced = call.subscription.flatMap { subscriptions.detach($0) }
     let subscription = Subscription(
-      id: call.subscription ?? makeSubscriptionID(), serial: gateway.makeSerial(), options: call.options,
+      id: call.subscription ?? subscriptions.makeID(), serial: gateway.makeSerial(), options: call.options,
       filter: pending.filter, interests: pending.interests,
       output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
-    add(
+    subscriptions.add(
       HeldSubscription(
-        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold))
-    replaced.map(answersMayHaveEnded)
+        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold)
+    ) { [unowned self] in drop(reason: "slow_consumer") }
+    replaced.map(subscriptions.answersMayHaveEnded)
     reply(pending.id) { out in
       out.member("subscription", subscription.id)
       out.member("connection", connection.id)

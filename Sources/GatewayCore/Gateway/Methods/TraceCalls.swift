@@ -13,7 +13,7 @@ struct TraceCall: LocalCall {
     result: .object([.always("trace", .text)]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    let specification = try session.target(target, need: .admin)
+    let specification = try session.caller.specification(target, need: .admin)
     guard session.traces.count < Trace.limit else {
       throw LocalError(
         .quotaExceeded, "This client has \(Trace.limit) traces; end some with `untrace`.",
@@ -25,8 +25,8 @@ struct TraceCall: LocalCall {
       outputs: gateway.outputs, time: gateway.seams.time)
     session.reply(id) { $0.member("trace", trace.id) }
     session.traces[trace.id] = trace
-    let observer = gateway.traces.add(trace)
-    if let connection = gateway.pool.existing(specification) { connection.observer = observer }
+    let observer = gateway.upstreams.traces.add(trace)
+    if let connection = gateway.upstreams.pool.existing(specification) { connection.observer = observer }
   }
 }
 
@@ -67,8 +67,8 @@ extension LocalSession {
   }
 
   fileprivate func end(_ trace: Trace) {
-    guard gateway.traces.remove(trace) else { return }
-    for connection in gateway.pool.all where connection.key == trace.key { connection.observer = nil }
+    guard gateway.upstreams.traces.remove(trace) else { return }
+    for connection in gateway.upstreams.pool.all where connection.key == trace.key { connection.observer = nil }
   }
 
   fileprivate func makeTraceID() -> String {

@@ -8,7 +8,7 @@ struct UnsubscribeCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     let wasWaiting = session.overtake(subscription)
-    guard session.removeSubscription(subscription) || wasWaiting else { throw .noSubscription(subscription) }
+    guard session.subscriptions.remove(subscription) || wasWaiting else { throw .noSubscription(subscription) }
     session.reply(id)
   }
 }

@@ -17,10 +17,11 @@ struct WaitCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     // A connection that is waited for is used: only one that nobody uses is released, and then there is none.
-    if state == .released, session.gateway.pool.existing(try session.target(target, need: .subscribe)) == nil {
+    let pool = session.gateway.upstreams.pool
+    if state == .released, pool.existing(try session.caller.specification(target, need: .subscribe)) == nil {
       return session.reply(id) { $0.member("state", state.rawValue) }
     }
-    let connection = try session.connection(target, need: .subscribe)
+    let connection = try session.caller.connection(target, need: .subscribe)
     let lease = connection.lease(.call)
     if connection.state == state {
       connection.giveBack(lease)
@@ -32,7 +33,7 @@ struct WaitCall: LocalCall {
     }
     session.open(OpenWait(id, connection, lease, until: state, deadline), number: number)
     session.waits += 1
-    session.gateway.waiting.insert(session.number)
+    session.gateway.clients.waiting.insert(session.number)
   }
 }
 
@@ -66,10 +67,10 @@ private final class OpenWait: OpenCall {
     session.gateway.seams.timers.cancel(deadline)
     target.giveBack(lease)
     session.waits -= 1
-    if session.waits == 0 { session.gateway.waiting.remove(session.number) }
+    if session.waits == 0 { session.gateway.clients.waiting.remove(session.number) }
   }
 
-  func demandRights(in session: LocalSession) throws(LocalError) { try session.demand(.subscribe, on: target) }
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demand(.subscribe, on: target) }
 }
 
 extension LocalSession {

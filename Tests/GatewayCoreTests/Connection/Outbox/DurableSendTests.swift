@@ -80,12 +80,12 @@ import Testing
     let lines = HarnessClient.values(client.read())
     #expect(lines.compactMap { $0["error"]?["data"]?["reason"]?.stringValue } == ["full"])
     #expect(written == ["hi []", "b []"])
-    #expect(harness.gateway.outbox.condition == .failing(OutboxProblem(.full, "the disk is full")))
+    #expect(harness.gateway.relay.outbox.condition == .failing(OutboxProblem(.full, "the disk is full")))
     #expect(harness.facts.contains(.outbox(OutboxProblem(.full, "the disk is full"))))
     store.problem = nil
     send("c", id: 3)
     store.settle()
-    #expect(harness.gateway.outbox.condition == .working)
+    #expect(harness.gateway.relay.outbox.condition == .working)
     #expect(written == ["hi []", "b []", "c []"])
   }
 
@@ -360,13 +360,13 @@ import Testing
     tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#)
     tests.store.settle()
     #expect(tests.client.read().isEmpty)
-    #expect(tests.harness.gateway.outbox.unfinished.count == 10)
+    #expect(tests.harness.gateway.relay.outbox.unfinished.count == 10)
     tests.send("late", id: 2)
     tests.harness.pass(.milliseconds(1))
     tests.store.settle()
     let answers = HarnessClient.values(tests.client.read()).compactMap { $0["result"]?["count"]?.integerValue }
     #expect(answers == [count])
-    #expect(tests.harness.gateway.outbox.unfinished.map(\.entry.message.event) == ["late"])
+    #expect(tests.harness.gateway.relay.outbox.unfinished.map(\.entry.message.event) == ["late"])
   }
 
   @Test func rowsThatAreNotShownAnyMoreLeaveTheDiskTogether() {
@@ -415,7 +415,7 @@ import Testing
     let answers = HarnessClient.values(tests.client.read())
     #expect(answers.compactMap { $0["id"]?.integerValue }.sorted() == [1, 2])
     #expect(answers.compactMap { $0["result"]?["count"]?.integerValue }.sorted() == [10, OutboxWork.portion])
-    #expect(tests.harness.gateway.outbox.unfinished.isEmpty)
+    #expect(tests.harness.gateway.relay.outbox.unfinished.isEmpty)
   }
 
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {

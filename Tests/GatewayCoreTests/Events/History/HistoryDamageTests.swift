@@ -236,7 +236,7 @@ import Testing
     #expect(store.stored.count == 2)
     // They are closed and released when nobody has used them for long enough; what they had stays until it is too old.
     first.pass(.seconds(300))
-    #expect(first.gateway.pool.count == 0 && store.stored.count == 2)
+    #expect(first.gateway.upstreams.pool.count == 0 && store.stored.count == 2)
     store.modified = 0
     let second = daemon()
     #expect(store.stored.isEmpty)

@@ -121,7 +121,7 @@ import Testing
     first.upstream.connector?.resumption = Resumption(session: "private", offset: "o1")
     first.gateway.commitHistories()
     let other = daemon(#"{"token":"b"}"#)
-    #expect(other.gateway.pool.all[0].stream.sequence == 1)
+    #expect(other.gateway.upstreams.pool.all[0].stream.sequence == 1)
     #expect(other.upstream.connector?.resumption == nil)
   }
 

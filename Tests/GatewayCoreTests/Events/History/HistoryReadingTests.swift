@@ -107,7 +107,7 @@ import Testing
     scene.harness.pass(.seconds(1))
     while scene.store.doWork() {}
     scene.harness.pass(.seconds(3_600))
-    #expect(scene.harness.gateway.pool.all.isEmpty && scene.store.stored.count == 1)
+    #expect(scene.harness.gateway.upstreams.pool.all.isEmpty && scene.store.stored.count == 1)
     #expect(scene.harness.upstream.channels.isEmpty && scene.store.newest.count >= before.count)
     scene.store.holdsWork = false
     scene.crash()

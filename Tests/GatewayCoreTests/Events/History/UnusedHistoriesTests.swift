@@ -71,7 +71,7 @@ import Testing
     let own = try #require(store.names().first)
     #expect(store.listings == 0, "a history that is left is not looked at")
     harness.reload { $0.upstreams["chat"]?.url.path = "/n" }
-    #expect(harness.gateway.wantedHistories().contains(own))
+    #expect(harness.gateway.upstreams.wantedHistories().contains(own))
     for number in 0..<4 { Self.leave("other", "/n\(number)", harness) }
     #expect(store.names().contains(own) && store.names().count == 3)
   }
@@ -98,7 +98,7 @@ import Testing
       harness.gateway.commitHistories()
       client.disconnect()
       harness.pass(.seconds(120))
-      #expect(harness.gateway.pool.count == 0)
+      #expect(harness.gateway.upstreams.pool.count == 0)
     }
     #expect(Set(store.names()).count == 2)
     // What an earlier daemon left is nobody's, and counts as well.

@@ -9,7 +9,7 @@ import Testing
 
   /// What the kind of the connection tells its observers.
   private func observe(_ fact: TraceFact) {
-    for connection in harness.gateway.pool.all { connection.connector.observer?.observed(fact) }
+    for connection in harness.gateway.upstreams.pool.all { connection.connector.observer?.observed(fact) }
   }
 
   private func texts(_ client: HarnessClient) -> [String?] {
@@ -20,7 +20,7 @@ import Testing
     let admin = harness.client(uid: 0)
     let reply = HarnessClient.values(admin.call("trace", #"{"upstream":"chat"}"#))
     #expect(reply[0]["result"]?["trace"]?.stringValue == "t1")
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
     harness.client().call("send", #"{"upstream":"chat","event":"e"}"#)
     observe(fact)
     let told = admin.readValues()
@@ -29,7 +29,7 @@ import Testing
     #expect(told[0]["params"]?["layer"]?.stringValue == "engine")
     #expect(told[0]["params"]?["text"]?.stringValue == "PING")
     admin.call("untrace", #"{"trace":"t1"}"#)
-    #expect(harness.gateway.pool.all[0].connector.observer == nil)
+    #expect(harness.gateway.upstreams.pool.all[0].connector.observer == nil)
     let again = HarnessClient.values(admin.call("untrace", #"{"trace":"t1"}"#))
     #expect(again[0]["error"]?["data"]?["type"]?.stringValue == "InvalidParams")
   }
@@ -49,7 +49,7 @@ import Testing
     observe(fact)
     #expect(texts(other) == ["PING"])
     other.disconnect()
-    #expect(harness.gateway.pool.all[0].connector.observer == nil)
+    #expect(harness.gateway.upstreams.pool.all[0].connector.observer == nil)
   }
 
   @Test func itNeedsTheRightAdmin() {
@@ -64,9 +64,9 @@ import Testing
     harness.upstream.channel.accept()
     client.call("unsubscribe", #"{"subscription":"s"}"#)
     harness.pass(.seconds(200))
-    #expect(harness.gateway.pool.count == 0)
+    #expect(harness.gateway.upstreams.pool.count == 0)
     client.call("subscribe", #"{"upstream":"chat"}"#)
-    #expect(harness.gateway.pool.all[0].connector.observer != nil)
+    #expect(harness.gateway.upstreams.pool.all[0].connector.observer != nil)
   }
 
   @Test func whatIsNotReadIsDroppedAndCounted() {

@@ -1,7 +1,52 @@
-/// Between the outbox and the connections that carry what is in it.
-extension Gateway {
+/// Between the outbox and the connections that carry what is in it: what becomes an entry, which connection has it, and
+/// what became of it. The numbers and keys of sends too, which outlive the daemon with it.
+final class OutboxRelay {
+  /// What is kept on disk.
+  let outbox: Outbox
+  /// The keys of sends that are remembered.
+  var keys = IdempotencyTable()
+  private let upstreams: Upstreams
+  private let time: any TimeSource
+  private let timers: Timers
+  /// What the ids of this daemon's sends begin with.
+  private let life: String
+  private var nextNumber: UInt64
+
+  /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
+  var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }
+  /// Told what happened, for the log.
+  var onFact: (GatewayFact) -> Void = { _ in }
+
+  /// `instance` is random per start.
+  init(_ opening: OutboxOpening, settings: OutboxSettings, upstreams: Upstreams, instance: String, seams: GatewaySeams)
+  {
+    outbox = Outbox(opening, settings: settings, time: seams.time)
+    nextNumber = outbox.lastNumber + 1
+    life = instance.prefix(13) + "-"
+    self.upstreams = upstreams
+    time = seams.time
+    timers = seams.timers
+  }
+
+  /// Takes up what an earlier daemon left: before any connection is used.
+  func start() {
+    outbox.onCondition = { [unowned self] in onFact(.outbox($0)) }
+    outbox.onWarning = { [unowned self] in onFact(.outboxWarning($0)) }
+    rememberKeys()
+    placeAll()
+  }
+
   /// Whether durable sends are taken: for `hello`.
   var keepsSends: Bool { outbox.condition == .working }
+
+  /// The number of a send, which grows over restarts.
+  func makeNumber() -> UInt64 {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  /// The globally unique id of the send of a number.
+  func commandID(_ number: UInt64) -> CommandID { CommandID(life: life, number: number) }
 
   // MARK: - A new entry
 
@@ -17,19 +62,8 @@ extension Gateway {
   private func entry(
     for command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?
   ) -> OutboxEntry {
-    let now = seams.time.now
-    var entry = OutboxEntry(
-      number: command.number, id: command.id, owner: command.user, target: connection.outboxTarget,
-      message: command.message, delivery: level, fingerprint: Fingerprint.of(command.message),
-      created: command.acceptedAt,
-      expires: command.expires.map { outbox.wallMilliseconds() + ($0 - now).milliseconds })
-    entry.groups = command.sender.groups
-    entry.retries = command.retry?.again
-    entry.attempts = command.retry?.writes ?? 0
-    entry.ackTimeout = command.ackTimeout?.milliseconds
-    entry.coalesce = command.coalescing?.value
-    entry.key = key
-    return entry
+    OutboxEntry(
+      command, for: connection.outboxTarget, asked: level, key: key, now: time.now, wall: outbox.wallMilliseconds)
   }
 
   private func stored(
@@ -37,9 +71,7 @@ extension Gateway {
     _ problem: OutboxProblem?
   ) {
     if let problem { return connection.reject(command, problem) }
-    if case .call(let client, let request) = owner {
-      sessions[client]?.stored(request, record.entry.id, on: connection)
-    }
+    if case .call(let client, let request) = owner { onStored(client, request, record.entry.id, connection) }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     if command.isRevoked { withhold(command) } else { connection.committed(command) }
     placeIfHomeless(record)
@@ -48,15 +80,15 @@ extension Gateway {
     }
   }
 
-  /// A failed entry begins anew, at the end of the queue and with its whole time-to-live; in the name of the program that
-  /// wants it, if that is one of the same user.
+  /// A failed entry begins anew, at the end of the queue and with its whole time-to-live; in the name of the program
+  /// that wants it, if that is one of the same user.
   func sendAgain(_ id: String, for identity: AccessIdentity, _ done: @escaping (OutboxProblem?) -> Void) {
     let now = outbox.wallMilliseconds()
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
     var entry = old
     if identity.uid == entry.owner { entry.groups = identity.groups }
-    entry.number = makeCommandNumber()
+    entry.number = makeNumber()
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
     (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
@@ -84,8 +116,13 @@ extension Gateway {
 
   // MARK: - An entry's end
 
-  /// A command of the outbox has its outcome.
-  func finishStored(_ command: Command, _ outcome: CommandOutcome) {
+  /// A command has its outcome.
+  func settled(_ command: Command, _ outcome: CommandOutcome) {
+    if command.isStored { finishStored(command, outcome) }
+    keys.note(command, state: outcome.idempotencyState)
+  }
+
+  private func finishStored(_ command: Command, _ outcome: CommandOutcome) {
     guard let end = outcome.outboxEnd else { return outbox.retract(command) }
     guard let record = command.record else { return }
     var result: [UInt8]?
@@ -111,15 +148,15 @@ extension Gateway {
   }
 
   /// The wall clock was set.
-  public func clockWasSet() { _ = outbox.wallMilliseconds() }
+  func clockWasSet() { _ = outbox.wallMilliseconds() }
 
-  // MARK: - The start, and a reload
+  // MARK: - The start and a reload
 
   /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
-  /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a link
-  /// ends there, unless it may be written again. What has no usable upstream waits for a configuration that has one, in its
-  /// place if it has any.
-  func placeStored() {
+  /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a
+  /// link ends there, unless it may be written again. What has no usable upstream waits for a configuration that has
+  /// one, in its place if it has any.
+  func placeAll() {
     clockWasSet()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
@@ -139,8 +176,8 @@ extension Gateway {
       for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
         for record in alike { detach(record) }
         let sender = AccessIdentity(uid: line.owner, groups: groups)
-        guard access.allows(.send, upstream: specification.name, for: sender),
-          let connection = connection(for: specification)
+        guard upstreams.access.allows(.send, upstream: specification.name, for: sender),
+          let connection = upstreams.connection(for: specification)
         else {
           for record in alike { leave(record, .permission) }
           continue
@@ -165,15 +202,16 @@ extension Gateway {
     for (connection, gone) in carriers.values { connection.resume(behind: gone) }
   }
 
-  /// Somebody does not want to wait until a configuration lets an entry leave that nobody carries: it may now, where he is of
-  /// the same user and has other groups.
+  /// A program does not want to wait until a configuration lets an entry leave that no connection carries: it may now,
+  /// where the program is of the same user and has other groups.
   func place(_ record: OutboxRecord, for identity: AccessIdentity) {
     guard record.isCommitted, record.connection == nil, record.entry.owner == identity.uid else { return }
     if record.entry.groups != identity.groups { outbox.setGroups(of: record, identity.groups) }
     placeIfHomeless(record)
   }
 
-  /// Hands over a single one that nobody can write: while the disk wrote, its upstream may have come back, or left.
+  /// Hands over a single one that no connection can write: while the disk wrote, its upstream may have come back, or
+  /// left.
   private func placeIfHomeless(_ record: OutboxRecord) {
     guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
     let connection: Connection
@@ -201,7 +239,7 @@ extension Gateway {
     record.detach()
   }
 
-  /// Why nobody can carry an entry now.
+  /// Why no connection can carry an entry now.
   private enum Obstacle: Error {
     /// The configuration in force has no such upstream.
     case notConfigured
@@ -211,13 +249,13 @@ extension Gateway {
 
   /// Nil if the configuration in force has no such upstream.
   private func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
-    try? resolver.resolve(target.call, uid: owner)
+    try? upstreams.resolver.resolve(target.call, uid: owner)
   }
 
   private func carrier(of entry: OutboxEntry) throws(Obstacle) -> Connection {
     guard let specification = specification(of: entry.target, entry.owner) else { throw .notConfigured }
-    guard access.allows(.send, upstream: specification.name, for: entry.sender) else { throw .permission }
-    guard let connection = connection(for: specification) else { throw .notConfigured }
+    guard upstreams.access.allows(.send, upstream: specification.name, for: entry.sender) else { throw .permission }
+    guard let connection = upstreams.connection(for: specification) else { throw .notConfigured }
     return connection
   }
 
@@ -228,45 +266,31 @@ extension Gateway {
     leave(record, .permission)
   }
 
-  /// An entry waits for a configuration under which somebody can carry it.
+  /// An entry waits for a configuration under which a connection can carry it.
   private func leave(_ record: OutboxRecord, _ obstacle: Obstacle) {
     record.isWithheld = obstacle == .permission
     expireLater(record)
   }
 
   private func command(for entry: OutboxEntry) -> Command {
-    let left = entry.expires.map { Duration.milliseconds($0 &- outbox.wallMilliseconds()) }
-    let command = Command(
-      id: entry.id, number: entry.number, message: entry.message, delivery: .durable,
-      expires: left.map { seams.time.now + $0 },
-      acceptedAt: entry.created, owner: .none)
-    command.sender = entry.sender
-    command.isStored = true
-    if let retries = entry.retries {
-      command.retry = Retry(again: retries, line: entry.owner)
-      command.retry?.writes = entry.attempts
-    }
-    command.ackTimeout = entry.ackTimeout.map { .milliseconds($0) }
-    command.coalescing = entry.coalesce.map { Coalescing(user: entry.owner, value: $0, isStored: true) }
-    if entry.reason == OutboxEntry.suspected { command.suspicion = .known(at: seams.time.now) }
-    return command
+    Command(entry, now: time.now, wall: outbox.wallMilliseconds())
   }
 
-  /// An entry that nobody carries expires all the same.
+  /// An entry that no connection carries expires all the same.
   private func expireLater(_ record: OutboxRecord) {
     guard let expires = record.entry.expires, !record.isWatched else { return }
     record.isWatched = true
-    seams.timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
+    timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
       guard let self, let record, record.line != nil, record.connection == nil else { return }
       outbox.finish(record, .expired)
     }
   }
 
   /// The keys of what is finished count too.
-  func rememberKeys() {
+  private func rememberKeys() {
     let keyed = outbox.archive.records.map(\.entry).filter { $0.key != nil }
     for entry in keyed.sorted(by: { $0.number < $1.number }) {
-      guard let connection = try? resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
+      guard let connection = try? upstreams.resolver.resolve(entry.target.call, uid: entry.owner) else { continue }
       remember(entry, as: ConnectionKey(connection))
     }
   }
@@ -278,16 +302,17 @@ extension Gateway {
     let age = Duration.milliseconds(max(0, outbox.wallMilliseconds() - entry.created))
     keys.restore(
       .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
-      state: state, age: age, now: seams.time.now)
+      state: state, age: age, now: time.now)
   }
 
   // MARK: - The stop
 
-  /// An accepted send that may still be written when the daemon stops moves to the outbox, if that can keep it; false: it
-  /// stays as it is. Credentials that a program gave with a URL are never written to the disk, and so such a send cannot.
+  /// An accepted send that may still be written when the daemon stops moves to the outbox, if that can keep it; false:
+  /// it stays as it is. Credentials that a program gave with a URL are never written to the disk, and so such a send
+  /// cannot.
   func storeLeftover(_ command: Command, of connection: Connection) -> Bool {
     guard command.delivery == .accepted, command.owner == .none, !command.noQueue,
-      !connection.specification.hasCredentialsOfItsOwn(configuration),
+      !connection.specification.hasCredentialsOfItsOwn(upstreams.configuration),
       (try? outbox.checkRoom(
         cost: command.message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
         owner: command.user)) != nil
@@ -295,27 +320,9 @@ extension Gateway {
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
     outbox.add(entry) { [weak self] _, problem, _ in
       guard let self, let problem else { return }
-      note(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
+      onFact(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }
     return true
-  }
-}
-
-extension UpstreamSpecification {
-  /// A program gave an auth payload with the URL.
-  func hasCredentialsOfItsOwn(_ configuration: Configuration) -> Bool {
-    name == nil && settings.auth != configuration.adhocSettings.auth
-  }
-}
-
-extension OutboxEntry {
-  /// The state under which a repeated `key` is answered; nil where the send certainly never left.
-  var keyState: String? {
-    switch state {
-    case .queued: DeliveryLevel.durable.rawValue
-    case .sent, .acked, .lost: state.rawValue
-    case .expired, .cancelled, .refused, .dropped: nil
-    }
   }
 }
 

@@ -1,0 +1,158 @@
+/// A subscription of a local client, and what the client holds for it: the connection, its lease on it, and room for
+/// its filter.
+struct HeldSubscription {
+  let subscription: Subscription
+  let connection: Connection
+  let lease: Lease
+  /// What its filter takes of the user's share.
+  let filter: FilterHold
+}
+
+/// The subscriptions of one local client, and what waits in all their queues, in bytes, against what may wait there.
+final class ClientSubscriptions {
+  private var held: [String: HeldSubscription] = [:]
+  private var nextID: UInt64 = 1
+  /// Events dropped for subscriptions that are gone by now.
+  private var droppedBefore: UInt64 = 0
+  /// In the queues of all of them.
+  private(set) var queuedBytes = 0
+  /// What will be there, of subscriptions whose past is still looked through.
+  private var pendingBytes = 0
+  private let memory: MemoryHold
+  private let account: Account
+  private let output: ClientOutputs.Pointer
+  private unowned let gateway: Gateway
+
+  init(of account: Account, in gateway: Gateway, before output: ClientOutputs.Pointer) {
+    memory = MemoryHold(gateway.seams.memory.send, for: account)
+    self.account = account
+    self.gateway = gateway
+    self.output = output
+  }
+
+  var count: Int { held.count }
+  var isEmpty: Bool { held.isEmpty }
+  var all: some Collection<HeldSubscription> { held.values }
+
+  subscript(id: String) -> HeldSubscription? { held[id] }
+
+  /// Events dropped for all of them, and for earlier ones.
+  var dropped: UInt64 { held.values.reduce(droppedBefore) { $0 + $1.subscription.dropped } }
+
+  /// Events that wait in all of them.
+  var queuedCount: Int { held.values.reduce(0) { $0 + $1.subscription.queued.count } }
+
+  // MARK: - Coming and going
+
+  /// An id for a subscription whose client has none for it.
+  func makeID() -> String {
+    repeat {
+      let id = "s\(nextID)"
+      nextID += 1
+      if held[id] == nil { return id }
+    } while true
+  }
+
+  /// Begins to deliver. `onOverrun` is called where the client has to be let go because of it.
+  func add(_ new: HeldSubscription, onOverrun: @escaping () -> Void) {
+    let (subscription, connection, output) = (new.subscription, new.connection, output)
+    held[subscription.id] = new
+    subscription.onQueued = { [unowned self] in noteQueued($0) }
+    subscription.onLostToken = { [unowned connection] in connection.answererMissed($0, output) }
+    subscription.onOverrun = onOverrun
+    subscription.clientHasRoom = { [unowned self] in $0 <= room && memory.hasRoom(for: $0) }
+    connection.stream.add(subscription)
+  }
+
+  /// Ends one; false if there is none of that id.
+  @discardableResult
+  func remove(_ id: String) -> Bool {
+    guard let gone = detach(id) else { return false }
+    answersMayHaveEnded(of: gone)
+    return true
+  }
+
+  /// The same, while another one takes its place.
+  func detach(_ id: String) -> HeldSubscription? {
+    guard let gone = held.removeValue(forKey: id) else { return nil }
+    let (subscription, connection) = (gone.subscription, gone.connection)
+    connection.stream.remove(subscription)
+    noteQueued(-subscription.queued.bytes)
+    gateway.shares.work.release(subscription.takeReplay(), for: account)
+    droppedBefore += subscription.dropped
+    subscription.loseQueue()
+    connection.giveBack(subscription.interests)
+    connection.giveBack(gone.lease)
+    return gone
+  }
+
+  /// Without a subscription that answers, a client can answer nothing of that connection.
+  func answersMayHaveEnded(of gone: HeldSubscription) {
+    guard gone.subscription.feed.pointee.answers else { return }
+    let canAnswer = held.values.contains {
+      $0.subscription.feed.pointee.answers && $0.connection === gone.connection
+    }
+    if !canAnswer { gone.connection.answererLeft(output) }
+  }
+
+  // MARK: - Queues
+
+  /// The client has read: what waits moves up.
+  func pump() {
+    guard queuedBytes > 0 || held.values.contains(where: \.subscription.hasBacklog) else { return }
+    for one in held.values { one.subscription.pump() }
+  }
+
+  private func noteQueued(_ difference: Int) {
+    queuedBytes += difference
+    memory.set(queuedBytes + pendingBytes)
+  }
+
+  /// So much more of the past, or less, is held for subscriptions that have not begun.
+  func notePending(_ difference: Int) {
+    pendingBytes += difference
+    memory.set(queuedBytes + pendingBytes)
+  }
+
+  /// How many bytes of the past may wait: at least what is written at once.
+  var replayRoom: Int {
+    max(min(room, memory.room), ClientOutput.directLimit - output.pointee.count - pendingBytes)
+  }
+
+  /// How many more bytes may wait for the client.
+  private var room: Int {
+    gateway.configuration.limits.clientQueueBytes - queuedBytes - pendingBytes - output.pointee.count
+  }
+
+  // MARK: - The end
+
+  /// What is ended in one go, where a subscription counts as one and as the names in its filter: about two
+  /// milliseconds.
+  private static let endingPortion = 512
+
+  /// Delivers nothing more.
+  func mute() {
+    for one in held.values { one.subscription.mute() }
+  }
+
+  /// Ends all: of very many some now and the others in turns of their own. Then `done` is called.
+  func removeAll(_ done: @escaping () -> Void = {}) {
+    guard !removeSome() else { return done() }
+    gateway.shares.work.add(for: account) { [self] in
+      guard removeSome() else { return false }
+      done()
+      return true
+    }
+  }
+
+  /// Returns whether those were all.
+  private func removeSome() -> Bool {
+    var count = 0
+    let some = held.prefix { _, one in
+      defer { count += 1 + one.subscription.filter.size }
+      return count < Self.endingPortion
+    }
+    for id in some.map(\.key).sorted() { remove(id) }
+    return held.isEmpty
+  }
+}

@@ -1,0 +1,100 @@
+/// How the gateway empties itself and ends: what is queued gets its chance to leave, in a limited time.
+final class GatewayStop {
+  private enum State {
+    /// May become `draining` or `stopping`.
+    case running
+    /// Nothing new is taken. May become `stopping`.
+    case draining
+    /// The daemon ends: no client is taken either.
+    case stopping
+  }
+
+  private var state = State.running
+  private let upstreams: Upstreams
+  private let relay: OutboxRelay
+  private let seams: GatewaySeams
+
+  init(_ upstreams: Upstreams, _ relay: OutboxRelay, _ seams: GatewaySeams) {
+    self.upstreams = upstreams
+    self.relay = relay
+    self.seams = seams
+  }
+
+  /// Whether nothing new is taken.
+  var isDraining: Bool { state != .running }
+  /// Whether the daemon ends.
+  var isStopping: Bool { state == .stopping }
+
+  /// Takes nothing new and gives what is queued its chance to leave. `done` is called once, when everything has left or
+  /// when the time is over, with how many sends are left; or at once when it is not asked for any more.
+  func drain(within limit: Duration, while isWanted: @escaping () -> Bool, _ done: @escaping (Int) -> Void) {
+    if state == .running { state = .draining }
+    flush()
+    wait(until: seams.time.now + limit, { connection, _ in connection.isFlushed || !isWanted() }) {
+      [weak self] in
+      done(self?.leftCount ?? 0)
+    }
+  }
+
+  /// Sends that wait to be written or acknowledged.
+  private var leftCount: Int {
+    upstreams.pool.inNoOrder.reduce(0) { $0 + $1.commands.count }
+      + relay.outbox.unfinished.count { $0.connection == nil }
+  }
+
+  /// Nothing new is taken; queued sends get their chance within `limit`, then every link is closed and what is left
+  /// moves to the outbox. `done` is called once, with how many sends are in the outbox without an outcome.
+  func stop(within limit: Duration, _ done: @escaping (Int) -> Void) {
+    state = .stopping
+    let patience = StopPatience(upstreams.pool.inNoOrder, now: seams.time.now)
+    flush()
+    wait(until: seams.time.now + limit, { !patience.waits(for: $0, at: $1) }) { [weak self] in
+      guard let self else { return }
+      for connection in upstreams.pool.all { connection.shutDown() }
+      relay.outbox.close { [relay] in done(relay.outbox.unfinished.count) }
+    }
+  }
+
+  private func flush() {
+    for connection in upstreams.pool.all { connection.flushForStop() }
+  }
+
+  /// Calls back when every connection is ready, or when the time is over.
+  private func wait(
+    until deadline: MonotonicInstant, _ isReady: @escaping (Connection, MonotonicInstant) -> Bool,
+    _ done: @escaping () -> Void
+  ) {
+    let now = seams.time.now
+    guard now < deadline, !upstreams.pool.inNoOrder.allSatisfy({ isReady($0, now) }) else { return done() }
+    seams.timers.after(.milliseconds(20)) { [weak self] in self?.wait(until: deadline, isReady, done) }
+  }
+}
+
+/// Which connections a stop waits for: those that may still let out what is queued. One that was down already when the
+/// stop began gets one attempt more and a short time for it, so that a server that is known to be away costs no stop
+/// its whole time.
+private struct StopPatience {
+  /// How long a connection may take that was down.
+  static let lastChance: Duration = .seconds(2)
+
+  /// The number of the last attempt of each connection that was down.
+  private let attempts: [ObjectIdentifier: UInt64]
+  private let end: MonotonicInstant
+
+  init(_ connections: some Collection<Connection>, now: MonotonicInstant) {
+    let down = connections.filter { $0.state == .disconnected || $0.failedAttempts > 0 && $0.state != .connected }
+    attempts = Dictionary(
+      uniqueKeysWithValues: down.map {
+        (ObjectIdentifier($0), $0.state == .disconnected ? $0.generation : $0.generation - 1)
+      })
+    end = now + Self.lastChance
+  }
+
+  func waits(for connection: Connection, at now: MonotonicInstant) -> Bool {
+    guard !connection.isFlushed else { return false }
+    guard connection.state != .connected else { return true }
+    guard connection.expectsAttempt else { return false }
+    guard let before = attempts[ObjectIdentifier(connection)] else { return true }
+    return now < end && (connection.state != .disconnected || connection.generation == before)
+  }
+}

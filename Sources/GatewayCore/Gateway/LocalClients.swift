@@ -1,0 +1,62 @@
+/// The local clients that are connected, as many as users may have.
+final class LocalClients {
+  private var sessions = NumberTable<LocalSession>()
+  private var places: SharedLimit
+  private var nextNumber: UInt64 = 1
+  /// Those that have a `wait` pending.
+  var waiting: Set<UInt64> = []
+
+  init(_ bounds: SharedBounds) { places = SharedLimit(bounds) }
+
+  var count: Int { sessions.count }
+  var all: some Sequence<LocalSession> { sessions.values }
+  /// In no order.
+  var numbers: some Sequence<UInt64> { sessions.pairs.lazy.map(\.key) }
+
+  /// The client of a number, unless it has left.
+  subscript(number: UInt64) -> LocalSession? { sessions[number] }
+
+  /// Whether a user may have one more.
+  func check(for user: UInt32) throws(SharedBounds.Overrun) { try places.check(for: .user(user)) }
+
+  /// Takes a newcomer in, for whom there is room.
+  func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int) -> LocalSession {
+    let session = LocalSession(
+      number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag))
+    nextNumber += 1
+    sessions[session.number] = session
+    places.count(for: .user(peer.uid))
+    return session
+  }
+
+  /// Its socket is closed. Its place is free with `giveBackPlace`. False if it was not there any more.
+  func remove(_ session: LocalSession) -> Bool {
+    waiting.remove(session.number)
+    return sessions.removeValue(forKey: session.number) != nil
+  }
+
+  /// Everything that a client of a user held is given back.
+  func giveBackPlace(of user: UInt32) { places.giveBack(for: .user(user)) }
+
+  /// As many as another configuration allows, from now on.
+  func adopt(_ bounds: SharedBounds) { places.bounds = bounds }
+
+  /// Other rules hold: what a client may not do any more ends.
+  func checkRights() {
+    for session in sessions.values { session.checkRights() }
+  }
+
+  /// A connection took another state: clients that waited for it are answered.
+  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
+    for number in waiting { sessions[number]?.connectionMoved(connection, to: state) }
+  }
+
+  /// Tells everybody that the daemon stops, and when to come back.
+  func sayGoodbye(reconnectIn: () -> Duration) {
+    for session in sessions.values {
+      session.endWaits()
+      session.say(LocalNotification.goodbye(reason: "stopping", reconnectIn: reconnectIn()))
+      session.closeWhenFlushed()
+    }
+  }
+}

@@ -1,0 +1,152 @@
+/// The upstreams under the configuration in force: what a target means, what each user may do with it, and the
+/// connections that there are.
+final class Upstreams {
+  /// Who may do what.
+  private(set) var access: AccessPolicy
+  /// What the targets of calls mean.
+  private(set) var resolver: TargetResolver
+  /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
+  private(set) var generation: UInt64 = 0
+  let pool: ConnectionPool
+  /// What of histories is kept on disk.
+  let histories: HistoryLogs
+  /// Who looks on.
+  var traces = TraceTable()
+  private let factory: ConnectionFactory
+  private let budget: AttemptBudget
+  private let tokens = TokenCounter()
+  private let seams: GatewaySeams
+  private let outputs: ClientOutputs
+  /// Whom the daemon runs as.
+  private let daemonUser: UInt32
+
+  init(_ configuration: Configuration, daemonUser: UInt32, seams: GatewaySeams, outputs: ClientOutputs) {
+    self.daemonUser = daemonUser
+    self.seams = seams
+    self.outputs = outputs
+    factory = ConnectionFactory(kinds: seams.kinds)
+    budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
+    histories = HistoryLogs(seams.histories, time: seams.time, timers: seams.timers, random: seams.random)
+    pool = ConnectionPool(factory: factory, places: SharedBounds(total: configuration.limits.connections))
+    access = AccessPolicy(configuration, daemonUser: daemonUser)
+    resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
+  }
+
+  /// What is in force.
+  var configuration: Configuration { resolver.configuration }
+
+  /// The connection for a specification, made now if it does not exist. Nil for a scheme that no kind claims.
+  func connection(for specification: UpstreamSpecification) -> Connection? {
+    let connection = pool.connection(for: specification, context: context)
+    if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
+      connection.observer = observer
+    }
+    return connection
+  }
+
+  private var context: ConnectionContext {
+    ConnectionContext(
+      time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
+      budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
+      limits: configuration.limits)
+  }
+
+  /// A connection has left the pool.
+  func noteReleased() { generation += 1 }
+
+  /// Makes the connections that the configuration keeps up. Returns what is wrong with those that cannot be, a sentence
+  /// each.
+  func connectKept() -> [String] {
+    let kept = configuration.upstreams.filter { $0.value.settings.keep == .always }.keys.sorted()
+    return kept.compactMap { name -> String? in
+      do throws(LocalError) {
+        connection(for: try resolver.resolve(CallTarget(name: .upstream(name)), uid: daemonUser))?.review()
+        return nil
+      } catch {
+        return "upstream \(name): \(error.message)"
+      }
+    }
+  }
+
+  /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
+  func tick() {
+    for connection in pool.all {
+      connection.stream.forgetOld()
+      connection.review()
+    }
+    histories.tick()
+  }
+
+  // MARK: - Another configuration
+
+  /// From now on another configuration says what targets mean and who may do what. What is there goes on until
+  /// `adoptSettings`.
+  func adopt(_ fresh: Configuration) {
+    resolver = TargetResolver(configuration: fresh, urls: seams.urls, factory: factory)
+    access = AccessPolicy(fresh, daemonUser: daemonUser)
+    generation += 1
+    budget.adopt(fresh.limits)
+    pool.places.bounds = SharedBounds(total: fresh.limits.connections)
+    for connection in pool.all { connection.rules = resolver.scope(of: connection.specification) }
+  }
+
+  /// What waits to be sent ends where its sender has lost the right to. Connections that are only there under other
+  /// rules go as soon as those that used them have given back what they held.
+  func checkSenders() {
+    for connection in pool.inNoOrder {
+      connection.checkSenders { access.allows(.send, under: connection.rules, for: $0) }
+    }
+    seams.timers.after(.zero) { [weak self] in
+      guard let self else { return }
+      for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied
+      {
+        connection.withdraw()
+      }
+    }
+  }
+
+  /// Gives each connection its settings of the configuration in force, or ends those that have none.
+  func adoptSettings() {
+    for connection in pool.all {
+      guard let specification = current(connection.specification) else {
+        connection.withdraw()
+        continue
+      }
+      connection.adopt(configuration.limits)
+      guard ConnectionKey(specification) == connection.key else {
+        // The upstream is another namespace now: whoever used the old one must not get the new one's events.
+        connection.withdraw()
+        continue
+      }
+      if specification != connection.specification || connection.isWithdrawn {
+        pool.adopt(specification, for: connection)
+      }
+    }
+  }
+
+  /// What an existing connection's specification is under the configuration in force; nil if it has none.
+  private func current(_ old: UpstreamSpecification) -> UpstreamSpecification? {
+    guard let name = old.name else {
+      guard resolver.scope(of: old) != .closed else { return nil }
+      var settings = configuration.adhocSettings
+      settings.auth = old.settings.auth
+      var fresh = old
+      fresh.settings = settings
+      return fresh
+    }
+    guard var fresh = resolver.configured(name) else { return nil }
+    if resolver.namesNamespaces(fresh.url) { fresh.namespace = old.namespace }
+    fresh.requester = old.requester
+    return fresh
+  }
+
+  /// Keeps the histories on disk that the configuration in force wants there, and forgets others.
+  func adoptHistories() { histories.adopt(keeping: wantedHistories(), atMost: pool.places.bounds) }
+
+  /// The names of the histories that the configuration in force wants on disk, whether a program uses them or not:
+  /// those of its upstreams with their own namespaces.
+  func wantedHistories() -> Set<String> {
+    let wanted = configuration.upstreams.filter(\.value.settings.history.disk).keys
+    return Set(wanted.compactMap { resolver.configured($0).flatMap(HistoryLog.Identity.init)?.name })
+  }
+}
