@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Words in code type that are states, rules and members rather than files.
 WORDS = {
-    "connected", "disconnected", "reconnecting", "offline", "forEach", "subscribe", "status", "time", "apply", "Stage",
+    "connected", "disconnected", "reconnecting", "offline", "subscribe", "status", "time", "apply", "Stage",
     "Connection.observer", "OpenCall", "CommandName",
 }
 

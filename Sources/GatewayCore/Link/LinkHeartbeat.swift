@@ -8,7 +8,8 @@ struct LinkHeartbeat: Equatable, Sendable {
   }
 
   let settings: HeartbeatSettings
-  private var next: MonotonicInstant
+  /// When to ask next.
+  private(set) var next: MonotonicInstant
   /// When the oldest question was asked since which nothing at all has come.
   private var unanswered: MonotonicInstant?
 

@@ -1,43 +1,68 @@
-/// The questions to the peer whether it is still there, apart from the protocol's heartbeat: asked soon after the opening and
-/// after each heartbeat for the sake of the round trip, and urgently when the network may have changed under the link.
-/// At most one of each kind is unanswered at a time.
-struct LinkProbe: Equatable, Sendable {
+/// Asks the peer whether it is still there, apart from the protocol's heartbeat: soon after the opening and after each
+/// heartbeat for the sake of the round trip, and urgently when the network may have changed under the link. The owner
+/// sends the question and says what came; at most one question of each kind is unanswered at a time.
+final class LinkProbe {
+  private let timers: Timers
+  private let time: any TimeSource
   /// The last answer's, from the asking to the answer.
   private(set) var roundTrip: Duration?
-  /// The peer must be heard of within a time that the owner watches, or is gone.
-  private(set) var isUrgent = false
   private var asked: MonotonicInstant?
+  /// Runs while the peer must be heard of, or is gone.
+  private var timer: Timers.ID?
 
-  /// For the round trip. False: a question is still unanswered, so none is to be sent.
-  mutating func ask(at now: MonotonicInstant) -> Bool {
-    guard asked == nil else { return false }
-    asked = now
-    return true
+  init(_ timers: Timers, _ time: any TimeSource) {
+    self.timers = timers
+    self.time = time
   }
 
-  /// For life or death. Whether the owner must send a question and watch the time: not while one is under way, and not
-  /// with a peer that has never answered one, which may be how it is.
-  mutating func askUrgently(at now: MonotonicInstant) -> Bool {
-    guard !isUrgent, roundTrip != nil else { return false }
-    isUrgent = true
+  deinit { timers.cancel(timer) }
+
+  /// Whether the peer must be heard of in time.
+  var isUrgent: Bool { timer != nil }
+
+  /// Whether a question is still unanswered.
+  var isUnanswered: Bool { asked != nil }
+
+  /// For the round trip. `ask` sends the question, and returns false where it cannot be sent.
+  func ask(_ ask: () -> Bool) {
+    asked = asked ?? time.now
+    if !ask() { withdraw() }
+  }
+
+  /// For life or death: calls `unheard` if nothing comes within `limit`. A peer that has never answered a question,
+  /// which may be how it is, is not asked, nor one that is being asked.
+  func askUrgently(within limit: Duration, _ ask: () -> Bool, unheard: @escaping () -> Void) {
+    guard !isUrgent, roundTrip != nil else { return }
     // What was asked before may be long ago by now.
-    asked = now
-    return true
+    asked = time.now
+    guard ask() else { return withdraw() }
+    timer = timers.after(limit) { [weak self] in self?.lookOnceMore(unheard) }
   }
 
-  /// The question could not be sent.
-  mutating func withdrawn() {
+  /// What already waits in the socket gets one more turn to be read.
+  private func lookOnceMore(_ unheard: @escaping () -> Void) {
+    timer = timers.after(.zero) { [weak self] in
+      self?.timer = nil
+      unheard()
+    }
+  }
+
+  private func withdraw() {
     asked = nil
-    isUrgent = false
+    heard()
   }
 
   /// Anything came from the peer: it lives.
-  mutating func heard() { isUrgent = false }
+  func heard() {
+    guard let timer else { return }
+    timers.cancel(timer)
+    self.timer = nil
+  }
 
   /// The answer to the last question came.
-  mutating func answered(at now: MonotonicInstant) {
-    roundTrip = asked.map { now - $0 } ?? roundTrip
+  func answered() {
+    roundTrip = asked.map { time.now - $0 } ?? roundTrip
     asked = nil
-    isUrgent = false
+    heard()
   }
 }

@@ -3,7 +3,8 @@ public protocol TransportDialer: AnyObject {
   /// Starts one attempt. `receiver` hears `transportOpened` at most once and `transportClosed` exactly once, never
   /// before this method has returned, and nothing after `transportClosed` or after `Transport.close()`.
   func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport
-  /// The host that a request would connect to first, a name or an address: the server's, or that of the proxy before it.
+  /// The host that a request would connect to first, a name or an address: the server's, or that of the proxy before
+  /// it.
   func firstHost(of request: DialRequest) -> String
 }
 
@@ -12,7 +13,8 @@ extension TransportDialer {
   public func firstHost(of request: DialRequest) -> String { request.host }
 }
 
-/// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in order.
+/// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in
+/// order.
 public protocol Transport: AnyObject {
   /// Queues one text message. Never blocks; bytes that the socket does not take now are kept.
   func send(text: RawSpan)
@@ -25,8 +27,8 @@ public protocol Transport: AnyObject {
   /// The same for one long text in two parts. A transport that can keep `body` as it is, and work on it piece by piece,
   /// should.
   func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool)
-  /// Queues a text message that no program asked for: an answer that the server demands, or a sign of life. Where the server
-  /// does not take `answerLimit` bytes of them, the transport ends with `UpstreamFailure.unreadAnswers`.
+  /// Queues a text message that no program asked for: an answer that the server demands, or a sign of life. Where the
+  /// server does not take `answerLimit` bytes of them, the transport ends with `UpstreamFailure.unreadAnswers`.
   func send(control text: RawSpan)
   /// Bytes accepted by `send` that the kernel has not taken yet.
   var unsentBytes: Int { get }
@@ -53,18 +55,16 @@ extension Transport {
   public func probe() -> Bool { false }
 }
 
-/// Who is told what happens on a transport. Spans are valid only during the call.
+/// What a transport pushes on what it reads, and tells what happens to it. It holds the receiver for the time of a
+/// read, in which the receiver may close it: nothing follows then. Spans are valid only during the call.
 public protocol TransportReceiver: AnyObject {
   /// `headers` are those of the server's answer to the opening request, names in lower case; they may hold secrets.
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader])
   func transportNoticed(_ notice: TransportNotice)
   func transportReceived(text: RawSpan)
   func transportReceived(binary: RawSpan)
-  /// What one look at the server brought, or the next part of it, for a receiver that would otherwise ask for each message
-  /// what is the same for all of them.
-  func transportReceived(_ messages: any IncomingMessages)
-  /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found out
-  /// at once when it is there. It may never be complete.
+  /// A long text message is coming, and this much of it has come: what can be found out about it now need not be found
+  /// out at once when it is there. It may never be complete.
   func transportGathers(text: RawSpan)
   /// The same for a long binary message.
   func transportGathers(binary: RawSpan)
@@ -77,28 +77,11 @@ public protocol TransportReceiver: AnyObject {
 extension TransportReceiver {
   /// A WebSocket stays one.
   public func transportNoticed(_ notice: TransportNotice) {}
-  /// One after the other.
-  public func transportReceived(_ messages: any IncomingMessages) {
-    messages.forEach { kind, body in
-      switch kind {
-      case .text: transportReceived(text: body)
-      case .binary: transportReceived(binary: body)
-      }
-    }
-  }
   /// For receivers that look at whole messages.
   public func transportGathers(text: RawSpan) {}
   public func transportGathers(binary: RawSpan) {}
   /// For receivers that never ask.
   public func transportAnsweredProbe() {}
-}
-
-/// The messages of one look at a server, as long as they lie in the transport's memory. Decision 0067.
-public protocol IncomingMessages {
-  /// Hands them out in order. To be called once for each of these objects; until then even pings are not answered. When
-  /// others are waiting it stops, and those that are left come later, as another object. The transport may be closed
-  /// meanwhile: then they are dropped.
-  func forEach(_ body: (MessageKind, RawSpan) -> Void)
 }
 
 /// What a WebSocket message is made of.

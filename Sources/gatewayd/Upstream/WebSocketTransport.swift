@@ -3,18 +3,21 @@ import GatewayCore
 /// One WebSocket connection, from the name to the goodbye: `TransportSocket` carries bytes, `WebSocketUpgrade` opens,
 /// `WebSocketFramer` knows the messages.
 final class WebSocketTransport: Transport, TransportSocket.Owner {
+  /// Cases with a large payload are boxes: which phase it is, is asked for every read.
   private enum Phase {
     /// The socket is at work on name, TCP and TLS. May become `upgrading` or `over`.
     case connecting
-    /// The HTTP request is on its way or awaits its answer. May become `open`, `refused` or `over`.
-    case upgrading(WebSocketUpgrade)
-    /// Messages flow; `first` holds what came until it is sure that the server speaks WebSocket and not HTTP again, and
-    /// is nil then. May become `refused`, `leaving` or `over`.
-    case open(first: [UInt8]?)
+    /// The HTTP request is on its way or awaits its answer. May become `agreed`, `refused` or `over`.
+    indirect case upgrading(WebSocketUpgrade)
+    /// The server has agreed; `first` is what came until it is sure that it speaks WebSocket and not HTTP again. May
+    /// become `open`, `refused`, `leaving` or `over`.
+    indirect case agreed(WebSocketFramer, first: [UInt8])
+    /// Messages flow. May become `leaving` or `over`.
+    case open(WebSocketFramer)
     /// The server agreed and then refused in plain text, which is being read. May become `over`.
-    case refused(WebSocketUpgrade)
+    indirect case refused(WebSocketUpgrade)
     /// The receiver has gone, what still comes is dropped, and the time for a goodbye runs. May become `over`.
-    case leaving(until: CloseTrigger)
+    indirect case leaving(WebSocketFramer, until: CloseTrigger)
     /// Nothing is held any more.
     case over
   }
@@ -32,23 +35,10 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   /// Most bytes read before others have their turn.
   private static let turnLimit = 32 << 10
 
-  /// What one read brought, or is left of it.
-  private struct FramedMessages: IncomingMessages {
-    let framer: WebSocketFramer
-    let bytes: UnsafeRawBufferPointer
-
-    func forEach(_ body: (MessageKind, RawSpan) -> Void) { framer.receive(bytes, body) }
-  }
-
   private let dialer: WebSocketDialer
   private let request: DialRequest
   private weak var receiver: (any TransportReceiver)?
-  private var phase = Phase.connecting {
-    didSet { if case .open(first: nil) = phase { isFlowing = true } else { isFlowing = false } }
-  }
-  /// The phase is `open`, and `first` nil: for every read, because asking `phase` copies what belongs to it.
-  private var isFlowing = false
-  private var framer: WebSocketFramer?
+  private var phase = Phase.connecting
   private let socket: TransportSocket
   /// Runs while HTTP is spoken.
   private var timer: Timers.ID?
@@ -64,7 +54,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   private var timers: Timers { dialer.context.loop.timers }
 
-  /// Starts to connect; nobody is called back from here.
+  /// Starts to connect; the receiver hears nothing from here.
   func start() { socket.connect(for: self) }
 
   // MARK: - Transport
@@ -72,32 +62,40 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   var unsentBytes: Int { socket.output.byteCount }
   var isCongested: Bool { socket.isCongested }
 
+  /// What messages are sent by, while they can be.
+  private var sender: WebSocketFramer? {
+    switch phase {
+    case .open(let framer), .agreed(let framer, _): framer
+    case .connecting, .upgrading, .refused, .leaving, .over: nil
+    }
+  }
+
   func send(text: RawSpan) { send(.text, text, compress: true) }
   func send(binary: RawSpan) { send(.binary, binary, compress: true) }
   func send(text: RawSpan, compress: Bool) { send(.text, text, compress: compress) }
   func send(binary: RawSpan, compress: Bool) { send(.binary, binary, compress: compress) }
 
   func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {
-    guard case .open = phase else { return }
-    framer?.send(text: head, body: body, compress: compress)
+    guard let framer = sender else { return }
+    framer.send(text: head, body: body, compress: compress)
     socket.flushSoon()
   }
 
   func send(control text: RawSpan) {
-    guard case .open = phase else { return }
-    framer?.send(control: text)
+    guard let framer = sender else { return }
+    framer.send(control: text)
     socket.flushSoon()
   }
 
   /// Messages of one turn leave together at the beginning of the next one.
   private func send(_ kind: MessageKind, _ body: RawSpan, compress: Bool) {
-    guard case .open = phase else { return }
-    framer?.send(kind, body, compress: compress)
+    guard let framer = sender else { return }
+    framer.send(kind, body, compress: compress)
     socket.flushSoon()
   }
 
   func probe() -> Bool {
-    guard case .open = phase, let framer else { return false }
+    guard let framer = sender else { return false }
     framer.ping()
     socket.flushSoon()
     return true
@@ -106,9 +104,9 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   func close() {
     receiver = nil
     switch phase {
-    case .open:
-      framer?.close(1_000)
-      leave(until: .answered)
+    case .agreed(let framer, _), .open(let framer):
+      framer.close(1_000)
+      leave(framer, until: .answered)
     case .connecting, .upgrading, .refused: release()
     case .leaving, .over: return
     }
@@ -151,23 +149,23 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   private func open(_ upgrade: WebSocketUpgrade, _ rest: UnsafeRawBufferPointer) {
     startTimer(nil)
     if WebSocketUpgrade.looksLikeHTTP(rest.bytes) == true { return refuse() }
-    phase = .open(first: [])
     let compression = upgrade.deflate.map {
       MessageCompression(
         $0, threshold: request.compressionThreshold ?? .max, contexts: dialer.compression,
         memory: dialer.context.receiveMemory(for: request))
     }
-    framer = WebSocketFramer(
+    let framer = WebSocketFramer(
       messageLimit: request.messageLimit, random: dialer.random, output: socket.output, compression: compression,
       memory: dialer.context.receiveMemory(for: request), work: socket.work)
-    framer?.mustPause = { [socket] in socket.mustPause() }
-    framer?.onPart = { [unowned self] kind, part in
+    framer.mustPause = { [socket] in socket.mustPause() }
+    framer.onPart = { [unowned self] kind, part in
       switch kind {
       case .text: receiver?.transportGathers(text: part)
       case .binary: receiver?.transportGathers(binary: part)
       }
     }
-    framer?.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
+    framer.onPong = { [unowned self] in receiver?.transportAnsweredProbe() }
+    phase = .agreed(framer, first: [])
     var facts = socket.facts("websocket")
     facts.compression = compression != nil
     facts.subprotocol = upgrade.subprotocol
@@ -176,7 +174,6 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   /// Some servers agree to the upgrade and then write an HTTP error behind it.
   private func refuse() {
-    framer = nil
     startTimer(request.openingLimit)
     phase = .refused(WebSocketUpgrade.lateResponse())
   }
@@ -196,7 +193,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   private func timedOut() {
     switch phase {
     case .upgrading(var upgrade), .refused(var upgrade): fail(upgrade.timedOut())
-    case .connecting, .open, .leaving, .over: return
+    case .connecting, .agreed, .open, .leaving, .over: return
     }
   }
 
@@ -205,11 +202,11 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
   func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int? {
-    if isFlowing { return feed(bytes) }
     switch phase {
+    case .open(let framer): return feed(bytes, to: framer)
+    case .leaving(let framer, _): return feed(bytes, to: framer)
     case .upgrading(let upgrade): return continueUpgrade(upgrade, bytes)
-    case .open(first: nil), .leaving: return feed(bytes)
-    case .open(let first?): return beginFrames(first + bytes, last: bytes.count)
+    case .agreed(let framer, let first): return beginFrames(framer, first + bytes, last: bytes.count)
     case .refused(let refusal): continueRefusal(refusal, bytes.bytes)
     case .connecting, .over: break
     }
@@ -217,31 +214,37 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   /// All that came since the handshake; only the last bytes of it may come again.
-  private func beginFrames(_ first: [UInt8], last: Int) -> Int? {
+  private func beginFrames(_ framer: WebSocketFramer, _ first: [UInt8], last: Int) -> Int? {
     switch WebSocketUpgrade.looksLikeHTTP(first.span.bytes) {
     case true?:
       refuse()
       return first.withUnsafeBytes { socketReceived($0) }
     case false?:
-      phase = .open(first: nil)
-      var rest = first.withUnsafeBytes { feed($0) }
+      phase = .open(framer)
+      var rest = first.withUnsafeBytes { feed($0, to: framer) }
       while let left = rest, left > last {
-        rest = first.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0.suffix(left))) }
+        rest = first.withUnsafeBytes { feed(UnsafeRawBufferPointer(rebasing: $0.suffix(left)), to: framer) }
       }
       return rest
     case nil:
-      phase = .open(first: first)
+      phase = .agreed(framer, first: first)
       return nil
     }
   }
 
-  private func feed(_ bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let framer else { return nil }
+  /// Pushes on what one read brought. The receiver is held all the while: it may let go of the transport in between,
+  /// and nothing follows then.
+  private func feed(_ bytes: UnsafeRawBufferPointer, to framer: WebSocketFramer) -> Int? {
     let unsent = unsentBytes
-    let messages = FramedMessages(framer: framer, bytes: bytes)
-    if let receiver { receiver.transportReceived(messages) } else { messages.forEach { _, _ in } }
+    let receiver = receiver
+    framer.receive(bytes) { kind, body in
+      switch kind {
+      case .text: receiver?.transportReceived(text: body)
+      case .binary: receiver?.transportReceived(binary: body)
+      }
+    }
     if let ending = framer.ending {
-      end(ending)
+      end(ending, of: framer)
       return nil
     }
     if unsentBytes > unsent { socket.flush() }
@@ -250,7 +253,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   func socketDrained() {
-    if case .leaving(until: .written) = phase { release() }
+    if case .leaving(_, until: .written) = phase { release() }
   }
 
   // MARK: - Ending
@@ -262,7 +265,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       let failure = upgrade.ended()
       let early = lost?.closing(before: "it answered the WebSocket handshake")
       fail(failure.failure.reason == .closed ? TransportFailure(early ?? failure.failure) : failure)
-    case .open:
+    case .agreed, .open:
       fail(lost ?? UpstreamFailure(.closed, "the server closed the connection without a WebSocket close frame"))
     case .leaving: release()
     case .connecting, .over: return
@@ -270,25 +273,25 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   /// The framer reads no further.
-  private func end(_ ending: WebSocketFramer.Ending) {
-    guard case .open = phase else {
-      if case .leaving(until: .answered) = phase { leave(until: .written) }
+  private func end(_ ending: WebSocketFramer.Ending, of framer: WebSocketFramer) {
+    guard sender != nil else {
+      if case .leaving(_, until: .answered) = phase { leave(framer, until: .written) }
       return
     }
     let receiver = receiver
     switch ending {
-    case .closed: leave(until: .written)
-    case .tooLarge, .noMemory, .invalidText, .invalidCompression, .violation: leave(until: .hungUp)
+    case .closed: leave(framer, until: .written)
+    case .tooLarge, .noMemory, .invalidText, .invalidCompression, .violation: leave(framer, until: .hungUp)
     case .unreadAnswers: release()
     }
     receiver?.transportClosed(TransportFailure(ending.failure(messageLimit: request.messageLimit)))
   }
 
   /// Goes on without the receiver for a while, so that the last bytes arrive.
-  private func leave(until trigger: CloseTrigger) {
+  private func leave(_ framer: WebSocketFramer, until trigger: CloseTrigger) {
     receiver = nil
-    if case .open = phase { socket.beginClosing() }
-    phase = .leaving(until: trigger)
+    if sender != nil { socket.beginClosing() }
+    phase = .leaving(framer, until: trigger)
     socket.flush()
   }
 
@@ -304,7 +307,6 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     phase = .over
     receiver = nil
     startTimer(nil)
-    framer = nil
     socket.close()
   }
 }

@@ -1,6 +1,6 @@
 /// Puts what goes over a link into words for those who observe its connections: what concerns the whole link for all of
-/// them, packets for the namespace's own. Exists only while somebody observes.
-final class LinkTrace: EngineIOObserver {
+/// them, packets for the namespace's own. Shared by all parts of the link; does nothing while there is no observer.
+final class LinkTrace {
   /// One observed connection.
   struct Observed {
     /// As packets name it; empty for the main one.
@@ -8,18 +8,25 @@ final class LinkTrace: EngineIOObserver {
     var observer: any UpstreamObserver
   }
 
-  private let observed: [Observed]
-  private var redaction: Redaction
+  private var observed: [Observed] = []
+  private var redaction = Redaction()
   /// What the link speaks, or tries to.
   var revision = EngineIORevision.four
 
-  /// `secrets` are the auth payloads of the link's connections, `request` is what it dials.
-  init(_ observed: [Observed], request: DialRequest, secrets: [[UInt8]]) {
+  /// Whether anything is put into words.
+  var isWatched: Bool { !observed.isEmpty }
+
+  /// Tells these observers from now on. `secrets` are the auth payloads of the link's connections, `request` is what it
+  /// dials.
+  func tell(_ observed: [Observed], request: DialRequest, secrets: [[UInt8]]) {
     self.observed = observed
     redaction = Redaction()
     redaction.add(request)
     for secret in secrets { redaction.add(json: secret) }
   }
+
+  /// The last observer has gone.
+  func stop() { observed = [] }
 
   // MARK: - Packets of a namespace
 
@@ -40,6 +47,7 @@ final class LinkTrace: EngineIOObserver {
 
   /// A packet of the server, whose text begins at `start`.
   func received(_ packet: SocketIOPacket, _ text: RawSpan, attachments: Int) {
+    guard isWatched else { return }
     let namespace = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
     self.packet(
       .incoming, packet.kind, namespace, attachments: attachments, ack: packet.ack,
@@ -69,7 +77,7 @@ final class LinkTrace: EngineIOObserver {
     for one in concerned { one.observer.observed(fact) }
   }
 
-  /// Who observes a namespace, with or without its query.
+  /// The observers of a namespace, with or without its query.
   private func concerned(_ namespace: [UInt8]) -> [Observed] {
     observed.filter { Self.bare($0.namespace).elementsEqual(Self.bare(namespace)) }
   }
@@ -128,6 +136,7 @@ final class LinkTrace: EngineIOObserver {
   // MARK: - The link itself
 
   func dialled(_ request: DialRequest) {
+    guard isWatched else { return }
     redaction.add(request)
     tell(.outgoing, .http, "DIAL \(PacketDescription.request(request))")
   }
@@ -141,6 +150,7 @@ final class LinkTrace: EngineIOObserver {
   /// By us, on purpose.
   func hungUp() { tell(.outgoing, .http, "CLOSE") }
 
+  /// A packet of the session itself; `text` is the whole of it.
   func received(_ packet: EngineIOPacket, _ text: RawSpan) {
     switch packet {
     case .message, .binary, .decodedBinary: return
@@ -149,8 +159,9 @@ final class LinkTrace: EngineIOObserver {
     tell(.incoming, .engine, PacketDescription.packet(packet, text, revision))
   }
 
+  /// A packet of the session itself, type included.
   func sent(_ packet: [UInt8]) {
-    guard let known = try? EngineIOPacket(text: packet.span.bytes, revision: revision) else { return }
+    guard isWatched, let known = try? EngineIOPacket(text: packet.span.bytes, revision: revision) else { return }
     switch known {
     case .message, .binary, .decodedBinary: return
     case .open, .close, .ping, .pong, .upgrade, .noop:
@@ -158,8 +169,9 @@ final class LinkTrace: EngineIOObserver {
     }
   }
 
-  private func tell(_ direction: TraceFact.Direction, _ layer: TraceFact.Layer, _ text: String) {
-    let fact = TraceFact(direction, layer, text)
+  private func tell(_ direction: TraceFact.Direction, _ layer: TraceFact.Layer, _ text: @autoclosure () -> String) {
+    guard isWatched else { return }
+    let fact = TraceFact(direction, layer, text())
     for one in observed { one.observer.observed(fact) }
   }
 }

@@ -1,34 +1,11 @@
 /// One namespace on one link: performs what the namespace's session asks for and speaks to the connection.
 final class SocketIOChannel: UpstreamChannel {
   private let connector: SocketIOConnector
-  /// Who is told; nil as soon as it wants to hear nothing more.
-  private(set) weak var owner: (any UpstreamChannelOwner)? {
-    didSet { isOwned = owner != nil }
-  }
-  /// Cheaper to ask than `owner`, by whoever holds the owner anyway.
-  private var isOwned = true
-  private var session = SocketIOSession() {
-    didSet { stage = Stage(session.state) }
-  }
-  /// The session's, kept at hand: asking it for every event means copying what the server said at the joining.
-  private var stage = Stage.apart
-
-  private enum Stage {
-    /// Nothing is to be heard.
-    case apart
-    /// Messages may come early.
-    case joining
-    case joined
-
-    init(_ state: SocketIOSession.State) {
-      switch state {
-      case .waiting, .behindMain, .left: self = .apart
-      case .joining: self = .joining
-      case .joined: self = .joined
-      }
-    }
-  }
-
+  /// Hears everything until the session is `left`. It lets go of the channel when that has ended, or was closed.
+  let owner: any UpstreamChannelOwner
+  private var session = SocketIOSession()
+  /// The server's id for the namespace, where it gave one.
+  private var sid: String?
   private var link: SocketIOLink?
   /// What was read for this attempt.
   private var secrets: ConnectSecrets?
@@ -47,7 +24,7 @@ final class SocketIOChannel: UpstreamChannel {
   private(set) var isRecovered = false
   /// The namespace as packets name it; empty for the main one.
   private(set) var namespace: [UInt8] {
-    didSet { if namespace != oldValue { link?.renamed(self, from: oldValue) } }
+    didSet { if namespace != oldValue { link?.rename(self, from: oldValue) } }
   }
 
   init(connector: SocketIOConnector, owner: any UpstreamChannelOwner) {
@@ -58,14 +35,7 @@ final class SocketIOChannel: UpstreamChannel {
     heldMemory = MemoryHold(connector.links.memory.receive, for: connector.key.account)
   }
 
-  /// Whether a packet means this namespace.
-  func isNamed(_ name: RawSpan) -> Bool {
-    guard name.byteCount > 0 else { return namespace.isEmpty }
-    let namespace = namespace
-    return namespace.span.bytes.isEqual(to: name)
-  }
-
-  /// Who traces the connection; nil while nobody does.
+  /// The trace that looks on; nil while there is none.
   var observer: (any UpstreamObserver)? { connector.observer }
 
   func observerChanged() { link?.retrace() }
@@ -129,8 +99,11 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// The server accepted the namespace. `pid` is its secret name for what it keeps for us, where it keeps anything.
   func accepted(sid: String?, pid: String?) {
-    if !isJoined, isJoiningOrJoined { isRecovered = connector.recovery.accepted(pid: pid) }
-    handle(.accepted(sid: sid))
+    if case .joining = session.state {
+      isRecovered = connector.recovery.accepted(pid: pid)
+      self.sid = sid
+    }
+    handle(.accepted)
   }
 
   func handle(_ event: SocketIOSession.Event) {
@@ -147,8 +120,7 @@ final class SocketIOChannel: UpstreamChannel {
   // MARK: - After a refusal
 
   private func mayTryAgain(after failure: UpstreamFailure) -> Bool {
-    !isJoined && session.state != .left && owner != nil
-      && secondTry.isWorthwhile(after: failure, connector.credentials)
+    !isJoined && session.state != .left && secondTry.isWorthwhile(after: failure, connector.credentials)
   }
 
   /// Leaves the link and reads the credentials again, outside of whatever told of the refusal.
@@ -171,50 +143,20 @@ final class SocketIOChannel: UpstreamChannel {
     perform(session.handle(.failed(failure.explained(secrets, isSecond: false, wallMilliseconds: wall))))
   }
 
-  /// Whether messages flow, or may come early: otherwise the link drops what the server sends.
-  var isJoiningOrJoined: Bool { stage != .apart }
+  // MARK: - Events
 
-  var isJoined: Bool { stage == .joined }
+  /// Whether messages flow.
+  var isJoined: Bool { session.state == .joined }
 
-  /// Delivers an event in the local form to the owner, or holds it until the namespace is accepted. False when there is no
-  /// room.
-  func receive(event name: RawSpan, arguments: RawSpan, ack: UInt64?) -> Bool {
+  /// Delivers an event in the local form to the owner, without the offset that the server has added to it, or holds it
+  /// until the namespace is accepted. One that comes at another time is dropped: in revision 3 the main namespace is
+  /// joined whether wanted or not, and others may just have been left.
+  func receive(event name: RawSpan, _ arguments: RawSpan, ack: UInt64?) {
     guard isJoined else {
-      let item = HeldEvents.Item.event(
-        name: name.withUnsafeBytes { [UInt8]($0) }, arguments: arguments.withUnsafeBytes { [UInt8]($0) }, ack: ack)
-      return hold(item)
+      let copy: (RawSpan) -> [UInt8] = { $0.withUnsafeBytes { [UInt8]($0) } }
+      return hold(.event(name: copy(name), arguments: copy(arguments), ack: ack))
     }
-    guard let owner else {
-      close()
-      return true
-    }
-    deliver(name, arguments, ack, to: owner)
-    return true
-  }
-
-  /// The same for an event that is longer than a line.
-  func receive(tooLong event: LongEvent) -> Bool {
-    guard isJoined else { return hold(.tooLong(event)) }
-    guard let owner else {
-      close()
-      return true
-    }
-    deliver(event, to: owner)
-    return true
-  }
-
-  /// What is too much to be held now would be too much again: the server is not asked to repeat it.
-  private func hold(_ item: HeldEvents.Item) -> Bool {
-    if held.append(item), heldMemory.change(to: held.heldBytes) { return true }
-    connector.recovery.forget()
-    return false
-  }
-
-  /// Hands an event of the joined namespace to the owner, whom the caller holds, without the offset that the server has
-  /// added to it. Only what was handed over counts as received.
-  func deliver(_ name: RawSpan, _ arguments: RawSpan, _ ack: UInt64?, to owner: any UpstreamChannelOwner) {
-    guard isOwned else { return close() }
-    if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.engine?.roundTrip) { sampled(sample) }
+    if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.roundTrip) { sampled(sample) }
     guard ack == nil, connector.recovery.isOffered,
       let ending = connector.recovery.ending(
         of: arguments, at: .init(connector.links.time.arrival, link?.dateSample))
@@ -226,8 +168,10 @@ final class SocketIOChannel: UpstreamChannel {
     connector.recovery.received(ending)
   }
 
-  /// What the server remembers of it counts as received like that of any other.
-  private func deliver(_ event: LongEvent, to owner: any UpstreamChannelOwner) {
+  /// The same for an event that is longer than a line. What the server remembers of it counts as received like that of
+  /// any other.
+  func receive(tooLong event: LongEvent) {
+    guard isJoined else { return hold(.tooLong(event)) }
     owner.channel(self, receivedEvent: event.name.span.bytes, tooLong: event.size, ack: event.ack)
     guard event.ack == nil, connector.recovery.isOffered else { return }
     guard let arguments = event.ending else { return connector.recovery.missedOffset() }
@@ -238,33 +182,45 @@ final class SocketIOChannel: UpstreamChannel {
     connector.recovery.received(ending)
   }
 
-  /// Tells of an event that cannot be shown. False when there is no room.
-  func receive(dropped reason: GapReason) -> Bool {
+  /// Tells of an event that cannot be shown.
+  func receive(dropped reason: GapReason) {
     guard isJoined else { return hold(.dropped(reason)) }
-    owner?.channel(self, droppedEvent: reason)
-    return true
+    owner.channel(self, droppedEvent: reason)
   }
 
-  /// Delivers an acknowledgement in the local form; one that nobody waits for is ignored.
+  /// What is too much to be held now would be too much again: the server is not asked to repeat it.
+  private func hold(_ item: HeldEvents.Item) {
+    guard case .joining = session.state else { return }
+    if held.append(item), heldMemory.change(to: held.heldBytes) { return }
+    connector.recovery.forget()
+    handle(.abandoned(Self.tooManyEarlyEvents))
+  }
+
+  private static let tooManyEarlyEvents = UpstreamFailure(
+    .tooLarge, "the server sent too many events before it accepted the namespace")
+
+  // MARK: - Acknowledgements
+
+  /// Delivers an acknowledgement in the local form; one that the owner does not await is ignored.
   func receive(acknowledgement id: UInt64, arguments: RawSpan) {
     if clock?.awaits(id) == true {
       if let sample = clock?.answered(arguments) { sampled(sample) }
       return
     }
     guard isJoined, let ownerID = acks.take(id) else { return }
-    owner?.channel(self, acknowledged: ownerID, arguments: arguments)
+    owner.channel(self, acknowledged: ownerID, arguments: arguments)
   }
 
   /// The same for one that is longer than a line.
   func receive(acknowledgement id: UInt64, tooLong size: Int) {
     guard let ownerID = takeOmitted(id) else { return }
-    owner?.channel(self, answered: ownerID, tooLong: size, isPart: false)
+    owner.channel(self, answered: ownerID, tooLong: size, isPart: false)
   }
 
   /// The server has acknowledged, but with what cannot be shown.
   func receive(unreadableAcknowledgement id: UInt64) {
     guard let ownerID = takeOmitted(id) else { return }
-    owner?.channel(self, answeredUnreadably: ownerID)
+    owner.channel(self, answeredUnreadably: ownerID)
   }
 
   /// The owner's id of an acknowledgement that is not handed on; nil for one that the owner does not await.
@@ -277,7 +233,7 @@ final class SocketIOChannel: UpstreamChannel {
     return isJoined ? acks.take(id) : nil
   }
 
-  /// Whether somebody waits for this acknowledgement.
+  /// Whether this acknowledgement is awaited.
   func awaits(_ id: UInt64) -> Bool { acks.isPending(id) || clock?.awaits(id) == true }
 
   // MARK: - From the owner
@@ -296,17 +252,10 @@ final class SocketIOChannel: UpstreamChannel {
 
   func forget(ack: UInt64) { acks.forget(ack) }
 
-  func close() {
-    owner = nil
-    handle(.leave)
-  }
+  func close() { handle(.leave) }
+  func suspend() { handle(.suspend) }
 
-  func suspend() {
-    owner = nil
-    handle(.suspend)
-  }
-
-  func checkHeartbeat() { link?.engine?.checkHeartbeat() }
+  func checkHeartbeat() { link?.checkHeartbeat() }
   func verify() { link?.verify() }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
@@ -317,7 +266,7 @@ final class SocketIOChannel: UpstreamChannel {
 
   var facts: ChannelFacts {
     guard let link else { return ChannelFacts(link: "") }
-    return link.facts(sid: session.sid)
+    return link.facts(sid: sid)
   }
 
   // MARK: - What the session asks for
@@ -342,30 +291,26 @@ final class SocketIOChannel: UpstreamChannel {
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
         observer?.observed(TraceFact(.incoming, .socketio, "END \(TraceDescription.failure(failure))"))
-        let owner = owner
-        self.owner = nil
-        owner?.channelEnded(self, failure)
+        owner.channelEnded(self, failure)
       }
     }
   }
 
   private func announce() {
-    guard let owner else { return close() }
     if let sample = link?.dateSample { sampled(sample) }
     owner.channelOpened(self)
     watchExpiry()
     clock?.start()
     for item in held.takeAll() where isJoined {
       switch item {
-      case .event(let name, let arguments, let ack):
-        deliver(name.span.bytes, arguments.span.bytes, ack, to: owner)
-      case .dropped(let reason): owner.channel(self, droppedEvent: reason)
-      case .tooLong(let event): deliver(event, to: owner)
+      case .event(let name, let arguments, let ack): receive(event: name.span.bytes, arguments.span.bytes, ack: ack)
+      case .dropped(let reason): receive(dropped: reason)
+      case .tooLong(let event): receive(tooLong: event)
       }
     }
   }
 
-  private func sampled(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
+  private func sampled(_ sample: ClockSample) { owner.channel(self, sampledTime: sample) }
 
   /// Writes an event without arguments of the gateway's own. The id of its acknowledgement; nil where it cannot be
   /// written now, or would have to wait for what is written already.
@@ -388,7 +333,7 @@ final class SocketIOChannel: UpstreamChannel {
       time: connector.links.time, fraction: connector.links.fraction()
     ) { [weak self] in
       guard let self, isJoined else { return }
-      owner?.channelHasNewCredentials(self)
+      owner.channelHasNewCredentials(self)
     }
   }
 
@@ -396,7 +341,7 @@ final class SocketIOChannel: UpstreamChannel {
   private func sendConnect() {
     guard let link else { return }
     guard link.revision == .three else {
-      return link.send(.connect, namespace, body: connector.recovery.payload(secrets?.payload))
+      return link.connect(namespace, connector.recovery.payload(secrets?.payload))
     }
     var query = connector.namespaceQuery.map { [$0] } ?? []
     if let payload = secrets?.payload {
@@ -407,6 +352,6 @@ final class SocketIOChannel: UpstreamChannel {
       if !own.isEmpty { query.append(own) }
     }
     let suffix = query.isEmpty ? "" : "?" + query.joined(separator: "&")
-    link.send(.connect, namespace + [UInt8](suffix.utf8))
+    link.connect(namespace + [UInt8](suffix.utf8))
   }
 }

@@ -6,51 +6,130 @@ struct SocketIODecoder: Sendable {
     var packet: SocketIOPacket
     /// What the packet's ranges point into.
     var text: [UInt8]
-    var attachments: [[UInt8]]
+    var attachments: [[UInt8]] = []
     /// What is left of it where it is longer than a line; then there are no attachments.
     var long: LongEvent?
+  }
+
+  /// A packet of which attachments have still to come.
+  private struct Pending {
+    var message: Message
+    /// Bytes of the packet that came.
+    var bytes: Int
+    /// Attachments that came.
+    var count = 0
+    /// What the packet takes in a line.
+    var lineBytes: Int
+    /// Bytes that are kept.
+    var heldBytes: Int
+
+    /// Notes an attachment; nil for one that is only counted, after which none is kept.
+    mutating func keep(_ attachment: [UInt8]?) {
+      guard let attachment else {
+        if message.long == nil { message.long = message.packet.longEvent(message.text.span.bytes, size: lineBytes) }
+        message.long?.size = lineBytes
+        message.attachments = []
+        heldBytes = message.text.count
+        return
+      }
+      heldBytes += attachment.count
+      message.attachments.append(attachment)
+    }
+  }
+
+  /// What has come of a packet that is not complete. Cases with payload are boxes, so that asking costs nothing.
+  private enum State {
+    /// May become any other.
+    case idle
+    /// A long text is coming. May become `idle` or `awaitingAttachments`.
+    indirect case gatheringText(LongPacket)
+    /// A long binary message of the msgpack parser is coming. May become `idle`.
+    indirect case gatheringMsgpack(MsgpackOutline)
+    /// The text is there. May become `idle`.
+    indirect case awaitingAttachments(Pending)
   }
 
   /// Most attachments of one packet.
   let attachmentLimit: Int
   /// Most bytes of one packet with its attachments.
   let byteLimit: Int
-  private var pending: Message? {
-    didSet { isPending = pending != nil }
-  }
-  /// Cheaper to ask than `pending`, which is copied for the question.
-  private(set) var isPending = false
-  /// Bytes of the packet that came, and of those that are kept.
-  private var pendingBytes = 0
-  private(set) var heldBytes = 0
-  /// Attachments that came.
-  private var count = 0
-  /// What the packet takes in a line.
-  private var lineBytes = 0
+  private var state = State.idle
 
   init(attachmentLimit: Int, byteLimit: Int) {
     self.attachmentLimit = attachmentLimit
     self.byteLimit = byteLimit
   }
 
-  /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first. `long` is what is known of
-  /// it already. Of a packet that is longer than `lineLimit` no attachments are kept.
+  /// Whether nothing has come of the next packet.
+  var isIdle: Bool { if case .idle = state { true } else { false } }
+
+  /// Bytes that are kept of a packet whose attachments are not complete.
+  var heldBytes: Int { if case .awaitingAttachments(let pending) = state { pending.heldBytes } else { 0 } }
+
+  /// Forgets what has come of a packet.
+  mutating func reset() { state = .idle }
+
+  // MARK: - While a message comes
+
+  /// Looks at what has come of a long text, whose packet begins at `start`.
+  mutating func gather(text: RawSpan, from start: Int, lineLimit: Int) {
+    var long: LongPacket
+    switch state {
+    case .idle: long = LongPacket(text, from: start)
+    case .gatheringText(let begun): long = begun
+    case .gatheringMsgpack, .awaitingAttachments: return
+    }
+    // What is looked at is not to be copied.
+    state = .idle
+    long.advance(text, lineLimit: lineLimit)
+    state = .gatheringText(long)
+  }
+
+  /// The same for a long message of the msgpack parser.
+  mutating func gather(msgpack bytes: RawSpan) {
+    var outline = takeOutline() ?? MsgpackPacket.outline()
+    // What is malformed is found again when the message is whole.
+    try? outline.advance(bytes, isWhole: false)
+    state = .gatheringMsgpack(outline)
+  }
+
+  /// What is known of a message of the msgpack parser that is whole now.
+  mutating func takeOutline() -> MsgpackOutline? {
+    guard case .gatheringMsgpack(let outline) = state else { return nil }
+    state = .idle
+    return outline
+  }
+
+  private mutating func takeLong(_ text: RawSpan, lineLimit: Int) -> LongPacket? {
+    guard case .gatheringText(var long) = state else { return nil }
+    state = .idle
+    long.advance(text, isWhole: true, lineLimit: lineLimit)
+    return long
+  }
+
+  // MARK: - Whole messages
+
+  /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first. Of a packet that is
+  /// longer than `lineLimit` no attachments are kept.
   mutating func receive(
-    text: RawSpan, from start: Int, long: LongPacket? = nil, lineLimit: @autoclosure () -> Int = .max
+    text: RawSpan, from start: Int, lineLimit: @autoclosure () -> Int = .max
   ) throws(SocketIOProblem) -> SocketIOPacket? {
-    guard !isPending else { throw .missingAttachment }
+    if case .awaitingAttachments = state { throw .missingAttachment }
+    let long = isIdle ? nil : takeLong(text, lineLimit: lineLimit())
     let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)
     guard packet.attachments > 0 else { return packet }
-    (count, lineBytes, pendingBytes) = (0, packet.payloadCount, text.byteCount)
+    let lineBytes = packet.payloadCount
+    var message = Message(packet: packet, text: [])
     if packet.hasNonNumbers || lineBytes > lineLimit() {
-      var message = Message(packet: packet, text: [], attachments: [], long: packet.longEvent(text, size: lineBytes))
+      message.long = packet.longEvent(text, size: lineBytes)
       message.text = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
       message.packet.namespace = 0..<message.text.count
-      pending = message
     } else {
-      pending = Message(packet: packet, text: text.withUnsafeBytes { [UInt8]($0) }, attachments: [])
+      message.text = text.withUnsafeBytes { [UInt8]($0) }
     }
-    heldBytes = pending?.text.count ?? 0
+    let held = message.text.count
+    state = .awaitingAttachments(
+      Pending(message: message, bytes: text.byteCount, lineBytes: lineBytes, heldBytes: held))
     return nil
   }
 
@@ -60,39 +139,32 @@ struct SocketIODecoder: Sendable {
     return try receive(isKept ? binary.withUnsafeBytes { [UInt8]($0) } : nil, size: binary.byteCount)
   }
 
-  /// Whether a binary message of so many bytes, which comes now, is more than counted.
-  func keeps(_ size: Int, lineLimit: Int) -> Bool {
-    isPending && pending?.long == nil && lineBytes + Base64.encodedCount(size) <= lineLimit
+  /// Whether a binary message of so many bytes, which comes now, is only counted.
+  func skips(_ size: Int, lineLimit: Int) -> Bool {
+    guard case .awaitingAttachments = state else { return false }
+    return !keeps(size, lineLimit: lineLimit)
+  }
+
+  private func keeps(_ size: Int, lineLimit: Int) -> Bool {
+    guard case .awaitingAttachments(let pending) = state else { return false }
+    return pending.message.long == nil && pending.lineBytes + Base64.encodedCount(size) <= lineLimit
   }
 
   /// Takes a binary message that is not kept.
   mutating func receive(unkept size: Int) throws(SocketIOProblem) -> Message? { try receive(nil, size: size) }
 
   private mutating func receive(_ bytes: [UInt8]?, size: Int) throws(SocketIOProblem) -> Message? {
-    guard isPending else { throw .strayAttachment }
-    pendingBytes += size
-    guard pendingBytes <= byteLimit else { throw .tooLarge(limit: byteLimit) }
-    count += 1
-    lineBytes += Base64.encodedCount(size)
-    keep(bytes)
-    guard let message = pending, count >= message.packet.attachments else { return nil }
-    pending = nil
-    heldBytes = 0
-    return message
-  }
-
-  private mutating func keep(_ bytes: [UInt8]?) {
-    if let bytes {
-      heldBytes += bytes.count
-      pending?.attachments.append(bytes)
-      return
-    }
-    guard var message = pending else { return }
-    if message.long == nil { message.long = message.packet.longEvent(message.text.span.bytes, size: lineBytes) }
-    message.long?.size = lineBytes
-    message.attachments = []
-    heldBytes = message.text.count
-    pending = message
+    guard case .awaitingAttachments(var pending) = state else { throw .strayAttachment }
+    // What is gathered is not to be copied.
+    state = .idle
+    pending.bytes += size
+    guard pending.bytes <= byteLimit else { throw .tooLarge(limit: byteLimit) }
+    pending.count += 1
+    pending.lineBytes += Base64.encodedCount(size)
+    pending.keep(bytes)
+    guard pending.count < pending.message.packet.attachments else { return pending.message }
+    state = .awaitingAttachments(pending)
+    return nil
   }
 }
 

@@ -10,7 +10,7 @@ struct SocketIOSession: Equatable, Sendable {
     /// `left`.
     case joining(asked: Bool)
     /// Messages flow. May become `left`.
-    case joined(sid: String?)
+    case joined
     /// Terminal.
     case left
   }
@@ -30,7 +30,7 @@ struct SocketIOSession: Equatable, Sendable {
     /// The link dials anew: the server turned out to speak another revision.
     case linkReset
     case mainAccepted
-    case accepted(sid: String?)
+    case accepted
     /// Refused, and asked for again from the beginning, on this link or on another one.
     case triedAgain
     /// Refused, kicked, or the link is gone.
@@ -57,12 +57,6 @@ struct SocketIOSession: Equatable, Sendable {
 
   private(set) var state = State.waiting
 
-  /// The server's id for this namespace, where it gave one.
-  var sid: String? {
-    guard case .joined(let sid) = state else { return nil }
-    return sid
-  }
-
   /// Whether the link is ready and the namespace is not accepted yet.
   private var isEntering: Bool {
     switch state {
@@ -85,8 +79,8 @@ struct SocketIOSession: Equatable, Sendable {
     case (.behindMain, .linkReset), (.joining, .linkReset):
       state = .waiting
       return [.disarm]
-    case (.joining, .accepted(let sid)):
-      state = .joined(sid: sid)
+    case (.joining, .accepted):
+      state = .joined
       return [.disarm, .announce]
 
     case (.waiting, .triedAgain), (.behindMain, .triedAgain), (.joining, .triedAgain):
@@ -120,7 +114,7 @@ struct SocketIOSession: Equatable, Sendable {
     }
   }
 
-  /// Nobody answered the request for the namespace.
+  /// The server did not answer the request for the namespace.
   static let timeout = UpstreamFailure(
     .timeout, "the server did not answer the request for the namespace in time")
 

@@ -1,5 +1,5 @@
-/// One connection with a transport of its own: reads the credentials, dials, lets the kind's session shake hands, and keeps
-/// the transport alive. What messages mean is the session's affair.
+/// One connection with a transport of its own: reads the credentials, dials, lets the kind's session shake hands, and
+/// keeps the transport alive. What messages mean is the session's affair.
 final class DirectLink: UpstreamChannel, TransportReceiver {
   let id: String
   let way: DirectConnectorState
@@ -22,13 +22,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// The server's goodbye is awaited.
   private var pendingClose: PendingCloses.PendingClose?
 
-  // Signs of life.
-  var heartbeat: LinkHeartbeat?
-  var heartbeatTimer: Timers.ID?
-  var probe = LinkProbe()
-  var probeTimer: Timers.ID?
-  /// When the server was heard the last time.
-  var lastHeard: MonotonicInstant?
+  /// Nil before the conversation.
+  private var liveness: DirectLiveness?
 
   init(
     _ way: DirectConnectorState, owner: any UpstreamChannelOwner,
@@ -47,8 +42,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// A redirect led to another host, whose business the credentials are not.
   var isForeign: Bool { routes.current.isForeign }
 
-  /// Whether nobody could listen on the way that was taken. A proxy hears everything that has no TLS, also what goes to a host
-  /// that is called `localhost`; only one that the configuration names may.
+  /// Whether nobody could listen on the way that was taken. A proxy hears everything that has no TLS, also what goes to
+  /// a host that is called `localhost`; only one that the configuration names may.
   var isPrivate: Bool {
     let endpoint = routes.current.endpoint
     let isMeant = transportFacts?.proxy == nil || routes.current.namesProxy
@@ -99,8 +94,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     }
   }
 
-  /// The server refused how the session introduced itself, which knows another way: the same server is dialled once more
-  /// within the attempt, with the same credentials.
+  /// The server refused how the session introduced itself, which knows another way: the same server is dialled once
+  /// more within the attempt, with the same credentials.
   func startOver() {
     guard machine.state == .joining, owner != nil else { return }
     goOn(.dial)
@@ -172,10 +167,13 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   var facts: ChannelFacts {
     ChannelFacts(
       link: id, server: routes.current.server, transport: transportFacts, protocols: session?.protocols ?? [],
-      sid: session?.sid, roundTrip: probe.roundTrip.map { Double($0.nanoseconds) / 1e6 },
-      heartbeat: heartbeat.map { ($0.settings.interval, $0.settings.timeout) },
-      heartbeatAge: lastHeard.map { now - $0 })
+      sid: session?.sid, roundTrip: liveness?.roundTrip.map { Double($0.nanoseconds) / 1e6 },
+      heartbeat: liveness?.heartbeat.map { ($0.settings.interval, $0.settings.timeout) },
+      heartbeatAge: liveness.map { now - $0.lastHeard })
   }
+
+  func checkHeartbeat() { liveness?.check() }
+  func verify() { liveness?.verify(within: way.probeLimit) }
 
   // MARK: - From the transport
 
@@ -190,16 +188,21 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   }
 
   func transportReceived(text: RawSpan) {
-    heard()
+    liveness?.heard()
     session?.received(text: text)
   }
 
   func transportGathers(text: RawSpan) { session?.gathers(text: text) }
 
   func transportReceived(binary: RawSpan) {
-    heard()
+    liveness?.heard()
     session?.received(binary: binary)
   }
+
+  func transportAnsweredProbe() { answeredProbe() }
+
+  /// The server has answered what the session asked it for a sign of life.
+  func answeredProbe() { liveness?.answeredProbe() }
 
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
@@ -256,8 +259,9 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private func announce() {
     stopTimer()
     way.remembered = routes.index
-    lastHeard = now
-    beginHeartbeat()
+    liveness = DirectLiveness(
+      session?.heartbeat, timers: timers, time: way.seams.time, ask: { [weak self] in self?.session?.probe() == true },
+      fail: { [weak self] in self?.fail($0) })
     guard let owner else { return close() }
     owner.channelOpened(self)
     guard isJoined, let session else { return }
@@ -274,7 +278,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   /// Nobody holds the link any more: the timer does, until the pendingClose is over.
   private func sayGoodbye() {
-    stopHeartbeat()
+    liveness = nil
     guard session?.leave() == true else { return closeEnded() }
     pendingClose = way.seams.pendingCloses.begin()
     timer = timers.after(DirectConnectorState.closeLimit) { [self] in closeEnded() }
@@ -282,7 +286,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   private func hangUp() {
     stopTimer()
-    stopHeartbeat()
+    liveness = nil
     refresh = nil
     let (session, transport) = (session, transport)
     self.session = nil

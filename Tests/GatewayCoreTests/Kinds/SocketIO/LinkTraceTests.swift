@@ -117,7 +117,8 @@ private final class Notebook: UpstreamObserver {
     #expect(!facts.contains { $0.contains("s3cret") })
 
     // In revision 3 the observed namespace has no query, that of its CONNECT does.
-    let trace = LinkTrace(
+    let trace = LinkTrace()
+    trace.tell(
       [LinkTrace.Observed(namespace: Array("/c".utf8), observer: notebook)], request: rig.transport.request, secrets: []
     )
     trace.sent(msgpack: .connect, Array("/c?token=s3cret".utf8), ack: nil, size: 0)

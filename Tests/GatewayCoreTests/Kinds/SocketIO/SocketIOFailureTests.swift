@@ -257,20 +257,24 @@ extension String {
   fileprivate var replacingMaxPayload: String { dropLast(5) + "2000}" }
 }
 
-@Test func ownerThatVanishesTakesItsNamespaceAlong() {
+@Test func aChannelHoldsItsOwnerUntilItIsClosed() {
   let rig = SocketIORig()
   let main = rig.joined()
-  var owner: ChannelLog? = ChannelLog()
-  let connector = rig.kind.connector(for: rig.specification("/gone"))
+  weak var weakOwner: ChannelLog?
   var channel: (any UpstreamChannel)?
-  if let owner { channel = connector.dial(owner: owner) }
-  rig.transport.receive(#"40/gone,{"sid":"x"}"#)
-  owner = nil
+  do {
+    let owner = ChannelLog()
+    weakOwner = owner
+    channel = rig.kind.connector(for: rig.specification("/other")).dial(owner: owner)
+  }
+  rig.transport.receive(#"40/other,{"sid":"x"}"#, #"42/other,["a"]"#)
+  #expect(weakOwner?.take() == [.opened, .event(#""a"()"#)])
   _ = rig.transport.takeSent()
-  rig.transport.receive(#"42/gone,["a"]"#)
-  #expect(rig.transport.takeSent() == ["41/gone,"])
+  channel?.close()
+  channel = nil
+  #expect(rig.transport.takeSent() == ["41/other,"])
+  #expect(weakOwner == nil)
   #expect(main.log.take() == [])
-  _ = channel
 }
 
 @Test func nothingOfALinkOutlivesItsEnd() throws {

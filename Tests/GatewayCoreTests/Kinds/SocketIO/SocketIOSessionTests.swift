@@ -19,7 +19,7 @@ private let waiting = session()
 private let behindMain = session(.linkReady(.behindMain))
 private let asked = session(.linkReady(.ask))
 private let unasked = session(.linkReady(.unasked))
-private let joined = session(.linkReady(.ask), .accepted(sid: "s"))
+private let joined = session(.linkReady(.ask), .accepted)
 private let left = session(.leave)
 
 private func leave(_ replyDue: Bool, _ failure: UpstreamFailure? = nil) -> [Session.Action] {
@@ -51,7 +51,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
   (
     asked,
     [
-      (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
+      (.accepted, [.disarm, .announce], .joined),
       (.linkReset, [.disarm], .waiting),
       (.failed(gone), leave(false, goneEarly), .left),
       (.abandoned(SocketIOSession.timeout), leave(true, timeout), .left),
@@ -61,7 +61,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
   (
     unasked,
     [
-      (.accepted(sid: "s"), [.disarm, .announce], .joined(sid: "s")),
+      (.accepted, [.disarm, .announce], .joined),
       (.linkReset, [.disarm], .waiting),
       (.failed(gone), leave(false, goneEarly), .left),
       (.abandoned(SocketIOSession.timeout), leave(false, timeout), .left),
@@ -79,7 +79,7 @@ private let table: [(start: Session, causes: [(Session.Event, [Session.Action], 
 ]
 
 private let allEvents: [Session.Event] = [
-  .linkReady(.ask), .linkReady(.unasked), .linkReady(.behindMain), .linkReset, .mainAccepted, .accepted(sid: "s"),
+  .linkReady(.ask), .linkReady(.unasked), .linkReady(.behindMain), .linkReset, .mainAccepted, .accepted,
   .failed(gone), .abandoned(SocketIOSession.timeout), .leave,
 ]
 

@@ -8,7 +8,7 @@ struct EngineIOSession: Equatable, Sendable {
     case opening
     /// Messages flow. `isLastCall`: the heartbeat is overdue and only input that already waits can prove life.
     /// May become `closed`.
-    case open(EngineIOHandshake, EngineIOHeartbeat, isLastCall: Bool)
+    case open(EngineIOHeartbeat, isLastCall: Bool)
     /// Terminal.
     case closed
   }
@@ -66,8 +66,8 @@ struct EngineIOSession: Equatable, Sendable {
 
   /// When the server has given the session up for certain; nil while there is none.
   var heartbeatDeadline: MonotonicInstant? {
-    guard case .open(let handshake, let heartbeat, _) = state else { return nil }
-    return heartbeat.deadline(handshake)
+    guard case .open(let heartbeat, _) = state else { return nil }
+    return heartbeat.deadline
   }
 
   /// Whether a message is simply to be handed on: `handle(.message)` would change nothing and say `deliver`.
@@ -90,7 +90,8 @@ struct EngineIOSession: Equatable, Sendable {
       return []
 
     case (.opening, .handshake(let handshake, let now)):
-      return open(handshake, at: now)
+      let settings = HeartbeatSettings(interval: handshake.pingInterval, timeout: handshake.pingTimeout)
+      return [begin(settings, at: now), .announce]
     case (.opening, .ping), (.opening, .pong), (.opening, .message), (.opening, .filler):
       return end(EngineIOProblem.foreignOpening.failure)
     case (.opening, .timerFired):
@@ -98,27 +99,25 @@ struct EngineIOSession: Equatable, Sendable {
 
     case (.open, .handshake):
       return end(UpstreamFailure(.protocolError, "the server sent a second Engine.IO handshake"))
-    case (.open(let handshake, _, _), .revisionThreeSeen(let now)):
+    case (.open(let heartbeat, _), .revisionThreeSeen(let now)):
       revision = .three
-      return open(handshake, at: now, announced: true)
-    case (.open(let handshake, _, _), .ping(let data, let now)):
-      return answerPing(data, handshake, at: now)
-    case (.open(let handshake, var heartbeat, let isLastCall), .pong(let now)):
+      return [begin(heartbeat.settings, at: now)]
+    case (.open(let heartbeat, _), .ping(let data, let now)):
+      return answerPing(data, heartbeat.settings, at: now)
+    case (.open(var heartbeat, let isLastCall), .pong(let now)):
       roundTrip = heartbeat.answered(at: now) ?? roundTrip
-      state = .open(handshake, heartbeat, isLastCall: isLastCall)
+      state = .open(heartbeat, isLastCall: isLastCall)
       return []
-    case (.open(let handshake, var heartbeat, let isLastCall), .message):
-      if revision == .three {
-        heartbeat.heard()
-        state = .open(handshake, heartbeat, isLastCall: isLastCall)
-      }
-      return Self.deliver
-    case (.open(let handshake, var heartbeat, let isLastCall), .filler):
+    case (.open(var heartbeat, let isLastCall), .message):
       heartbeat.heard()
-      state = .open(handshake, heartbeat, isLastCall: isLastCall)
+      state = .open(heartbeat, isLastCall: isLastCall)
+      return Self.deliver
+    case (.open(var heartbeat, let isLastCall), .filler):
+      heartbeat.heard()
+      state = .open(heartbeat, isLastCall: isLastCall)
       return []
-    case (.open(let handshake, let heartbeat, let isLastCall), .timerFired(let now)):
-      return beat(handshake, heartbeat, isLastCall: isLastCall, at: now)
+    case (.open(let heartbeat, let isLastCall), .timerFired(let now)):
+      return beat(heartbeat, isLastCall: isLastCall, at: now)
 
     case (.open, .overdue):
       return end(UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent"))
@@ -154,40 +153,36 @@ struct EngineIOSession: Equatable, Sendable {
     return [.disarm, .end(failure)]
   }
 
-  private mutating func open(
-    _ handshake: EngineIOHandshake, at now: MonotonicInstant, announced: Bool = false
-  ) -> [Action] {
-    let heartbeat = EngineIOHeartbeat(handshake, revision: revision, at: now)
-    state = .open(handshake, heartbeat, isLastCall: false)
-    let arm = Action.arm(heartbeat.timeLeft(handshake, at: now))
-    return announced ? [arm] : [arm, .announce]
+  /// A new term of the heartbeat begins; the timer for it.
+  private mutating func begin(_ settings: HeartbeatSettings, at now: MonotonicInstant) -> Action {
+    let heartbeat = EngineIOHeartbeat(settings, revision: revision, at: now)
+    state = .open(heartbeat, isLastCall: false)
+    return .arm(heartbeat.timeLeft(at: now))
   }
 
   /// Revision 4 answers and starts a new term. In revision 3 only the client pings; some servers end the session over
   /// a pong they did not ask for, so a stray ping is a sign of life and no more.
   private mutating func answerPing(
-    _ data: [UInt8], _ handshake: EngineIOHandshake, at now: MonotonicInstant
+    _ data: [UInt8], _ settings: HeartbeatSettings, at now: MonotonicInstant
   ) -> [Action] {
     guard data.count <= Self.pingDataLimit else {
       return end(UpstreamFailure(.protocolError, "the server sent a ping with too much data"))
     }
     guard revision == .four else { return handle(.filler) }
-    let heartbeat = EngineIOHeartbeat(handshake, revision: revision, at: now)
-    state = .open(handshake, heartbeat, isLastCall: false)
-    return [.sendPong(data), .arm(heartbeat.timeLeft(handshake, at: now))]
+    return [.sendPong(data), begin(settings, at: now)]
   }
 
   /// A machine that slept, or a loop that was held up, may find the deadline passed while the ping waits unread in the
   /// socket: the first verdict of silence therefore gives one more turn of the loop.
   private mutating func beat(
-    _ handshake: EngineIOHandshake, _ heartbeat: EngineIOHeartbeat, isLastCall: Bool, at now: MonotonicInstant
+    _ heartbeat: EngineIOHeartbeat, isLastCall: Bool, at now: MonotonicInstant
   ) -> [Action] {
     var heartbeat = heartbeat
-    let verdict = heartbeat.judge(handshake, at: now)
-    state = .open(handshake, heartbeat, isLastCall: verdict == .silent)
+    let verdict = heartbeat.judge(at: now)
+    state = .open(heartbeat, isLastCall: verdict == .silent)
     switch verdict {
     case .wait(let time): return [.arm(time)]
-    case .ping(let time): return [.sendPing, .arm(time)]
+    case .ask(let time): return [.sendPing, .arm(time)]
     case .silent where !isLastCall: return [.arm(.zero)]
     case .silent: return end(UpstreamFailure(.heartbeat, "the server fell silent: its heartbeat is overdue"))
     }

@@ -1,47 +1,70 @@
-/// Owns one Engine.IO session and its transport: performs what the session asks for.
+/// Owns one Engine.IO session and its transport: performs what the session asks for, keeps what concerns the session
+/// alone, and pushes every message on to its receiver.
 final class EngineIOSocket: TransportReceiver {
+  /// Hears what happens on a socket. Spans are valid only during the call.
+  protocol Receiver: AnyObject {
+    /// The header lines of the answer that opened the transport.
+    func engineHeard(_ headers: [HTTPHeader])
+    /// The session, which began with long-polling, goes on over a WebSocket.
+    func engineSwitched()
+    func engineOpened(_ handshake: EngineIOHandshake)
+    /// A text message; its content begins at `start`.
+    func engineReceived(text: RawSpan, from start: Int)
+    func engineReceived(binary: RawSpan)
+    /// A large binary message of so many bytes has come as base64. True: that was all there is to be known of it, and
+    /// it need not be decoded.
+    func engineSkips(binaryCount: Int) -> Bool
+    /// A long text message is coming, and this much of it has come; its content begins at `start`.
+    func engineGathers(text: RawSpan, from start: Int)
+    /// The same for a long binary message.
+    func engineGathers(binary: RawSpan)
+    /// The end, by the server or by a failure. Nothing follows.
+    func engineEnded(_ failure: TransportFailure)
+  }
+
   private let request: DialRequest
   private let dialer: any TransportDialer
   /// Longest ping times that the server may name.
   private let pingLimit: Duration
-  let timers: Timers
-  let time: any TimeSource
-  private weak var receiver: (any EngineIOReceiver)?
-  /// Who traces the session; nil while nobody does.
-  var observer: (any EngineIOObserver)?
+  private let timers: Timers
+  private let time: any TimeSource
+  /// Held for as long as the receiver holds the socket: looking it up for each message would cost more than the
+  /// message.
+  private let receiver: any Receiver
+  private let trace: LinkTrace
 
-  var session: EngineIOSession {
-    didSet { passesMessages = session.passesMessages }
-  }
-  /// The session's, kept at hand: asking it for every message means copying what the server said at the opening.
-  private var passesMessages = false
-  private(set) var transport: (any Transport)?
+  private var session: EngineIOSession
+  private var transport: (any Transport)?
   private var timer: Timers.ID?
-  var probe = LinkProbe()
-  var probeTimer: Timers.ID?
+  private let probe: LinkProbe
   private var measureTimer: Timers.ID?
   /// When the last heartbeat was heard, or the session opened.
   private(set) var lastHeartbeat: MonotonicInstant?
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
+  /// The revision that the form of the server's answers shows; nil where the form is the same in both.
+  private(set) var shownRevision: EngineIORevision?
 
   /// When the round trip is measured first, counted from the opening: the namespaces' handshake is not disturbed, and a
   /// link that does not last is not asked.
   static let firstMeasurement: Duration = .seconds(1)
-  /// The revision that the form of the server's answers shows; nil where the form is the same in both.
-  private(set) var shownRevision: EngineIORevision?
+  /// From this length on it is asked whether binary data in base64 has to be decoded, in bytes.
+  private static let largeBase64 = 64 << 10
+  private static let ping = [UInt8(ascii: "2")]
 
   init(
     revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
-    time: any TimeSource, pingLimit: Duration = EngineIOHandshake.longestPing, receiver: any EngineIOReceiver
+    time: any TimeSource, pingLimit: Duration, trace: LinkTrace, receiver: any Receiver
   ) {
     self.pingLimit = pingLimit
     self.request = request
     self.dialer = dialer
     self.timers = timers
     self.time = time
+    self.trace = trace
     self.receiver = receiver
+    probe = LinkProbe(timers, time)
     session = EngineIOSession(revision: revision, handshakeLimit: request.openingLimit)
   }
 
@@ -55,7 +78,7 @@ final class EngineIOSocket: TransportReceiver {
 
   /// Starts the one attempt.
   func dial() {
-    observer?.dialled(request)
+    trace.dialled(request)
     transport = dialer.dial(request, receiver: self)
   }
 
@@ -83,54 +106,22 @@ final class EngineIOSocket: TransportReceiver {
   /// Lets go of the session. The receiver hears nothing more. Servers ignore a close packet on a WebSocket, so the
   /// transport's own goodbye is the only one.
   func close() {
-    receiver = nil
     perform(session.handle(.hangUp))
     letGo()
   }
 
-  // MARK: - From the transport
+  // MARK: - Messages
 
-  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
-    transportFacts = facts
-    observer?.opened(facts)
-    receiver?.engineHeard(headers)
-    perform(session.handle(.transportOpened))
-  }
-
-  func transportNoticed(_ notice: TransportNotice) {
-    switch notice {
-    case .version(let number): shownRevision = EngineIORevision(rawValue: number)
-    case .switched(let facts):
-      transportFacts = facts
-      receiver?.engineSwitched()
-    }
-  }
-
-  func transportReceived(_ messages: any IncomingMessages) {
-    // Also what nobody wants has to be read.
-    if let receiver { receiver.engineReceived(messages, from: self) } else { forEach(messages) { _, _ in } }
-  }
-
-  /// Hands out the text messages of one look at the server in order; the content of each begins at `start`. What only
-  /// concerns the session is kept, and what else there is reaches the receiver in its turn, by its other ways.
-  func forEach(_ messages: any IncomingMessages, _ body: (_ text: RawSpan, _ start: Int) -> Void) {
-    messages.forEach { kind, message in
-      switch kind {
-      case .text: if isPlain(message) { body(message, 1) } else { transportReceived(text: message) }
-      case .binary: transportReceived(binary: message)
-      }
-    }
-  }
-
-  /// Whether a message is for the receiver and nobody else looks at it: what nearly all are.
-  private func isPlain(_ text: RawSpan) -> Bool {
-    passesMessages && !probe.isUrgent && observer == nil && EngineIOPacket.isMessage(text)
-  }
-
+  /// Nearly all are messages of an open session, which change nothing about it.
   func transportReceived(text: RawSpan) {
-    if probe.isUrgent { stopVerifying() }
-    if text.byteCount >= Self.largeBase64, passesMessages, let size = EngineIOPacket.binaryCount(text),
-      receiver?.engineSkips(binaryCount: size) == true
+    guard session.passesMessages, !probe.isUrgent, EngineIOPacket.isMessage(text) else { return receive(text) }
+    receiver.engineReceived(text: text, from: 1)
+  }
+
+  private func receive(_ text: RawSpan) {
+    probe.heard()
+    if text.byteCount >= Self.largeBase64, session.passesMessages, let size = EngineIOPacket.binaryCount(text),
+      receiver.engineSkips(binaryCount: size)
     {
       return
     }
@@ -138,13 +129,12 @@ final class EngineIOSocket: TransportReceiver {
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
     }
-    observer?.received(packet, text)
+    trace.received(packet, text)
     switch packet {
     case .message(let range):
-      guard passesMessages || accepts(session.handle(.message)) else { return }
-      receiver?.engineReceived(text: text, from: range.lowerBound)
+      if accepts(session.handle(.message)) { receiver.engineReceived(text: text, from: range.lowerBound) }
     case .decodedBinary(let bytes):
-      if accepts(session.handle(.message)) { receiver?.engineReceived(binary: bytes.span.bytes) }
+      if accepts(session.handle(.message)) { receiver.engineReceived(binary: bytes.span.bytes) }
     case .ping(let range):
       let data = text.extracting(range).withUnsafeBytes { [UInt8]($0) }
       perform(session.handle(.ping(data, at: time.now)))
@@ -159,37 +149,41 @@ final class EngineIOSocket: TransportReceiver {
     }
   }
 
-  /// From this length on it is asked whether binary data in base64 has to be decoded, in bytes.
-  private static let largeBase64 = 64 << 10
-
-  func transportGathers(text: RawSpan) {
-    if passesMessages, EngineIOPacket.isMessage(text) { receiver?.engineGathers(text: text, from: 1) }
-  }
-
-  /// In revision 4, where nothing stands in front of binary data.
-  func transportGathers(binary: RawSpan) {
-    if passesMessages, session.revision == .four { receiver?.engineGathers(binary: binary) }
-  }
-
   func transportReceived(binary: RawSpan) {
-    if probe.isUrgent { stopVerifying() }
+    probe.heard()
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(binary: binary, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
     }
     guard case .binary(let range) = packet, accepts(session.handle(.message)) else { return }
-    receiver?.engineReceived(binary: binary.extracting(range))
+    receiver.engineReceived(binary: binary.extracting(range))
   }
 
-  func transportClosed(_ failure: TransportFailure) {
-    transport = nil
-    stopAsking()
-    observer?.closed(failure.failure)
-    // The session knows only why; what the server wrote instead of a handshake matters one level up.
-    let receiver = receiver
-    self.receiver = nil
-    perform(session.handle(.transportLost(failure.failure)))
-    receiver?.engineEnded(failure)
+  func transportGathers(text: RawSpan) {
+    if session.passesMessages, EngineIOPacket.isMessage(text) { receiver.engineGathers(text: text, from: 1) }
+  }
+
+  /// In revision 4, where nothing stands in front of binary data.
+  func transportGathers(binary: RawSpan) {
+    if session.passesMessages { receiver.engineGathers(binary: binary) }
+  }
+
+  // MARK: - The session
+
+  func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
+    transportFacts = facts
+    trace.opened(facts)
+    receiver.engineHeard(headers)
+    perform(session.handle(.transportOpened))
+  }
+
+  func transportNoticed(_ notice: TransportNotice) {
+    switch notice {
+    case .version(let number): shownRevision = EngineIORevision(rawValue: number)
+    case .switched(let facts):
+      transportFacts = facts
+      receiver.engineSwitched()
+    }
   }
 
   private func open(_ text: RawSpan) {
@@ -204,16 +198,22 @@ final class EngineIOSocket: TransportReceiver {
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
-  // MARK: - What the session asks for
+  /// What the server wrote instead of a handshake matters one level up.
+  func transportClosed(_ failure: TransportFailure) {
+    transport = nil
+    trace.closed(failure.failure)
+    perform(session.handle(.transportLost(failure.failure)), lost: failure)
+  }
 
-  /// Whether a message is to be handed on; anything else is performed.
+  /// Whether a message is to be pushed on; anything else is performed.
   private func accepts(_ actions: [EngineIOSession.Action]) -> Bool {
     if case .deliver = actions.first { return true }
     perform(actions)
     return false
   }
 
-  func perform(_ actions: [EngineIOSession.Action]) {
+  /// `lost` is the end of the transport, where that is what the session was told.
+  private func perform(_ actions: [EngineIOSession.Action], lost: TransportFailure? = nil) {
     for action in actions {
       switch action {
       case .arm(let delay):
@@ -224,17 +224,17 @@ final class EngineIOSocket: TransportReceiver {
         timer = nil
       case .sendPing: send(packet: Self.ping)
       case .sendPong(let data): send(packet: [UInt8(ascii: "3")] + data)
-      case .announce: if let handshake { receiver?.engineOpened(handshake) }
+      case .announce: if let handshake { receiver.engineOpened(handshake) }
       case .deliver: break
-      case .end(let failure): end(failure)
+      case .end(let failure):
+        letGo()
+        receiver.engineEnded(lost ?? TransportFailure(failure))
       }
     }
   }
 
-  private static let ping = [UInt8(ascii: "2")]
-
   private func send(packet: [UInt8]) {
-    observer?.sent(packet)
+    trace.sent(packet)
     transport?.send(control: packet.span.bytes)
   }
 
@@ -243,23 +243,38 @@ final class EngineIOSocket: TransportReceiver {
     perform(session.handle(.timerFired(at: time.now)))
   }
 
-  private func end(_ failure: UpstreamFailure) {
-    let receiver = receiver
-    self.receiver = nil
-    letGo()
-    receiver?.engineEnded(TransportFailure(failure))
-  }
-
-  private func stopAsking() {
-    stopVerifying()
+  private func letGo() {
+    probe.heard()
     timers.cancel(measureTimer)
     measureTimer = nil
-  }
-
-  private func letGo() {
-    stopAsking()
     let transport = transport
     self.transport = nil
     transport?.close()
   }
+
+  // MARK: - Signs of life beyond the heartbeat
+
+  /// To be called before something is written: a machine that was suspended, or a loop that was stopped, may not have
+  /// fired the timer yet. The server has given such a session up, so what was written now would be lost.
+  func checkHeartbeat() {
+    guard let deadline = session.heartbeatDeadline, deadline <= time.now else { return }
+    perform(session.handle(.overdue))
+  }
+
+  /// Asks the peer for a sign of life, which must come within `limit`; otherwise the session ends with `heartbeat`.
+  func verify(within limit: Duration) {
+    guard case .open = session.state else { return }
+    probe.askUrgently(within: limit, { transport?.probe() == true }) { [weak self] in
+      guard let self else { return }
+      perform(session.handle(.probeUnanswered))
+    }
+  }
+
+  /// Measures the round trip.
+  private func measure() {
+    guard case .open = session.state, !probe.isUnanswered else { return }
+    probe.ask { transport?.probe() == true }
+  }
+
+  func transportAnsweredProbe() { probe.answered() }
 }
