@@ -19,15 +19,16 @@ EIO3 := $(VENV)/eio3/stamp
 WAMP := $(VENV)/wamp/stamp
 NGINX := build/nginx/usr/sbin/nginx
 
-UNITS := $(PREFIX)/lib/systemd
-INSTALLED := sbin/gatewayd bin/gatewayctl lib/systemd/system/gatewayd.service lib/systemd/system/gatewayd.socket \
-	lib/systemd/user/gatewayd.service lib/systemd/user/gatewayd.socket lib/sysusers.d/gatewayd.conf \
-	lib/tmpfiles.d/gatewayd.conf share/bash-completion/completions/gatewayctl
+SYSTEM_UNITS ?= $(PREFIX)/lib/systemd/system
+USER_UNITS ?= $(PREFIX)/lib/systemd/user
+UNITS := $(foreach name,gatewayd.service gatewayd.socket,$(SYSTEM_UNITS)/$(name) $(USER_UNITS)/$(name))
+INSTALLED := sbin/gatewayd bin/gatewayctl lib/sysusers.d/gatewayd.conf lib/tmpfiles.d/gatewayd.conf \
+	share/bash-completion/completions/gatewayctl
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall sanitize \
-	sanitize-thread sanitize-address kill-loop packages environments clean help
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb sanitize \
+	sanitize-thread sanitize-address kill-loop packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
 	swift build
@@ -115,11 +116,10 @@ endif
 install-files:
 	install -D -m 755 $(BINARIES)/gatewayd $(DESTDIR)$(PREFIX)/sbin/gatewayd
 	install -D -m 755 $(BINARIES)/gatewayctl $(DESTDIR)$(PREFIX)/bin/gatewayctl
-	for unit in system/gatewayd.service system/gatewayd.socket user/gatewayd.service user/gatewayd.socket; do \
-		install -d $(DESTDIR)$(UNITS)/$${unit%/*} && \
-		sed 's,/usr/sbin/,$(PREFIX)/sbin/,; s,/usr/bin/,$(PREFIX)/bin/,' systemd/$${unit#system/} \
-			> $(DESTDIR)$(UNITS)/$$unit && \
-		chmod 644 $(DESTDIR)$(UNITS)/$$unit || exit 1; \
+	for unit in $(UNITS); do \
+		case $$unit in $(USER_UNITS)/*) source=systemd/user/$${unit##*/} ;; *) source=systemd/$${unit##*/} ;; esac; \
+		install -D -m 644 /dev/null $(DESTDIR)$$unit && \
+		sed 's,/usr/sbin/,$(PREFIX)/sbin/,; s,/usr/bin/,$(PREFIX)/bin/,' $$source > $(DESTDIR)$$unit || exit 1; \
 	done
 	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/gatewayd.conf
 	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gatewayd.conf
@@ -131,15 +131,27 @@ install-files:
 		install -D -m 644 $$manual $(DESTDIR)$(PREFIX)/share/man/man$${manual##*.}/$${manual##*/} || exit 1; \
 	done
 
+# The tools of Debian write beside the sources and above them, so they get a copy. With a BINARIES=FOLDER of its own
+# nothing is built: the programs, which must not be stripped, come from there.
+deb: packaging-tools $(if $(filter file,$(origin BINARIES)),release) ## the Debian packages, in build/deb, with what lintian says of them; BINARIES=FOLDER packages those programs
+	rm -rf build/deb && mkdir -p build/deb/gatewayd
+	tar --create --exclude=./.git --exclude=./.build --exclude=./build . | tar --extract --no-same-owner -C build/deb/gatewayd
+	cd build/deb/gatewayd && BINARIES=$(abspath $(BINARIES)) dpkg-buildpackage --build=binary --no-sign >../build.log 2>&1 || \
+		{ tail -n 40 ../build.log; exit 1; }
+	rm -rf build/deb/gatewayd
+	lintian --tag-display-limit 0 build/deb/*.changes | tee build/deb/lintian.log
+	@cd build/deb && ls -l *.deb
+
 uninstall: ## removes what install made, except the configuration
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) $(addprefix $(DESTDIR),$(UNITS)) \
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp
+packaging-tools: build/packaging-tools.stamp
 environments: $(EIO4) $(EIO3) $(WAMP) $(NGINX) ## the Python environments with the servers and clients of the tests and benchmarks
 
-build/packages.stamp: packaging/debian-packages.txt packaging/install-debian-packages
-	packaging/install-debian-packages
+build/packages.stamp build/packaging-tools.stamp: build/%.stamp: packaging/debian-%.txt packaging/install-debian-packages
+	packaging/install-debian-packages $<
 	@mkdir -p $(@D) && touch $@
 
 $(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
