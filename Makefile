@@ -27,7 +27,7 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/sysusers.d/gatewayd.conf lib/tmpfi
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service sanitize \
 	sanitize-thread sanitize-address kill-loop packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
@@ -44,6 +44,11 @@ test-unit: build ## the tests of the parts, without processes and network
 
 test-integration: build environments ## the tests of the real programs against real servers
 	@Tests/run integration
+
+test-service: $(EIO4) ## the packages in a Debian that boots, under systemd; as root, and skipped with the reason where that cannot be
+	@[ "$$(id -u)" != 0 ] || packaging/install-debian-packages packaging/debian-packaging-tools.txt
+	@[ -n "$(GATEWAY_DEB_DIR)$$($(PYTHON) Tests/Service/boot.py --reason)" ] || $(MAKE) --no-print-directory build/deb/stamp
+	@$(EIO4:stamp=bin/python) -m pytest Tests/Service -q -n $(JOBS) --dist loadfile
 
 matrix: build environments ## every server, transport, TLS and proxy with every other; prints the table
 	@$(VENV)/eio4/bin/python -m pytest Tests/IntegrationTests/test_matrix.py -q -n $(JOBS)
@@ -140,7 +145,11 @@ deb: packaging-tools $(if $(filter file,$(origin BINARIES)),release) ## the Debi
 		{ tail -n 40 ../build.log; exit 1; }
 	rm -rf build/deb/gatewayd
 	lintian --tag-display-limit 0 build/deb/*.changes | tee build/deb/lintian.log
-	@cd build/deb && ls -l *.deb
+	@cd build/deb && touch stamp && ls -l *.deb
+
+# What the tests of the service take, made anew when something in it has changed.
+build/deb/stamp: $(shell find Sources debian packaging systemd docs config examples -type f) Package.swift Makefile README.md
+	$(MAKE) --no-print-directory deb
 
 uninstall: ## removes what install made, except the configuration
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) $(addprefix $(DESTDIR),$(UNITS)) \

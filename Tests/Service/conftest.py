@@ -1,0 +1,157 @@
+"""Fixtures: `machine` is a fresh system, `service` one of the file's with the packages installed and running."""
+
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import boot
+from machine import HERE, ROOT, Machine, packages_for, root
+
+FOLDER = pathlib.Path(os.environ.get("GATEWAY_DEB_DIR", ROOT / "build" / "deb"))
+REASON = boot.reason()
+CHAT = "/tests/servers/chat_server.py"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if REASON:
+            item.add_marker(pytest.mark.skip(reason=REASON))
+
+
+def pytest_terminal_summary(terminalreporter):
+    figures = [value for report in terminalreporter.getreports("passed") for value in report.user_properties]
+    if figures:
+        terminalreporter.section("figures")
+        for name, value in figures:
+            terminalreporter.line(f"{name}: {value}")
+
+
+class Packages:
+    """The packages under test, and the same programs under other versions."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.debs = [self.find(name) for name in ("gatewayctl", "gatewayd")]
+        self.version = self.debs[1].name.split("_")[1]
+
+    @staticmethod
+    def find(name):
+        found = sorted(FOLDER.glob(f"{name}_*.deb"))
+        if len(found) != 1:
+            pytest.exit(f"{FOLDER} has {len(found)} packages {name}: run `make deb`", returncode=2)
+        return found[0]
+
+    def copy(self):
+        for deb in self.debs:
+            shutil.copy(deb, self.folder)
+
+    def as_version(self, version):
+        """Makes the packages once more under another version, and names their files inside."""
+        for deb in self.debs:
+            name = deb.name.split("_")[0]
+            tree = self.folder / "tree"
+            subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
+            control = tree / "DEBIAN" / "control"
+            control.write_text(control.read_text().replace(f"Version: {self.version}\n", f"Version: {version}\n")
+                               .replace(f"(= {self.version})", f"(= {version})"))
+            subprocess.run(["dpkg-deb", "-Znone", "-b", tree, self.folder / f"{name}_{version}_test.deb"], check=True,
+                           capture_output=True)
+            shutil.rmtree(tree)
+        return self.inside(version)
+
+    def inside(self, version=None):
+        """The names of a version's files inside a system."""
+        made = sorted(self.folder.glob(f"gateway*_{version or self.version}_*.deb"))
+        return [f"/tests/debs/{deb.name}" for deb in made]
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    made = Packages(tmp_path_factory.mktemp("debs"))
+    made.copy()
+    return made
+
+
+@pytest.fixture(scope="session")
+def boot_machine(packages):
+    """Boots systems: `with boot_machine() as machine:`."""
+    folder = root(packages_for(packages.debs))
+    binds = [f"{packages.folder}:/tests/debs", f"{HERE}/inside:/tests/inside", f"{ROOT}/Tests/servers:/tests/servers",
+             f"{ROOT}/debian/tests:/tests/debian"]
+    return lambda: Machine(folder, binds)
+
+
+@pytest.fixture
+def machine(boot_machine):
+    with boot_machine() as made:
+        yield made
+
+
+def install(machine, debs, *options):
+    """As an unattended upgrade does it: no question can be answered."""
+    return machine.run("apt-get", "install", "--yes", "--quiet", "--allow-downgrades", *options, *debs,
+                       env={"DEBIAN_FRONTEND": "noninteractive"})
+
+
+@pytest.fixture(scope="module")
+def shared(boot_machine, packages):
+    with boot_machine() as made:
+        install(made, packages.inside())
+        # alice may use the daemon, bob may not.
+        for name, groups in (("alice", "gateway"), ("bob", "")):
+            made.run("useradd", "--create-home", "--shell=/bin/sh", f"--groups={groups}", name)
+        yield made
+
+
+@pytest.fixture
+def service(shared):
+    """The file's system, with everything of the test before put away and the service up."""
+    shared.sh("""
+        rm -rf /run/systemd/system/gatewayd.service.d /run/systemd/system/gatewayd.socket.d
+        rm -f /etc/gatewayd/gatewayd.toml /etc/gatewayd/gatewayd.d/* /etc/gatewayd/credentials/*
+        systemctl daemon-reload
+        systemctl stop gatewayd.service gatewayd.socket
+        systemctl clean --what=state gatewayd.service
+        systemctl reset-failed
+        systemctl start gatewayd.socket gatewayd.service""")
+    return shared
+
+
+class Chat:
+    """The chat server of Tests/servers inside a system, on the python-socketio of Debian."""
+
+    def __init__(self, process, port):
+        self.process, self.port, self.ids = process, port, itertools.count(1)
+        self.url = f"http://127.0.0.1:{port}"
+
+    def ask(self, op, **members):
+        identity = next(self.ids)
+        self.process.stdin.write(json.dumps({"id": identity, "op": op, "with": members}) + "\n")
+        self.process.stdin.flush()
+        reply = json.loads(self.process.stdout.readline())
+        assert reply["id"] == identity and "error" not in reply, reply
+        return reply["value"]
+
+    def received(self, event, count, timeout=30):
+        """The arguments with which the event came, once there are so many."""
+        return [one["args"] for one in self.ask("received", count=count, event=event, timeout=timeout)]
+
+
+@contextlib.contextmanager
+def chat_in(machine, port=0):
+    with machine.start("python3", "-B", CHAT, "--port", port) as process:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield Chat(process, json.loads(line)["port"])
+
+
+@pytest.fixture
+def chat(service):
+    with chat_in(service) as server:
+        yield server

@@ -1,0 +1,100 @@
+"""The packages: what they hold, what they do to a system, and what they leave."""
+
+import re
+import subprocess
+
+from conftest import FOLDER, chat_in, install
+
+UNITS = ("gatewayd.service", "gatewayd.socket")
+
+
+def contents(deb):
+    return subprocess.run(["dpkg-deb", "-c", str(deb)], check=True, capture_output=True, text=True).stdout
+
+
+def test_after_the_installation_the_daemon_answers_and_nothing_has_to_be_configured(machine, packages):
+    install(machine, packages.inside())
+    for unit in UNITS:
+        assert (machine.enabled(unit), machine.active(unit)) == ("enabled", "active"), unit
+    machine.run("useradd", "--create-home", "--groups=gateway", "alice")
+    with chat_in(machine) as chat:
+        assert machine.run("gatewayctl", "request", chat.url, "echo", "hi", user="alice").out == '"hi"'
+    assert machine.sh("cat /var/lib/dpkg/info/gateway*.conffiles", check=False) == ""
+    assert machine.sh("stat -c '%a %U:%G' /etc/gatewayd /etc/gatewayd/credentials /var/lib/gatewayd").splitlines() == [
+        "750 root:gatewayd", "750 root:gatewayd", "700 gatewayd:gatewayd"]
+    assert machine.sh("systemctl --failed --no-legend") == ""
+
+
+def test_the_packages_have_the_version_of_the_programs(machine, packages):
+    machine.run("dpkg", "--install", *(deb for deb in packages.inside() if "gatewayctl" in deb))
+    assert machine.run("gatewayctl", "--version").out.split()[-1] == packages.version.split("-")[0]
+
+
+def test_no_user_gets_a_daemon_unasked(machine, packages):
+    install(machine, packages.inside())
+    for unit in UNITS:
+        assert machine.run("systemctl", "--global", "is-enabled", unit, check=False).out == "disabled", unit
+
+
+def test_the_packages_own_tests_pass(machine, packages):
+    install(machine, packages.inside())
+    machine.run("/tests/debian/service")
+
+
+def test_the_command_line_is_installed_without_the_daemon(machine, packages):
+    machine.run("dpkg", "--install", *(deb for deb in packages.inside() if "gatewayctl" in deb))
+    assert machine.run("gatewayctl", "--timeout", "1s", "ping", check=False).code == 69
+    assert "-F" in machine.sh("bash -c '. /usr/share/bash-completion/completions/gatewayctl; complete -p gatewayctl'")
+
+
+def test_removing_keeps_state_and_configuration(machine, packages):
+    install(machine, packages.inside())
+    machine.write("/etc/gatewayd/gatewayd.toml", '[upstream.later]\nurl = "http://127.0.0.1:9"\n')
+    machine.run("systemctl", "reload", "gatewayd")
+    machine.run("gatewayctl", "send", "later", "say", "kept", "--delivery", "durable")
+    machine.run("apt-get", "remove", "--yes", "gatewayd", "gatewayctl")
+    assert machine.sh("pgrep gatewayd; ls /run/gatewayd.sock /run/gatewayd 2>/dev/null", check=False) == ""
+    for unit in UNITS:
+        assert machine.show(unit, "LoadState", "ActiveState") == ["not-found", "inactive"], unit
+    install(machine, packages.inside())
+    (kept,) = machine.run("gatewayctl", "outbox", "list").out.splitlines()
+    assert '"state":"queued"' in kept
+    machine.run("gatewayctl", "subscribe", "later", "--for", "10ms")
+
+
+def test_purging_leaves_the_accounts_and_foreign_files(machine, packages):
+    install(machine, packages.inside())
+    for name in ("gatewayd.toml", "gatewayd.d/own.toml", "credentials/token"):
+        machine.write(f"/etc/gatewayd/{name}", "")
+    machine.run("apt-get", "purge", "--yes", "gatewayd", "gatewayctl")
+    assert machine.sh("find / -xdev -name '*gatewayd*' -not -path '/tests/*' -not -path '/proc/*' -not -path '/sys/*' "
+                      "-not -path '/var/log/*'") == ""
+    assert machine.sh("getent passwd gatewayd | cut -d: -f1; getent group gateway | cut -d: -f1") == "gatewayd\ngateway"
+    install(machine, packages.inside())
+    machine.write("/etc/gatewayd/notes", "mine")
+    machine.run("apt-get", "purge", "--yes", "gatewayd")
+    assert machine.sh("find /etc/gatewayd") == "/etc/gatewayd\n/etc/gatewayd/notes"
+
+
+def test_the_programs_are_stripped_and_their_symbols_are_packages_of_their_own(packages, tmp_path):
+    for deb, program in zip(packages.debs, ("usr/bin/gatewayctl", "usr/sbin/gatewayd")):
+        subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
+        told = subprocess.run(["readelf", "--wide", "--sections", "--notes", tmp_path / program], check=True,
+                              capture_output=True, text=True).stdout
+        assert ".debug_info" not in told and ".symtab" not in told
+        build = re.search(r"Build ID: (\w\w)(\w+)", told)
+        symbols = f"usr/lib/debug/.build-id/{build[1]}/{build[2]}.debug"
+        assert symbols in contents(deb.with_name(deb.name.replace("_", "-dbgsym_", 1)))
+
+
+def test_units_are_where_the_tools_of_debian_look(packages):
+    listed = contents(packages.debs[1])
+    for unit in UNITS:
+        assert f" ./lib/systemd/system/{unit}\n" in listed and f" ./usr/lib/systemd/user/{unit}\n" in listed
+    assert "/etc/" not in listed
+
+
+def test_lintian_finds_no_errors(record_property):
+    said = (FOLDER / "lintian.log").read_text().splitlines()
+    assert not [line for line in said if line.startswith("E:")], said
+    record_property("lintian", "; ".join(line for line in said if line[:2] in ("W:", "I:")) or "nothing")

@@ -1,0 +1,64 @@
+"""A daemon of one's own, under the service manager of a user."""
+
+import pytest
+
+UNITS = ("gatewayd.socket", "gatewayd.service")
+
+
+class Own:
+    """Commands of alice in a session of hers."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        self.runtime = f"/run/user/{machine.sh('id -u alice')}"
+
+    def run(self, *words, user="alice", check=True):
+        return self.machine.run(*words, user=user, check=check, env={"XDG_RUNTIME_DIR": self.runtime})
+
+    def pid(self):
+        return self.run("systemctl", "--user", "show", "gatewayd.service", "--property=MainPID", "--value").out
+
+
+@pytest.fixture(scope="module")
+def own(shared):
+    made = Own(shared)
+    shared.run("loginctl", "enable-linger", "alice")
+    shared.run("systemctl", "start", f"user@{made.runtime.split('/')[-1]}.service")
+    made.run("systemctl", "--user", "enable", "--now", *UNITS)
+    return made
+
+
+def test_a_user_enables_a_daemon_of_their_own(own, shared):
+    assert "rtt" in own.run("gatewayctl", "ping").out
+    assert own.run("gatewayctl", "call", "hello", "{}").json()["you"]["rights"].count("admin") == 1
+    assert shared.sh(f"stat -c '%A %U' {own.runtime}/gatewayd.sock") == "srw------- alice"
+
+
+def test_another_user_cannot_reach_it(own, shared):
+    assert shared.run("gatewayctl", "--socket", f"{own.runtime}/gatewayd.sock", "ping", user="bob", check=False).code == 77
+
+
+def test_it_reloads_its_own_configuration(own, shared):
+    shared.write("/home/alice/.config/gatewayd/gatewayd.toml", '[upstream.mine]\nurl = "http://127.0.0.1:9"\n')
+    shared.run("chown", "-R", "alice:", "/home/alice/.config")
+    own.run("systemctl", "--user", "reload", "gatewayd.service")
+    own.run("gatewayctl", "subscribe", "mine", "--for", "10ms")
+    assert shared.run("gatewayctl", "subscribe", "mine", "--for", "10ms", check=False).code == 69
+
+
+def test_it_comes_back_after_a_crash(own):
+    pid = own.pid()
+    own.run("systemctl", "--user", "kill", "--signal=KILL", "gatewayd.service")
+    own.run("gatewayctl", "--timeout", "30s", "ping")
+    assert own.pid() not in (pid, "0")
+
+
+def test_it_writes_into_the_journal_under_its_users_unit(own, shared):
+    records = shared.journal("_SYSTEMD_USER_UNIT=gatewayd.service")
+    assert {record["_UID"] for record in records} == {shared.sh("id -u alice")}
+    assert any(record.get("GATEWAY_PATH") == "passed by systemd" for record in records)
+
+
+def test_stopping_it_leaves_no_socket(own, shared):
+    own.run("systemctl", "--user", "stop", *UNITS)
+    assert not shared.path(f"{own.runtime}/gatewayd.sock").exists()
