@@ -109,7 +109,7 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       let budgets = MemoryBudgets()
-      let work = UnusualWork()
+      let work = MatchingCost()
       context = TransportContext(
         multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
       requester = CurlRequester(multi: context.multi, memory: budgets.receive)

@@ -50,9 +50,9 @@ protocol DeadlineItem: Comparable {
   func waits(until deadline: MonotonicInstant) -> Bool
 }
 
-/// Items by deadline, the earliest first; equal deadlines in the order of the items. One that does not wait any more leaves
-/// when it surfaces, or when such are the majority. Deadlines that do not decrease, which is what one default time-to-live
-/// or time-out gives, cost one comparison each.
+/// Items by deadline, the earliest first; equal deadlines in the order of the items. One that does not wait any more
+/// leaves when it surfaces, or when such are the majority. Deadlines that do not decrease, which is what one default
+/// time-to-live or time-out gives, cost one comparison each.
 struct DeadlineHeap<Item: DeadlineItem> {
   private struct Entry: Comparable {
     let deadline: MonotonicInstant

@@ -1,11 +1,12 @@
 /// Patterns over names: `*` stands for any run of characters, the empty one included, `?` for exactly one character (a
-/// Unicode scalar), `\` takes the special meaning from the character behind it. A lone `\` at the end stands for itself.
-/// Everything else matches the same bytes only; case counts. Decisions 0003 and 0090.
+/// Unicode scalar), `\` takes the special meaning from the character behind it. A lone `\` at the end stands for
+/// itself. Everything else matches the same bytes only; case counts. Decisions 0003 and 0090.
 enum Glob {
   private static let star = UInt8(ascii: "*")
   private static let one = UInt8(ascii: "?")
   private static let escape = UInt8(ascii: "\\")
-  /// Steps that are taken, besides one for each byte of the pattern, before the automaton is: enough for nearly every name.
+  /// Steps that are taken, besides one for each byte of the pattern, before the automaton is: enough for nearly every
+  /// name.
   private static let stepLimit = 128
 
   /// Whether the whole name fits the pattern.
@@ -13,8 +14,9 @@ enum Glob {
     matches(pattern.utf8Span.span, name.utf8Span.span)
   }
 
-  /// The same over UTF-8 text, in a time that grows with the name and not with how often the pattern nearly fits: a mismatch
-  /// returns to the last `*` only, and where that happens too often an automaton decides. Allocates nothing before that.
+  /// The same over UTF-8 text, in a time that grows with the name and not with how often the pattern nearly fits: a
+  /// mismatch returns to the last `*` only, and where that happens too often an automaton decides. Allocates nothing
+  /// before that.
   static func matches(_ pattern: Span<UInt8>, _ name: Span<UInt8>) -> Bool {
     matchesGoingBack(pattern, name) ?? GlobAutomaton(pattern).matches(name)
   }

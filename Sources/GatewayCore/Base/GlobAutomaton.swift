@@ -1,6 +1,6 @@
-/// A glob as an automaton that is in all its states at once, one bit each (Baeza-Yates and Gonnet, "A New Approach to Text
-/// Searching", Shift-And): every byte of a name costs a few machine words, whatever the pattern. For patterns with which
-/// going back would cost too much.
+/// A glob as an automaton that is in all its states at once, one bit each (Baeza-Yates and Gonnet, "A New Approach to
+/// Text Searching", Shift-And): every byte of a name costs a few machine words, whatever the pattern. For patterns with
+/// which going back would cost too much.
 struct GlobAutomaton {
   /// Machine words of a state.
   private let words: Int
@@ -8,10 +8,11 @@ struct GlobAutomaton {
   private let count: Int
   /// For each byte the states that it leads on from, `words` for each, those in front of a `?` not counted.
   private var onward: [UInt64]
-  /// States in front of a `?`, from which every byte leads on that begins a character; `words`, and then as many zeroes.
+  /// States in front of a `?`, from which every byte leads on that begins a character; `words`, and then as many
+  /// zeroes.
   private var wild: [UInt64]
-  /// The states that a byte leaves as they are: in front of a `*` every byte, and behind a `?` the rest of its character. `words`
-  /// for bytes that begin a character, then those for the others.
+  /// The states that a byte leaves as they are: in front of a `*` every byte, and behind a `?` the rest of its
+  /// character. `words` for bytes that begin a character, then those for the others.
   private var staying: [UInt64]
 
   init(_ pattern: Span<UInt8>) {
@@ -42,7 +43,8 @@ struct GlobAutomaton {
     count = state
   }
 
-  /// Machine words of a state for a pattern of so many bytes: how often the time for one word is spent on each byte of a name.
+  /// Machine words of a state for a pattern of so many bytes: how often the time for one word is spent on each byte of
+  /// a name.
   static func words(of length: Int) -> Int { length / 64 + 1 }
 
   private static func mark(_ state: Int, _ bits: inout [UInt64], _ start: Int) {

@@ -1,5 +1,5 @@
-/// Finds the subscriptions whose globs fit a name, by what each glob demands of the name's beginning: of a hundred thousand
-/// globs only those are tried that begin like the name, and one that many subscriptions have is tried once.
+/// Finds the subscriptions whose globs fit a name, by what each glob demands of the name's beginning: of a hundred
+/// thousand globs only those are tried that begin like the name, and one that many subscriptions have is tried once.
 struct GlobIndex {
   /// The text before a glob's first special character, cut to eight bytes.
   private struct Prefix: Hashable {
@@ -29,8 +29,8 @@ struct GlobIndex {
     if places[prefix]?.isEmpty == true { places[prefix] = nil }
   }
 
-  /// Every subscription that has a glob which fits the name, and of how many machine words the globs are that were compared
-  /// with it.
+  /// Every subscription that has a glob which fits the name, and of how many machine words the globs are that were
+  /// compared with it.
   func matches(_ name: String) -> (serials: Set<UInt64>, words: Int) {
     var prefix = Prefix()
     var found: (serials: Set<UInt64>, words: Int) = ([], 0)
@@ -59,4 +59,26 @@ struct GlobIndex {
     }
     return prefix
   }
+}
+
+/// What it costs to find the subscriptions of one message, and to give it to them: mostly little, with a thousand globs
+/// or a thousand subscriptions much. The transport that reads the server's bytes looks at the clock behind a message
+/// that cost much, instead of behind a few more. Decision 0101.
+public final class MatchingCost {
+  /// Whether so much was done since the clock was looked at that it is worth a look.
+  public private(set) var isMuch = false
+  private var bytes = 0
+  /// About a tenth of a millisecond.
+  private static let limit = 64 << 10
+
+  public init() {}
+
+  /// So many bytes were looked at.
+  public func note(_ count: Int) {
+    bytes += count
+    if bytes >= Self.limit { isMuch = true }
+  }
+
+  /// The clock was looked at.
+  public func begin() { (isMuch, bytes) = (false, 0) }
 }

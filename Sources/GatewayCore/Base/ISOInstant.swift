@@ -1,5 +1,5 @@
-/// A point in time as text in ISO 8601, the way JavaScript writes a date: UTC, milliseconds, and finer digits only where
-/// there are any.
+/// A point in time as text in ISO 8601, the way JavaScript writes a date: UTC, milliseconds, and finer digits only
+/// where there are any.
 struct ISOInstant: Equatable, Sendable {
   private let seconds: Int64
   private let nanoseconds: Int

@@ -1,4 +1,4 @@
-/// Guesses what somebody meant who wrote a name that does not exist.
+/// Guesses what a person meant who wrote a name that does not exist.
 public enum NearestName {
   /// Longer names are not compared: the cost grows with the product of both lengths.
   private static let lengthLimit = 64

@@ -1,14 +1,15 @@
 /// Values by numbers that this daemon gave away itself, mostly one after the other, such as those of calls and
-/// acknowledgements. Finding one costs a multiplication and mostly one comparison, a fifth of what a dictionary takes, whose
-/// hash also withstands keys that somebody chose. Keys from outside may be looked for but not put in. Decision 0074.
+/// acknowledgements. Finding one costs a multiplication and mostly one comparison, a fifth of what a dictionary takes,
+/// whose hash also withstands keys that an attacker chose. Keys from outside may be looked for but not put in. Decision
+/// 0074.
 struct NumberTable<Value> {
-  /// A power of two of places, of which at most three quarters are taken; none before the first value. What does not find
-  /// its place free stands in the next free one.
+  /// A power of two of places, of which at most three quarters are taken; none before the first value. What does not
+  /// find its place free stands in the next free one.
   private var keys: ContiguousArray<UInt64> = []
   /// Apart from the keys, so that a search touches nothing else.
   private var slots: ContiguousArray<Value?> = []
   private(set) var count = 0
-  /// Nobody stands there. No counter ever gets so far.
+  /// Marks a free place. No counter ever gets so far.
   private static var free: UInt64 { .max }
   /// A table that is larger than this gives its memory back when it is empty.
   private static var keptCapacity: Int { 64 }

@@ -15,8 +15,8 @@ public final class Timers {
   private let time: any TimeSource
   private var heap = DeadlineHeap<ID>()
   private var nextNumber: UInt64 = 1
-  /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the loop
-  /// asks for it several times.
+  /// When `fire()` has something to do next; nil when nothing is scheduled. Kept at hand, because every turn of the
+  /// loop asks for it several times.
   public private(set) var nextDeadline: MonotonicInstant?
   /// Told whenever `nextDeadline` may have moved closer: the loop re-arms its kernel timer.
   var onEarlierDeadline: (() -> Void)?
@@ -29,7 +29,8 @@ public final class Timers {
   /// The time by which they go.
   public var now: MonotonicInstant { time.now }
 
-  /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from here.
+  /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from
+  /// here.
   @discardableResult
   public func after(_ delay: Duration, _ body: @escaping () -> Void) -> ID {
     at(time.now + max(delay, .zero), body)
@@ -55,8 +56,8 @@ public final class Timers {
     nextDeadline = heap.first()?.deadline
   }
 
-  /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a body
-  /// that reschedules itself cannot hold the loop.
+  /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a
+  /// body that reschedules itself cannot hold the loop.
   public func fire() {
     let now = time.now
     let horizon = nextNumber
@@ -73,4 +74,23 @@ extension Timers.ID: DeadlineItem {
   func waits(until deadline: MonotonicInstant) -> Bool { body != nil }
   public static func == (a: Timers.ID, b: Timers.ID) -> Bool { a === b }
   public static func < (a: Timers.ID, b: Timers.ID) -> Bool { a.number < b.number }
+}
+
+/// One timer for many instants, of which nearly all lose their meaning before they come: it rings at the earliest one
+/// that was asked for, and only an earlier one replaces it. What it rings for looks what is due, and asks for the next
+/// one.
+struct EarliestTimer {
+  private var armed: (timer: Timers.ID, due: MonotonicInstant)?
+
+  /// Whether it rings too late for that instant, and has to be armed.
+  func isLater(than due: MonotonicInstant) -> Bool { armed.map { due < $0.due } ?? true }
+
+  /// Rings at that instant, and no more at the one before.
+  mutating func arm(at due: MonotonicInstant, _ timers: Timers, _ ring: @escaping () -> Void) {
+    timers.cancel(armed?.timer)
+    armed = (timers.at(due, ring), due)
+  }
+
+  /// It rang.
+  mutating func rang() { armed = nil }
 }

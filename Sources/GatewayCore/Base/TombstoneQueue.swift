@@ -1,5 +1,6 @@
-/// Elements in the order of their places, which are numbers. Taking one out leaves a tombstone, which goes when it surfaces
-/// or when tombstones are the majority: nothing is moved for it, and a queue that was long once gives its memory back.
+/// Elements in the order of their places, which are numbers. Taking one out leaves a tombstone, which goes when it
+/// surfaces or when tombstones are the majority: nothing is moved for it, and a queue that was long once gives its
+/// memory back.
 struct TombstoneQueue<Element> {
   private struct Slot {
     var place: UInt64

@@ -16,7 +16,7 @@ struct ConnectionContext {
   /// One for all connections.
   let memory: MemoryBudgets
   /// One for all connections.
-  let work: UnusualWork
+  let work: MatchingCost
   var limits: Limits
 }
 

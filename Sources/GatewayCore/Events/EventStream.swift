@@ -38,7 +38,7 @@ final class EventStream {
   private var stamp = EventStamp()
 
   init(
-    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, work: UnusualWork, lineLimit: Int,
+    outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, work: MatchingCost, lineLimit: Int,
     history: HistorySettings, serverTime: ServerTimeSettings
   ) {
     router = Router(work)

@@ -18,7 +18,7 @@ struct Router {
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
   /// Told of names that take long; the fan-out tells it of events that very many get.
-  let work: UnusualWork
+  let work: MatchingCost
   /// By the raw JSON text of the name.
   private var matches: [[UInt8]: Match] = [:]
   /// What was asked for last: mostly the next event has the same name. Empty: nothing, as no name's JSON text is empty.
@@ -30,7 +30,7 @@ struct Router {
   /// A longer name, in bytes, is looked up each time.
   private static let rememberedLength = 256
 
-  init(_ work: UnusualWork) { self.work = work }
+  init(_ work: MatchingCost) { self.work = work }
 
   var count: Int { subscriptions.count }
   var all: [Subscription] { subscriptions.values.sorted { $0.serial < $1.serial } }

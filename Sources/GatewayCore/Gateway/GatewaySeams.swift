@@ -18,7 +18,7 @@ public struct GatewaySeams {
   /// What is shared by all that hold memory for others.
   public let memory: MemoryBudgets
   /// Told of messages that take long; the readers of servers' bytes look at it.
-  public let work: UnusualWork
+  public let work: MatchingCost
   /// What `doctor` works with; nil where there is no network.
   public var doctor: DoctorSeams?
 
@@ -28,7 +28,7 @@ public struct GatewaySeams {
     outbox: OutboxOpening = .unavailable(.none),
     histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
     longestTurn: (() -> Duration)? = nil, memory: MemoryBudgets = MemoryBudgets(),
-    work: UnusualWork = UnusualWork(), doctor: DoctorSeams? = nil
+    work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil
   ) {
     self.time = time
     self.timers = timers

@@ -1,8 +1,8 @@
-/// Looks for bytes eight and 32 at a time: control characters, a backslash, and one of `"` and `$`. That one stands right
-/// behind the control characters when a bit of it is turned over, so that one subtraction finds both.
+/// Looks for bytes eight and 32 at a time: control characters, a backslash, and one of `"` and `$`. That one stands
+/// right behind the control characters when a bit of it is turned over, so that one subtraction finds both.
 ///
-/// What is found has the highest bit of its byte. Others may have it too: those outside ASCII, and those above one that was
-/// rightly found. The other bits mean nothing.
+/// What is found has the highest bit of its byte. Others may have it too: those outside ASCII, and those above one that
+/// was rightly found. The other bits mean nothing.
 enum ByteMarks {
   /// What is looked for beside control characters and backslashes: the bit that is turned over.
   enum Target: UInt64 {

@@ -1,6 +1,6 @@
-/// Checks one JSON value whose text is still coming, so that a long one takes nobody's time at once: each call goes on
-/// where the one before stopped, in the middle of a string if need be. Accepts and refuses what `JSONScanner.scanValue`
-/// does, with the same errors, and `NonNumbers` besides if it is told to.
+/// Checks one JSON value whose text is still coming, so that other clients do not wait for a long one: each call goes
+/// on where the one before stopped, in the middle of a string if need be. Accepts and refuses what
+/// `JSONScanner.scanValue` does, with the same errors, and `NonNumbers` besides if it is told to.
 public struct JSONProgress: Equatable, Sendable {
   /// What has become of the value.
   public enum Outcome: Equatable, Sendable {
@@ -58,8 +58,8 @@ public struct JSONProgress: Equatable, Sendable {
   /// No escape, no character and no literal name is longer: what is wrong closer to the end may only be cut.
   private static let margin = 8
 
-  /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of its
-  /// elements are remembered, `nonNumbers` whether those are taken for numbers.
+  /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of
+  /// its elements are remembered, `nonNumbers` whether those are taken for numbers.
   init(
     from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0, nonNumbers: Bool = false
   ) {

@@ -111,7 +111,7 @@ public enum JSONScanner {
   }
 }
 
-/// Steps of the grammar, for those who walk over an object or an array themselves.
+/// Steps of the grammar, for callers that walk over an object or an array themselves.
 extension JSONScanner {
   /// The byte at a position, or NUL behind the end.
   @inline(__always)
@@ -150,5 +150,139 @@ extension JSONScanner {
     guard found != end else { return false }
     skipWhitespace(text, &at)
     return true
+  }
+}
+
+extension JSONScanner {
+  /// Where each element of a text stands that is nothing but an array; nil for any other text.
+  static func elements(_ text: RawSpan) -> [Range<Int>]? {
+    var at = 0
+    var found: [Range<Int>] = []
+    skipWhitespace(text, &at)
+    do { try scanArray(text, &at) { found.append($0) } } catch { return nil }
+    skipWhitespace(text, &at)
+    return at == text.byteCount ? found : nil
+  }
+}
+
+/// Numbers (RFC 8259 section 6) and the three literal names (section 3).
+extension JSONScanner {
+  /// A number or a literal name.
+  @inline(__always)
+  static func stepOverScalar(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+    switch byte(text, at) {
+    case UInt8(ascii: "t"): try stepOverName(text, &at, "true")
+    case UInt8(ascii: "f"): try stepOverName(text, &at, "false")
+    case UInt8(ascii: "n"): try stepOverName(text, &at, "null")
+    default: try stepOverNumber(text, &at)
+    }
+  }
+
+  private static func stepOverName(_ text: RawSpan, _ at: inout Int, _ name: StaticString) throws(JSONError) {
+    guard bytesEqual(text, at, name) else { throw .syntax(at: at) }
+    at &+= name.utf8CodeUnitCount
+  }
+
+  private static func stepOverNumber(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+    if byte(text, at) == UInt8(ascii: "-") { at &+= 1 }
+    if byte(text, at) == UInt8(ascii: "0") {
+      at &+= 1
+    } else {
+      try stepOverDigits(text, &at)
+    }
+    if byte(text, at) == UInt8(ascii: ".") {
+      at &+= 1
+      try stepOverDigits(text, &at)
+    }
+    if byte(text, at) | 0x20 == UInt8(ascii: "e") {
+      at &+= 1
+      let sign = byte(text, at)
+      if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { at &+= 1 }
+      try stepOverDigits(text, &at)
+    }
+  }
+
+  /// At least one digit.
+  @inline(__always)
+  private static func stepOverDigits(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+    let start = at
+    while byte(text, at) &- UInt8(ascii: "0") < 10 { at &+= 1 }
+    guard at > start else { throw .syntax(at: at) }
+  }
+
+  /// Whether the bytes at a position are these.
+  @inline(__always)
+  static func bytesEqual(_ text: RawSpan, _ at: Int, _ expected: StaticString) -> Bool {
+    guard expected.utf8CodeUnitCount <= text.byteCount &- at else { return false }
+    return expected.withUTF8Buffer { expected in
+      for offset in 0..<expected.count where byte(text, at &+ offset) != expected[offset] { return false }
+      return true
+    }
+  }
+
+  /// The value of a scanned number that is written as a plain integer, without fraction and exponent; nil for every
+  /// other value and beyond 64 bits.
+  public static func integer(_ text: RawSpan, _ range: Range<Int>) -> Int64? {
+    var at = range.lowerBound
+    let negative = byte(text, at) == UInt8(ascii: "-")
+    if negative { at &+= 1 }
+    guard at < range.upperBound else { return nil }
+    var value: Int64 = 0
+    while at < range.upperBound {
+      let digit = byte(text, at) &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      let (tenfold, overflowed) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carried) =
+        negative
+        ? tenfold.subtractingReportingOverflow(Int64(digit)) : tenfold.addingReportingOverflow(Int64(digit))
+      guard !overflowed, !carried else { return nil }
+      value = sum
+      at &+= 1
+    }
+    return value
+  }
+}
+
+/// The keys of one object, to notice a second use of one. Keys are the texts they mean: escapes are decoded, and no
+/// Unicode normalisation takes place.
+struct JSONKeySet {
+  /// What became of a key.
+  enum Insertion {
+    case isNew
+    case isRepeated
+    /// It was not looked at: there are `limit` others.
+    case isTooMany
+  }
+
+  /// Most keys of one object: remembering each costs more than reading over it.
+  static let limit = 64
+
+  private var keys: Set<[UInt8]> = []
+
+  /// The range includes the quotes.
+  mutating func insert(_ text: RawSpan, _ key: Range<Int>) -> Insertion {
+    guard keys.count < Self.limit else { return .isTooMany }
+    return keys.insert(JSONScanner.decodeBytes(text, key).bytes).inserted ? .isNew : .isRepeated
+  }
+}
+
+/// Why a text is not the JSON that the daemon accepts. Offsets count bytes from the beginning of the text.
+public enum JSONError: Error, Equatable, Sendable {
+  /// The grammar of RFC 8259 is broken at this byte, or the text ends here too early.
+  case syntax(at: Int)
+  /// A malformed UTF-8 sequence begins at this byte (RFC 3629, section 4).
+  case utf8(at: Int)
+  /// The array or object that begins at this byte is nested more deeply than allowed.
+  case depth(at: Int)
+  /// The key that begins at this byte was used before in the same object.
+  case duplicateKey(at: Int)
+  /// It has more bytes than are read.
+  case tooLong(limit: Int)
+
+  /// Where it happened.
+  public var offset: Int {
+    switch self {
+    case .syntax(let at), .utf8(let at), .depth(let at), .duplicateKey(let at), .tooLong(let at): at
+    }
   }
 }

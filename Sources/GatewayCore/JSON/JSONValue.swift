@@ -20,12 +20,14 @@ public indirect enum JSONValue: Equatable, Sendable {
     }
   }
 
-  /// Longest text, in bytes, that is read unless the caller says otherwise: the objects of a value take up to thirty times
-  /// as much memory as its text. What strangers write is never read without this limit; `JSONScanner` looks into longer ones.
+  /// Longest text, in bytes, that is read unless the caller says otherwise: the objects of a value take up to thirty
+  /// times as much memory as its text. What strangers write is never read without this limit; `JSONScanner` looks into
+  /// longer ones.
   public static let textLimit = 64 << 10
 
   /// Reads a text that is exactly one value, with white space around it allowed. Accepts what
-  /// `JSONScanner.validate(_:depth:)` accepts, up to `limit` bytes; an escaped surrogate without its partner becomes U+FFFD.
+  /// `JSONScanner.validate(_:depth:)` accepts, up to `limit` bytes; an escaped surrogate without its partner becomes
+  /// U+FFFD.
   public static func parse(
     _ text: RawSpan, depth: Int = JSONScanner.depthLimit, limit: Int = textLimit
   ) throws(JSONError) -> JSONValue {

@@ -59,8 +59,8 @@ public struct JSONWriter {
     bytes.append("null")
   }
 
-  /// The beginning of something: a text that ends with an opening bracket or with the colon behind a key. Any comma before
-  /// it is part of it.
+  /// The beginning of something: a text that ends with an opening bracket or with the colon behind a key. Any comma
+  /// before it is part of it.
   mutating func begin(_ text: StaticString) {
     bytes.append(text)
     needsComma = false
@@ -132,8 +132,8 @@ public struct JSONWriter {
 }
 
 extension [UInt8] {
-  /// The inside of a JSON string: quotes, backslashes and control characters are escaped (RFC 8259 section 7), everything
-  /// else stays as it is.
+  /// The inside of a JSON string: quotes, backslashes and control characters are escaped (RFC 8259 section 7),
+  /// everything else stays as it is.
   mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
     var plain = 0
     for index in Self.unescapedPrefix(of: utf8)..<utf8.count {
@@ -146,7 +146,8 @@ extension [UInt8] {
     append(contentsOf: utf8[plain...])
   }
 
-  /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that may.
+  /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that
+  /// may.
   private static func unescapedPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
     let bytes = UnsafeRawBufferPointer(utf8)
     var at = 0
@@ -198,5 +199,36 @@ extension [UInt8] {
       rest /= 10
     } while rest != 0
     append(digits.span.bytes.extracting(first..<digits.count))
+  }
+}
+
+/// Shorthands for the members of an object.
+extension JSONWriter {
+  mutating func object(_ body: (inout JSONWriter) -> Void) {
+    beginObject()
+    body(&self)
+    endObject()
+  }
+
+  mutating func member(_ name: String, _ value: String) {
+    key(name)
+    string(value)
+  }
+
+  /// Nil becomes `null`.
+  mutating func member(_ name: String, _ value: String?) {
+    key(name)
+    if let value { string(value) } else { null() }
+  }
+
+  mutating func member(_ name: String, _ value: some BinaryInteger) {
+    key(name)
+    integer(value)
+  }
+
+  /// Nil becomes `null`.
+  mutating func member(_ name: String, _ value: (some BinaryInteger)?) {
+    key(name)
+    if let value { integer(value) } else { null() }
   }
 }

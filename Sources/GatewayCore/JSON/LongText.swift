@@ -1,6 +1,7 @@
-/// One long JSON value that is looked at while it comes, a part at a time, so that nobody waits for the whole of it: whether
-/// it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is there, in one go, but for
-/// `NonNumbers`: those in a very long text do not hide where its elements stand. Decisions 0076 and 0099.
+/// One long JSON value that is looked at while it comes, a part at a time, so that other clients do not wait for the
+/// whole of it: whether it is well-formed, and where its elements stand. `JSONScanner` says the same of a text that is
+/// there, in one go, but for `NonNumbers`: those in a very long text do not hide where its elements stand. Decisions
+/// 0076 and 0099.
 struct LongText {
   private var progress: JSONProgress
   /// How much of the text was looked at.
@@ -37,8 +38,8 @@ struct LongText {
   /// Whether an element is complete.
   var hasElements: Bool { progress.elementCount > 0 }
 
-  /// What stands in a whole text that was looked at to its end. A text with `NonNumbers` is malformed as long as they could be
-  /// replaced.
+  /// What stands in a whole text that was looked at to its end. A text with `NonNumbers` is malformed as long as they
+  /// could be replaced.
   func outline(_ text: RawSpan) throws(JSONError) -> Outline {
     switch progress.outcome {
     case .ended(let end):

@@ -1,13 +1,13 @@
-/// What JSON has no form for and encoders write all the same, those of Python and Ruby unless they are told otherwise: `NaN`,
-/// `Infinity` and `-Infinity`.
+/// What JSON has no form for and encoders write all the same, those of Python and Ruby unless they are told otherwise:
+/// `NaN`, `Infinity` and `-Infinity`.
 enum NonNumbers {
   /// Longest text in which they are replaced, in bytes. A longer message with them is told as one that is too long.
   static let limit = 1 << 20
   /// Bytes of the longest of the words.
   static let wordLimit = 9
 
-  /// The text with `null` in their place, as MessagePack's are told. Nil where there is none behind `start`, and for a longer
-  /// text. For a text that is no JSON as it stands: the result may be none either.
+  /// The text with `null` in their place, as MessagePack's are told. Nil where there is none behind `start`, and for a
+  /// longer text. For a text that is no JSON as it stands: the result may be none either.
   static func replaced(in text: RawSpan, from start: Int = 0) -> [UInt8]? {
     guard text.byteCount <= limit else { return nil }
     var result = text.extracting(0..<start).withUnsafeBytes { [UInt8]($0) }

@@ -1,5 +1,5 @@
-/// Where members of one MessagePack map stand, found in one go or, a part at a time, while a long one comes. What is in the
-/// values is stepped over.
+/// Where members of one MessagePack map stand, found in one go or, a part at a time, while a long one comes. What is in
+/// the values is stepped over.
 struct MsgpackOutline {
   private enum Place: Equatable {
     case head, key, value
@@ -41,7 +41,7 @@ struct MsgpackOutline {
         take(item, bytes)
         continue
       }
-      // Anything else is not passed over: whoever asks again is to hear the same.
+      // Anything else is not passed over: a caller that asks again is to hear the same.
       guard case .map(let count) = item else { throw .malformed }
       at = next
       pairs = count

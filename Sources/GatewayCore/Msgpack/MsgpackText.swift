@@ -73,8 +73,8 @@ struct MsgpackText: ~Copyable {
   }
 
   /// The one key of a map gets a `$` more where it has a meaning in the local form. A map of nothing but such a key,
-  /// repeated, would be mistaken by whoever keeps one of equal keys, and cannot be shown; looking ahead for it would
-  /// cost a walk over everything in it at each level.
+  /// repeated, would be mistaken by a client that keeps one of equal keys, and cannot be shown; looking ahead for it
+  /// would cost a walk over everything in it at each level.
   private mutating func append(
     members count: Int, _ bytes: RawSpan, _ at: inout Int, depth: Int
   ) throws(MsgpackProblem) {

@@ -1,5 +1,5 @@
-/// Writes validated JSON text in the local form as MessagePack: `{"$bin":"<base64>"}` becomes binary, a key `$$bin` loses
-/// its first `$`.
+/// Writes validated JSON text in the local form as MessagePack: `{"$bin":"<base64>"}` becomes binary, a key `$$bin`
+/// loses its first `$`.
 ///
 /// A number without fraction and exponent becomes an integer, any other the nearest 64-bit float. What would not arrive
 /// as it is written is refused: an integer beyond 64 bits, a number beyond the floats, half a surrogate pair.

@@ -59,7 +59,7 @@ public struct ClientOutput {
     guard let base, count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     guard sharedLeft > 0 else { return UnsafeRawBufferPointer(start: base + start, count: end - start) }
     if start < cut { return UnsafeRawBufferPointer(start: base + start, count: cut - start) }
-    // The array is kept here and nobody changes it, so that its bytes stay where they are.
+    // The array is kept here and never changed, so that its bytes stay where they are.
     return shared.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(sharedLeft)) }
   }
 
@@ -161,13 +161,13 @@ public final class ClientOutputs {
   let heads = EventHeads()
   /// Told when the list becomes non-empty outside a batch, so that the loop flushes before it sleeps.
   var onDirty: (() -> Void)?
-  /// Told when there is memory that nobody uses, so that `releaseIdle` is called after a while.
+  /// Told when there is memory that is not used, so that `releaseIdle` is called after a while.
   var onSpare: (() -> Void)?
 
   init() {}
 
-  /// Puts a line together that outputs can share by `append(_:to:)`; valid until the next `drain`. Nil when there is no room
-  /// for it.
+  /// Puts a line together that outputs can share by `append(_:to:)`; valid until the next `drain`. Nil when there is no
+  /// room for it.
   func assemble(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> SharedLines.Line? {
     lines.add(head, tail)
   }
@@ -235,7 +235,8 @@ public final class ClientOutputs {
     if isFirst { onSpare?() }
   }
 
-  /// Frees the spare buffers and the memory of shared lines if nobody needed them since the last call. Returns whether any is left.
+  /// Frees the spare buffers and the memory of shared lines if they were not needed since the last call. Returns
+  /// whether any is left.
   func releaseIdle() -> Bool {
     let hasLines = lines.releaseIdle()
     return spares.releaseIdle() || hasLines
@@ -258,8 +259,8 @@ public final class ClientOutputs {
   /// The only one that has something to write; nil when there are several or none.
   public var onlyDirty: Pointer? { dirty.count == 1 ? dirty[0] : nil }
 
-  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call. What an
-  /// output could not get rid of it has copied afterwards.
+  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call. What
+  /// an output could not get rid of it has copied afterwards.
   public func drain(_ flush: (Pointer) -> Void) {
     swap(&dirty, &flushing)
     while let pointer = flushing.popLast() {

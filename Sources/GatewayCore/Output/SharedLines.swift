@@ -1,5 +1,5 @@
-/// Lines of one turn of the loop, one behind the other, that the outputs of many clients point to instead of copying them:
-/// who gets all events of a connection gets one stretch of this memory. Decision 0081.
+/// Lines of one turn of the loop, one behind the other, that the outputs of many clients point to instead of copying
+/// them: a client that gets all events of a connection gets one stretch of this memory. Decision 0081.
 struct SharedLines: ~Copyable {
   /// A line, valid until `clear`.
   struct Line {
@@ -37,7 +37,7 @@ struct SharedLines: ~Copyable {
     return true
   }
 
-  /// Nobody points to the lines any more. Returns whether they were the first since the last `releaseIdle`.
+  /// No output points to the lines any more. Returns whether they were the first since the last `releaseIdle`.
   mutating func clear() -> Bool {
     guard used > 0 else { return false }
     used = 0
@@ -52,5 +52,45 @@ struct SharedLines: ~Copyable {
     memory.deallocate()
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     return false
+  }
+}
+
+/// The beginnings of event notifications, each once for all subscriptions whose id is the same, as most are called
+/// `s1`. The fan-out thus finds them in the processor's cache, and can put one line together for all of them.
+final class EventHeads {
+  private struct Entry {
+    let bytes: UnsafeRawBufferPointer
+    var users: Int
+  }
+
+  private var entries: [[UInt8]: Entry] = [:]
+
+  deinit { entries.values.forEach { $0.bytes.deallocate() } }
+
+  /// How many different ones there are.
+  var count: Int { entries.count }
+
+  /// The head for a subscription's id. To be given back as often as it was taken.
+  func take(_ subscription: String) -> UnsafeRawBufferPointer {
+    let text = LocalNotification.eventHead(subscription: subscription)
+    var entry = entries[text] ?? Entry(bytes: Self.copy(text), users: 0)
+    entry.users += 1
+    entries[text] = entry
+    return entry.bytes
+  }
+
+  /// Frees the head with its last user.
+  func giveBack(_ head: UnsafeRawBufferPointer) {
+    let text = [UInt8](head)
+    guard var entry = entries[text] else { return }
+    entry.users -= 1
+    entries[text] = entry.users > 0 ? entry : nil
+    if entry.users == 0 { entry.bytes.deallocate() }
+  }
+
+  private static func copy(_ text: [UInt8]) -> UnsafeRawBufferPointer {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    copy.copyBytes(from: text)
+    return UnsafeRawBufferPointer(copy)
   }
 }

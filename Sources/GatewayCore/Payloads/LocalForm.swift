@@ -46,8 +46,8 @@ enum LocalForm {
 
   // MARK: - Looking
 
-  /// Whether `isWanted` holds for a control character or a backslash and its place, or a string begins with `$`s and then
-  /// `b` or an escape.
+  /// Whether `isWanted` holds for a control character or a backslash and its place, or a string begins with `$`s and
+  /// then `b` or an escape.
   @inline(__always)
   static func needsLook(_ text: RawSpan, _ range: Range<Int>, _ isWanted: (UInt8, Int) -> Bool) -> Bool {
     var at = range.lowerBound
@@ -59,8 +59,8 @@ enum LocalForm {
     return false
   }
 
-  /// Whether a `$…bin` key may begin in a part of a client's text, of which no more than this may have come. Says yes to all to
-  /// which a look at the whole would, and to a little more.
+  /// Whether a `$…bin` key may begin in a part of a client's text, of which no more than this may have come. Says yes
+  /// to all to which a look at the whole would, and to a little more.
   static func mayBeginMark(_ text: RawSpan, _ range: Range<Int>) -> Bool { mayNeedLook(text, range) { _ in false } }
 
   /// The same for a server's text: whether a part of it may have to be written anew.
@@ -133,8 +133,8 @@ enum LocalForm {
     ByteMarks.find(.dollar, in: word) & ~word & ByteMarks.highest
   }
 
-  /// The same for 32 bytes, of which only the highest bits mean anything. Bytes outside ASCII are plain here: nothing that is
-  /// looked for has the highest bit.
+  /// The same for 32 bytes, of which only the highest bits mean anything. Bytes outside ASCII are plain here: nothing
+  /// that is looked for has the highest bit.
   @inline(__always)
   private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
     let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: SIMD4<UInt64>.self)
@@ -176,5 +176,47 @@ enum LocalForm {
   /// The first character of a key that begins with `$`.
   static func firstDollar(_ text: RawSpan, _ key: Int) -> Range<Int> {
     key + 1..<key + (JSONScanner.byte(text, key + 1) == UInt8(ascii: "\\") ? 7 : 2)
+  }
+}
+
+/// For upstreams whose JSON knows no binary data.
+extension LocalForm {
+  /// A server's text in the local form; nil when it is that already, as most is.
+  static func plain(fromServer text: RawSpan, _ range: Range<Int>) -> [UInt8]? {
+    guard needsRewriting(text, range) else { return nil }
+    var output: [UInt8] = []
+    output.reserveCapacity(range.count + 16)
+    // Without attachments nothing can be malformed.
+    _ = try? write(fromServer: text, range, attachments: [], into: &output)
+    return output
+  }
+
+  /// Hands on the text itself where it is its own local form.
+  static func withPlain(fromServer text: RawSpan, _ range: Range<Int>, _ body: (RawSpan) -> Void) {
+    guard let rewritten = plain(fromServer: text, range) else { return body(text.extracting(range)) }
+    body(rewritten.span.bytes)
+  }
+
+  /// Writes a local client's text as such servers take it.
+  static func writePlain(
+    fromClient text: RawSpan, _ range: Range<Int>, into output: inout [UInt8]
+  ) throws(MessageProblem) {
+    var hasBinary = false
+    try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
+      if object.dollars == 1 { hasBinary = true }
+    }
+    if hasBinary {
+      throw .invalid("this upstream has no binary data inside JSON: leave `$bin` out, or send it as text")
+    }
+    _ = try write(fromClient: text, range, attachmentLimit: 0, into: &output)
+  }
+
+  /// The bytes that a value means which is nothing but `{"$bin":"…"}`; nil for every other value.
+  static func binary(_ text: RawSpan, _ range: Range<Int>) throws(MessageProblem) -> [UInt8]? {
+    var bytes: [UInt8]?
+    try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
+      if object.dollars == 1, object.range == range { bytes = try attachment(text, object) }
+    }
+    return bytes
   }
 }

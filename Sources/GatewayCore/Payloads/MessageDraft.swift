@@ -1,5 +1,5 @@
-/// What a local program wants to have said, as it said it. Byte arrays hold raw JSON text, validated and in the local form
-/// (`$bin` for binary).
+/// What a local program wants to have said, as it said it. Byte arrays hold raw JSON text, validated and in the local
+/// form (`$bin` for binary).
 public struct MessageDraft: Equatable, Sendable {
   /// What the message is meant to be. Kinds that make no difference ignore it.
   public enum Purpose: Equatable, Sendable {
@@ -45,4 +45,14 @@ public struct AnswerDraft: Equatable, Sendable {
     self.kwargs = kwargs
     self.error = error
   }
+}
+
+/// Why a message must not be written.
+public enum MessageProblem: Error, Equatable, Sendable {
+  /// InvalidParams: a reserved name, too many attachments, malformed `$bin`. The sentence is for a person.
+  case invalid(String)
+  /// InvalidParams: it was prepared for a server of another kind, whose settings changed while it waited.
+  case outdated(String)
+  /// PayloadTooLarge, in bytes.
+  case tooLarge(limit: Int, size: Int)
 }

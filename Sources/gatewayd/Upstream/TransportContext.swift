@@ -11,7 +11,7 @@ final class TransportContext {
   /// What they may hold of what others send and do not read.
   let memory: MemoryBudgets
   /// What messages took that took long.
-  let work: UnusualWork
+  let work: MatchingCost
   /// Memory for their output.
   let blocks = SendQueue.Pool()
   /// Where a read puts its bytes; they are used up before the next read, whichever transport makes it.
@@ -23,7 +23,7 @@ final class TransportContext {
 
   init(
     multi: CurlMulti, closeLimit: Duration = .seconds(1), memory: MemoryBudgets = MemoryBudgets(),
-    work: UnusualWork = UnusualWork()
+    work: MatchingCost = MatchingCost()
   ) {
     self.multi = multi
     self.memory = memory

@@ -65,7 +65,7 @@ final class TransportSocket {
   /// Whether the kernel took less than there was.
   private(set) var isCongested = false
   /// What messages took that took long, to be asked after each of them.
-  var work: UnusualWork { context.work }
+  var work: MatchingCost { context.work }
   /// Whether writing has not failed yet.
   var isWritable: Bool { broken == nil }
 

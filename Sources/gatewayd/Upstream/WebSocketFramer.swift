@@ -31,7 +31,7 @@ final class WebSocketFramer {
   private let random: any RandomSource
   private let reader: FrameReader
   private let messageLimit: Int
-  private let work: UnusualWork
+  private let work: MatchingCost
   /// Nil when no compression was agreed on.
   private let compression: MessageCompression?
   /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
@@ -62,7 +62,7 @@ final class WebSocketFramer {
 
   init(
     messageLimit: Int, random: any RandomSource, output: SendQueue, compression: MessageCompression? = nil,
-    memory: MemoryHold? = nil, work: UnusualWork = UnusualWork()
+    memory: MemoryHold? = nil, work: MatchingCost = MatchingCost()
   ) {
     self.work = work
     self.messageLimit = messageLimit

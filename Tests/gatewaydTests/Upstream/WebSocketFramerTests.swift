@@ -53,7 +53,7 @@ import Testing
     + WebSocketPeer.Connection.frame(8, [0x03, 0xe9] + "restart".utf8)
 
   @Test func aMessageThatTookLongIsTheLastBeforeOthersMayHaveTheirTurn() {
-    let work = UnusualWork()
+    let work = MatchingCost()
     let framer = WebSocketFramer(
       messageLimit: 1 << 20, random: SystemRandom(), output: SendQueue(pool: SendQueue.Pool()), work: work)
     framer.mustPause = {

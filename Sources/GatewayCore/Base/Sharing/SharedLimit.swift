@@ -1,4 +1,11 @@
-/// What all users together may have of something, and one of them, so that nobody can use up what others need. For sums
+/// On whose account something waits or is counted: one user of the machine, or the configuration.
+public enum Account: Hashable, Sendable {
+  case user(UInt32)
+  /// What the configuration asks for and all users share, such as a configured upstream with its own namespace.
+  case configuration
+}
+
+/// What all users together may have of something, and one of them, so that none can use up what others need. For sums
 /// that are kept elsewhere; where there are none, `SharedLimit` keeps them.
 public struct SharedBounds: Equatable, Sendable {
   public var total: Int
@@ -33,11 +40,11 @@ public struct SharedBounds: Equatable, Sendable {
 
 /// A limit that users share, with what each of them has.
 ///
-/// To be used wherever a number or a sum of bytes is bounded over several users: one value for each thing that is bounded.
-/// `take` before something begins; it takes nothing when it throws. `giveBack` the same amount, once, for the same
-/// account, when it is over. `count` is for what is there whatever the limits say, such as what an earlier daemon had
-/// accepted. A reload sets other `bounds`; what is counted stays. Whoever was counted last is remembered apart, so that a
-/// series of one user costs no look-up. Decision 0094.
+/// To be used wherever a number or a sum of bytes is bounded over several users: one value for each thing that is
+/// bounded. `take` before something begins; it takes nothing when it throws. `giveBack` the same amount, once, for the
+/// same account, when it is over. `count` is for what is there whatever the limits say, such as what an earlier daemon
+/// had accepted. A reload sets other `bounds`; what is counted stays. The user that was counted last is remembered
+/// apart, so that a series of one user costs no look-up. Decision 0094.
 public struct SharedLimit {
   public var bounds: SharedBounds
   /// What all have together.

@@ -1,10 +1,11 @@
-/// What waits for a turn, in a round over users instead of one line: whoever has many waiting gets one turn, then everybody
-/// else does. Of one user the first that came is the first that goes. Adding and taking cost the same however many wait.
+/// What waits for a turn, in a round over users instead of one line: a user who has many waiting gets one turn, then
+/// everybody else does. Of one user the first that came is the first that goes. Adding and taking cost the same however
+/// many wait.
 ///
 /// To be used wherever users wait for something of which there is one, or so much per second. Decision 0094.
 public struct UserRound<Element> {
   private var lines: [Account: Ring<Element>] = [:]
-  /// Those who have something waiting; the first one's turn is the next.
+  /// The users that have something waiting; the first one's turn is the next.
   private var order = Ring<Account>()
   public private(set) var count = 0
 
@@ -18,7 +19,8 @@ public struct UserRound<Element> {
     count += 1
   }
 
-  /// Puts back what was taken out, in front of what else waits for its account; the account's turn is behind the others'.
+  /// Puts back what was taken out, in front of what else waits for its account; the account's turn is behind the
+  /// others'.
   mutating func putBack(_ element: consuming Element, for account: Account) {
     if lines[account] == nil { order.append(account) }
     lines[account, default: Ring()].prepend(element)
@@ -28,7 +30,7 @@ public struct UserRound<Element> {
   /// Whether one has anything waiting.
   func hasAny(of account: Account) -> Bool { lines[account] != nil }
 
-  /// Takes out whose turn is the next.
+  /// Takes out the element whose turn is the next.
   public mutating func popFirst() -> Element? {
     guard let account = order.popFirst(), let element = lines[account]?.popFirst() else { return nil }
     if lines[account]?.count == 0 { lines[account] = nil } else { order.append(account) }
@@ -36,7 +38,7 @@ public struct UserRound<Element> {
     return element
   }
 
-  /// Takes out what does not wait any more; nobody loses a place by it. Looks at all.
+  /// Takes out what does not wait any more; no user loses a place by it. Looks at all.
   public mutating func removeAll(where isMeant: (Element) -> Bool) {
     var rest = UserRound()
     for offset in 0..<order.count {
@@ -56,5 +58,42 @@ public struct UserRound<Element> {
       return lines.count
     }
     return lines.reduce(0) { $0 + ($1.key == account ? own : min($1.value.count, own + 1)) }
+  }
+}
+
+/// Work that takes long and is asked for by users: one slice of it in each turn of the loop, in a round over users. Of
+/// one user one piece is done after the other, so that only one of them holds what it needs in between. Decisions 0092
+/// and 0102.
+final class SlicedWork {
+  private struct Piece {
+    let account: Account
+    /// Does the next slice. Returns whether it was the last.
+    let slice: () -> Bool
+  }
+
+  private let timers: Timers
+  private var waiting = UserRound<Piece>()
+  private var isArmed = false
+
+  init(_ timers: Timers) { self.timers = timers }
+
+  /// Whether something of an account is done or waits.
+  func isBusy(for account: Account) -> Bool { waiting.hasAny(of: account) }
+
+  /// `slice` is called until it returns true, the first time in a later turn.
+  func add(for account: Account, _ slice: @escaping () -> Bool) {
+    waiting.append(Piece(account: account, slice: slice), for: account)
+    arm()
+  }
+
+  private func arm() {
+    guard !isArmed, !waiting.isEmpty else { return }
+    isArmed = true
+    timers.after(.zero) { [weak self] in
+      guard let self else { return }
+      isArmed = false
+      if let next = waiting.popFirst(), !next.slice() { waiting.putBack(next, for: next.account) }
+      arm()
+    }
   }
 }

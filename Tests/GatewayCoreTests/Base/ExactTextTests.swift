@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-@Suite struct RawSpanEqualityTests {
+@Suite struct ExactTextTests {
   @Test func aDifferenceIsSeenAtEveryPlaceOfEveryLength() {
     for length in 0...40 {
       let text = (0..<length).map { UInt8($0 + 1) }

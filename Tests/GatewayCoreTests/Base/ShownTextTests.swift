@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayCore
 
 /// Texts that others chose are cut by bytes, never within a character.
-struct ShortenedTextTests {
+struct ShownTextTests {
   @Test func textThatFitsStaysAsItIs() {
     #expect("".shortened(to: 0) == "")
     #expect("abc".shortened(to: 3) == "abc")
