@@ -1,5 +1,30 @@
 import Glibc
 
+/// From the words of the command line to the exit code.
+enum Program {
+  static func run(_ words: () throws(Failure) -> [String], environment: Environment) -> Int32 {
+    do {
+      let arguments = try CommandTable.parser.parse(try words())
+      let command = CommandTable.command(arguments.command)
+      let context = try Context(arguments, of: command.specification, environment: environment)
+      do {
+        let code = try command.run(context)
+        try context.output.flush()
+        return code.rawValue
+      } catch {
+        // What was received before the failure is data all the same.
+        try? context.output.flush()
+        throw error
+      }
+    } catch let failure as Failure {
+      if let message = failure.message { Diagnostics().error(message) }
+      return failure.code.rawValue
+    } catch {
+      return ExitCode.internalError.rawValue
+    }
+  }
+}
+
 StandardStreams.hold()
 Signals.install()
 exit(Program.run(ProgramWords.ofProcess, environment: .ofProcess()))

@@ -241,8 +241,8 @@ extension Daemon {
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
     guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the limits for a goodbye, of conversations and of their transports, which began when the gateway closed
-      // its links.
+      // Bounded by the limits for a goodbye, of conversations and of their transports, which began when the gateway
+      // closed its links.
       return pendingCloses.whenQuiet { [unowned self] in
         context.whenQuiet { [unowned self] in
           requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }

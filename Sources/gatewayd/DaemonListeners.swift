@@ -11,8 +11,8 @@ final class DaemonListeners {
   let path: String?
   /// Passed descriptors that serve no purpose here; they are closed.
   let ignored: [PassedSocket]
-  /// `socket.path` of a configuration that was named on the command line, where the environment names another path: whoever
-  /// wrote the command may expect the daemon there.
+  /// `socket.path` of a configuration that was named on the command line, where the environment names another path:
+  /// the command's author may expect the daemon there.
   let passedOver: String?
   private let file: SocketFile?
 
@@ -42,4 +42,66 @@ final class DaemonListeners {
 
   /// Takes our own file away.
   func remove() { file?.remove() }
+}
+
+/// One descriptor that the service manager passed at start.
+struct PassedSocket: Equatable {
+  var descriptor: Int32
+  /// `FileDescriptorName=` of the socket unit.
+  var name: String
+  /// A Unix stream socket that listens.
+  var isUnixListener: Bool
+
+  /// The name that the daemon's socket unit gives.
+  static let controlName = "control"
+
+  /// Which of the passed descriptors to listen on: all that are named `control`, else the only Unix listener. Empty
+  /// when nothing was passed; throws when something was passed that cannot be used.
+  static func listeners(among passed: [PassedSocket]) throws(StartFailure) -> [Int32] {
+    guard !passed.isEmpty else { return [] }
+    let named = passed.filter { $0.name == controlName }
+    guard named.allSatisfy(\.isUnixListener) else {
+      throw StartFailure(
+        .configuration,
+        "the socket \u{201C}control\u{201D} from systemd is no listening Unix stream socket: "
+          + "the unit needs ListenStream= with a path and Accept=no")
+    }
+    if !named.isEmpty { return named.map(\.descriptor) }
+    let usable = passed.filter(\.isUnixListener)
+    guard usable.count == 1 else {
+      throw StartFailure(
+        .configuration,
+        "systemd passed \(usable.count) listening Unix stream sockets, none of them named control: "
+          + "set FileDescriptorName=control in the socket unit")
+    }
+    return usable.map(\.descriptor)
+  }
+}
+
+/// Where the daemon listens when systemd passed it no socket. Decision 0096.
+enum SocketPath {
+  /// Without `--user`.
+  static let system = "/run/gatewayd.sock"
+  /// With `--user`, inside `$XDG_RUNTIME_DIR`.
+  static let userName = "gatewayd.sock"
+
+  /// The first of: `option` (`--socket`), `$GATEWAYD_SOCKET`, `configured` (`socket.path`), and the default. A
+  /// variable that is set but empty counts as unset.
+  static func resolve(
+    option: String?, configured: String?, user: Bool, environment: (String) -> String?
+  ) throws(StartFailure) -> String {
+    if let option { return option }
+    if let variable = nonEmpty(environment("GATEWAYD_SOCKET")) { return variable }
+    if let configured { return configured }
+    guard user else { return system }
+    guard let directory = nonEmpty(environment("XDG_RUNTIME_DIR")) else {
+      throw StartFailure(.usage, "--user needs $XDG_RUNTIME_DIR, which is not set: name a socket with --socket PATH")
+    }
+    return directory.hasSuffix("/") ? directory + userName : directory + "/" + userName
+  }
+
+  private static func nonEmpty(_ text: String?) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    return text
+  }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import GatewayCore
 import Glibc
 
@@ -58,5 +59,75 @@ enum DaemonStart {
   private static func complain(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
+  }
+}
+
+/// Why the daemon cannot start: what is printed, and how it exits.
+struct StartFailure: Error, Equatable {
+  var status: ExitStatus
+  /// One sentence for a person: what happened, and what to do next.
+  var message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+}
+
+/// How the daemon ends, as a number for the shell or the service manager. The values are those of sysexits.h and of
+/// `gatewayctl`.
+enum ExitStatus: Int32 {
+  /// An orderly end.
+  case success = 0
+  /// The command line is wrong.
+  case usage = 64
+  /// The socket cannot be had: another daemon listens on it, or the system refused it.
+  case unavailable = 69
+  /// A fault of the daemon itself.
+  case software = 70
+  /// No right to do what was asked.
+  case permission = 77
+  /// The configuration is wrong.
+  case configuration = 78
+}
+
+/// What the process sets up for itself before it does anything else.
+enum DaemonSurroundings {
+  /// Call first, before any thread exists.
+  static func prepare() {
+    openStandardDescriptors()
+    umask(0o077)
+    EventLoop.takeSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
+    // A descriptor for each local client.
+    limit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
+    WarmMemory.prepare()
+  }
+
+  /// Secrets live in memory. The limit alone would not do: the kernel ignores it for dumps that it pipes into a
+  /// program.
+  static func forbidCoreDumps() {
+    limit(RLIMIT_CORE) { $0.rlim_cur = 0 }
+    _ = gw_forbid_dumps()
+  }
+
+  /// A descriptor below 3 must never be a client's socket: what is meant for the standard error stream would go there.
+  private static func openStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest free number is this one.
+      _ = open("/dev/null", O_RDWR)
+    }
+  }
+
+  /// A limit that cannot be changed stays as it is: every one of them is a precaution.
+  private static func limit(_ resource: __rlimit_resource, _ change: (inout rlimit) -> Void) {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return }
+    change(&limit)
+    _ = setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+  }
+
+  /// A variable of the environment.
+  static func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
   }
 }

@@ -9,14 +9,14 @@ from programs import ROOT
 SOURCES = sorted((ROOT / "Sources").rglob("*.swift"))
 
 
-def settings_of(values, schema=None):
+def settings_of(kind):
     """The settings that a kind alone has: what they are, and how they are read."""
-    return [f"GatewayCore/Upstream/Settings/{values}", f"GatewayCore/Configuration/Schema/Setting+{schema or values}."]
+    return [f"GatewayCore/Upstream/Settings/{kind}", f"GatewayCore/Configuration/Schema/{kind}"]
 
 
 FOLDERS = {
     "SocketIO": ["GatewayCore/Kinds/SocketIO"],
-    "PlainWebSocket": ["GatewayCore/Kinds/WebSocket", *settings_of("PlainWebSocket", "WebSocket")],
+    "PlainWebSocket": ["GatewayCore/Kinds/WebSocket", *settings_of("PlainWebSocket")],
     "Lines": ["GatewayCore/Kinds/Lines", *settings_of("Lines"), "gatewayd/Upstream/Lines"],
     "WAMP": ["GatewayCore/Kinds/WAMP", *settings_of("WAMP"), "gatewayd/Cryptography"],
 }
@@ -25,7 +25,7 @@ FOLDERS = {
 REGISTRATIONS = {
     "GatewayCore/Gateway/KindRegistry.swift": 3,
     "GatewayCore/Upstream/Settings/UpstreamSettings.swift": 1,
-    "GatewayCore/Configuration/Schema/Setting+Upstream.swift": 1,
+    "GatewayCore/Configuration/Schema/UpstreamSchema.swift": 1,
     "gatewayd/Daemon.swift": 2,
 }
 """Where each kind is registered and configured, and in how many lines at most."""

@@ -96,7 +96,7 @@ struct DaemonTests {
     let daemon = try DaemonFixture(configuration: "[limits]\nstop = \"1h\"\n")
     #expect(daemon.notification().first == "READY=1")
     let client = try daemon.connect()
-    // Replies that nobody reads hold the orderly stop up.
+    // Replies that no client reads hold the orderly stop up.
     let calls = (0..<1_000).map(Client.ping).joined()
     var idle = 0
     #expect(
@@ -128,7 +128,7 @@ struct DaemonTests {
     daemon.send(SIGTERM)
     #expect(daemon.exitStatus() == 0)
     #expect(directory.names == ["c.toml", "err", "notify", "out", "s"])
-    // Whoever comes now waits for the next daemon.
+    // A client that comes now waits for the next daemon.
     #expect(UnixSocket.probe(directory / "s") == .alive)
   }
 

@@ -16,9 +16,9 @@ public struct Configuration: Equatable, Sendable {
 
   init() {}
 
-  /// What an upstream used by URL gets of `[defaults]`: everything but what is meant for known servers only. Whoever may
-  /// use a URL chooses the server, and must not be able to collect headers, query values or a client certificate; pins are of
-  /// known servers' keys.
+  /// What an upstream used by URL gets of `[defaults]`: everything but what is meant for known servers only. Whoever
+  /// may use a URL chooses the server, and must not be able to collect headers, query values or a client certificate;
+  /// pins are of known servers' keys.
   var adhocSettings: UpstreamSettings {
     var settings = defaults
     settings.headers = []
@@ -60,7 +60,8 @@ public enum LogLevel: String, CaseIterable, Comparable, Sendable {
 
 /// `[state]`.
 public struct StateSettings: Equatable, Sendable {
-  /// Folder of what has to survive a restart, used when the service manager names none; nil leaves the built-in default.
+  /// Folder of what has to survive a restart, used when the service manager names none; nil leaves the built-in
+  /// default.
   public var path: String?
   init() {}
 }
@@ -84,48 +85,4 @@ public struct ConfiguredUpstream: Equatable, Sendable {
     let namespace = try? kinds.traits(of: url.scheme)?.namespace(of: url, asked: nil)
     return UpstreamSpecification(name: name, url: url, namespace: namespace ?? "/", settings: settings, owner: nil)
   }
-}
-
-/// `[[access]]`: who may do what with which upstream.
-public struct AccessRule: Equatable, Sendable {
-  /// Either a user id or a group id, resolved from a name or a number when the configuration is read.
-  public var subject: AccessSubject
-  /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
-  public var upstreams: [String]
-  public var allow: Set<AccessVerb>
-  init(subject: AccessSubject, upstreams: [String], allow: Set<AccessVerb>) {
-    self.subject = subject
-    self.upstreams = upstreams
-    self.allow = allow
-  }
-}
-
-public enum AccessSubject: Hashable, Sendable {
-  case user(UInt32)
-  case group(UInt32)
-}
-
-/// In whose name something is done: what access rules are compared with, now or when it is done later.
-public struct AccessIdentity: Hashable, Sendable {
-  public var uid: UInt32
-  /// The groups that the program had, the primary one among them.
-  public var groups: [UInt32]
-
-  init(uid: UInt32, groups: [UInt32]) {
-    self.uid = uid
-    self.groups = groups
-  }
-
-  /// Whether an access rule with this subject is about it.
-  public func matches(_ subject: AccessSubject) -> Bool {
-    switch subject {
-    case .user(let uid): self.uid == uid
-    case .group(let gid): groups.contains(gid)
-    }
-  }
-}
-
-/// The verbs of the local protocol's rights.
-public enum AccessVerb: String, CaseIterable, Sendable {
-  case status, subscribe, send, admin
 }

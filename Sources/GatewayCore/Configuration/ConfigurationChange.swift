@@ -1,14 +1,15 @@
-/// What distinguishes a new configuration from the one in force. Made at a reload, so that it touches only what changed.
+/// What distinguishes a new configuration from the one in force. Made at a reload, so that it touches only what
+/// changed.
 public struct ConfigurationChange: Equatable, Sendable {
   /// Names of upstreams that are new, sorted.
   let added: [String]
   /// Names of upstreams that are gone, sorted.
   let removed: [String]
-  /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a change
-  /// of `[defaults]`.
+  /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a
+  /// change of `[defaults]`.
   public let changed: [String]
-  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `defaults` and `access`, in this order.
-  /// `defaults` applies to upstreams used by URL; what it changes for configured ones is in `changed`.
+  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `defaults` and `access`, in this
+  /// order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in `changed`.
   let tables: [String]
 
   /// Tables that are read only when the daemon starts.

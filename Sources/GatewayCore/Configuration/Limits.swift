@@ -17,18 +17,19 @@ public struct Limits: Equatable, Sendable {
   var subscriptionQueueBytes = 16 << 20
   /// Bytes queued for one local client over all its subscriptions and replies.
   var clientQueueBytes = 64 << 20
-  /// Sends of one user queued on one connection that is not connected: count and bytes. All users together may have twice
-  /// as many.
+  /// Sends of one user queued on one connection that is not connected: count and bytes. All users together may have
+  /// twice as many.
   var sendQueue = 10_000
   var sendQueueBytes = 64 << 20
-  /// Bytes of memory of all connections and clients together, of which one user may have half: of what has come of messages
-  /// and lines without their end; of sends and of events that wait for clients; of histories.
+  /// Bytes of memory of all connections and clients together, of which one user may have half: of what has come of
+  /// messages and lines without their end; of sends and of events that wait for clients; of histories.
   var receiveBytes = 256 << 20
   var sendBytes = 512 << 20
   var historyBytes = 512 << 20
   /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
   public var keys = 10_000
-  /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of them.
+  /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of
+  /// them.
   public var connections = 4_096
   /// Attempts to connect that may start per second in the long run, and at once after a quiet time.
   public var attempts = 100
@@ -48,4 +49,29 @@ extension MemoryBudgets {
     send.adopt(total: limits.sendBytes)
     history.adopt(total: limits.historyBytes)
   }
+}
+
+/// `[outbox]`: what is kept on disk, and for how long. Zero is refused for each of them.
+public struct OutboxSettings: Equatable, Sendable {
+  /// Unfinished durable sends to one upstream: count and bytes.
+  public var entries = 100_000
+  public var bytes = 64 << 20
+  /// The same over all upstreams; one user may have half of it.
+  var totalEntries = 200_000
+  var totalBytes = 128 << 20
+  /// How long a durable send may wait at most, and does unless its `ttl` is shorter.
+  var age: Duration = .seconds(168 * 3_600)
+  var whenFull = OutboxFullPolicy.reject
+  /// How long finished entries are shown, and how many of them; their bytes are bounded by `bytes`.
+  public var keep: Duration = .seconds(3_600)
+  var keepEntries = 10_000
+  init() {}
+}
+
+/// What happens to a durable send when the outbox is full.
+enum OutboxFullPolicy: String, CaseIterable, Sendable {
+  /// It fails with QueueFull.
+  case reject
+  /// Its user's oldest one gives way, with the outcome `dropped`.
+  case dropOldest = "drop_oldest"
 }

@@ -84,7 +84,7 @@ final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
 
   init(_ connector: any UpstreamConnector) { self.connector = connector }
 
-  /// What the server has to say besides is nobody's.
+  /// What the server says besides is not examined.
   var lineLimit: Int { 0 }
 
   /// `done` is called once, later.

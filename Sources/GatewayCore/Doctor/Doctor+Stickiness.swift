@@ -69,7 +69,7 @@ struct Stickiness: Equatable {
   private(set) var found = 0
   /// A session was known to one server and not to another.
   private(set) var provesSeveralServers = false
-  /// What went wrong last with a session of which nobody knew.
+  /// What went wrong last with a session that no instance of the server knew.
   private(set) var trouble: String?
 
   /// A session, and the cookies that came with it.

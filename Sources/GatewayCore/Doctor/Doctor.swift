@@ -1,5 +1,5 @@
-/// Walks from the name of a server to an accepted namespace, on connections of its own, and says at each step what it saw.
-/// Ends where going on is senseless, and in any case when its time is up. Decision 0027.
+/// Walks from the name of a server to an accepted namespace, on connections of its own, and says at each step what it
+/// saw. Ends where going on is senseless, and in any case when its time is up. Decision 0027.
 final class Doctor {
   let specification: UpstreamSpecification
   let seams: DoctorSeams

@@ -22,8 +22,8 @@ public struct DoctorSeams {
 
 /// Finds out how far the way to a server is open, without a request.
 public protocol RouteProbe: AnyObject {
-  /// Makes a connection up to TCP, or with `request.secure` up to TLS, and closes it. `done` is called exactly once, later,
-  /// unless the probe is cancelled before.
+  /// Makes a connection up to TCP, or with `request.secure` up to TLS, and closes it. `done` is called exactly once,
+  /// later, unless the probe is cancelled before.
   func probe(_ request: DialRequest, _ done: @escaping (Result<RouteReport, RouteProblem>) -> Void) -> any HTTPExchange
 }
 

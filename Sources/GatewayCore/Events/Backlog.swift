@@ -1,5 +1,5 @@
-/// What one subscription could not be given yet, in order: events, state notices and the gaps that stand for lost events.
-/// A value without knowledge of clients or sockets.
+/// What one subscription could not be given yet, in order: events, state notices and the gaps that stand for lost
+/// events. A value without knowledge of clients or sockets.
 struct Backlog {
   /// One thing to deliver.
   enum Item: Equatable {

@@ -57,8 +57,8 @@ struct EventClock: Equatable, Sendable {
       source: source, isFollowed: copy.follow(wall, now) != nil)
   }
 
-  /// The bounds of the server's lead, if they are to be followed. A `Date` header overrules the local clock only if that is
-  /// out by more than the tolerance, and then until it is right again.
+  /// The bounds of the server's lead, if they are to be followed. A `Date` header overrules the local clock only if
+  /// that is out by more than the tolerance, and then until it is right again.
   private mutating func follow(_ wall: Int64, _ now: MonotonicInstant) -> ClosedRange<Int64>? {
     guard let source = server.source, let lead = server.lead(at: now) else { return nil }
     guard !source.isExact else { return lead }

@@ -37,7 +37,7 @@ struct EventFilter: Equatable, Sendable {
     globs = patterns
   }
 
-  /// Whether every event passes, so that nobody needs to look at names.
+  /// Whether every event passes, so that names need not be looked at.
   var passesAll: Bool { exact == nil }
 
   /// The names without wildcards, in no order; none when every event passes.

@@ -1,5 +1,5 @@
 /// The events of one connection on their way to local subscribers: numbers them, encodes each once, and hands the same
-/// bytes to everybody who wants it.
+/// bytes to every client that wants it.
 final class EventStream {
   /// What the present epoch has behind it.
   enum Continuity: Equatable {
@@ -7,8 +7,8 @@ final class EventStream {
     case fresh
     /// Events may come. May become `interrupted`.
     case conversing
-    /// The conversation has ended, perhaps with an earlier daemon: unless the server goes on where it was left, the epoch
-    /// ends when the next one begins. May become `conversing`, or `fresh` with a new epoch.
+    /// The conversation has ended, perhaps with an earlier daemon: unless the server goes on where it was left, the
+    /// epoch ends when the next one begins. May become `conversing`, or `fresh` with a new epoch.
     case interrupted
   }
 
@@ -59,8 +59,8 @@ final class EventStream {
   /// Events since the daemon's start.
   var eventCount: UInt64 { sequence - inherited }
 
-  /// Goes on with what an earlier daemon left; to be called before the first event. Whoever subscribed already was told
-  /// of another epoch.
+  /// Goes on with what an earlier daemon left; to be called before the first event. A client that subscribed already
+  /// was told of another epoch.
   func restore(_ history: EventHistory, isContinuous: Bool) {
     let memory = self.history.memory
     self.history = history
@@ -111,11 +111,12 @@ final class EventStream {
     } else {
       fanOut(match)
     }
-    // A long text goes as soon as the last who refers to it has written it.
+    // A long text goes as soon as the last output that refers to it has written it.
     if tail.count >= ClientOutput.sharedFrom { tail = [] }
   }
 
-  /// The same for an event that is longer than any line, by its number of bytes: a gap of one for whoever wants its name.
+  /// The same for an event that is longer than any line, by its number of bytes: a gap of one for the subscriptions
+  /// that want its name.
   func deliver(rawName: RawSpan, tooLong size: Int) {
     sequence += 1
     byteCount += UInt64(size)
@@ -130,8 +131,8 @@ final class EventStream {
     router.match(rawName: rawName) { Self.name(of: rawName) }
   }
 
-  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is one that the history has let go, or
-  /// made to measure.
+  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is one that the history has let go,
+  /// or made to measure.
   private func emptyTail(for payload: Int) {
     guard history.isEnabled else { return tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16) }
     tail = history.takeSpare(for: payload + Self.tailAllowance)
@@ -151,13 +152,13 @@ final class EventStream {
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
 
-  /// For so many subscriptions an event is work to be noted: it takes about a millisecond. With fewer a look at the clock
-  /// after each event would cost more than the events.
+  /// For so many subscriptions an event is work to be noted: it takes about a millisecond. With fewer a look at the
+  /// clock after each event would cost more than the events.
   private static let many = 16_384
   /// What one of them counts, in bytes of compared names.
   private static let feedCost = 4
 
-  /// An event that cannot be shown to anybody: every subscription that would have been asked learns of a gap of one.
+  /// An event that cannot be shown to any client: every subscription that would have been asked learns of a gap of one.
   func lose(_ reason: GapReason) {
     sequence += 1
     leaveHole(reason)
@@ -187,8 +188,8 @@ final class EventStream {
     if continuity == .interrupted, router.count == 0 { beginEpoch() }
   }
 
-  /// Continuity with the upstream was lost, or nothing vouches any more for the numbers of the present epoch: begins a new
-  /// one and tells every subscriber. A conversation goes on within it.
+  /// Continuity with the upstream was lost, or nothing vouches any more for the numbers of the present epoch: begins a
+  /// new one and tells every subscriber. A conversation goes on within it.
   func beginEpoch() {
     if continuity == .interrupted { continuity = .fresh }
     history.begin(epoch: Self.freshEpoch(random))

@@ -1,9 +1,9 @@
-/// What the filters of all subscriptions take, with a share for each user: bytes of names and globs, and different globs on
-/// one connection. An event with a new name is compared with every glob that may fit it, whose ever they are, so that their
-/// number is time that others wait. Decision 0101.
+/// What the filters of all subscriptions take, with a share for each user: bytes of names and globs, and different
+/// globs on one connection. An event with a new name is compared with every glob that may fit it, whose ever they are,
+/// so that their number is time that others wait. Decision 0101.
 final class FilterShares {
-  /// Different globs on one connection. Equal ones of a user are compared once, and count once; a long one counts once for
-  /// each machine word that comparing it takes.
+  /// Different globs on one connection. Equal ones of a user are compared once, and count once; a long one counts once
+  /// for each machine word that comparing it takes.
   static let globs = SharedBounds(share: 1_024)
   /// Bytes of names and globs, each with what it takes besides.
   static let bytes = SharedBounds(total: 64 << 20, share: 8 << 20)

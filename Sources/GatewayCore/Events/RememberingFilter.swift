@@ -1,6 +1,6 @@
-/// A filter for a walk over many events. Most events share a few names, so its answers are remembered: each glob of a filter
-/// costs once for a name, and not once for an event. Where names are many and globs are made to cost, it says when a portion of
-/// the walk has cost enough.
+/// A filter for a walk over many events. Most events share a few names, so its answers are remembered: each glob of a
+/// filter costs once for a name, and not once for an event. Where names are many and globs are made to cost, it says
+/// when a portion of the walk has cost enough.
 struct RememberingFilter {
   private let filter: EventFilter
   /// By the names' JSON texts.
@@ -70,7 +70,8 @@ struct RememberingFilter {
     left -= max(1, filter.globs.count) * (length + Self.nameCost)
   }
 
-  /// Asks about the names of events that are gone, so that their count costs little. Returns whether the portion was enough.
+  /// Asks about the names of events that are gone, so that their count costs little. Returns whether the portion was
+  /// enough.
   mutating func look(at expired: ExpiredNames) -> Bool {
     guard !filter.passesAll else { return true }
     for name in expired.names {

@@ -1,5 +1,5 @@
-/// A walk through what a history keeps, from where somebody was to its end, in portions between which events may come and go.
-/// Its last portion is to be done together with whatever takes the events that come afterwards. Decision 0108.
+/// A walk through what a history keeps, from where a client was to its end, in portions between which events may come
+/// and go. Its last portion is to be done together with whatever takes the events that come afterwards. Decision 0108.
 struct ReplayWalk {
   /// Where the walk stands.
   private struct Position {
@@ -97,8 +97,8 @@ struct ReplayWalk {
     begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])
   }
 
-  /// For somebody who was in another epoch: all of the present one, and of earlier ones what is above the number. The first
-  /// gap says why.
+  /// For a client that was in another epoch: all of the present one, and of earlier ones what is above the number. The
+  /// first gap says why.
   private mutating func beginBefore(above sequence: UInt64, _ history: EventHistory, because detail: String) {
     let spans = history.spans
     let first = spans.indices.first { $0 == spans.count - 1 || last(of: $0, history) > sequence } ?? 0
@@ -119,8 +119,8 @@ struct ReplayWalk {
     position = Position(span: span, place: span.place + (sequence - span.start))
   }
 
-  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if the oldest epoch has
-  /// had no others. Returns whether the first of them is known.
+  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if the oldest
+  /// epoch has had no others. Returns whether the first of them is known.
   private mutating func begin(last count: Int, _ history: EventHistory) -> Bool {
     var back = backwards ?? Backwards(place: history.nextPlace)
     while back.found < count, back.bytes <= page, let content = history.content(at: back.place &- 1) {
@@ -197,7 +197,7 @@ struct ReplayWalk {
 }
 
 extension EventStream {
-  /// What is kept of the events that somebody asks for, in one go.
+  /// What is kept of the events that a client asks for, in one go.
   func replay(_ resume: ResumePoint, _ filter: EventFilter) -> EventReplay {
     var walk = ReplayWalk(resume, filter, portion: .max)
     _ = walk.advance(in: self)

@@ -1,5 +1,6 @@
-/// Who gets which event of one connection. Two mirrored indexes: from an event's name to the subscriptions that named
-/// it, and from a subscription to its filter; what was found for a name is remembered until a subscription changes it.
+/// Which subscription gets which event of one connection. Two mirrored indexes: from an event's name to the
+/// subscriptions that named it, and from a subscription to its filter; what was found for a name is remembered until a
+/// subscription changes it.
 struct Router {
   /// The subscriptions that get one event name, as the fan-out needs them.
   struct Match {

@@ -1,9 +1,9 @@
 /// What is known of a server's clock: between which bounds its lead over the local monotonic clock lies. That clock is
-/// never set, so whoever sets the local wall clock changes nothing here.
+/// never set, so setting the local wall clock changes nothing here.
 ///
-/// Each sample is an interval that holds the truth; all that agree are intersected, so the one with the shortest round trip
-/// decides. Nothing but the intersection is kept. It grows as time passes, because clocks drift, until a new sample
-/// narrows it. Decision 0048.
+/// Each sample is an interval that holds the truth; all that agree are intersected, so the one with the shortest round
+/// trip decides. Nothing but the intersection is kept. It grows as time passes, because clocks drift, until a new
+/// sample narrows it. Decision 0048.
 struct ServerClock: Equatable, Sendable {
   /// The lead lies within `range` nanoseconds, as of an instant.
   private struct Bounds: Equatable, Sendable {

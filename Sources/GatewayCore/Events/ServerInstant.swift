@@ -5,8 +5,8 @@ enum ServerInstant {
   static let sizeLimit = 16 << 10
   private static let numberLimit = 40
 
-  /// What the server's clock showed, in nanoseconds since 1970: the first argument that is a time, or that has one under
-  /// the configured member. `arguments` are JSON texts with commas between them.
+  /// What the server's clock showed, in nanoseconds since 1970: the first argument that is a time, or that has one
+  /// under the configured member. `arguments` are JSON texts with commas between them.
   static func find(in arguments: RawSpan, _ settings: ServerTimeSettings) -> ClosedRange<Int64>? {
     guard arguments.byteCount > 0, arguments.byteCount <= sizeLimit else { return nil }
     let list = [UInt8(ascii: "[")] + arguments.withUnsafeBytes { [UInt8]($0) } + [UInt8(ascii: "]")]

@@ -136,7 +136,7 @@ final class Subscription {
     }
   }
 
-  /// An event will never be delivered: nobody here answers it.
+  /// An event will never be delivered: no client answers it.
   private func lose(_ tail: [UInt8]) {
     guard feed.pointee.answers, let token = LocalNotification.answerToken(inTail: tail) else { return }
     onLostToken?(token)

@@ -1,5 +1,5 @@
-/// What local programs want to hear of an upstream. Kinds whose servers send only what was asked for ask for it by these;
-/// others get everything and ignore them.
+/// What local programs want to hear of an upstream. Kinds whose servers send only what was asked for ask for it by
+/// these; others get everything and ignore them.
 public struct Interest: Hashable, Sendable, CustomStringConvertible {
   /// Names are compared byte by byte, as the upstream sends them.
   public enum Pattern: Hashable, Sendable {

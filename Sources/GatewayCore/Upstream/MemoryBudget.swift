@@ -1,5 +1,5 @@
-/// Bytes that all users hold together for one purpose, such as the beginnings of messages whose end has not come. What one of
-/// them may have says `SharedLimit`. Whoever holds some of it has a `MemoryHold`. Decision 0088.
+/// Bytes that all users hold together for one purpose, such as the beginnings of messages whose end has not come. What
+/// one of them may have says `SharedLimit`. What holds some of it has a `MemoryHold`. Decision 0088.
 public final class MemoryBudget {
   public private(set) var limit: SharedLimit
 
@@ -108,8 +108,8 @@ public final class MemoryHold {
 public final class MemoryBudgets {
   /// Messages of servers and lines of local programs that have begun and not ended.
   public let receive = MemoryBudget()
-  /// Sends that wait in memory, what the kernel has not taken of those that were written, and events that wait for local
-  /// programs.
+  /// Sends that wait in memory, what the kernel has not taken of those that were written, and events that wait for
+  /// local programs.
   public let send = MemoryBudget()
   /// Events that were received, for programs that come back.
   public let history = MemoryBudget()

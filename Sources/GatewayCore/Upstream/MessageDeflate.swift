@@ -1,7 +1,7 @@
 /// What client and server agreed on for compressed messages: the extension `permessage-deflate` (RFC 7692 section 7).
 ///
-/// Our own messages never refer to earlier ones, whatever was agreed, because a sender may always do without; the server
-/// is asked to do the same. With a server that does, one context for each direction serves every link.
+/// Our own messages never refer to earlier ones, whatever was agreed, because a sender may always do without; the
+/// server is asked to do the same. With a server that does, one context for each direction serves every link.
 public struct MessageDeflate: Equatable, Sendable {
   /// The server's messages may refer to its earlier ones on the same link, so that the link needs a context of its own.
   public var serverKeepsContext: Bool

@@ -1,7 +1,7 @@
 /// What of an address people may see: in `status` and `outbox.list`, in the log, in a trace, in errors, and in the
-/// environment of a command that prints credentials. The one place that decides it. User and password are never shown; of a
-/// query only the names of its parameters, and only where something stands behind the `=`: a parameter without a value may
-/// be a secret as a whole.
+/// environment of a command that prints credentials. The one place that decides it. User and password are never shown;
+/// of a query only the names of its parameters, and only where something stands behind the `=`: a parameter without a
+/// value may be a secret as a whole.
 enum ShownAddress {
   /// What stands in the place of what is not shown.
   static let mark = "***"

@@ -20,7 +20,7 @@ public protocol Transport: AnyObject {
   func send(text: RawSpan)
   /// Queues one binary message.
   func send(binary: RawSpan)
-  /// The same, for a sender who knows that compressing is not worth the trouble: with `compress: false` the message
+  /// The same, for a caller that knows that compressing is not worth the trouble: with `compress: false` the message
   /// leaves as it is. Transports that compress nothing need no implementation of their own.
   func send(text: RawSpan, compress: Bool)
   func send(binary: RawSpan, compress: Bool)

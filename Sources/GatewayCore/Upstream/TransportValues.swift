@@ -15,7 +15,8 @@ public struct DialRequest: Hashable, Sendable {
   public var proxy: ProxySettings
   /// Limit of each phase: name, TCP, proxy, TLS.
   public var phaseLimit: Duration
-  /// Limit of what the server itself answers, where there is something to fall back on; nil: it is a phase as any other.
+  /// Limit of what the server itself answers, where there is something to fall back on; nil: it is a phase as any
+  /// other.
   var fallbackLimit: Duration?
   /// Limit of the HTTP upgrade, and of the opening of the protocol behind it.
   public var openingLimit: Duration { fallbackLimit ?? phaseLimit }
@@ -89,8 +90,8 @@ public struct TransportFacts: Equatable, Sendable {
 
 /// What changed about an open transport.
 public enum TransportNotice: Equatable, Sendable {
-  /// The form of the server's answers shows the version of the protocol that they are framed by, as its own number; told
-  /// before the first message.
+  /// The form of the server's answers shows the version of the protocol that they are framed by, as its own number;
+  /// told before the first message.
   case version(Int)
   /// The session goes on over another transport. Nothing was lost and nothing changed its place.
   case switched(TransportFacts)

@@ -1,5 +1,5 @@
-/// Whose the bytes are that a link has not taken, in the order in which they were written. A configured upstream belongs to
-/// nobody, and so does what waits for it; with this each user's sends count for that user.
+/// Which user's the bytes are that a link has not taken, in the order in which they were written. A configured upstream
+/// belongs to no user, and so does what waits for it; with this each user's sends count for that user.
 public final class UnsentSends {
   /// What one user wrote in a row.
   private struct Run {
@@ -9,7 +9,8 @@ public final class UnsentSends {
     var isCounted: Bool
   }
 
-  /// What an uncongested link holds for a moment is not counted for its users: most links hold little, and nothing for long.
+  /// What an uncongested link holds for a moment is not counted for its users: most links hold little, and nothing for
+  /// long.
   private static let freeBytes = 64 << 10
 
   private let budget: MemoryBudget
@@ -20,7 +21,8 @@ public final class UnsentSends {
   private var held = SharedLimit(total: .max)
   /// Bytes that count for users.
   private(set) var counted = 0
-  /// How it is looked, for as long as bytes count for users, what the link has taken of them, also if nothing follows them.
+  /// How it is looked, for as long as bytes count for users, what the link has taken of them, also if nothing follows
+  /// them.
   private var watch: (timers: Timers, unsent: () -> Int)?
   private var isWatching = false
   private static let watchInterval: Duration = .milliseconds(100)
@@ -29,7 +31,7 @@ public final class UnsentSends {
 
   deinit { taken(downTo: 0) }
 
-  /// `unsent` says how many bytes the link holds, whoever still uses it; nothing when it is gone.
+  /// `unsent` says how many bytes the link holds; nothing when it is gone.
   func watch(_ timers: Timers, unsent: @escaping () -> Int) { watch = (timers, unsent) }
 
   private func look() {
@@ -43,8 +45,8 @@ public final class UnsentSends {
     }
   }
 
-  /// What counts as one user's of so many bytes that the link has not taken: all of them where nobody else is known to have
-  /// written some.
+  /// What counts as one user's of so many bytes that the link has not taken: all of them where no other user is known
+  /// to have written some.
   func bytes(of account: Account, ofAll unsent: Int) -> Int {
     taken(downTo: unsent)
     let own = held.used(by: account)

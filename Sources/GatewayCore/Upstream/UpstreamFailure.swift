@@ -1,6 +1,20 @@
+/// The five states of a connection. The raw values are part of the local protocol.
+public enum ConnectionState: String, CaseIterable, Hashable, Sendable {
+  /// Exists, its first attempt is not decided yet. May become `connected` or `disconnected`.
+  case created
+  /// The namespace is accepted and commands flow. May become `disconnected`.
+  case connected
+  /// No link, and nothing is being tried now. May become `reconnecting` or `released`.
+  case disconnected
+  /// An attempt is under way. May become `connected` or `disconnected`.
+  case reconnecting
+  /// Removed from the pool. Terminal.
+  case released
+}
+
 /// Why a connection is not connected. The raw values are the `reason` of the local protocol and never change.
 public enum DownReason: String, Equatable, Sendable, CaseIterable {
-  /// Nobody uses it.
+  /// No program uses it.
   case idle
   /// By an administrator's `disconnect`.
   case requested
@@ -49,8 +63,8 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   /// The parts from whose size on the server refuses a message, where it ended the link because of one.
   var refusedSize: MessageSize?
 
-  /// What is kept of a server's words: it stays for as long as the connection is down, and goes into every reply that says
-  /// why. In bytes.
+  /// What is kept of a server's words: it stays for as long as the connection is down, and goes into every reply that
+  /// says why. In bytes.
   static let detailLimit = 2 << 10
   static let messageLimit = 1 << 10
   static let dataLimit = 64 << 10
@@ -82,5 +96,35 @@ extension UpstreamFailure {
         "it was closed"
       }
     self.init(reason, detail)
+  }
+
+  /// The same, and what the end came before, where the server ended the link: a close in the middle of a handshake
+  /// means something else than one of a link that was in use. Other reasons tell their stage themselves.
+  public func closing(before stage: String) -> UpstreamFailure {
+    guard reason == .closed else { return self }
+    var failure = self
+    failure.detail += ", before \(stage)"
+    return failure
+  }
+}
+
+/// Bytes of the parts of a message, which travel apart.
+struct MessageSize: Equatable, Sendable {
+  var body: Int
+  /// Of the largest attachment.
+  var attachment: Int
+
+  init(body: Int, attachment: Int) { (self.body, self.attachment) = (body, attachment) }
+
+  init(_ message: PreparedMessage) {
+    body = message.bodyCount
+    attachment = message.attachments.isEmpty ? 0 : message.attachments.reduce(0) { max($0, $1.count) }
+  }
+
+  /// What a message is told of which one part is at least as large as the same part of this, which a server refused;
+  /// nil where none is.
+  func problem(with size: MessageSize) -> MessageProblem? {
+    if size.body >= body { return .tooLarge(limit: body - 1, size: size.body) }
+    return size.attachment >= attachment ? .tooLarge(limit: attachment - 1, size: size.attachment) : nil
   }
 }

@@ -1,13 +1,13 @@
-/// What one kind of upstream offers to the generic connection. A further kind is one more implementation of these protocols,
-/// registered in `UpstreamKinds`; nothing else changes.
+/// What one kind of upstream offers to the generic connection. A further kind is one more implementation of these
+/// protocols, registered in `UpstreamKinds`; nothing else changes.
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
 /// Decision 0049.
 public protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }
-  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt is
-  /// futile when there is a way to none of them.
+  /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt
+  /// is futile when there is a way to none of them.
   var hosts: [String] { get }
   /// How the first place is dialled, without what is read for each attempt: what an examination begins with.
   var route: DialRequest { get }
@@ -26,8 +26,8 @@ public protocol UpstreamConnector: AnyObject {
   /// known of it at first.
   var isAnswered: Bool { get }
 
-  /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false no
-  /// channel is ever told of one.
+  /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false
+  /// no channel is ever told of one.
   var confirmsInterests: Bool { get }
   /// Whether the server could be asked for it at all; nil if it could.
   func problem(with interest: Interest) -> MessageProblem?
@@ -36,12 +36,12 @@ public protocol UpstreamConnector: AnyObject {
   /// A new attempt ends the waiting.
   func awaitNewCredentials(_ done: @escaping () -> Void)
 
-  /// Who is told what goes over the connection, from now on and on every later channel; nil while nobody is. A kind looks
-  /// at it before it puts anything into words.
+  /// The observer that is told what goes over the connection, from now on and on every later channel; nil without one.
+  /// A kind looks at it before it puts anything into words.
   var observer: (any UpstreamObserver)? { get set }
 
-  /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To be
-  /// set before anything is dialled.
+  /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To
+  /// be set before anything is dialled.
   var resumption: Resumption? { get set }
 
   /// Starts one attempt. The owner hears about it later, never before this method has returned.
@@ -59,7 +59,7 @@ extension UpstreamConnector {
   public func awaitNewCredentials(_ done: @escaping () -> Void) {}
   /// A kind with a handshake.
   public var isAnswered: Bool { true }
-  /// A kind whose servers send everything to everybody.
+  /// A kind whose servers send everything unasked.
   public var confirmsInterests: Bool { false }
   public func problem(with interest: Interest) -> MessageProblem? { nil }
 }
@@ -68,8 +68,8 @@ extension UpstreamConnector {
 public struct PreparedMessage: Equatable, Sendable {
   /// The event's name; empty for an answer.
   public var event: String
-  /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message has a
-  /// long tail.
+  /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message
+  /// has a long tail.
   public var body: [UInt8] {
     get { tail.isEmpty ? head : head + tail }
     set { (head, tail) = (newValue, []) }
@@ -113,9 +113,9 @@ public protocol UpstreamChannel: AnyObject {
   /// owner hears `answered` exactly once for it, after `channelOpened`, unless it is dropped before. Only where the
   /// connector confirms interests.
   func want(_ interest: Interest)
-  /// Nobody wants it any more.
+  /// No subscription wants it any more.
   func drop(_ interest: Interest)
-  /// Nobody will answer: the server is told, where the kind has words for that. False: it has none.
+  /// No client will answer: the server is told, where the kind has words for that. False: it has none.
   @discardableResult
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool
   /// Gives up waiting for an acknowledgement; a late one is ignored.
@@ -161,13 +161,13 @@ extension UpstreamChannel {
 
 /// Why a server that asked for an answer gets none.
 public enum AnswerAbsence: Equatable, Sendable {
-  /// Nobody was there to be asked.
+  /// There was no client to be asked.
   case unheard
-  /// Whoever was asked has left, and may have done a part of it.
+  /// The client that was asked has left, and may have done a part of it.
   case abandoned
 }
 
-/// Who is told what happens on a channel. Spans are valid only during the call.
+/// The connection that is told what happens on a channel. Spans are valid only during the call.
 public protocol UpstreamChannelOwner: AnyObject {
   /// The conversation may begin. At most once.
   func channelOpened(_ channel: any UpstreamChannel)
@@ -177,8 +177,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   /// when the server wants an answer.
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
-  /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the local
-  /// form, where it certainly is longer: it is told by the two below.
+  /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the
+  /// local form, where it certainly is longer: it is told by the two below.
   var lineLimit: Int { get }
   /// An event of so many bytes that is longer than a line. `name` and `ack` as for any other.
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?)
@@ -196,8 +196,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
   /// Instead of an acknowledgement: the application at the other end answered with an error.
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError)
-  /// The server's answer to `want(_:)`: nil when it agreed, else why not. A second time, with a reason, when it takes back
-  /// what it agreed to.
+  /// The server's answer to `want(_:)`: nil when it agreed, else why not. A second time, with a reason, when it takes
+  /// back what it agreed to.
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?)
   /// The credentials will expire and new ones are there: the channel is to be closed and another one dialled. It may
   /// be used until then. At most once.
@@ -221,7 +221,7 @@ extension UpstreamChannelOwner {
   public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
   public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
   public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
-  /// Who wants nothing and asks nothing hears nothing of these.
+  /// A connection that wants nothing and asks nothing hears nothing of these.
   public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
   public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
   public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
@@ -278,4 +278,23 @@ public enum GapReason: String, CaseIterable, Equatable, Sendable {
   case tooLarge = "too_large"
   case undecodable
   case expired
+}
+
+/// What a kind of upstream needs to go on with a server where it left off, over restarts of the daemon too. Secret:
+/// a program that knows it receives what is meant for us.
+public struct Resumption: Equatable, Sendable {
+  /// What the server knows us by.
+  public var session: String
+  /// The last event that was received, as the server names it.
+  public var offset: String
+
+  init(session: String, offset: String) {
+    self.session = session
+    self.offset = offset
+  }
+}
+
+extension Resumption: CustomStringConvertible, CustomReflectable {
+  public var description: String { "resumption" }
+  public var customMirror: Mirror { Mirror(reflecting: description) }
 }

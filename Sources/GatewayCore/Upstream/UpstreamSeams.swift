@@ -13,7 +13,7 @@ public struct UpstreamSeams {
   public var cryptography: any Cryptography
   /// What links may hold of what servers send and do not read.
   public var memory: MemoryBudgets
-  /// Who is still saying goodbye.
+  /// Conversations that still await their server's goodbye.
   public let pendingCloses = PendingCloses()
 
   public init(
@@ -30,5 +30,44 @@ public struct UpstreamSeams {
     self.time = time
     self.random = random
     self.cryptography = cryptography
+  }
+}
+
+/// Conversations that no connection holds any more and that still await their server's goodbye: the daemon's end waits
+/// for them.
+public final class PendingCloses {
+  /// One of them; it counts for as long as it is held.
+  final class PendingClose {
+    private let all: PendingCloses
+
+    fileprivate init(_ all: PendingCloses) {
+      self.all = all
+      all.count += 1
+    }
+
+    deinit {
+      all.count -= 1
+      all.checkQuiet()
+    }
+  }
+
+  private var count = 0
+  private var onQuiet: (() -> Void)?
+
+  init() {}
+
+  /// The caller limits its time.
+  func begin() -> PendingClose { PendingClose(self) }
+
+  /// Calls back once, when none is under way: at once if that is so already.
+  public func whenQuiet(_ body: @escaping () -> Void) {
+    onQuiet = body
+    checkQuiet()
+  }
+
+  private func checkQuiet() {
+    guard count == 0, let body = onQuiet else { return }
+    onQuiet = nil
+    body()
   }
 }

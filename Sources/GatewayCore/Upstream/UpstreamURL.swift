@@ -36,7 +36,8 @@ public struct UpstreamURL: Hashable, Sendable {
   /// TLS by scheme.
   public var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
 
-  /// Whether nobody can listen on the way, unless it goes through a proxy: TLS, or no way that leaves the machine.
+  /// Whether no third party can listen on the way, unless it goes through a proxy: TLS, or no way that leaves the
+  /// machine.
   var isPrivate: Bool { secure || Self.isThisMachine(host) }
 
   /// Whether a host is certainly the machine that we are on.

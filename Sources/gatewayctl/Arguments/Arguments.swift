@@ -1,7 +1,7 @@
 import GatewayCore
 
-/// The words of the command line, sorted by `CommandLineParser` into a command, its operands and its options. Values are
-/// still text here; each is read by what asks for it.
+/// The words of the command line, sorted by `CommandLineParser` into a command, its operands and its options. Values
+/// are still text here; each is read by what asks for it.
 struct Arguments: Equatable, Sendable {
   var command: CommandName
   var operands: [String] = []
@@ -62,5 +62,26 @@ struct Arguments: Equatable, Sendable {
   func refuse(_ one: OptionName, with other: OptionName) throws(Failure) {
     guard has(one), has(other) else { return }
     throw Failure(.usage, "--\(one.rawValue) and --\(other.rawValue) contradict each other; choose one")
+  }
+}
+
+/// The upstream that a call is about.
+struct Target: Equatable, Sendable {
+  /// A URL, or the name of a configured upstream.
+  var name: String
+  var namespace: String?
+
+  init(_ name: String, namespace: String? = nil) {
+    self.name = name
+    self.namespace = namespace
+  }
+
+  /// The members of `params`. Only a URL contains `://`.
+  func write(into writer: inout JSONWriter) {
+    writer.key(name.contains("://") ? "url" : "upstream")
+    writer.string(name)
+    guard let namespace else { return }
+    writer.key("namespace")
+    writer.string(namespace)
   }
 }

@@ -7,7 +7,8 @@ enum CommandName: String, CaseIterable, Sendable {
   case reload, ping, call, introspect, completion, version, help
 }
 
-/// What `outbox` does with durable sends. The raw value is the word on the command line, and the end of the method's name.
+/// What `outbox` does with durable sends. The raw value is the word on the command line, and the end of the method's
+/// name.
 enum OutboxVerb: String, CaseIterable {
   case list, cancel, retry, purge
 }
@@ -23,7 +24,7 @@ struct CommandSpecification: Sendable {
   var operandCount: ClosedRange<Int>
   /// One line, in lower case, without a final full stop.
   var summary: String
-  /// Paragraphs for somebody who sees the command for the first time.
+  /// Paragraphs for a person who sees the command for the first time.
   var details: [String]
   /// The options beyond those of every command.
   var options: [OptionSpecification] = []

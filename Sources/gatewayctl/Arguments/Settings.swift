@@ -8,7 +8,7 @@ struct Settings: Sendable {
   /// Standard error is a terminal: a person sees what is said there at once.
   var isWatched: Bool
   var palette: Palette
-  /// Columns that tables and sentences may fill; nil where nobody looks.
+  /// Columns that tables and sentences may fill; nil where no terminal shows them.
   var columns: Int?
   /// As given by `--timeout`, or else the command's own; nil means no limit.
   var timeout: Duration?

@@ -75,7 +75,7 @@ struct Failure: Error, Equatable, Sendable {
 
   private init(quietly code: ExitCode) { self.code = code }
 
-  /// Whoever read our output has gone: nothing is left to do, and nothing went wrong.
+  /// The program that read our output has gone: nothing is left to do, and nothing went wrong.
   static let outputClosed = Failure(quietly: .done)
 }
 

@@ -26,7 +26,7 @@ struct Context {
     try output.line(Array(TextWidth.escaped(String(decoding: text, as: UTF8.self)).utf8))
   }
 
-  /// The confirmation of something that was done: JSON when nobody looks, a sentence on a terminal, neither with
+  /// The confirmation of something that was done: JSON without a terminal, a sentence on a terminal, neither with
   /// `--quiet`.
   func confirm(_ result: [UInt8], _ sentence: @autoclosure () -> String) throws(Failure) {
     if settings.isReadable {

@@ -62,7 +62,7 @@ extension DaemonError {
     return error.failure(advice: "'gatewayctl introspect \(method)' explains its params")
   }
 
-  /// The same for somebody who may read the daemon's log, or may not.
+  /// The same for a user who may read the daemon's log, or may not.
   func failure(readsJournal: Bool) -> Failure { failure(advice: advice(readsJournal)) }
 
   /// Where the daemon has said what to do, nothing is added.

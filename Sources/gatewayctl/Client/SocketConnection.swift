@@ -117,7 +117,7 @@ enum SocketAccess {
     return advice(mode: facts.st_mode, group: facts.st_gid)
   }
 
-  /// The same for a socket of that mode and group. Nobody is sent into the group of root.
+  /// The same for a socket of that mode and group. No user is sent into the group of root.
   static func advice(mode: mode_t, group: gid_t) -> String {
     guard mode & S_IWGRP != 0 else { return "only its owner may use it" }
     guard group != 0 else {
@@ -127,8 +127,8 @@ enum SocketAccess {
     return "it is open to group '\(name)': join with 'adduser USER \(name)' and log in again"
   }
 
-  /// As `/etc/group` has it, each line of which is `name:password:number:members`. The C library's own look-up would need
-  /// shared libraries.
+  /// As `/etc/group` has it, each line of which is `name:password:number:members`. The C library's own look-up would
+  /// need shared libraries.
   private static func name(ofGroup wanted: gid_t) -> String? {
     guard let file = fopen("/etc/group", "re") else { return nil }
     defer { fclose(file) }

@@ -86,7 +86,7 @@ struct DoctorCommand: Subcommand {
     throw Failure(Self.exitCode(failed), "\(name) does not work: \(reason(failed))")
   }
 
-  /// A person has just read the finding; whoever takes JSON gets its sentences once more, as any error.
+  /// A person has just read the finding; a program that takes JSON gets its sentences once more, as any error.
   private func reason(_ failed: RawJSONObject) -> String {
     guard !context.settings.isReadable else { return "see the step '\(failed.string("step") ?? "?")' above" }
     return [failed.string("seen") ?? "?", failed.string("advice")].compactMap { $0 }.joined(separator: " ")

@@ -47,8 +47,8 @@ final class RunningCommand {
     closeOutput()
   }
 
-  /// Starts `words[0]`, found by `PATH`, with `input` on its standard input and `variables` added to the environment, as
-  /// far as it takes them.
+  /// Starts `words[0]`, found by `PATH`, with `input` on its standard input and `variables` added to the environment,
+  /// as far as it takes them.
   static func start(
     _ words: [String], for event: ReceivedEvent, input: [UInt8], variables: [(name: String, value: String)],
     collectsOutput: Bool
@@ -216,8 +216,8 @@ enum Executable {
   }
 }
 
-/// The environment of one command: what this program was given itself, and variables of the command's own in the place of
-/// inherited ones of the same names. It is made for each command, and gone with its start.
+/// The environment of one command: what this program was given itself, and variables of the command's own in the place
+/// of inherited ones of the same names. It is made for each command, and gone with its start.
 struct ChildEnvironment {
   /// Longest `NAME=value` that Linux passes to a program, in bytes with the final NUL (`MAX_ARG_STRLEN`, 32 pages). One
   /// longer text makes the start fail as a whole.

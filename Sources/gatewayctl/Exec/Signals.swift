@@ -1,7 +1,7 @@
 import Glibc
 
-/// The signals that matter: interruption ends the program with 130, those that end it are passed on to the commands that
-/// it runs, a child's end wakes the loop up.
+/// The signals that matter: interruption ends the program with 130, those that end it are passed on to the commands
+/// that it runs, a child's end wakes the loop up.
 enum Signals {
   /// Readable after a child has ended; -1 until `watchChildren` was called.
   nonisolated(unsafe) private(set) static var childPipe: Int32 = -1
@@ -15,7 +15,7 @@ enum Signals {
   static func install() {
     signal(SIGPIPE, SIG_IGN)
     ChildProcesses.prepare()
-    // Whoever started this program may have blocked them in its own thread.
+    // The program that started this one may have blocked them in its own thread.
     var needed = sigset_t()
     sigemptyset(&needed)
     for number in ending + [SIGCHLD] { sigaddset(&needed, number) }
@@ -24,7 +24,7 @@ enum Signals {
       signal(number) { number in
         ChildProcesses.signal(number)
         if number == SIGINT { _exit(ExitCode.interrupted.rawValue) }
-        // Our own end is that of whoever did not ask for the signal.
+        // Our own end is that of a program that did not ask for the signal.
         signal(number, SIG_DFL)
         raise(number)
       }
@@ -72,7 +72,7 @@ enum Signals {
 }
 
 /// The commands that run, where a signal handler may look for them: at a fixed place, without a lock or an allocation.
-/// What ends this program early ends them as well, so that no command goes on without anybody who hears of its end.
+/// What ends this program early ends them as well, so that no command goes on without a program that hears of its end.
 enum ChildProcesses {
   /// How many there may be.
   static let limit = 256
@@ -87,8 +87,9 @@ enum ChildProcesses {
   /// To be called before the first signal: what is made at its first use is not made in a handler.
   static func prepare() { _ = targets }
 
-  /// Whether commands get a group of their own, so that all that they start can be ended with them. Not in the foreground
-  /// of a terminal, where a command may ask the person who sits there: whoever is interrupted there is so with us.
+  /// Whether commands get a group of their own, so that all that they start can be ended with them. Not in the
+  /// foreground of a terminal, where a command may ask the person who sits there: a person is interrupted there
+  /// with us.
   static var haveOwnGroup: Bool {
     let group = getpgrp()
     return !(0...2).contains { tcgetpgrp($0) == group }

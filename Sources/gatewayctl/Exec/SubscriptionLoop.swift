@@ -122,7 +122,7 @@ protocol EventConsumer: AnyObject {
   var hasRoom: Bool { get }
   /// Everything wanted has come, and nothing is under way.
   var isFinished: Bool { get }
-  /// Its data goes to standard output, so that nothing is left to do when nobody reads that any more.
+  /// Its data goes to standard output, so that nothing is left to do when its reader is gone.
   var prints: Bool { get }
   /// Events taken so far.
   var taken: Int { get }

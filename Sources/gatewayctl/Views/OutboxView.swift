@@ -5,7 +5,7 @@ struct OutboxView {
   /// Milliseconds since 1970.
   let now: Int64
   let palette: Palette
-  /// Who looks: sends of other users get a column that says whose they are.
+  /// The user that looks: sends of other users get a column that says whose they are.
   let uid: Int
   /// Columns of the terminal; nil: as wide as it gets.
   var width: Int?

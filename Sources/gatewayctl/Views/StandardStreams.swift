@@ -19,7 +19,7 @@ final class Output {
   /// Adds text as it is.
   func text(_ text: String) { pending += text.utf8 }
 
-  /// Writes what was added. Throws `Failure.outputClosed` when nobody reads any more.
+  /// Writes what was added. Throws `Failure.outputClosed` when the reader is gone.
   func flush() throws(Failure) {
     var written = 0
     while written < pending.count {
@@ -76,9 +76,9 @@ struct Diagnostics: Sendable {
 
 /// The three streams that every program expects to be open.
 enum StandardStreams {
-  /// Takes the places of those that the caller closed, so that no socket gets the number of one of them: what is meant for
-  /// standard output would go to the daemon, as calls. Each is opened the wrong way round, so that using it fails as it
-  /// does with a closed one, except standard error, whose words are lost. To be called first.
+  /// Takes the places of those that the caller closed, so that no socket gets the number of one of them: what is meant
+  /// for standard output would go to the daemon, as calls. Each is opened the wrong way round, so that using it fails
+  /// as it does with a closed one, except standard error, whose words are lost. To be called first.
   static func hold() {
     for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
     where fcntl(descriptor, F_GETFD) < 0 {

@@ -63,9 +63,9 @@ struct StatusView {
 
   // MARK: Connections
 
-  /// The table of connections; below each that is not connected, why. `target` is the upstream that was asked for alone:
-  /// the daemon has answered, and so it is a URL, or a name in its configuration. Others may use it all the same, in another
-  /// namespace or by connections of their own.
+  /// The table of connections; below each that is not connected, why. `target` is the upstream that was asked for
+  /// alone: the daemon has answered, and so it is a URL, or a name in its configuration. Others may use it all the
+  /// same, in another namespace or by connections of their own.
   func connections(of target: String? = nil) -> String {
     var table = Table(
       ["UPSTREAM", "URL", "STATE", "FOR", "USED BY", "WAITING", "IN", "OUT", "PING", "TRANSPORT"],

@@ -80,8 +80,8 @@ enum TextWidth {
     return result
   }
 
-  /// Beside what hides or steers text, the joiner U+200D: it is not seen, and terminals do not agree on how many columns the
-  /// characters take that it joins.
+  /// Beside what hides or steers text, the joiner U+200D: it is not seen, and terminals do not agree on how many
+  /// columns the characters take that it joins.
   private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar.isInvisibleControl || scalar == "\u{200d}" }
 
   /// As JSON writes it, so that JSON text stays JSON: beyond U+FFFF as two surrogates.
@@ -121,8 +121,8 @@ enum TextWidth {
     return parts
   }
 
-  /// The text in at most `width` columns, with `…` in the place of what was left out of its middle: the beginnings and the
-  /// ends of URLs tell them apart.
+  /// The text in at most `width` columns, with `…` in the place of what was left out of its middle: the beginnings and
+  /// the ends of URLs tell them apart.
   static func elided(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
     let pieces = pieces(of: text)
@@ -143,8 +143,8 @@ enum TextWidth {
     return count
   }
 
-  /// What a text is cut between: escapes like `\u001b`, two of them where they are two surrogates, and characters with the
-  /// marks that stand on them.
+  /// What a text is cut between: escapes like `\u001b`, two of them where they are two surrogates, and characters with
+  /// the marks that stand on them.
   private static func pieces(of text: String) -> [String] {
     let scalars = Array(text.unicodeScalars)
     var pieces: [String] = []

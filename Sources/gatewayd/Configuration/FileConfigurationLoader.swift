@@ -56,3 +56,19 @@ final class FileConfigurationLoader: ConfigurationLoader {
         message: "\(secret.name) is a secret, but everybody on this machine can read this file; \(remedy)"))
   }
 }
+
+/// Tells the service manager that a reload begins, by a signal or a call. The daemon says `ready` when it is over.
+final class AnnouncedLoader: ConfigurationLoader {
+  private let loader: any ConfigurationLoader
+  private let notifier: ServiceNotifier
+
+  init(_ loader: any ConfigurationLoader, notifier: ServiceNotifier) {
+    self.loader = loader
+    self.notifier = notifier
+  }
+
+  func load() -> Result<Configuration, ConfigurationProblems> {
+    notifier.reloading()
+    return loader.load()
+  }
+}

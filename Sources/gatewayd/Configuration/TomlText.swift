@@ -30,8 +30,8 @@ enum TomlText {
     ConfigurationProblem(file: file, line: 0, message: "cannot be read: \(reason)")
   }
 
-  /// The parser says `Error while parsing PART: …`, or `Encountered …`. Forgotten quotes are the commonest slip, and what
-  /// it says then needs a word of explanation.
+  /// The parser says `Error while parsing PART: …`, or `Encountered …`. Forgotten quotes are the commonest slip, and
+  /// what it says then needs a word of explanation.
   private static func sentence(_ message: String) -> String {
     let prefix = "Error while parsing "
     guard message.hasPrefix(prefix) else {

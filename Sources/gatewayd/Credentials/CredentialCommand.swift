@@ -1,8 +1,9 @@
+import CLinux
 import GatewayCore
 import Glibc
 
-/// One run of a command that prints credentials. Never waits for it: the loop tells of its output and of its end. What it
-/// writes to its standard error stream is thrown away, because it may hold the secret. Decision 0021.
+/// One run of a command that prints credentials. Never waits for it: the loop tells of its output and of its end. What
+/// it writes to its standard error stream is thrown away, because it may hold the secret. Decision 0021.
 final class CredentialCommand {
   typealias Answer = (Result<[UInt8], CredentialProblem>) -> Void
 
@@ -48,7 +49,7 @@ final class CredentialCommand {
     if output >= 0 { close(output) }
   }
 
-  /// Ends the whole group at once and reaps the process. Nobody is called back.
+  /// Ends the whole group at once and reaps the process. Nothing is called back.
   func kill() {
     answer = nil
     guard process > 0 else { return }
@@ -145,5 +146,67 @@ final class CredentialCommand {
     case EACCES, ENOEXEC, EISDIR, EPERM: CredentialProblem("the command \(program) is not executable")
     default: CredentialProblem("the command \(program) cannot be started: \(SystemError.text(of: error.code))")
     }
+  }
+}
+
+/// Starts a program without a shell.
+enum CommandSpawn {
+  /// Starts it in a new process group, in `/`, with no descriptor but standard input and standard error on `/dev/null`
+  /// and standard output on a pipe.
+  /// - Returns: the process, and the end of the pipe to read from, which is non-blocking and close-on-exec.
+  static func start(_ path: String, words: [String], environment: [String]) throws(SystemError) -> (pid_t, Int32) {
+    var reading: Int32 = -1
+    var writing: Int32 = -1
+    guard gw_pipe(&reading, &writing) == 0 else { throw SystemError("make a pipe") }
+    defer { close(writing) }
+    var arguments = words.map { strdup($0) } + [nil]
+    var variables = environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var process: pid_t = 0
+    let code = gw_spawn(path, &arguments, &variables, writing, &process)
+    guard code == 0 else {
+      close(reading)
+      throw SystemError("start \(path)", code: code)
+    }
+    _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+    return (process, reading)
+  }
+}
+
+/// Where a command that prints credentials is found, and what it gets to know: little, always the same, no secret.
+struct CommandEnvironment: Equatable {
+  /// Where a program that is named without a path is looked for; also the command's `PATH`.
+  static let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+  /// Variables of the daemon that are passed on, where they are set: what a program needs to find its own files, the
+  /// service's credentials, and the secrets of the user's session.
+  static let passedOn = [
+    "HOME", "USER", "LOGNAME", "TZ", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY", "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+  ]
+
+  private let common: [String]
+
+  init(_ environment: (String) -> String?) {
+    common =
+      ["PATH=" + Self.folders.joined(separator: ":"), "LANG=C.UTF-8"]
+      + Self.passedOn.compactMap { name in environment(name).map { "\(name)=\($0)" } }
+  }
+
+  /// `NAME=value` for each variable.
+  func variables(for request: SecretRequest) -> [String] {
+    common + ["GATEWAYD_UPSTREAM=\(request.upstream ?? "")", "GATEWAYD_URL=\(request.url)"]
+  }
+
+  /// The path of a program: itself, or the first one of its name that can be run. Otherwise why there is none.
+  static func locate(_ program: String) throws(CredentialProblem) -> String {
+    guard !program.contains("/") else { return program }
+    var isThere = false
+    for folder in folders {
+      let path = "\(folder)/\(program)"
+      if access(path, X_OK) == 0 { return path }
+      if access(path, F_OK) == 0 { isThere = true }
+    }
+    let why = isThere ? "is not executable" : "was not found in \(folders.joined(separator: ":"))"
+    throw CredentialProblem("the command \(program) \(why)")
   }
 }

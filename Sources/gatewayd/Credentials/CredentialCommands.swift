@@ -40,7 +40,7 @@ final class CredentialCommands {
     } catch { done(.failure(error)) }
   }
 
-  /// Kills what runs; nobody is called back any more.
+  /// Kills what runs; nothing is called back any more.
   func stop() {
     for command in running.values { command.kill() }
     running = [:]

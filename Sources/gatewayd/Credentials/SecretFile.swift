@@ -1,8 +1,8 @@
 import GatewayCore
 import Glibc
 
-/// A secret in a regular file, read at each connect, so that a renewed one is picked up. Never blocks on a pipe, and what
-/// it says about a failure names the file but never the content.
+/// A secret in a regular file, read at each connect, so that a renewed one is picked up. Never blocks on a pipe, and
+/// what it says about a failure names the file but never the content.
 struct SecretFile: Equatable {
   /// As it stands in messages, such as `the credential file /etc/gatewayd/token`.
   let subject: String

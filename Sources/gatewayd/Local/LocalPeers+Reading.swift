@@ -5,7 +5,7 @@ import Glibc
 extension LocalPeers {
   func read(_ slot: Int) {
     // First things first, even if the client is gone by now.
-    guard slots[slot].unheard.isEmpty else { return }
+    guard slots[slot].pendingInput.isEmpty else { return }
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
     case .moved(let count):
       hear(slot, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -58,8 +58,8 @@ extension LocalPeers {
     let tag = tag(of: slot)
     let taken = take(slot, bytes)
     guard taken < bytes.count, isCurrent(tag) else { return }
-    slots[slot].unheard = PendingInput(Array(bytes[taken...]))
-    // More than that is not wanted, and who asks whether others are waiting must not find this client.
+    slots[slot].pendingInput = PendingInput(Array(bytes[taken...]))
+    // More than that is not wanted, and the question whether others are waiting must not find this client.
     watch(slot, slots[slot].interest.subtracting(.readable))
     postpone(slot)
   }
@@ -78,8 +78,9 @@ extension LocalPeers {
     onUnfinished?()
   }
 
-  /// Those whose turn was over have another one: the first of them, and others of them as long as that takes no longer than
-  /// one client's turn and nobody else is waiting. What they are answered is written before the rest of them go on.
+  /// The clients whose turn was over have another one: the first of them, and others of them as long as that takes no
+  /// longer than one client's turn and no other is waiting. What they are answered is written before the rest of them
+  /// go on.
   func goOn() {
     goesOn = false
     var tags = unfinished[...]
@@ -96,12 +97,12 @@ extension LocalPeers {
 
   /// What was read before comes first, then the socket.
   private func resume(_ slot: Int) {
-    guard !slots[slot].unheard.isEmpty, !slots[slot].isPostponed else { return }
-    let (unheard, tag) = (slots[slot].unheard, tag(of: slot))
-    let left = unheard.withRest { $0.count - take(slot, $0) }
+    guard !slots[slot].pendingInput.isEmpty, !slots[slot].isPostponed else { return }
+    let (input, tag) = (slots[slot].pendingInput, tag(of: slot))
+    let left = input.withRest { $0.count - take(slot, $0) }
     // A line may have been the client's last word.
     guard isCurrent(tag) else { return }
-    slots[slot].unheard.keepLast(left)
+    slots[slot].pendingInput.keepLast(left)
     guard left == 0 else { return postpone(slot) }
     if slots[slot].isAtEnd {
       halfClose(slot)
@@ -118,7 +119,7 @@ extension LocalPeers {
     guard isTaken else {
       // It does not take its output. Its last line is heard when it does, as any other.
       slots[slot].isAtEnd = true
-      slots[slot].unheard = PendingInput([UInt8(ascii: "\n")])
+      slots[slot].pendingInput = PendingInput([UInt8(ascii: "\n")])
       return watch(slot, slots[slot].interest.subtracting(.readable))
     }
     halfClose(slot)

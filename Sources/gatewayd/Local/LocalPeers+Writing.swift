@@ -36,16 +36,16 @@ extension LocalPeers {
     write(slot, output)
   }
 
-  /// Others have their turn first. Who is over and does not read must not wait for that without end.
+  /// Others have their turn first. A client that is over and does not read must not wait for that without end.
   private func putOff(_ slot: Int, _ output: ClientOutputs.Pointer) {
-    // What is written to somebody who is gone takes no time, and epoll would not tell.
+    // What is written to a client that is gone takes no time, and epoll would not tell.
     guard slots[slot].isWatched else { return write(slot, output) }
     let interest = slots[slot].interest.union(.writable)
     if output.pointee.closesWhenFlushed { leave(slot, output, interest) } else { watch(slot, interest) }
   }
 
-  /// One write for each piece that is there, which are more than one only around a shared text; where there is much, up to
-  /// `writeLimit`. Whatever the kernel does not take, and what is more, waits for epoll to say that there is room.
+  /// One write for each piece that is there, which are more than one only around a shared text; where there is much, up
+  /// to `writeLimit`. Whatever the kernel does not take, and what is more, waits for epoll to say that there is room.
   func write(_ slot: Int, _ output: ClientOutputs.Pointer) {
     var interest = slots[slot].interest.subtracting(.writable)
     var isDrained = false
@@ -58,7 +58,7 @@ extension LocalPeers {
       switch LocalSocket.write(slots[slot].descriptor, pending) {
       case .moved(let count): written = count
       case .wouldBlock, .ended: written = 0
-      // Nobody reads any more. What the client has sent before is still read until its end.
+      // The client reads no more. What the client has sent before is still read until its end.
       case .broken:
         written = pending.count
         allowance += written
@@ -73,9 +73,9 @@ extension LocalPeers {
     if isDrained { slots[slot].session?.outputDrained() }
     if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
     let hearsAgain = slots[slot].phase == .open && slots[slot].session?.wantsInput == true
-    if hearsAgain, slots[slot].unheard.isEmpty { interest.insert(.readable) }
+    if hearsAgain, slots[slot].pendingInput.isEmpty { interest.insert(.readable) }
     watch(slot, interest)
-    if hearsAgain, !slots[slot].unheard.isEmpty { postpone(slot) }
+    if hearsAgain, !slots[slot].pendingInput.isEmpty { postpone(slot) }
   }
 
   /// The session is over. Goes on until everything is written or the deadline has come.
@@ -88,7 +88,7 @@ extension LocalPeers {
     slots[slot].phase = .leaving
     slots[slot].input = nil
     slots[slot].inputMemory = nil
-    slots[slot].unheard = PendingInput()
+    slots[slot].pendingInput = PendingInput()
     vacate(after: gateway.configuration.limits.stop, slot)
   }
 
@@ -98,7 +98,7 @@ extension LocalPeers {
     slots[slot].session = nil
     slots[slot].input = nil
     slots[slot].inputMemory = nil
-    slots[slot].unheard = PendingInput()
+    slots[slot].pendingInput = PendingInput()
     guard lingering < Self.lingeringLimit else { return vacate(slot) }
     lingering += 1
     slots[slot].phase = .lingering
@@ -117,7 +117,7 @@ extension LocalPeers {
   }
 
   /// The client is gone, and what it said before is still acted upon: until then epoll would report its end again and
-  /// again, and whoever asks whether others are waiting would find it.
+  /// again, and the question whether others are waiting would find it.
   func stopWatching(_ slot: Int) {
     slots[slot].isWatched = false
     epoll.remove(slots[slot].descriptor)

@@ -22,17 +22,17 @@ final class LocalPeers {
   let memory: WarmMemory
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
-  /// Bytes read from one client per turn: nobody can hold the loop.
+  /// Bytes read from one client per turn: none can hold the loop.
   static let readLimit = 16_384
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
-  /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so that
-  /// a batch of ordinary events is one write.
+  /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so
+  /// that a batch of ordinary events is one write.
   static let muchToWrite = 262_144
   /// Bytes written per turn to a client that has much to be written.
   static let writeLimit = 131_072
-  /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports them,
-  /// in turns with everybody else.
+  /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports
+  /// them, in turns with everybody else.
   static let bulkLimit = 8 * writeLimit
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
@@ -95,7 +95,7 @@ final class LocalPeers {
     let isOver = !readiness.isDisjoint(with: [.hungUp, .failed])
     guard isOver || readiness.contains(.readable) else { return }
     switch slots[slot].phase {
-    case .open where isOver && !slots[slot].unheard.isEmpty: stopWatching(slot)
+    case .open where isOver && !slots[slot].pendingInput.isEmpty: stopWatching(slot)
     case .open: read(slot)
     case .halfClosed, .leaving: if isOver { vacate(slot) }
     case .lingering: discard(slot)

@@ -3,7 +3,8 @@ import GatewayCore
 import Glibc
 
 /// Serves the local protocol on any number of listening sockets. Listeners and clients are members of one inner epoll
-/// set, which the loop watches as a single descriptor: batches of ready clients, then one write for each that has output.
+/// set, which the loop watches as a single descriptor: batches of ready clients, then one write for each that has
+/// output.
 final class LocalServer {
   /// Why newcomers cannot be served at the moment.
   enum Trouble: Equatable {
@@ -98,7 +99,7 @@ final class LocalServer {
   private func acceptFailed(_ index: Int) {
     let error = SystemError("accept a local client")
     switch error.code {
-    // Nobody is waiting, or the one who was is gone: the next turn finds the others.
+    // No client is waiting, or the one that was is gone: the next turn finds the others.
     case EAGAIN, EINTR, ECONNABORTED: return
     case EMFILE, ENFILE:
       let listener = listeners[index]
@@ -107,7 +108,7 @@ final class LocalServer {
     }
   }
 
-  /// Longest line, in bytes, to somebody who is turned away: less than any `limits.line`.
+  /// Longest line, in bytes, to a client that is turned away: less than any `limits.line`.
   private static let turningAwayLimit = 1 << 10
 
   private static func turnAway(_ listener: Int32) {
@@ -129,4 +130,28 @@ final class LocalServer {
       try? epoll.add(listener, .readable, tag: PeerTag.listener(index).bits)
     }
   }
+}
+
+/// One descriptor held in reserve: when the process has none left, it is given up for a moment so that a newcomer can
+/// be accepted, told why and closed, instead of waiting in the backlog and waking the loop for ever.
+struct SpareDescriptor: ~Copyable {
+  private var descriptor: Int32
+
+  init() { descriptor = Self.reserve() }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Runs `body` while the descriptor is free for something else. False when there was none to give up.
+  mutating func lend(_ body: () -> Void) -> Bool {
+    guard descriptor >= 0 else {
+      descriptor = Self.reserve()
+      return false
+    }
+    close(descriptor)
+    body()
+    descriptor = Self.reserve()
+    return true
+  }
+
+  private static func reserve() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 }

@@ -4,7 +4,7 @@ import Glibc
 
 /// System calls on the sockets of local clients, with Swift types.
 enum LocalSocket {
-  /// Who connected, as the kernel recorded it.
+  /// The program that connected, as the kernel recorded it.
   static func credentials(of socket: Int32) throws(SystemError) -> PeerCredentials {
     var peer = PeerCredentials(pid: 0, uid: 0, gid: 0, groups: [])
     guard gw_peer_credentials(socket, &peer.pid, &peer.uid, &peer.gid) == 0 else {

@@ -68,8 +68,8 @@ final class Epoll {
     return count
   }
 
-  /// Whether a member is ready now that `counts`. May be asked while members are handed out. The kernel puts those that it
-  /// reports behind the others, so that with more than `glanceLimit` of them it changes who is handed out next.
+  /// Whether a member is ready now that `counts`. May be asked while members are handed out. The kernel puts those that
+  /// it reports behind the others, so that with more than `glanceLimit` of them it changes which is handed out next.
   func isAnyoneReady(_ counts: (_ tag: UInt64) -> Bool) -> Bool {
     withUnsafeTemporaryAllocation(of: gw_ready.self, capacity: Self.glanceLimit) { found in
       let count = Int(gw_epoll_wait(descriptor, found.baseAddress, Int32(Self.glanceLimit), 0))

@@ -4,8 +4,8 @@ import Glibc
 /// The one way from another thread to the loop: values are posted from anywhere and read on the loop, in the order of
 /// posting. The loop is woken once for any number of letters.
 ///
-/// `letters` is only touched under `lock`, which is why this may be called `Sendable`. The lock is a plain pthread mutex
-/// because the thread sanitizer understands it.
+/// `letters` is only touched under `lock`, which is why this may be called `Sendable`. The lock is a plain pthread
+/// mutex because the thread sanitizer understands it.
 final class Mailbox<Letter: Sendable>: @unchecked Sendable {
   /// An eventfd, readable while there are letters. Non-blocking and close-on-exec.
   let descriptor: Int32

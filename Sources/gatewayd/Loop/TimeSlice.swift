@@ -1,12 +1,12 @@
 import GatewayCore
 
-/// How long one source's input is acted upon: to the limit, or until somebody else is waiting. Asking costs a system call,
-/// so it is asked after `firstStep` and then after every `nextStep`. All in nanoseconds: it is looked at every few messages,
-/// and `Duration` has 128 bits. Decision 0064.
+/// How long one source's input is acted upon: to the limit, or until somebody else is waiting. Asking costs a system
+/// call, so it is asked after `firstStep` and then after every `nextStep`. All in nanoseconds: it is looked at every
+/// few messages, and `Duration` has 128 bits. Decision 0064.
 struct TimeSlice {
   /// What is shorter than this is not worth asking.
   private static let firstStep: Int64 = 10_000
-  /// Who was not interrupted by then is probably alone.
+  /// A source that was not interrupted by then is probably alone.
   private static let nextStep: Int64 = 20_000
 
   private let start: Int64

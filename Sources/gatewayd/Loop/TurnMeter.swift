@@ -1,11 +1,12 @@
 import GatewayCore
 import Glibc
 
-/// How long the loop has been busy with one thing at most: what one source had, one timer's call, or work that was put off, with
-/// the writes that followed. All others wait meanwhile.
+/// How long the loop has been busy with one thing at most: what one source had, one timer's call, or work that was put
+/// off, with the writes that followed. All others wait meanwhile.
 ///
-/// By the wall clock it is the time that the others waited: for a slow disk and for a processor that other programs use, too. By
-/// the thread's own processor time, which costs a system call each time, it is what the daemon itself had to do.
+/// By the wall clock it is the time that the others waited: for a slow disk and for a processor that other programs
+/// use, too. By the thread's own processor time, which costs a system call each time, it is what the daemon itself had
+/// to do.
 struct TurnMeter {
   /// What is measured.
   enum Clock {

@@ -24,8 +24,8 @@ final class WorkBesideLoop {
 
   init(_ loop: EventLoop) { self.loop = loop }
 
-  /// `work` on another thread, then `done` on the loop, not before this method has returned. Where there can be no thread `work`
-  /// is done in the next turn. To be called on the loop.
+  /// `work` on another thread, then `done` on the loop, not before this method has returned. Where there can be no
+  /// thread `work` is done in the next turn. To be called on the loop.
   func perform(_ work: @escaping () -> Void, _ done: @escaping () -> Void) {
     last += 1
     guard let mailbox = openMailbox(), Self.start(Order(last, work, mailbox)) else {
@@ -37,8 +37,8 @@ final class WorkBesideLoop {
     waiting[last] = done
   }
 
-  /// Closes a descriptor of a file whose last name is gone, which gives back what it takes on the disk. Nobody waits for it. Callable
-  /// from any thread.
+  /// Closes a descriptor of a file whose last name is gone, which gives back what it takes on the disk. The loop does
+  /// not wait for it. Callable from any thread.
   func close(_ descriptor: Int32) {
     var facts = stat()
     let isLong = fstat(descriptor, &facts) == 0 && facts.st_nlink == 0 && facts.st_size > Self.shortLimit

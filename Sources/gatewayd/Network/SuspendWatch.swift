@@ -4,7 +4,7 @@ import Glibc
 
 /// Notices that the machine was suspended, at the moment of its resume. The kernel cancels a timer on the wall clock
 /// whenever that clock is set, and a resume sets it (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET); what tells a resume
-/// from somebody who turned the clock is that `CLOCK_BOOTTIME` has run ahead of `CLOCK_MONOTONIC`.
+/// from a clock that was merely set is that `CLOCK_BOOTTIME` has run ahead of `CLOCK_MONOTONIC`.
 final class SuspendWatch {
   /// Told how long the machine slept.
   var onResume: ((Duration) -> Void)?

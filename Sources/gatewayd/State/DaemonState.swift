@@ -46,7 +46,7 @@ final class DaemonState {
     }
   }
 
-  /// A folder that nobody asked for may be out of reach without being a fault.
+  /// A folder that the administrator did not name may be out of reach without being a fault.
   private static func unavailable(_ problem: OutboxProblem, _ choice: StateFolder.Choice) -> LogRecord {
     LogRecord(
       .outboxUnavailable, level: choice.isNamed ? .error : nil,

@@ -1,8 +1,8 @@
 import GatewayCore
 
 /// The outbox's store: gathers what one turn of the loop wants written, hands it to the writer's thread at once, and
-/// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's limits.
-/// Decision 0032.
+/// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's
+/// limits. Decision 0032.
 final class DiskOutbox: OutboxStore {
   /// A function by itself would be wrapped, in memory of its own, to stand in an array.
   private struct Waiter {
@@ -15,17 +15,17 @@ final class DiskOutbox: OutboxStore {
   private var gathered: [OutboxWriter.Item] = []
   private var isPosting = false
   private lazy var posting: () -> Void = { [weak self] in self?.post() }
-  /// Whoever waits for the disk, in order; the first `decided` of them have heard.
+  /// The callers that wait for the disk, in order; the first `decided` of them have heard.
   private var waiting: [Waiter] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
   var onWarning: ((OutboxProblem?) -> Void)?
-  /// Rings when what nobody waits for has waited long enough here.
+  /// Rings when what no caller waits for has waited long enough here.
   private var timer: Timers.ID?
-  /// Not the writer's: each handing over takes its lock, and every turn of the loop may note something. Together they are
-  /// how much of what is noted a crash costs.
+  /// Not the writer's: each handing over takes its lock, and every turn of the loop may note something. Together they
+  /// are how much of what is noted a crash costs.
   private static let patience: Duration = .milliseconds(10)
-  /// Places for those who wait that are kept while nobody does.
+  /// Places for callers that are kept while none waits.
   private static let keptCapacity = 1_024
 
   init(loop: EventLoop, database: OutboxDatabase) throws(SystemError) {

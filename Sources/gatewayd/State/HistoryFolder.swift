@@ -1,8 +1,8 @@
 import GatewayCore
 import Glibc
 
-/// The histories in the state folder: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and `.cut`
-/// once something is missing behind it. What is set aside gets a name of its own and is never touched again.
+/// The histories in the state folder: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and
+/// `.cut` once something is missing behind it. What is set aside gets a name of its own and is never touched again.
 /// Decision 0095.
 final class HistoryFolder: HistoryStore {
   static let name = "history"
@@ -23,8 +23,8 @@ final class HistoryFolder: HistoryStore {
   private let path: String
   /// For what takes long; nil: it is done at once.
   private var besideLoop: WorkBesideLoop?
-  /// What is in the folder, by the names of the histories; nil before it is needed. Read once: nobody else writes there as
-  /// long as the daemon has locked its state folder.
+  /// What is in the folder, by the names of the histories; nil before it is needed. Read once: only this daemon writes
+  /// there as long as the daemon has locked its state folder.
   private var index: [String: Set<Entry>]?
 
   /// Makes nothing yet: most daemons keep no history.
@@ -131,8 +131,8 @@ final class HistoryFolder: HistoryStore {
     "\(path)/\(id.name).\(id.number).\(ending.rawValue)"
   }
 
-  /// Removes a file. Its name is gone at once; what a long one takes on the disk is given back beside the loop, because that
-  /// takes a tenth of a millisecond for each megabyte.
+  /// Removes a file. Its name is gone at once; what a long one takes on the disk is given back beside the loop, because
+  /// that takes a tenth of a millisecond for each megabyte.
   private func discard(_ path: String) {
     guard let besideLoop else {
       unlink(path)

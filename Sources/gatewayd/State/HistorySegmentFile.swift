@@ -1,8 +1,8 @@
 import GatewayCore
 import Glibc
 
-/// A segment of a history that is being written. It becomes visible under its own name by `publish`; without that it goes
-/// with this object.
+/// A segment of a history that is being written. It becomes visible under its own name by `publish`; without that it
+/// goes with this object.
 final class HistorySegmentFile: HistoryFile {
   private let descriptor: Int32
   private let temporary: String

@@ -2,13 +2,14 @@ import GatewayCore
 import Glibc
 
 /// The table of the outbox. For one thread at a time: opened by the thread that starts the daemon, then used by the
-/// writer's. Every call that changes something is one transaction, which is on the disk when it returns (write-ahead log
-/// with `synchronous=FULL`).
+/// writer's. Every call that changes something is one transaction, which is on the disk when it returns (write-ahead
+/// log with `synchronous=FULL`).
 final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
   /// The layout of the tables. A higher number is a later version's, which this one leaves alone; 1 has no checksum in
-  /// `OutboxClock`'s table, if it has that at all, and 2 has no groups of the senders; both become 3 when they are opened.
+  /// `OutboxClock`'s table, if it has that at all, and 2 has no groups of the senders; both become 3 when they are
+  /// opened.
   private static let version: Int64 = 3
 
   let path: String
@@ -18,8 +19,8 @@ final class OutboxDatabase {
   private let insert: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
-  /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row has to
-  /// be written for it.
+  /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
+  /// has to be written for it.
   private(set) var offset: Int64
 
   /// Why a file is not used.
@@ -91,8 +92,8 @@ final class OutboxDatabase {
       "BEGIN IMMEDIATE; \(clock) \(OutboxRow.addition); PRAGMA user_version=\(version); COMMIT")
   }
 
-  /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if nothing
-  /// did.
+  /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if
+  /// nothing did.
   func load() -> (entries: [OutboxEntry], damage: String?) {
     Self.load(database, layout: Self.version, offset)
   }
@@ -101,12 +102,12 @@ final class OutboxDatabase {
   static func salvage(_ path: String) -> [OutboxEntry] {
     guard let database = try? SQLiteDatabase(path: path) else { return [] }
     database.keepLogOnClose(true)
-    // SQLite reads a file that is shorter than it says only for those who repair it.
+    // SQLite reads a file that is shorter than it says only for a repair.
     try? database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA writable_schema=ON")
     guard (try? database.number("PRAGMA application_id")) == application else { return [] }
     let version = (try? database.number("PRAGMA user_version")) ?? Self.version
     let offset = version < 2 ? try? OutboxClock.readBare(database) : try? OutboxClock.read(database)
-    // Whoever cannot say by how much the clock was set leaves the instants as they stand in the rows.
+    // A file that cannot say by how much the clock was set leaves the instants as they stand in the rows.
     return load(database, layout: version, offset ?? 0).entries
   }
 
@@ -153,8 +154,8 @@ final class OutboxDatabase {
     return damage
   }
 
-  /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all rows
-  /// do from then on.
+  /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all
+  /// rows do from then on.
   func apply(_ changes: some Sequence<OutboxChange>, offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
@@ -193,15 +194,15 @@ final class OutboxDatabase {
     _ = try delete.step()
   }
 
-  /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB and
-  /// a header of 24 bytes.
+  /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB
+  /// and a header of 24 bytes.
   private static let logPages = 4_000
 
   /// The write-ahead log is so long that it has to move to the file.
   var hasLongLog: Bool { database.logPages >= Self.logPages }
 
-  /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when nobody waits for what was just
-  /// written.
+  /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when no caller waits for what
+  /// was just written.
   func moveLog() throws(SQLiteDatabase.Failure) { try database.moveLog() }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the

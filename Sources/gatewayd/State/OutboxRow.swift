@@ -1,7 +1,7 @@
 import GatewayCore
 
-/// An entry of the outbox as a row: the columns, their order, and the checksum that finds what SQLite cannot, a page whose
-/// structure is whole and whose content is not.
+/// An entry of the outbox as a row: the columns, their order, and the checksum that finds what SQLite cannot, a page
+/// whose structure is whole and whose content is not.
 enum OutboxRow {
   static let columns = [
     "number", "id", "owner", "upstream", "url", "namespace", "event", "body", "attachments", "delivery", "retries",
@@ -18,7 +18,8 @@ enum OutboxRow {
     compress INTEGER NOT NULL, checksum INTEGER NOT NULL, gids BLOB)
     """
 
-  /// Gives the table of a file of layout 1 or 2 its last column. The rows in it have nothing there, nor in their checksums.
+  /// Gives the table of a file of layout 1 or 2 its last column. The rows in it have nothing there, nor in their
+  /// checksums.
   static let addition = "ALTER TABLE outbox ADD COLUMN gids BLOB"
 
   /// Binds all columns, from the first place on.
@@ -101,8 +102,8 @@ enum OutboxRow {
     return checksum.value == row.integer(count)
   }
 
-  /// The entry of the present row; nil if it is not what was written. `last` is the target of the row before, which most
-  /// rows share.
+  /// The entry of the present row; nil if it is not what was written. `last` is the target of the row before, which
+  /// most rows share.
   static func read(_ row: SQLiteDatabase.Statement, last: inout OutboxTarget?) -> OutboxEntry? {
     guard isWhole(row), var target = target(row), let id = row.text(1),
       let delivery = row.text(9).flatMap(DeliveryLevel.init), let state = row.text(18).flatMap(OutboxState.init),
@@ -175,5 +176,40 @@ enum OutboxRow {
       rest = rest.dropFirst(count)
     }
     return parts
+  }
+}
+
+/// FNV-1a over the values of a row, eight bytes at a time. It finds accidents, not intent.
+struct Checksum {
+  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  var value: Int64 { Int64(bitPattern: state) }
+
+  mutating func add(_ value: Int64?) {
+    mix(value == nil ? 0 : 1)
+    mix(UInt64(bitPattern: value ?? 0))
+  }
+
+  /// A text as its UTF-8.
+  mutating func add(_ bytes: UnsafeRawBufferPointer?) {
+    mix(bytes == nil ? 0 : 1)
+    if let bytes { add(bytes) }
+  }
+
+  private mutating func add(_ buffer: UnsafeRawBufferPointer) {
+    mix(UInt64(buffer.count))
+    var place = 0
+    while place &+ 8 <= buffer.count {
+      mix(buffer.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+      place &+= 8
+    }
+    var rest: UInt64 = 0
+    for byte in buffer[place...] { rest = rest << 8 | UInt64(byte) }
+    mix(rest)
+  }
+
+  private mutating func mix(_ word: UInt64) {
+    state = (state ^ word) &* 0x0000_0100_0000_01b3
+    state ^= state >> 32
   }
 }

@@ -16,8 +16,8 @@ final class OutboxWriter: @unchecked Sendable {
 
   /// What the thread tells the loop.
   enum Letter: Sendable {
-    /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that one
-    /// thread allocates and another frees costs both of them a lock.
+    /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that
+    /// one thread allocates and another frees costs both of them a lock.
     case decided(Int, OutboxProblem?, [Item])
     /// What is written cannot be tidied up; nil when it can again.
     case warned(OutboxProblem?)
@@ -25,7 +25,7 @@ final class OutboxWriter: @unchecked Sendable {
     case closed
   }
 
-  /// What the thread waits for, if it waits: whoever posts wakes it for nothing else.
+  /// What the thread waits for, if it waits: the loop wakes it for nothing else.
   private enum Rest {
     case none
     /// Anything to do.
@@ -34,10 +34,11 @@ final class OutboxWriter: @unchecked Sendable {
     case forAwaited
   }
 
-  /// How long a change that nobody waits for may wait for company in a transaction. The loop has a patience of its own
-  /// before it hands such changes over, `DiskOutbox.patience`: here a transaction is saved, there a lock per change.
+  /// How long a change that no caller waits for may wait for company in a transaction. The loop has a patience of its
+  /// own before it hands such changes over, `DiskOutbox.patience`: here a transaction is saved, there a lock per
+  /// change.
   static let patience: Duration = .milliseconds(50)
-  /// The pause after changes that nobody waits for could not be written.
+  /// The pause after changes that no caller waits for could not be written.
   private static let retryPause: Duration = .seconds(1)
   /// Most changes in one transaction, so that none waits for a very long one.
   private static let batchLimit = 4_096
@@ -52,7 +53,7 @@ final class OutboxWriter: @unchecked Sendable {
   private var isClosing = false
   private var rest = Rest.none
   private var hasTriedLast = false
-  /// What nobody waits for and could not be written yet, by number.
+  /// What no caller waits for and could not be written yet, by number.
   private var unsaved: [UInt64: OutboxChange] = [:]
   /// By how much the clock was set, all in all; what was posted is brought back by it before it is written.
   private var offset: Int64
@@ -158,7 +159,7 @@ final class OutboxWriter: @unchecked Sendable {
     return batch
   }
 
-  /// Something could not be written yet that nobody waits for.
+  /// Something could not be written yet that no caller waits for.
   private var owes: Bool { !unsaved.isEmpty || database.map { $0.offset != offset } == true }
 
   private func write(_ batch: [Item]) {
@@ -169,7 +170,7 @@ final class OutboxWriter: @unchecked Sendable {
     if problem == nil {
       unsaved.removeAll()
     } else {
-      // What nobody waits for is owed all the same, and may fit where the whole batch does not.
+      // What no caller waits for is owed all the same, and may fit where the whole batch does not.
       let owed = batch.filter { !$0.isAwaited }.map(\.change)
       for change in owed { if let number = change.number { unsaved[number] = change } }
       if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
@@ -235,5 +236,32 @@ extension OutboxChange {
     case .remove(let number): number
     case .shift: nil
     }
+  }
+}
+
+/// When a write-ahead log that is long enough moves to its file. After a failure that is tried again in `firstPause`,
+/// and each time in twice as long, up to `longestPause`; until then the log grows, as far as the disk has room. Nothing
+/// of it is lost meanwhile.
+struct LogMoving {
+  static let firstPause: Duration = .seconds(1)
+  static let longestPause: Duration = .seconds(64)
+
+  private var pause: Duration?
+  private var next = MonotonicInstant(nanoseconds: .min)
+
+  /// Whether it is time for another attempt.
+  func isDue(at now: MonotonicInstant) -> Bool { now >= next }
+
+  /// The outcome of an attempt. Returns whether it is worth a word: the first failure, or the end of a series of them.
+  mutating func ended(_ isMoved: Bool, at now: MonotonicInstant) -> Bool {
+    let wasFailing = pause != nil
+    guard !isMoved else {
+      self = LogMoving()
+      return wasFailing
+    }
+    let longer = min(pause.map { $0 * 2 } ?? Self.firstPause, Self.longestPause)
+    pause = longer
+    next = now + longer
+    return !wasFailing
   }
 }

@@ -77,7 +77,8 @@ final class SQLiteDatabase {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Moves the log's pages to the file; the next transaction begins the log anew. Where that fails they stay in the log.
+  /// Moves the log's pages to the file; the next transaction begins the log anew. Where that fails they stay in the
+  /// log.
   func moveLog() throws(Failure) {
     let result = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     guard result == SQLITE_OK else { throw Self.failure(of: handle, result) }
@@ -96,7 +97,8 @@ final class SQLiteDatabase {
     private let database: SQLiteDatabase
     private let statement: OpaquePointer
 
-    /// What a place is bound to. A statement begins with NULL everywhere, and keeps what it has from one run to the next.
+    /// What a place is bound to. A statement begins with NULL everywhere, and keeps what it has from one run to the
+    /// next.
     private enum Binding: Equatable {
       case null
       case number(Int64)
@@ -106,8 +108,8 @@ final class SQLiteDatabase {
     }
 
     private var bindings = InlineArray<64, Binding>(repeating: .null)
-    /// First the own memory of each place, then what is longer, until the statement has run: so SQLite need not copy it, for
-    /// which it would allocate memory. What does not fit is copied.
+    /// First the own memory of each place, then what is longer, until the statement has run: so SQLite need not copy
+    /// it, for which it would allocate memory. What does not fit is copied.
     private var kept: UnsafeMutableRawPointer?
     private var keptCount = Statement.ownMemory
     private static let shortText = 64

@@ -1,8 +1,8 @@
 import GatewayCore
 import Glibc
 
-/// The folder of what survives a restart. It is locked for as long as this object lives, so that two daemons never share
-/// it; the kernel drops the lock when the daemon ends in whatever way.
+/// The folder of what survives a restart. It is locked for as long as this object lives, so that two daemons never
+/// share it; the kernel drops the lock when the daemon ends in whatever way.
 final class StateFolder {
   /// Which folder is meant.
   struct Choice: Equatable {
@@ -10,8 +10,9 @@ final class StateFolder {
     /// Somebody named it for this daemon: another daemon that has it is a mistake worth stopping for.
     var isNamed: Bool
 
-    /// The first of: `$STATE_DIRECTORY` (its first path), `configured` (`state.path`), `gatewayd` in `$XDG_STATE_HOME`, and
-    /// the default, which for a user's own daemon is `~/.local/state/gatewayd`. A variable that is empty counts as unset.
+    /// The first of: `$STATE_DIRECTORY` (its first path), `configured` (`state.path`), `gatewayd` in `$XDG_STATE_HOME`,
+    /// and the default, which for a user's own daemon is `~/.local/state/gatewayd`. A variable that is empty counts as
+    /// unset.
     static func resolve(configured: String?, user: Bool, environment: (String) -> String?) -> Choice {
       func variable(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
       if let folders = variable("STATE_DIRECTORY") {

@@ -1,7 +1,8 @@
 import Glibc
 
-/// The daemon's own listening socket in the file system, when systemd passed none. The file appears in one step, already
-/// listening and with its final mode and group, and leaves with the daemon unless somebody else has put another there.
+/// The daemon's own listening socket in the file system, when systemd passed none. The file appears in one step,
+/// already listening and with its final mode and group, and leaves with the daemon unless somebody else has put another
+/// there.
 final class SocketFile {
   let path: String
   /// Listening; close-on-exec and non-blocking. Owned by this object.
@@ -15,7 +16,7 @@ final class SocketFile {
     let groupID = try group.map { name throws(StartFailure) in try Self.groupID(name) }
     try Self.refuseIfTaken(path)
     lock = try SocketLock(beside: path)
-    // Whoever held the lock until now may have begun to listen.
+    // The daemon that held the lock until now may have begun to listen.
     try Self.refuseIfTaken(path)
     let temporary = place.temporaryPath()
     do throws(SystemError) {
@@ -66,7 +67,7 @@ final class SocketFile {
     guard chmod(path, mode_t(mode)) == 0 else { throw SystemError("set the mode of a socket") }
   }
 
-  /// Only a socket behind which nobody listens may be replaced.
+  /// Only a socket behind which no program listens may be replaced.
   private static func refuseIfTaken(_ path: String) throws(StartFailure) {
     var status = stat()
     guard lstat(path, &status) == 0 else {

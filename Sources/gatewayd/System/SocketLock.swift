@@ -10,7 +10,8 @@ final class SocketLock {
   init(beside socketPath: String) throws(StartFailure) {
     path = socketPath + ".lock"
     descriptor = -1
-    // Whoever held the lock before may have taken the file away between our open and our lock: then try the new one.
+    // The daemon that held the lock before may have taken the file away between our open and our lock: then try the new
+    // one.
     for _ in 0..<8 {
       let candidate = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard candidate >= 0 else { throw Self.failure(socketPath, path, SystemError("open \(path)")) }
@@ -51,5 +52,25 @@ final class SocketLock {
     default:
       return StartFailure(.unavailable, "cannot lock \(path): \(SystemError.text(of: error.code))")
     }
+  }
+}
+
+/// Tells whether a file is still the same one.
+struct FileIdentity: Equatable {
+  let device: dev_t
+  let inode: ino_t
+
+  init(of path: String) throws(SystemError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw SystemError("look at \(path)") }
+    device = status.st_dev
+    inode = status.st_ino
+  }
+
+  init(of descriptor: Int32) throws(SystemError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemError("look at a descriptor") }
+    device = status.st_dev
+    inode = status.st_ino
   }
 }

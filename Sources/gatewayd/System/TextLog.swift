@@ -16,7 +16,7 @@ final class TextLog {
     self.time = time
   }
 
-  /// Never blocks: a line that nobody takes is dropped and counted.
+  /// Never blocks: a line that the reader does not take is dropped and counted.
   func write(_ record: LogRecord) {
     var text = Self.line(record, at: time.wallMilliseconds)
     if lost > 0 { text.insert(contentsOf: "(\(lost) lines lost) ".utf8, at: 0) }

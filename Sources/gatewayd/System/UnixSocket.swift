@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// System calls on Unix stream sockets, with Swift types. All descriptors are close-on-exec and non-blocking from birth.
+/// System calls on Unix stream sockets, with Swift types. All descriptors are close-on-exec and non-blocking from
+/// birth.
 enum UnixSocket {
   /// Longest path that fits into a socket address with its end mark, in bytes.
   static let pathLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
@@ -29,7 +30,7 @@ enum UnixSocket {
   enum Listener: Equatable {
     /// Somebody accepts connections, or would if the backlog were not full.
     case alive
-    /// The file is left over: nobody listens behind it.
+    /// The file is left over: no program listens behind it.
     case dead
     /// There is no file.
     case absent

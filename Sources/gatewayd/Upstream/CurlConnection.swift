@@ -2,9 +2,9 @@ import CLinux
 import GatewayCore
 import Glibc
 
-/// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object. Where nothing
-/// stands between us and the kernel, bytes are read and written past libcurl, whose way there costs as much as all else that
-/// is done for a small message.
+/// A connection that libcurl makes and that then carries raw bytes, encrypted or not. It goes with this object. Where
+/// nothing stands between us and the kernel, bytes are read and written past libcurl, whose way there costs as much as
+/// all else that is done for a small message.
 final class CurlConnection {
   private let easy: CurlEasy
   /// What is read comes straight from the kernel: no TLS holds some of it back, neither the server's nor a proxy's.
@@ -34,6 +34,13 @@ final class CurlConnection {
 
   /// The connected socket; it belongs to libcurl.
   var descriptor: Int32 { easy.descriptor }
+
+  /// The far end's numeric address; nil for a socket that has none.
+  var address: String? {
+    let address = gw_peer_address(descriptor)
+    let text = withUnsafeBytes(of: address.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    return text.isEmpty ? nil : text
+  }
 
   /// Such as `TLSv1.3`; nil without TLS, and before the first byte was sent.
   var tlsVersion: String? { easy.tlsVersion }

@@ -2,8 +2,8 @@ import CCurl
 import GatewayCore
 import Glibc
 
-/// One handle of libcurl's easy interface, typed: a connection being made, or an HTTP exchange. It watches over the time
-/// of every phase itself, because libcurl has one limit for all of them. Its work ends with it. Decision 0015.
+/// One handle of libcurl's easy interface, typed: a connection being made, or an HTTP exchange. It watches over the
+/// time of every phase itself, because libcurl has one limit for all of them. Its work ends with it. Decision 0015.
 final class CurlEasy {
   /// What a read or a write came to.
   enum Progress: Equatable {
@@ -30,81 +30,14 @@ final class CurlEasy {
     var answer: Duration = .zero
   }
 
-  enum TextOption {
-    case url, target, proxy, noProxy, proxyUser, proxyPassword, caDirectory, caFile, certificate, key, keyPassword, pins
-
-    fileprivate var code: CURLoption {
-      switch self {
-      case .url: CURLOPT_URL
-      case .target: CURLOPT_REQUEST_TARGET
-      case .proxy: CURLOPT_PROXY
-      case .noProxy: CURLOPT_NOPROXY
-      case .proxyUser: CURLOPT_PROXYUSERNAME
-      case .proxyPassword: CURLOPT_PROXYPASSWORD
-      case .caDirectory: CURLOPT_CAPATH
-      case .caFile: CURLOPT_CAINFO
-      case .certificate: CURLOPT_SSLCERT
-      case .key: CURLOPT_SSLKEY
-      case .keyPassword: CURLOPT_KEYPASSWD
-      case .pins: CURLOPT_PINNEDPUBLICKEY
-      }
-    }
-  }
-
-  enum NumberOption {
-    case connectOnly, noSignal, freshConnection, forbidsReuse, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost,
-      caCacheTime,
-      keepsCertificates
-    /// With the values `oneDotOne`, and `tlsOneDotTwo` or `tlsOneDotThree`.
-    case httpVersion, tlsVersion, proxyTunnel
-    /// With the value `loginByPassword`.
-    case socksLogin
-
-    fileprivate var code: CURLoption {
-      switch self {
-      case .connectOnly: CURLOPT_CONNECT_ONLY
-      case .noSignal: CURLOPT_NOSIGNAL
-      case .freshConnection: CURLOPT_FRESH_CONNECT
-      case .forbidsReuse: CURLOPT_FORBID_REUSE
-      case .quickExit: CURLOPT_QUICK_EXIT
-      case .oldHTTP: CURLOPT_HTTP09_ALLOWED
-      case .idleAge: CURLOPT_MAXAGE_CONN
-      case .verifyPeer: CURLOPT_SSL_VERIFYPEER
-      case .verifyHost: CURLOPT_SSL_VERIFYHOST
-      case .caCacheTime: CURLOPT_CA_CACHE_TIMEOUT
-      case .keepsCertificates: CURLOPT_CERTINFO
-      case .httpVersion: CURLOPT_HTTP_VERSION
-      case .tlsVersion: CURLOPT_SSLVERSION
-      case .proxyTunnel: CURLOPT_HTTPPROXYTUNNEL
-      case .socksLogin: CURLOPT_SOCKS5_AUTH
-      }
-    }
-  }
-
-  enum ListOption {
-    case headers, connectTo
-
-    fileprivate var code: CURLoption {
-      switch self {
-      case .headers: CURLOPT_HTTPHEADER
-      case .connectTo: CURLOPT_CONNECT_TO
-      }
-    }
-  }
-
-  static let oneDotOne = Int(CURL_HTTP_VERSION_1_1)
-  static let tlsOneDotTwo = Int(CURL_SSLVERSION_TLSv1_2)
-  static let tlsOneDotThree = Int(CURL_SSLVERSION_TLSv1_3)
-  /// `CURLAUTH_BASIC`, which is a cast in C.
-  static let loginByPassword = 1
-
   let handle: UnsafeMutableRawPointer
   let multi: CurlMulti
   /// Host and port of the proxy on the way; nil without one.
   var proxy: String?
   /// What libcurl said last: the first error while it works, the last remark of a read or a write.
   let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  private var lists: [UnsafeMutablePointer<curl_slist>] = []
+  /// What options of several values were set to; libcurl copies none of them.
+  var lists: [UnsafeMutablePointer<curl_slist>] = []
   private var limits = Limits(connecting: .zero)
   private var started = MonotonicInstant(nanoseconds: 0)
   private var timer: Timers.ID?
@@ -163,35 +96,6 @@ final class CurlEasy {
 
   /// Makes the work fail in the moment when it would open a socket.
   func refuseSockets() throws(CurlProblem) { try check(gw_easy_refuse_sockets(handle)) }
-
-  // MARK: - Options
-
-  func set(_ option: TextOption, _ value: String?) throws(CurlProblem) {
-    try check(gw_easy_set_text(handle, option.code, value))
-  }
-
-  func set(_ option: NumberOption, _ value: Int) throws(CurlProblem) {
-    try check(gw_easy_set_long(handle, option.code, value))
-  }
-
-  func set(_ option: ListOption, _ values: [String]) throws(CurlProblem) {
-    var list: UnsafeMutablePointer<curl_slist>?
-    for value in values {
-      guard let longer = curl_slist_append(list, value) else {
-        curl_slist_free_all(list)
-        throw CurlProblem(kind: .other, text: "out of memory")
-      }
-      list = longer
-    }
-    if let list { lists.append(list) }
-    try check(gw_easy_set_list(handle, option.code, list))
-  }
-
-  /// Makes the exchange a POST; the bytes are copied.
-  func set(body: [UInt8]) throws(CurlProblem) {
-    try check(gw_easy_set_long(handle, CURLOPT_POST, 1))
-    try check(body.withUnsafeBytes { gw_easy_set_body(handle, $0.baseAddress ?? UnsafeRawPointer(text), $0.count) })
-  }
 
   func check(_ result: CURLcode) throws(CurlProblem) {
     if result != CURLE_OK { throw problem(result) }
@@ -263,7 +167,8 @@ final class CurlEasy {
 
   // MARK: - Phases
 
-  /// libcurl's own limit only shares out the time among the addresses of a host; it never ends a phase before ours does.
+  /// libcurl's own limit only shares out the time among the addresses of a host; it never ends a phase before ours
+  /// does.
   func allowConnecting(phases: Int) {
     let limit = (multi.loop.time.now - started).milliseconds &+ limits.connecting.milliseconds &* Int64(phases)
     gw_easy_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, limit)))

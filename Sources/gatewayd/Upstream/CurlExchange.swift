@@ -95,7 +95,7 @@ final class CurlExchange: HTTPExchange {
   // MARK: - The response
 
   private func receive(headerLine line: UnsafeRawBufferPointer) -> CurlEasy.Consent {
-    // After the body come trailers, which nobody needs.
+    // After the body come trailers, which no kind needs.
     let isTrailer = received > 0
     if !isTrailer, line.starts(with: "HTTP/".utf8) {
       head = []
@@ -109,8 +109,8 @@ final class CurlExchange: HTTPExchange {
     return .goOn
   }
 
-  /// A body that has become long is expected to become longer: what is there is copied while it is not much. Room that is
-  /// not used costs nothing.
+  /// A body that has become long is expected to become longer: what is there is copied while it is not much. Room that
+  /// is not used costs nothing.
   private func makeRoom(_ count: Int, limit: Int) {
     guard count > body.capacity, count >= FrameReader.longMessage else { return }
     let wanted = max(Self.longBody, count.multipliedReportingOverflow(by: 4).partialValue)

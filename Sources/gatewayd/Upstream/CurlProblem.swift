@@ -1,3 +1,6 @@
+import GatewayCore
+import Glibc
+
 /// Why libcurl could not make a connection or lost it, in libcurl's own terms but without its numbers.
 struct CurlProblem: Error, Equatable, Sendable {
   enum Kind: Equatable, Sendable {
@@ -64,4 +67,150 @@ struct CurlProblem: Error, Equatable, Sendable {
   var text: String
   /// Host and port of the proxy on the way; nil without one.
   var proxy: String?
+}
+
+extension CurlProblem {
+  /// What this means for an upstream, in a sentence for a person.
+  func failure(dialing request: DialRequest) -> UpstreamFailure {
+    let place = UpstreamURL.bracketed(request.host) + ":\(request.port)"
+    switch kind {
+    case .nameNotResolved:
+      return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
+    case .notConnected(let code):
+      let reason = code == 0 ? text : SystemError.text(of: code).lowercased()
+      return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
+    case .timedOut(let phase):
+      return UpstreamFailure(.timeout, sentence(for: phase, place, request))
+    case .proxy(let kind): return failure(of: kind, to: place, request)
+    case .unusable: return UpstreamFailure(.unreachable, text)
+    case .noSecret: return UpstreamFailure(.auth, text)
+    case .notPinned:
+      return UpstreamFailure(.tls, "the public key of \(place) is none of those in tls.pins")
+    case .certificateRefused:
+      return UpstreamFailure(.tls, "the certificate of \(place) was not accepted: \(reason)")
+    case .badCertificateFile:
+      return UpstreamFailure(
+        .tls, keyFileSentence(request.tls) ?? "a certificate or key file cannot be used: \(fileReason)")
+    case .tls where text.contains("protocol version") || text.contains("unsupported protocol"):
+      return UpstreamFailure(
+        .tls,
+        "\(place) speaks no version of TLS that is allowed here, which is \(request.tls.minimum.rawValue) or later")
+    case .tls where text.contains("wrong version number") || text.contains("packet length too long"):
+      return UpstreamFailure(.tls, "\(place) does not speak TLS: use ws:// or http:// if that is meant")
+    case .tls:
+      return UpstreamFailure(.tls, "the TLS handshake with \(place) failed: \(reason)")
+    case .lost where text.contains(" alert "):
+      return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
+    case .lost where text.contains("chunked-encoding"):
+      return UpstreamFailure(.protocolError, "the server's HTTP answer is malformed")
+    case .lost:
+      return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
+    case .hungUp:
+      return UpstreamFailure(.closed, "\(place) closed the connection before its answer was complete")
+    case .notHTTP:
+      return UpstreamFailure(.http, "the server's answer is not HTTP")
+    case .other where text == "Out of memory":
+      // libcurl's word for a header line beyond its own limit, which is above ours.
+      return UpstreamFailure(.protocolError, "the server's HTTP header is longer than 16 KiB")
+    case .other:
+      return UpstreamFailure(.unreachable, "no connection to \(place): \(reason)")
+    }
+  }
+
+  private func failure(of kind: ProxyKind, to place: String, _ request: DialRequest) -> UpstreamFailure {
+    let name = "the proxy \(proxy ?? "")"
+    switch kind {
+    case .nameNotResolved: return UpstreamFailure(.unreachable, "the name of \(name) cannot be resolved")
+    case .notConnected(let code):
+      let reason = code == 0 ? text : SystemError.text(of: code).lowercased()
+      return UpstreamFailure(.unreachable, "no connection to \(name): \(reason)")
+    case .status(407):
+      return UpstreamFailure(
+        .unreachable, "\(name) wants a user and a password, or others than the configured ones (HTTP 407)", status: 407)
+    case .status(let status):
+      return UpstreamFailure(
+        .unreachable, "\(name) refused to open the way to \(place) (HTTP \(status))", status: status)
+    case .wantsLogin: return UpstreamFailure(.unreachable, "\(name) wants a user and a password")
+    case .loginRefused: return UpstreamFailure(.unreachable, "\(name) did not accept the user and the password")
+    case .refused(let reason):
+      return UpstreamFailure(.unreachable, "\(name) did not open the way to \(place): \(reason)")
+    case .longHead:
+      let limit = CurlExchange.headLimit >> 10
+      return UpstreamFailure(.unreachable, "\(name) answered with a header longer than \(limit) KiB")
+    case .notSocks: return UpstreamFailure(.unreachable, "\(name) does not speak SOCKS 5")
+    case .targetNotResolved: return UpstreamFailure(.unreachable, "the name \(request.host) cannot be resolved")
+    case .brokeOff:
+      return UpstreamFailure(.unreachable, "\(name) closed the connection before the way to \(place) was open")
+    }
+  }
+
+  /// libcurl does not tell a wrong password from a file that is no key; the file's own words do.
+  private func keyFileSentence(_ tls: TLSSettings) -> String? {
+    guard text.hasPrefix("unable to set private key file"), let key = tls.key, KeyFile.isEncrypted(key) else {
+      return nil
+    }
+    let hasPassword = tls.keyPassword != nil || tls.keyPasswordFile != nil
+    return hasPassword
+      ? "the password does not open the key file \(key)"
+      : "the key file \(key) needs a password: tls.key_password or tls.key_password_file"
+  }
+
+  /// The part of libcurl's sentence that says why: OpenSSL's own reason stands behind its last double colon, a
+  /// certificate's behind the first colon.
+  private var reason: String {
+    var reason = text[...]
+    if let mark = reason.ranges(of: "::").last {
+      reason = reason[mark.upperBound...]
+    } else if let mark = reason.firstRange(of: "SSL certificate problem: ") ?? reason.firstRange(of: "SSL: ") {
+      reason = reason[mark.upperBound...]
+    }
+    if reason.contains("SSL_ERROR_SYSCALL") { return "the server closed the connection" }
+    for call in ["Recv failure: ", "Send failure: "] where reason.hasPrefix(call) {
+      reason = reason.dropFirst(call.count)
+    }
+    if let errno = reason.firstRange(of: ", errno ") { reason = reason[..<errno.lowerBound] }
+    return String(reason)
+  }
+
+  /// For a file, libcurl's words name it, and OpenSSL's reason stands in their middle.
+  private var fileReason: String {
+    guard let mark = text.firstRange(of: ", OpenSSL error") else { return text }
+    let reason = reason[...]
+    return text[..<mark.lowerBound] + ": " + reason[..<(reason.firstRange(of: ", (")?.lowerBound ?? reason.endIndex)]
+  }
+
+  private func sentence(for phase: Phase, _ place: String, _ request: DialRequest) -> String {
+    let limit = "within \(request.phaseLimit.shortText)"
+    switch phase {
+    case .name where proxy != nil: return "the name of the proxy \(proxy ?? "") was not resolved \(limit)"
+    case .tcp where proxy != nil: return "the proxy \(proxy ?? "") did not accept the connection \(limit)"
+    case .name: return "the name \(request.host) was not resolved \(limit)"
+    case .tcp: return "\(place) did not accept the connection \(limit)"
+    case .proxy: return "the proxy \(proxy ?? "") did not open the way to \(place) \(limit)"
+    case .tls: return "\(place) did not finish the TLS handshake \(limit)"
+    case .answer: return "\(place) did not answer the HTTP request in time"
+    }
+  }
+}
+
+extension Duration {
+  /// Such as `10 s` or `1500 ms`.
+  var shortText: String {
+    milliseconds.isMultiple(of: 1_000) ? "\(milliseconds / 1_000) s" : "\(milliseconds) ms"
+  }
+}
+
+/// What can be seen of a key's PEM file without opening the key.
+enum KeyFile {
+  /// Whether it says of itself that it needs a password: RFC 7468 section 11, or the older form by headers.
+  static func isEncrypted(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
+      count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
+    }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED")
+  }
 }

@@ -31,8 +31,8 @@ final class CurlURLReader: URLReader {
     }
   }
 
-  /// What to write instead depends on what the part means in which the space stands: a namespace is taken as it is written,
-  /// so that `%20` would be another one.
+  /// What to write instead depends on what the part means in which the space stands: a namespace is taken as it is
+  /// written, so that `%20` would be another one.
   private static func space(in text: String) -> URLProblem {
     let path = text.firstRange(of: "://").map { text[$0.upperBound...].drop { $0 != "/" } } ?? ""
     let scheme = text.prefix { $0 != ":" }.lowercased()
@@ -54,8 +54,8 @@ final class CurlURLReader: URLReader {
     return start
   }
 
-  /// What was probably meant by a URL without `://`: its host with its port, and its scheme if it begins with one. Nothing
-  /// else of it is echoed.
+  /// What was probably meant by a URL without `://`: its host with its port, and its scheme if it begins with one.
+  /// Nothing else of it is echoed.
   private static func example(for text: String) -> String {
     let scheme = text.prefix { $0.isHostCharacter }
     var rest = text[...]
@@ -131,7 +131,7 @@ final class CurlURLReader: URLReader {
       return result == CURLUE_OUT_OF_MEMORY ? CURLUE_LACKS_IDN : result
     }
 
-    /// Read from its file once, and kept as long as the program runs; nobody changes it.
+    /// Read from its file once, and kept as long as the program runs; it is never changed.
     nonisolated(unsafe) private static let utf8 = newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
 
     private func port() throws(URLProblem) -> UInt16? {

@@ -32,7 +32,7 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     socket = TransportSocket(on: context, to: request, turnLimit: Self.turnLimit)
   }
 
-  /// Starts to connect; nobody is called back from here.
+  /// Starts to connect; the receiver is not called back from here.
   func start() { socket.connect(for: self) }
 
   // MARK: - Transport
@@ -141,4 +141,19 @@ final class LinesTransport: Transport, TransportSocket.Owner {
     memory.set(0)
     socket.close()
   }
+}
+
+/// Dials connections that carry lines.
+final class LinesDialer: TransportDialer {
+  private let context: TransportContext
+
+  init(on context: TransportContext) { self.context = context }
+
+  func dial(_ request: DialRequest, receiver: any TransportReceiver) -> any Transport {
+    let transport = LinesTransport(on: context, request: request, receiver: receiver)
+    transport.start()
+    return transport
+  }
+
+  func firstHost(of request: DialRequest) -> String { context.firstHost(of: request) }
 }

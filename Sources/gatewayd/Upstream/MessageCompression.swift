@@ -1,4 +1,5 @@
 import GatewayCore
+import Glibc
 
 /// Compression of one link's messages, as client and server agreed (RFC 7692 section 7.2). Decision 0016.
 final class MessageCompression {
@@ -43,7 +44,8 @@ final class MessageCompression {
   /// The last message is not complete: `goOn()` is due before another is expanded.
   var isExpanding: Bool { unfinished != nil }
 
-  /// `threshold`: smaller messages leave as they are, in bytes. `memory`: what messages count that are expanded in portions.
+  /// `threshold`: smaller messages leave as they are, in bytes. `memory`: what messages count that are expanded in
+  /// portions.
   init(_ agreed: MessageDeflate, threshold: Int, contexts: CompressionContexts, memory: MemoryHold? = nil) {
     self.memory = memory
     self.agreed = agreed
@@ -109,7 +111,8 @@ final class MessageCompression {
     return false
   }
 
-  /// The result of `compress` is not needed any more. That of `expand` may be: messages are answered while they are read.
+  /// The result of `compress` is not needed any more. That of `expand` may be: messages are answered while they are
+  /// read.
   func releaseDeflated() { contexts.deflated.shrink() }
 
   /// The result of `expand` is not needed any more.
@@ -127,5 +130,67 @@ final class MessageCompression {
     let inflater = Zlib.Inflater()
     ownInflater = inflater
     return inflater
+  }
+}
+
+/// What all compressed links of one loop share: zlib's contexts, made when a first message needs them and used for one
+/// whole message at a time, and the memory that its result stands in.
+final class CompressionContexts {
+  /// Where the last inflated message stands.
+  private(set) var inflated = GrowingBuffer()
+  /// Where the last deflated message stands.
+  let deflated = GrowingBuffer()
+  /// For servers whose messages refer to no earlier ones.
+  private(set) lazy var inflater = Zlib.Inflater()
+
+  /// A message takes several turns: others get a context and a buffer of their own meanwhile, where it uses these.
+  func leaveInflater(_ used: Zlib.Inflater) {
+    inflated = GrowingBuffer()
+    if used === inflater { inflater = Zlib.Inflater() }
+  }
+
+  private var deflaters: [Int: Zlib.Deflater] = [:]
+
+  /// The one context for windows of this size. Nil for a size that zlib does not have.
+  func deflater(windowBits: Int) -> Zlib.Deflater? {
+    if let deflater = deflaters[windowBits] { return deflater }
+    guard Zlib.Deflater.windowBits.contains(windowBits) else { return nil }
+    let deflater = Zlib.Deflater(windowBits: windowBits)
+    deflaters[windowBits] = deflater
+    return deflater
+  }
+}
+
+/// Memory for one message at a time: taken when it is first needed, grown for a large message, and given back after it.
+final class GrowingBuffer {
+  /// What is kept between messages, in bytes.
+  static let keptCount = 64 << 10
+
+  private(set) var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+  deinit { free(bytes.baseAddress) }
+
+  /// At least `count` bytes; what was in it is lost.
+  func reserve(_ count: Int) {
+    guard bytes.count < count else { return }
+    free(bytes.baseAddress)
+    bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    resize(max(count, Self.keptCount))
+  }
+
+  /// Twice as many bytes, with what was in it; not beyond `limit` unless it is below what is kept anyway. What is large
+  /// is not copied for it: the kernel gives the same pages another address.
+  func grow(atMost limit: Int) { resize(max(Self.keptCount, min(bytes.count * 2, limit))) }
+
+  /// Gives back what is not kept.
+  func shrink() {
+    guard bytes.count > Self.keptCount else { return }
+    free(bytes.baseAddress)
+    bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  }
+
+  private func resize(_ count: Int) {
+    guard let larger = realloc(bytes.baseAddress, count) else { fatalError("out of memory") }
+    bytes = UnsafeMutableRawBufferPointer(start: larger, count: count)
   }
 }

@@ -84,7 +84,7 @@ final class SendQueue {
   }
 
   /// Puts bytes at the end and a long text behind them, masked as one. The text is kept as it is, and masked and copied
-  /// only piece by piece as the socket takes it, so that it takes nobody's time at once.
+  /// only piece by piece as the socket takes it, so that other clients do not wait for all of it at once.
   func append(_ head: UnsafeRawBufferPointer, then text: ArraySlice<UInt8>, mask: UInt32) {
     var mask = FrameMask(mask)
     append(head, &mask)

@@ -1,6 +1,7 @@
 import GatewayCore
 
-/// What all transports of one loop stand on: libcurl, memory for their bytes, and a list of those that are saying goodbye.
+/// What all transports of one loop stand on: libcurl, memory for their bytes, and a list of those that are saying
+/// goodbye.
 final class TransportContext {
   /// What they run on.
   var loop: EventLoop { multi.loop }

@@ -1,7 +1,7 @@
 import GatewayCore
 
-/// The bytes of one transport: a connection that libcurl makes, its place in the loop, and the output that waits for it.
-/// What the bytes mean is its owner's affair. Decision 0072.
+/// The bytes of one transport: a connection that libcurl makes, its place in the loop, and the output that waits for
+/// it. What the bytes mean is its owner's affair. Decision 0072.
 final class TransportSocket {
   /// Hears what happens; nothing any more after `close()`.
   protocol Owner: AnyObject {
@@ -9,10 +9,10 @@ final class TransportSocket {
     func socketOpened()
     /// The connection could not be made.
     func socketRefused(_ failure: TransportFailure)
-    /// The open connection can be read or written, to be passed on to `ready`: so that the owner, who holds the socket, is
-    /// all that has to be held.
+    /// The open connection can be read or written, to be passed on to `ready`: so that the owner, which holds the
+    /// socket, is all that has to be held.
     func socketReady(_ readiness: EventLoop.Readiness)
-    /// Bytes arrived; they are valid during the call. Returns how many of them come again, behind the others who are
+    /// Bytes arrived; they are valid during the call. Returns how many of them come again, behind the others that are
     /// waiting, which may be none where the owner has more to do; nil, unless `mustPause()` said so, where it has not.
     func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int?
     /// All output was taken by the kernel.
@@ -23,11 +23,11 @@ final class TransportSocket {
 
   /// Most bytes written before others have their turn.
   private static let writeTurnLimit = SendQueue.blockSize
-  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it. One that took long is
-  /// the last of them.
+  /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it. One that
+  /// took long is the last of them.
   static let pauseStep = 8
-  /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually much
-  /// work.
+  /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually
+  /// much work.
   private static let turnTimeLimit: Duration = .milliseconds(2)
   /// What one of the writes costs that follow a turn, one for each client that got something.
   private static let writeCost: Duration = .microseconds(1)
@@ -38,8 +38,8 @@ final class TransportSocket {
   private let request: DialRequest
   /// Most bytes read before others have their turn.
   private let turnLimit: Int
-  /// A read of less than this many bytes is taken as the last one: the system call that would say so costs more than an event.
-  /// Where more comes, more has come meanwhile, and what is read together leaves together.
+  /// A read of less than this many bytes is taken as the last one: the system call that would say so costs more than an
+  /// event. Where more comes, more has come meanwhile, and what is read together leaves together.
   private static let trickle = 4_096
   private weak var owner: (any Owner)?
   private var connection: CurlConnection?
@@ -53,14 +53,14 @@ final class TransportSocket {
   private var unfinished: (message: Int, since: MonotonicInstant)?
   private var unfinishedTimer: Timers.ID?
   /// What was received and has to wait.
-  private var unheard: PendingInput?
+  private var pendingInput: PendingInput?
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
   /// Why writing failed; only what the peer said before is still read.
   private var broken: CurlProblem?
 
-  /// What waits to be written. Who appends calls `flush()` or `flushSoon()`.
+  /// What waits to be written. The owner appends, and calls `flush()` or `flushSoon()`.
   let output: SendQueue
   /// Whether the kernel took less than there was.
   private(set) var isCongested = false
@@ -85,7 +85,7 @@ final class TransportSocket {
     source = nil
   }
 
-  /// Starts to connect; nobody is called back from here.
+  /// Starts to connect; the owner is not called back from here.
   func connect(for owner: any Owner) {
     self.owner = owner
     do {
@@ -113,7 +113,7 @@ final class TransportSocket {
   func facts(_ name: String) -> TransportFacts {
     TransportFacts(
       name: name, tlsVersion: connection?.tlsVersion, verified: !request.secure || request.tls.verify,
-      address: connection.flatMap { SocketAddress.peer(of: $0.descriptor) }, proxy: connection?.proxy)
+      address: connection?.address, proxy: connection?.proxy)
   }
 
   /// Lets go of everything; the socket is closed here.
@@ -125,7 +125,7 @@ final class TransportSocket {
     unfinishedTimer = nil
     source = nil
     connection = nil
-    unheard = nil
+    pendingInput = nil
     output.removeAll()
     context.closeEnded(self)
   }
@@ -143,12 +143,12 @@ final class TransportSocket {
   /// Writes or reads, by what the descriptor is ready for.
   func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
-    // Who is paused goes on behind the others.
+    // A socket that is paused goes on behind the others.
     if readiness != .writable, !readIsDue { read(for: owner) }
   }
 
-  /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is found
-  /// instead is told in the next turn; why it came would not be said a second time.
+  /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is
+  /// found instead is told in the next turn; why it came would not be said a second time.
   func firstBytes() -> [UInt8] {
     guard let connection else { return [] }
     switch connection.receive(into: context.readBuffer) {
@@ -164,7 +164,7 @@ final class TransportSocket {
     context.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
   }
 
-  /// Reads what is there, of which nobody is told any more.
+  /// Reads what is there, of which the kernel does not tell any more.
   private func readSoon() {
     guard !readIsDue else { return }
     readIsDue = true
@@ -189,7 +189,7 @@ final class TransportSocket {
 
   private func read(for owner: any Owner) {
     turn = nil
-    if let unheard, !hear(unheard, for: owner) { return }
+    if let pendingInput, !hear(pendingInput, for: owner) { return }
     var budget = turnLimit
     while budget > 0, let connection {
       switch connection.receive(into: context.readBuffer) {
@@ -200,7 +200,7 @@ final class TransportSocket {
         if let untaken {
           return pause(UnsafeRawBufferPointer(rebasing: context.readBuffer[(count - untaken)..<count]))
         }
-        // The kernel had no more, and will tell of what comes. TLS may hold more, of which nobody would tell.
+        // The kernel had no more, and will tell of what comes. TLS may hold more, of which the kernel knows nothing.
         if count < Self.trickle, connection.isBare, broken == nil { return }
         // With TLS a read may bring a single message.
         if mustPause() { return readAfterOthers() }
@@ -227,7 +227,8 @@ final class TransportSocket {
       { loop.isAnyoneReady(otherThan: source) })
   }
 
-  /// To be told after each read which message has begun and not ended. One that does not end in time ends the connection.
+  /// To be told after each read which message has begun and not ended. One that does not end in time ends the
+  /// connection.
   func watch(unfinished message: Int?) {
     guard let message else { return unfinished = nil }
     guard unfinished?.message != message else { return }
@@ -235,7 +236,8 @@ final class TransportSocket {
     if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
   }
 
-  /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of them.
+  /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of
+  /// them.
   private func lookAfterUnfinished(in delay: Duration) {
     unfinishedTimer = context.loop.timers.after(delay) { [weak self] in
       guard let self else { return }
@@ -250,12 +252,12 @@ final class TransportSocket {
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
   func hear(_ bytes: [UInt8]) {
     guard connection != nil else { return }
-    unheard = bytes.isEmpty ? nil : PendingInput(bytes)
+    pendingInput = bytes.isEmpty ? nil : PendingInput(bytes)
     readSoon()
   }
 
   private func pause(_ rest: UnsafeRawBufferPointer) {
-    unheard = PendingInput(Array(rest))
+    pendingInput = PendingInput(Array(rest))
     readAfterOthers()
   }
 
@@ -264,7 +266,7 @@ final class TransportSocket {
     // The owner may close the socket meanwhile.
     let untaken = bytes.withRest(owner.socketReceived)
     guard connection != nil else { return false }
-    if let untaken { unheard?.keepLast(untaken) } else { unheard = nil }
+    if let untaken { pendingInput?.keepLast(untaken) } else { pendingInput = nil }
     guard untaken != nil || turn?.hasEnded == true else { return true }
     readAfterOthers()
     return false
@@ -299,8 +301,8 @@ final class TransportSocket {
     if output.isEmpty { owner?.socketDrained() }
   }
 
-  /// The peer's last words may still be unread, and say more than the failed write. They are read in turns like anything
-  /// else, to the end of what the kernel holds; a peer that goes on has as long as a goodbye.
+  /// The peer's last words may still be unread, and say more than the failed write. They are read in turns like
+  /// anything else, to the end of what the kernel holds; a peer that goes on has as long as a goodbye.
   private func writingFailed(_ problem: CurlProblem) {
     broken = problem
     isCongested = true

@@ -6,24 +6,6 @@ import GatewayCore
 /// `FrameReader` takes frames apart, `FrameHead` and `FrameMask` put them together; here is decided what they mean. A
 /// message that lies within one read is handed over where it lies.
 final class WebSocketFramer {
-  /// Why no further message will be read.
-  enum Ending: Equatable {
-    /// The peer's close frame: its code, nil when it has none, and its reason.
-    case closed(code: Int?, reason: String)
-    /// A message beyond the limit; 1009 was queued.
-    case tooLarge
-    /// A message that cannot be gathered; 1009 was queued.
-    case noMemory
-    /// Text that is not UTF-8; 1007 was queued.
-    case invalidText
-    /// A compressed message that cannot be inflated; 1007 was queued.
-    case invalidCompression
-    /// A frame against the rules; 1002 was queued.
-    case violation
-    /// The peer asks for answers, of which it leaves more than this many bytes unread.
-    case unreadAnswers(limit: Int)
-  }
-
   /// So many bytes take as long as another frame.
   private static let bytesPerStep = 4_096
 
@@ -34,10 +16,10 @@ final class WebSocketFramer {
   private let work: MatchingCost
   /// Nil when no compression was agreed on.
   private let compression: MessageCompression?
-  /// The peer answered the last ping. Pongs that nobody asked for mean nothing (RFC 6455 section 5.5.3).
+  /// The peer answered the last ping. Pongs without a ping mean nothing (RFC 6455 section 5.5.3).
   var onPong: (() -> Void)?
-  /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large or take long, and after each
-  /// portion of a message that is inflated: whether what is behind them has to wait.
+  /// Asked after every `TransportSocket.pauseStep` frames of a read, after less where they are large or take long, and
+  /// after each portion of a message that is inflated: whether what is behind them has to wait.
   var mustPause: (() -> Bool)?
   /// A long message is coming; this much of it has. Valid during the call.
   var onPart: ((MessageKind, RawSpan) -> Void)?
@@ -50,7 +32,7 @@ final class WebSocketFramer {
   private var awaitsPong = false
 
   /// Why no further message will be read; final.
-  private(set) var ending: Ending?
+  private(set) var ending: WebSocketEnding?
   /// Set once a close frame is queued: nothing is sent behind it.
   private var isClosing = false
   /// Bytes that the last `receive` left.
@@ -75,8 +57,8 @@ final class WebSocketFramer {
   /// As in `FrameReader`.
   var unfinishedMessage: Int? { reader.unfinishedMessage }
 
-  /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time. It may be
-  /// none, where only a message is left of which everything has come; nil where nothing is left.
+  /// How many bytes `receive` has left because the messages in them have to wait; they come first the next time. It may
+  /// be none, where only a message is left of which everything has come; nil where nothing is left.
   func takeUntaken() -> Int? {
     defer { untaken = 0 }
     return untaken > 0 || compression?.isExpanding == true ? untaken : nil
@@ -85,7 +67,7 @@ final class WebSocketFramer {
   /// Takes bytes from the peer. `onMessage` hears each message; the span is valid during the call. A non-nil result is
   /// final.
   @discardableResult
-  func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) -> Ending? {
+  func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) -> WebSocketEnding? {
     guard ending == nil else { return ending }
     frames = 0
     if let compression, compression.isExpanding, !settle(compression.goOn(), onMessage) || ending != nil {
@@ -189,7 +171,8 @@ final class WebSocketFramer {
     }
   }
 
-  /// Looks at what came since the last time, as far as its characters are complete. What is wrong is found again at the end.
+  /// Looks at what came since the last time, as far as its characters are complete. What is wrong is found again at the
+  /// end.
   private func judge(_ text: UnsafeRawBufferPointer) {
     let end = text.bytes.endOfCharacters
     guard !isMisjudged, end > judged else { return }
@@ -240,7 +223,8 @@ final class WebSocketFramer {
     if !isClosing { writeControl { write(.pong, payload) } }
   }
 
-  /// Writes what no program asked for. When too much of it waits, nothing more is read: what asks for it comes from there.
+  /// Writes what no program asked for. When too much of it waits, nothing more is read: what asks for it comes from
+  /// there.
   private func writeControl(_ write: () -> Void) {
     guard !output.control.isFull else { return }
     let waiting = output.byteCount
@@ -275,7 +259,7 @@ final class WebSocketFramer {
     ending = .closed(code: code, reason: String(decoding: reason, as: UTF8.self))
   }
 
-  private func fail(_ ending: Ending) {
+  private func fail(_ ending: WebSocketEnding) {
     self.ending = ending
     switch ending {
     case .tooLarge, .noMemory: close(1_009)

@@ -273,7 +273,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   }
 
   /// The framer reads no further.
-  private func end(_ ending: WebSocketFramer.Ending, of framer: WebSocketFramer) {
+  private func end(_ ending: WebSocketEnding, of framer: WebSocketFramer) {
     guard sender != nil else {
       if case .leaving(_, until: .answered) = phase { leave(framer, until: .written) }
       return

@@ -75,8 +75,8 @@ enum Zlib {
     /// Forgets earlier messages.
     func reset() { inflateReset(stream) }
 
-    /// Inflates a message into a buffer that grows as far as it must, and stops at `limit`. Behind the first `done` bytes
-    /// of it come up to `portion` more; the message is to be given without what was read of it before.
+    /// Inflates a message into a buffer that grows as far as it must, and stops at `limit`. Behind the first `done`
+    /// bytes of it come up to `portion` more; the message is to be given without what was read of it before.
     func inflate(
       _ message: UnsafeRawBufferPointer, limit: Int, into buffer: GrowingBuffer, behind done: Int = 0,
       portion: Int = .max

@@ -47,7 +47,7 @@ import Testing
     other.call("subscribe", #"{"url":"http://alive/"}"#)
     harness.pass(.milliseconds(250))
     #expect(harness.upstream.channels.map(\.specification.url.host) == ["dead", "dead", "dead", "alive"])
-    // The configuration's are nobody's.
+    // The configuration's are no user's.
     other.call("subscribe", #"{"upstream":"chat"}"#)
     harness.pass(.milliseconds(200))
     #expect(harness.upstream.channels.map(\.specification.url.host).contains("chat.example"))

@@ -200,7 +200,7 @@ import Testing
     // A reload leaves them what they are.
     _ = harness.gateway.reload()
     #expect(Self.kind(send(client, "/4")) == "QuotaExceeded")
-    // Room comes back with the release of what nobody uses any more.
+    // Room comes back with the release of what no program uses any more.
     for channel in harness.upstream.channels { channel.accept() }
     harness.pass(.seconds(300))
     #expect(send(client, "/4")[0].contains("accepted"))

@@ -29,7 +29,7 @@ import Testing
     #expect(client.call("history", #"{"upstream":"chat","events":\#(globs)}"#)[0].contains("globs"))
     let wanted = Self.list(Array(Self.costly.dropFirst()) + ["*39b"])
     #expect(client.call("history", #"{"upstream":"chat","events":\#(wanted)}"#).isEmpty)
-    // Whoever comes meanwhile is answered, and what comes in meanwhile is in the answer.
+    // A client that comes meanwhile is answered, and what comes in meanwhile is in the answer.
     #expect(keeper.call("ping").count == 1)
     harness.timers.fire()
     #expect(client.read().isEmpty)

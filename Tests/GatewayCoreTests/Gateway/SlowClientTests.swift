@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// A client that does not read: what it misses is announced, and nobody else notices.
+/// A client that does not read: what it misses is announced, and no other client notices.
 @Suite struct SlowClientTests {
   /// Every event is larger than a client's direct room, so that the second one queues.
   private static let big = "\"" + String(repeating: "x", count: ClientOutput.directLimit) + "\""

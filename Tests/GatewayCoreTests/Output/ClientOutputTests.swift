@@ -238,7 +238,7 @@ import Testing
   }
 }
 
-/// Empty buffers go from client to client, and away when nobody needs them.
+/// Empty buffers go from client to client, and away when none is needed.
 @Suite struct SpareBufferTests {
   private func write(_ count: Int, _ outputs: ClientOutputs, _ output: ClientOutputs.Pointer) {
     [UInt8](repeating: 1, count: count).withUnsafeBytes { outputs.append($0, to: output) }

@@ -126,7 +126,7 @@ final class FakeChannel: UpstreamChannel {
     answers.append("\(id) \(String(decoding: message.body, as: UTF8.self))")
   }
 
-  /// Whether the server can be told that nobody will answer.
+  /// Whether the server can be told that no client will answer.
   var hasWordsForAbsence = true
   private(set) var declined: [String] = []
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool {

@@ -97,7 +97,7 @@ final class ControlProgram {
 
   func interrupt() { kill(pid, SIGINT) }
 
-  /// Nobody reads its standard output any more.
+  /// Closes the reading end of its standard output.
   func closeOutput() {
     close(output)
     output = -1

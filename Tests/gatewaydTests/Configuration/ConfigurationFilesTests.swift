@@ -204,7 +204,7 @@ final class ConfigurationFilesTests {
     #expect(lookups.obstacle(toReading: "\(folder)/gatewayd.toml") == nil)
     #expect(lookups.obstacle(toReading: "\(folder)/not-yet.pem") == nil)
     #expect(lookups.obstacle(toReading: folder) == "Is a directory")
-    // Whoever opens a pipe waits for its writer.
+    // A reader that opens a pipe waits for its writer.
     try #require(mkfifo("\(folder)/pipe", 0o600) == 0)
     made.append("\(folder)/pipe")
     #expect(lookups.obstacle(toReading: "\(folder)/pipe") == "it is not a regular file")

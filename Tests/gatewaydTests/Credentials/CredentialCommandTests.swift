@@ -80,7 +80,7 @@ import Testing
     #expect(try rig.run("sh", "-c", "sleep 300 & echo $!") != nil)
     let text = String(decoding: try rig.results[0].get(), as: UTF8.self)
     let left = try #require(pid_t(text.dropLast()))
-    // The kernel tears it down after the signal; as an orphan it is reaped by somebody else, and is a zombie until then.
+    // The kernel tears it down after the signal; as an orphan it is reaped by another process, and is a zombie until then.
     let end = rig.loop.time.now + .seconds(10)
     while !isGone(left), rig.loop.time.now < end { sched_yield() }
     #expect(isGone(left))

@@ -99,7 +99,7 @@ struct LocalPeersTests {
     for client in clients { client.send(String(repeating: Self.discover, count: 20)) }
     #expect(try fixture.turn { clients.allSatisfy { !$0.lines().isEmpty } })
     for client in clients { client.receive() }
-    // Nobody else is waiting, and each of these takes longer than a turn may.
+    // No other client is waiting, and each of these takes longer than a turn may.
     try fixture.loop.turn(sleepingAtMost: .zero)
     let answered = clients.map { $0.lines().count }
     #expect(answered.reduce(0, +) <= 2)

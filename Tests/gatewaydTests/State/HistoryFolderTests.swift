@@ -143,7 +143,7 @@ import Testing
     defer { clean() }
     try write("a", id(1))
     #expect(try contents() == ["1 a"])
-    // Somebody else's: nobody looks any more.
+    // Another daemon's: it is not looked at any more.
     try HistoryFolder(in: directory.path).make(id(1, "late-1")).publish()
     #expect(try contents("late-1").isEmpty)
     try write("b", id(2))

@@ -2,7 +2,7 @@ import Glibc
 
 @testable import gatewayd
 
-/// A port of 127.0.0.1 that refuses connections for as long as this object lives: it is taken, but nobody listens.
+/// A port of 127.0.0.1 that refuses connections for as long as this object lives: it is taken, but no server listens.
 final class ClosedPort {
   let port: UInt16
   private let descriptor: Int32

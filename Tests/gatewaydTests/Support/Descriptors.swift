@@ -36,7 +36,7 @@ enum Descriptors {
     (Int32(0)..<1_024).count { fcntl($0, F_GETFD) >= 0 }
   }
 
-  /// Runs `body` on a thread of its own that nobody waits for.
+  /// Runs `body` on a thread of its own that the test does not wait for.
   static func thread(_ body: @escaping @Sendable () -> Void) throws {
     var thread = pthread_t()
     let box = Unmanaged.passRetained(Body(body))

@@ -24,7 +24,7 @@ import Testing
         messageLimit: messageLimit, random: SystemRandom(), output: queue, compression: compression)
     }
 
-    func receive(_ bytes: [UInt8]) -> WebSocketFramer.Ending? {
+    func receive(_ bytes: [UInt8]) -> WebSocketEnding? {
       bytes.withUnsafeBytes { bytes in
         framer?.receive(bytes) { kind, body in
           onMessage()

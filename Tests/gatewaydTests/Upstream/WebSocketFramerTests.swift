@@ -15,7 +15,7 @@ import Testing
       framer = WebSocketFramer(messageLimit: messageLimit, random: SystemRandom(), output: queue)
     }
 
-    func receive(_ bytes: some Collection<UInt8>) -> WebSocketFramer.Ending? {
+    func receive(_ bytes: some Collection<UInt8>) -> WebSocketEnding? {
       [UInt8](bytes).withUnsafeBytes { bytes in
         framer?.receive(bytes) { kind, body in
           messages.append("\(kind) \(body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })")
@@ -97,7 +97,7 @@ import Testing
       let desk = Desk()
       var parts: [Int] = []
       desk.framer?.onPart = { parts.append($1.byteCount) }
-      var ending: WebSocketFramer.Ending?
+      var ending: WebSocketEnding?
       var rest = frames[...]
       while !rest.isEmpty, ending == nil {
         ending = desk.receive(rest.prefix(piece))
@@ -157,7 +157,7 @@ import Testing
     #expect(desk.written().count == 1)
   }
 
-  private func check(_ desk: Desk, _ ending: WebSocketFramer.Ending?, _ cut: String) {
+  private func check(_ desk: Desk, _ ending: WebSocketEnding?, _ cut: String) {
     let expected = ["text grüße", "text one € two", "binary ", "binary \(String(repeating: "A", count: 200))"]
     #expect(desk.messages == expected, "\(cut)")
     #expect(ending == .closed(code: 1_001, reason: "restart"), "\(cut)")
@@ -176,7 +176,7 @@ import Testing
 
   @Test func bytesOneByOneGiveTheSameMessages() {
     let desk = Desk()
-    var ending: WebSocketFramer.Ending?
+    var ending: WebSocketEnding?
     for byte in conversation { ending = desk.receive([byte]) }
     check(desk, ending, "one by one")
   }

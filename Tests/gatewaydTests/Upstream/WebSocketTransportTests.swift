@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  /// A burst, and the end, while somebody else always has something to be done, who is served in between.
+  /// A burst, and the end, while another source always has something to be done, which is served in between.
   @Test(arguments: [
     Burst(), Burst(secure: true), Burst(secure: true, piecemeal: true), Burst(lines: true),
     Burst(lines: true, secure: true), Burst(lines: true, secure: true, piecemeal: true),

@@ -1,4 +1,4 @@
-/// Reads `[[access]]` of all files, in order, and looks up whom and what each rule names.
+/// Reads `[[access]]` of all files, in order, and looks up which accounts and upstreams each rule names.
 struct AccessReader {
   /// Names of all upstreams that are mentioned in the configuration.
   let upstreams: [String]

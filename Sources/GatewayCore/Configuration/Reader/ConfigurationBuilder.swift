@@ -1,5 +1,5 @@
-/// Makes a `Configuration` from what the files say: a complete one, or all that is wrong with them. Later files override
-/// earlier ones setting by setting, tables of the same upstream are merged, access rules are appended.
+/// Makes a `Configuration` from what the files say: a complete one, or all that is wrong with them. Later files
+/// override earlier ones setting by setting, tables of the same upstream are merged, access rules are appended.
 public struct ConfigurationBuilder {
   private let lookups: any ConfigurationLookups
   private let urls: any URLReader
@@ -61,4 +61,29 @@ public struct ConfigurationBuilder {
     UpstreamSettingsCheck(title: "defaults", origins: origins.below("defaults."), lookups: lookups, notes: notes)
       .check(configuration.defaults)
   }
+}
+
+/// Reads the configuration anew, at start and at every reload. The daemon reads files; tests hand out values.
+public protocol ConfigurationLoader: AnyObject {
+  /// A complete configuration, or everything that is wrong with it. May block for as long as reading files and looking
+  /// up accounts takes.
+  func load() -> Result<Configuration, ConfigurationProblems>
+}
+
+/// What a configuration refers to and only the machine knows.
+public protocol ConfigurationLookups: AnyObject {
+  /// The id of the account; nil when there is none of that name.
+  func userID(named name: String) -> UInt32?
+  /// The id of the group; nil when there is none of that name.
+  func groupID(named name: String) -> UInt32?
+  /// Why the file cannot be read, such as `Permission denied`; nil when it can, and nil when it does not exist, because
+  /// it may be made later, unless `demandsFiles`.
+  func obstacle(toReading path: String) -> String?
+  /// Whether files that are read later have to be there now, those with credentials too: for a check by a person.
+  var demandsFiles: Bool { get }
+}
+
+extension ConfigurationLookups {
+  /// A daemon starts without them: each is asked for when it is needed.
+  public var demandsFiles: Bool { false }
 }

@@ -19,3 +19,63 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
   /// `FILE:LINE: MESSAGE`, or `FILE: MESSAGE`.
   public var description: String { line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)" }
 }
+
+/// Everything that is wrong with a configuration; never empty when it stands for a failure.
+public struct ConfigurationProblems: Error, Equatable, Sendable, CustomStringConvertible {
+  /// In the order of the files, and in the order of the lines within a file.
+  public var all: [ConfigurationProblem]
+
+  init(_ all: [ConfigurationProblem]) { self.all = all }
+
+  /// One line per problem, without a line end after the last.
+  public var description: String { all.map(\.description).joined(separator: "\n") }
+}
+
+/// Where every reader of a part of the configuration notes what is wrong, so that all of it is reported at once.
+final class ProblemNotes {
+  private let files: [String]
+  private var notes: [(place: Place, message: String)] = []
+  /// Those that were noted and are not reported.
+  private var leftOut = 0
+
+  /// More at once are of no help, and a file with nothing but mistakes must not cost more than another one.
+  private static let limit = 200
+
+  init(files: [String]) { self.files = files }
+
+  func note(_ message: @autoclosure () -> String, at place: Place) {
+    guard notes.count < Self.limit else { return leftOut += 1 }
+    notes.append((place, message().shortened(to: Self.textLimit)))
+  }
+
+  /// Longest sentence about one mistake, in bytes: keys may be as long as the file.
+  private static let textLimit = 1 << 10
+
+  /// One note per finding, each a sentence that begins with the setting's full name.
+  func note(_ findings: SettingFindings, about name: String, file: Int) {
+    for finding in findings.all {
+      let subject = finding.member.map { "\(name).\($0)" } ?? name
+      note("\(subject) \(finding.predicate)", at: Place(file: file, position: finding.position))
+    }
+  }
+
+  /// How many more there are than are reported; nothing where all are.
+  var rest: [ConfigurationProblem] {
+    guard leftOut > 0, let file = files.last else { return [] }
+    return [ConfigurationProblem(file: file, line: 0, message: "\(leftOut) more mistakes are not listed")]
+  }
+
+  /// In the order of files and lines; what stands at the same place stays in the order in which it was noted.
+  var problems: [(file: Int, problem: ConfigurationProblem)] {
+    let sorted = notes.enumerated().sorted {
+      ($0.element.place.file, $0.element.place.position, $0.offset)
+        < ($1.element.place.file, $1.element.place.position, $1.offset)
+    }
+    return sorted.map { _, note in
+      let (file, position) = (note.place.file, note.place.position)
+      let problem = ConfigurationProblem(
+        file: files[file], line: position.line, column: position.column, message: note.message)
+      return (file, problem)
+    }
+  }
+}

@@ -1,5 +1,5 @@
-/// Judges settings of an upstream that can only be judged together. Only what was set at this place is blamed, so that a
-/// mistake in `[defaults]` is not repeated for every upstream.
+/// Judges settings of an upstream that can only be judged together. Only what was set at this place is blamed, so that
+/// a mistake in `[defaults]` is not repeated for every upstream.
 struct UpstreamSettingsCheck {
   /// Name of the table in messages.
   let title: String

@@ -1,5 +1,5 @@
-/// All settings, each declared once. Adding one means: a property with its default, a line here, and a row in the test that
-/// sets every setting. What the documents say about it is written from here, by `make documents`.
+/// All settings, each declared once. Adding one means: a property with its default, a line here, and a row in the test
+/// that sets every setting. What the documents say about it is written from here, by `make documents`.
 enum ConfigurationSchema {
   /// The tables that exist once.
   static let tables = SettingList<Configuration>(
@@ -22,7 +22,7 @@ enum ConfigurationSchema {
     "defaults.adhoc", \.adhoc, .flag,
     "May upstreams that are not configured be used by URL? With `false` such a call fails with UpstreamUnknown.")
 
-  /// The tables that have a setting of this name, for somebody who wrote it elsewhere.
+  /// The tables that have a setting of this name, for an administrator who wrote it elsewhere.
   static func homes(of name: String) -> [String] {
     guard !name.contains(".") else { return [] }
     var homes = tables.settings.filter { $0.name.hasSuffix("." + name) && $0.name.split(separator: ".").count == 2 }

@@ -1,5 +1,5 @@
-/// A segment under construction: nobody sees it before its file is published. What is long is written in portions, while the
-/// history may go on.
+/// A segment under construction: it is not seen before its file is published. What is long is written in portions,
+/// while the history may go on.
 struct FreshSegment {
   /// What is in a segment.
   struct Fill {

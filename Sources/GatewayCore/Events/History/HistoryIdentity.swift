@@ -9,7 +9,7 @@ extension HistoryLog.Identity {
     target = Self.target(specification)
   }
 
-  /// What decides whom the server takes us for. Only equal values are worth anything.
+  /// What decides as which client the server knows us. Only equal values are worth anything.
   private static func target(_ specification: UpstreamSpecification) -> UInt64 {
     let settings = specification.settings
     var parts = [specification.url.canonical.fullText, specification.namespace, settings.path].map { Array($0.utf8) }

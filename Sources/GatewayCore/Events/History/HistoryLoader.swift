@@ -8,8 +8,8 @@ struct HistoryLoader {
     var isDamage: Bool { damage != .cut }
   }
 
-  /// Numbers that are left out where the end of a history is missing, so that none is used twice: more than can have been
-  /// given out since.
+  /// Numbers that are left out where the end of a history is missing, so that none is used twice: more than can have
+  /// been given out since.
   static let safetyDistance: UInt64 = 10_000_000
 
   private let settings: HistorySettings

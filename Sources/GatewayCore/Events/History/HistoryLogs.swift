@@ -13,21 +13,23 @@ final class HistoryLogs {
     let reading: HistoryReading
     let log: HistoryLog
   }
-  /// One after the other, so that they take one processor and the memory of one. Whose is the next goes round over users.
+  /// One after the other, so that they take one processor and the memory of one. Whose is the next goes round over
+  /// users.
   private var unread = UserRound<Order>()
   /// The one that is being read.
   private var present: Order?
   /// A shorter one is read at once, in bytes: that takes two milliseconds.
   private static let shortLimit = 256 << 10
 
-  /// Ticks since the last walk over the histories that nobody has began, and how many may pass: about an hour.
+  /// Ticks since the last walk over the histories without a connection began, and how many may pass: about an hour.
   private var ticks = 0
   private static let tickLimit = 120
   /// Those that the present walk has not come to.
   private var unseen: ArraySlice<String> = []
   /// What it has found that an earlier daemon left, and when that was written last.
   private var inherited: [(modified: Int64, name: String)] = []
-  /// The names of those that the configuration wants, whether anybody uses them or not: they are never too old, or too much.
+  /// The names of those that the configuration wants, whether a program uses them or not: they are never too old, or
+  /// too much.
   private var kept: Set<String> = []
   /// Those that may stay for now; none of `kept`.
   private var unused = UnusedHistories()
@@ -50,7 +52,7 @@ final class HistoryLogs {
 
   // MARK: - What waits
 
-  /// Whether anything has to be handed over before anybody is told of it.
+  /// Whether anything has to be handed over before a client is told of it.
   @inline(__always)
   var hasPending: Bool { !pending.isEmpty }
 
@@ -79,7 +81,7 @@ final class HistoryLogs {
     return HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings, account: account)
   }
 
-  /// The name of an epoch that nobody has had.
+  /// The name of an epoch that was never used.
   func makeEpoch() -> String { EventStream.freshEpoch(random) }
 
   /// Has a history read: at once if it is short, otherwise beside the loop. Its log then takes over what was found.
@@ -125,7 +127,7 @@ final class HistoryLogs {
     removeExcess()
   }
 
-  // MARK: - Those that nobody has
+  // MARK: - Those without a connection
 
   /// To be called now and then: goes on looking for old files.
   func tick() {
@@ -135,8 +137,8 @@ final class HistoryLogs {
     if ticks > Self.tickLimit { beginRemovingOld() }
   }
 
-  /// A configuration is in force that wants those of the names `kept`. Of the others that nobody has as many may stay as
-  /// `bounds` says.
+  /// A configuration is in force that wants those of the names `kept`. Of the others that no connection has as many may
+  /// stay as `bounds` says.
   func adopt(keeping kept: Set<String>, atMost bounds: SharedBounds) {
     self.kept = kept
     for name in kept { unused.forget(name) }
@@ -145,8 +147,8 @@ final class HistoryLogs {
     beginRemovingOld()
   }
 
-  /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the next
-  /// ticks.
+  /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the
+  /// next ticks.
   private func beginRemovingOld() {
     ticks = 0
     guard case .success(let store) = opening else { return }

@@ -1,6 +1,6 @@
 /// Reads what an earlier daemon left of one history, and writes it anew as one segment that is not published: until its
-/// `HistoryLog` takes over what was found nothing on the disk has changed. It touches nothing that belongs to the loop, so that
-/// a long history can be read beside it. Decision 0098.
+/// `HistoryLog` takes over what was found nothing on the disk has changed. It touches nothing that belongs to the loop,
+/// so that a long history can be read beside it. Decision 0098.
 final class HistoryReading {
   /// What the stream had meanwhile.
   enum Occasion {

@@ -1,6 +1,6 @@
 /// Keeps histories where a crash of the daemon cannot reach them. The daemon uses files in its state folder. Every call
-/// does its work at once: nothing of it waits for a disk, unless the system's own memory is used up. What may be called beside
-/// the loop, from the work of `beside`, says so.
+/// does its work at once: nothing of it waits for a disk, unless the system's own memory is used up. What may be called
+/// beside the loop, from the work of `beside`, says so.
 public protocol HistoryStore: AnyObject {
   /// Tells the runs of the machine apart: what was written in an earlier one may be incomplete at its end.
   var boot: String { get }
@@ -8,11 +8,11 @@ public protocol HistoryStore: AnyObject {
   func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32
   /// The segments of a history, the oldest first. One that was still being made when the daemon died is none.
   func segments(of name: String) throws(HistoryProblem) -> [HistorySegment]
-  /// What is in a segment, or why that will never be known. Throws where the segment is not to blame, but this moment is. May be
-  /// called beside the loop.
+  /// What is in a segment, or why that will never be known. Throws where the segment is not to blame, but this moment
+  /// is. May be called beside the loop.
   func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem>
-  /// Begins a segment that is none before it is published. May be called beside the loop, and so may `append` of what it
-  /// returns.
+  /// Begins a segment that is none before it is published. May be called beside the loop, and so may `append` of what
+  /// it returns.
   func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile
   func remove(_ id: HistorySegment.ID)
   /// Keeps a segment out of the way, for a person to look at. Returns where it is now.
@@ -25,8 +25,8 @@ public protocol HistoryStore: AnyObject {
   func has(_ name: String) -> Bool
   /// What is known of one without reading it; nil where nothing is.
   func listing(of name: String) -> HistoryListing?
-  /// Does what takes long beside the loop, if that is possible, and then calls `done` on the loop, never before this method has
-  /// returned. The loop must not touch what `work` uses before that.
+  /// Does what takes long beside the loop, if that is possible, and then calls `done` on the loop, never before this
+  /// method has returned. The loop must not touch what `work` uses before that.
   func beside(_ work: @escaping () -> Void, _ done: @escaping () -> Void)
 }
 
@@ -36,7 +36,7 @@ public protocol HistoryFile: AnyObject {
   func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem)
   /// Everything that was appended so far is there from now on, also for `segments(of:)`.
   func publish() throws(HistoryProblem)
-  /// Waits until it would survive the machine's power loss. To be called where waiting harms nobody.
+  /// Waits until it would survive the machine's power loss. To be called where no client waits.
   func sync()
 }
 
@@ -108,7 +108,7 @@ public struct HistoryProblem: Error, Equatable, Sendable {
     self.message = message
   }
 
-  /// Nobody gave the daemon a store.
+  /// The daemon was given no store.
   public static let none = HistoryProblem(.folder, "this gateway was started without a state folder")
 }
 

@@ -1,5 +1,5 @@
-/// The histories on disk that nobody has any more, by whose they were, the oldest of each first. There are so many at most
-/// that going through namespaces one after another fills no disk. Decision 0103.
+/// The histories on disk that no connection has any more, by the users that had them, the oldest of each first. There
+/// are so many at most that going through namespaces one after another fills no disk. Decision 0103.
 struct UnusedHistories {
   /// As many as connections that users may have at once.
   var bounds = SharedBounds(total: .max)
@@ -45,8 +45,8 @@ struct UnusedHistories {
 
   func contains(_ name: String) -> Bool { places[name] != nil }
 
-  /// Takes out one that has to go: the oldest of whoever has most, if that is more than one may have, or if all together
-  /// have more than all may. Nil if none has to.
+  /// Takes out one that has to go: the oldest of the user who has most, if that is more than one may have, or if all
+  /// together have more than all may. Nil if none has to.
   mutating func popExcess() -> String? {
     guard let most = lines.max(by: { $0.value.names.count < $1.value.names.count }),
       most.value.names.count > bounds.share || places.count > bounds.total,

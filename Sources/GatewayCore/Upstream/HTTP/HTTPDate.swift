@@ -1,5 +1,5 @@
-/// Dates of HTTP headers: the three forms of RFC 9110 section 5.6.7 and the looser ones that cookies carry. Read with the
-/// algorithm for cookies (RFC 6265 section 5.1.1), which takes them all.
+/// Dates of HTTP headers: the three forms of RFC 9110 section 5.6.7 and the looser ones that cookies carry. Read with
+/// the algorithm for cookies (RFC 6265 section 5.1.1), which takes them all.
 enum HTTPDate {
   /// Longest text that is looked at, in bytes.
   static let textLimit = 128

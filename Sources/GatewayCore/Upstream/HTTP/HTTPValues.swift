@@ -2,8 +2,8 @@
 
 /// A request to the server that a link goes to.
 public struct HTTPRequest: Hashable, Sendable {
-  /// Where to, by which way and with which headers. `phaseLimit` limits name, TCP, proxy and TLS each, `messageLimit` the body
-  /// of the response: a larger one ends the exchange with `tooLarge`.
+  /// Where to, by which way and with which headers. `phaseLimit` limits name, TCP, proxy and TLS each, `messageLimit`
+  /// the body of the response: a larger one ends the exchange with `tooLarge`.
   public var dial: DialRequest
   /// Nil for GET; otherwise the body of a POST, sent with its length.
   public var body: [UInt8]?
@@ -11,8 +11,8 @@ public struct HTTPRequest: Hashable, Sendable {
   public var contentType: String?
   /// From the connection's being ready to the last byte of the response. A long poll may take this long.
   public var answerLimit: Duration
-  /// On a connection of its own, which nothing used before and nothing uses after it. A header `Connection: close` does not
-  /// do that: not every server repeats it in its answer, and to the client the connection is open until then.
+  /// On a connection of its own, which nothing used before and nothing uses after it. A header `Connection: close` does
+  /// not do that: not every server repeats it in its answer, and to the client the connection is open until then.
   public var isAlone: Bool
   /// Most bytes of the response's body that are kept; what follows them is passed over.
   public var keptLimit: Int

@@ -44,7 +44,7 @@ public struct LinesHeartbeat: Hashable, Sendable {
 
 /// `lines.login = { … }`.
 struct LinesLogin: Hashable, Sendable {
-  /// What is written after connecting, with the credentials of `auth` as its body; nil: nobody logs in.
+  /// What is written after connecting, with the credentials of `auth` as its body; nil: there is no login.
   var type: String?
   /// What means yes; nil: the answer with the login's id that is no failure.
   var accepted: String?

@@ -192,3 +192,63 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// How long a server may put us off by `Retry-After`; more counts as this much.
   var longestRetryAfter: Duration { max(cap, refusedCap) }
 }
+
+/// `heartbeat = { … }`: how often a server is asked for a sign of life by a kind that has no rule of its own for it.
+public struct HeartbeatSettings: Hashable, Sendable {
+  /// From one question to the next.
+  var interval: Duration
+  /// How long a question may stay unanswered while nothing else comes either.
+  public var timeout: Duration
+
+  init(interval: Duration = .seconds(25), timeout: Duration = .seconds(20)) {
+    self.interval = interval
+    self.timeout = timeout
+  }
+}
+
+/// `history = { … }`: how much of what a connection received is kept for subscribers that come back. Whichever bound is
+/// met first counts; the oldest goes.
+public struct HistorySettings: Hashable, Sendable {
+  /// Most events; 0 keeps none.
+  public var events = 1_000
+  /// Most bytes of their notifications.
+  public var bytes = 4 << 20
+  /// How long an event is kept.
+  var age: Duration = .seconds(600)
+  /// Whether the events of a configured upstream, their numbers and their epoch outlive the daemon.
+  public var disk = false
+  init() {}
+}
+
+/// `server_time = { … }`: how the server's time is learnt.
+struct ServerTimeSettings: Hashable, Sendable {
+  /// The event by which the server tells its time unasked; nil for none.
+  var event: String?
+  /// The event that is sent to the server, whose acknowledgement tells its time; nil asks nothing.
+  var request: String?
+  /// The member of an argument under which the time stands, with dots between the members on the way; nil where the
+  /// argument is the time.
+  var member: String?
+  /// What a number counts.
+  var unit = TimeUnit.milliseconds
+  /// How often the request is repeated.
+  var every: Duration = .seconds(300)
+  /// By how much the local clock must contradict a `Date` header before events follow that.
+  var tolerance: Duration = .seconds(60)
+  init() {}
+}
+
+/// `server_time.unit`: what a number since 1970 counts.
+enum TimeUnit: String, CaseIterable, Sendable {
+  case milliseconds = "ms"
+  case seconds = "s"
+  case microseconds = "us"
+
+  var microseconds: Double {
+    switch self {
+    case .microseconds: 1
+    case .milliseconds: 1_000
+    case .seconds: 1_000_000
+    }
+  }
+}

@@ -176,7 +176,7 @@ import Testing
     #expect(answers.compactMap { $0["id"]?.integerValue } == [2, 3])
     #expect(
       answers.compactMap { $0["error"]?["data"]?["type"]?.stringValue } == ["PayloadTooLarge", "AckLost"])
-    // Whoever else was under way is not suspected.
+    // What else was under way is not suspected.
     breaks()
     #expect(channel.written.count == 1)
   }

@@ -23,7 +23,7 @@ import Testing
 
   private func note(_ name: String) { started.append("\(name) \((time.now - start).milliseconds)") }
 
-  /// Somebody wants an attempt; returns when it is expected to start if it has to wait.
+  /// A connection wants an attempt; returns when it is expected to start if it has to wait.
   @discardableResult
   private func ask(
     _ budget: AttemptBudget, _ name: String, for user: UInt32 = 1, isWanted: @escaping () -> Bool = { true }

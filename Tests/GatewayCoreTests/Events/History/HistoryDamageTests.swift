@@ -85,7 +85,7 @@ import Testing
     #expect(scene.digest(client.read()) == ["event 4"])
     #expect(scene.reports == [.failing(HistoryProblem(.full, "cannot write: no space left on device"))])
     #expect(scene.connection.historyCondition == .failing)
-    // Were it to die now, nobody could take the disk's end for the history's.
+    // Were it to die now, no daemon could take the disk's end for the history's.
     let dead = HistoryScene(scene.store.copy(), seed: 700)
     #expect(dead.position.sequence == 3 + HistoryLoader.safetyDistance && dead.position.epoch != second)
     scene.store.problem = nil
@@ -234,7 +234,7 @@ import Testing
     for channel in first.upstream.channels.suffix(2) { channel.emit("e") }
     first.gateway.commitHistories()
     #expect(store.stored.count == 2)
-    // They are closed and released when nobody has used them for long enough; what they had stays until it is too old.
+    // They are closed and released when no program has used them for long enough; what they had stays until it is too old.
     first.pass(.seconds(300))
     #expect(first.gateway.upstreams.pool.count == 0 && store.stored.count == 2)
     store.modified = 0

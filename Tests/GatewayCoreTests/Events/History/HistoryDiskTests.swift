@@ -246,7 +246,7 @@ import Testing
     scene.harness.upstream.connector?.resumption = Resumption(session: "private", offset: "o1")
     scene.flush()
     let before = scene.harness.time.wallMilliseconds
-    // Somebody sets the clock back meanwhile.
+    // The administrator sets the clock back meanwhile.
     scene.harness.time.wallMilliseconds -= 60_000
     scene.crash()
     scene.channel.isRecovered = true

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// Histories on disk that nobody has any more are bounded by number, with a share for each user.
+/// Histories on disk that no connection has any more are bounded by number, with a share for each user.
 @Suite struct UnusedHistoriesTests {
   @Test func theOldestOfWhoeverHasTooManyGoes() {
     var unused = UnusedHistories()
@@ -101,7 +101,7 @@ import Testing
       #expect(harness.gateway.upstreams.pool.count == 0)
     }
     #expect(Set(store.names()).count == 2)
-    // What an earlier daemon left is nobody's, and counts as well.
+    // What an earlier daemon left is no user's, and counts as well.
     let later = Self.harness(store, seed: 2)
     for number in 6..<10 {
       let client = later.client(uid: UInt32(2_000 + number))

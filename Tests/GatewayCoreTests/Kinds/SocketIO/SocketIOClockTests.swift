@@ -46,7 +46,7 @@ import Testing
     rig.transport.receive("430[1795276800250]")
     #expect(milliseconds(connection.log.samples.last) == [now - 40, now, 1_795_276_800_249, 1_795_276_800_251])
     #expect(connection.log.samples.map(\.source) == [.request])
-    // Nobody else is told of the acknowledgement.
+    // No client is told of the acknowledgement.
     #expect(connection.log.take() == [.opened])
   }
 
