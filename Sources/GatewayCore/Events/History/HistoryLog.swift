@@ -1,6 +1,6 @@
 /// Writes the history of one connection down. What happened is gathered as one frame, and handed to the system before
-/// anybody is told of it. Where the disk fails everything else goes on, and all of the history is written anew as soon as
-/// it can be. Decisions 0042 and 0082.
+/// anybody is told of it. Where the disk fails everything else goes on, and all of the history is written anew as soon
+/// as it can be. Decisions 0042 and 0082.
 final class HistoryLog {
   /// Whose history it is, on this machine and at the server.
   struct Identity: Equatable {
@@ -21,13 +21,6 @@ final class HistoryLog {
   /// A segment is not left for another one before it has as many bytes.
   private static let segmentLimit = 256 << 10
 
-  /// A segment on the disk that is not written any more.
-  private struct Older {
-    var id: HistorySegment.ID
-    /// The place behind its last event.
-    var end: UInt64
-  }
-
   let identity: Identity
   /// Whose connection it is.
   let account: Account
@@ -35,15 +28,12 @@ final class HistoryLog {
   private let store: any HistoryStore
   private unowned let stream: EventStream
   private var settings: HistorySettings
-  /// The last segment's.
-  private var number: UInt64 = 0
-  private var older: [Older] = []
-  /// Nil before there is anything to keep, while the disk fails, and after the end.
-  private var file: (any HistoryFile)?
+  /// What is on the disk.
+  private var segments: HistorySegments
   /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
   private var isUnmade = false
-  private var written = FreshSegment.Fill()
-  /// All of the history, on its way into a new segment. What comes meanwhile is written to `file` too, if there is one.
+  /// All of the history, on its way into a new segment. What comes meanwhile is written to the last one
+  /// too, if there is one.
   private var rewriting: FreshSegment?
   private var frame = HistoryWriter()
   private var isListed = false
@@ -61,7 +51,8 @@ final class HistoryLog {
 
   /// What the upstream needs to go on, as it is now.
   var resumption: () -> Resumption? = { nil }
-  /// Told once when what was on the disk is the stream's, or cannot be: with what the upstream needs to go on from there.
+  /// Told once when what was on the disk is the stream's, or cannot be: with what the upstream needs to go on from
+  /// there.
   var onBegun: ((Resumption?) -> Void)?
 
   init(
@@ -74,6 +65,7 @@ final class HistoryLog {
     self.stream = stream
     self.settings = settings
     self.account = account
+    segments = HistorySegments(of: identity.name, in: store)
   }
 
   // MARK: - The beginning
@@ -107,8 +99,7 @@ final class HistoryLog {
     defer { if stream.history.count == 0 { giveBackMemory() } }
     if let problem = reading.problem { return leave(problem) }
     isTakenOver = true
-    older = reading.undamaged.map { Older(id: $0, end: 0) }
-    number = reading.segments.last?.id.number ?? 0
+    segments.found(reading.undamaged, last: reading.segments.last?.id.number ?? 0)
     defer {
       setAside(reading.findings)
       begun(reading.resumption)
@@ -116,7 +107,7 @@ final class HistoryLog {
     guard stream.sequence == 0, let history = reading.takeHistory(), let fresh = reading.fresh else {
       // Its file has to be gone before there is another one of that name.
       reading.discard()
-      isUnmade = problem == nil && number == 0 && stream.sequence == 0
+      isUnmade = problem == nil && segments.areNone && stream.sequence == 0
       return isUnmade ? () : writeAnew()
     }
     stream.restore(history, isContinuous: reading.isContinuous)
@@ -153,19 +144,19 @@ final class HistoryLog {
   /// Something came in, so many milliseconds after 1970.
   func append(_ content: EventHistory.Content, arrival: Int64) {
     if isUnmade { writeAnew() }
-    guard file != nil else { return }
+    guard segments.file != nil else { return }
     if frame.count >= HistoryFormat.frameTarget { handOver() }
     switch content {
     case .event(let tail): frame.event(tail, arrival: arrival)
     case .hole(let reason, let name): frame.write(.hole(arrival: arrival, reason, name: name))
     }
-    written.note(content, arrival: arrival)
+    segments.written.note(content, arrival: arrival)
     list()
   }
 
   /// An epoch has begun in the stream.
   func begin(_ span: EpochSpan) {
-    guard file != nil else { return }
+    guard segments.file != nil else { return }
     frame.write(.epoch(span.epoch, start: span.start))
     list()
   }
@@ -174,7 +165,7 @@ final class HistoryLog {
   func noteResumption() {
     guard resumption() != lastResumption else { return }
     if isUnmade { return writeAnew() }
-    if file != nil { list() }
+    if segments.file != nil { list() }
   }
 
   private func list() {
@@ -185,7 +176,8 @@ final class HistoryLog {
 
   // MARK: - To the disk
 
-  /// Hands over what was gathered. To be called before anybody is given any of it, and while no event is being delivered.
+  /// Hands over what was gathered. To be called before anybody is given any of it, and while no event is being
+  /// delivered.
   func commit() {
     isListed = false
     handOver()
@@ -195,7 +187,7 @@ final class HistoryLog {
   }
 
   private func handOver() {
-    guard let file else { return }
+    guard let file = segments.file else { return }
     let now = resumption()
     if now != lastResumption {
       frame.write(.resumption(now, target: identity.target))
@@ -210,7 +202,7 @@ final class HistoryLog {
 
   private func write(to file: any HistoryFile) throws(HistoryProblem) {
     frame.close(store.checksum)
-    written.all += frame.bytes.count
+    segments.written.all += frame.bytes.count
     defer { frame.reset() }
     try FreshSegment.append(frame.bytes, to: file)
   }
@@ -218,36 +210,31 @@ final class HistoryLog {
   /// A segment that alone holds as much as the history may begins another one; those before it go.
   private func turnOverIfFull() throws(HistoryProblem) {
     guard rewriting == nil else { return }
+    let written = segments.written
     let isFull = written.events >= settings.events || written.bytes >= settings.bytes
     // What is not counted as events, such as epochs of a link that flaps, must not make a file grow for ever either.
     let isLong = written.all / 2 >= max(settings.bytes, Self.segmentLimit)
-    if isLong, !older.isEmpty { return writeAnew() }
+    if isLong, segments.hasOlder { return writeAnew() }
     guard isLong || isFull && written.all >= Self.segmentLimit else { return }
-    dropOlder()
-    guard older.isEmpty else { return }
+    segments.dropOlder(before: stream.history.oldestPlace)
+    guard !segments.hasOlder else { return }
     try turnOver()
   }
 
   private func turnOver() throws(HistoryProblem) {
-    let old = Older(id: id(number), end: stream.history.nextPlace)
+    let end = stream.history.nextPlace
     var fresh = try make(isComplete: false)
     fresh.goOn(from: stream.history)
-    try finish(fresh)
-    older.append(old)
-  }
-
-  /// The segments of which the history has nothing any more.
-  private func dropOlder() {
-    while let first = older.first, first.end <= stream.history.oldestPlace {
-      store.remove(first.id)
-      older.removeFirst()
-    }
+    let now = resumption()
+    try fresh.finish(now, target: identity.target)
+    try publish(fresh, now, behind: end)
   }
 
   /// How much of a history that goes on is written anew in one go, in bytes: that takes a millisecond or two.
   private static let portion = 256 << 10
 
-  /// Writes all of the history as one new segment, and removes the others. What is long takes several turns of the loop.
+  /// Writes all of the history as one new segment, and removes the others. What is long takes several turns of the
+  /// loop.
   private func writeAnew() {
     isUnmade = false
     guard rewriting == nil else { return }
@@ -273,10 +260,8 @@ final class HistoryLog {
 
   /// The last segment that counts is a complete one.
   private func replaceAll(by fresh: FreshSegment, _ resumption: Resumption?) throws(HistoryProblem) {
-    if file != nil { older.append(Older(id: id(number), end: 0)) }
-    try publish(fresh, resumption)
-    for segment in older { store.remove(segment.id) }
-    older = []
+    try publish(fresh, resumption, behind: 0)
+    segments.removeOlder()
     (isStale, mustLeaveEpoch) = (false, false)
     guard problem != nil else { return }
     problem = nil
@@ -286,45 +271,29 @@ final class HistoryLog {
   /// A segment with its beginning.
   private func make(isComplete: Bool) throws(HistoryProblem) -> FreshSegment {
     try FreshSegment(
-      id(number + 1), HistoryHeader(identity, settings, boot: store.boot, isComplete: isComplete), in: store,
+      segments.nextID, HistoryHeader(identity, settings, boot: store.boot, isComplete: isComplete), in: store,
       now: logs.time.now, wall: logs.time.wallMilliseconds)
   }
 
-  private func finish(_ fresh: consuming FreshSegment) throws(HistoryProblem) {
-    let now = resumption()
-    try fresh.finish(now, target: identity.target)
-    try publish(fresh, now)
-  }
-
-  private func publish(_ fresh: FreshSegment, _ resumption: Resumption?) throws(HistoryProblem) {
-    try fresh.file.publish()
-    // What was gathered for the segment before it is in this one, too.
+  /// What was gathered for the segment before it is in this one, too.
+  private func publish(_ fresh: FreshSegment, _ resumption: Resumption?, behind end: UInt64) throws(HistoryProblem) {
+    try segments.publish(fresh, behind: end)
     frame.reset()
     lastResumption = resumption
-    number = fresh.id.number
-    written = fresh.fill
-    file = fresh.file
   }
-
-  private func id(_ number: UInt64) -> HistorySegment.ID { .init(name: identity.name, number: number) }
 
   // MARK: - A disk in trouble
 
   /// What is on the disk must not be taken for all that there was, should the daemon die now. Where it cannot even be
   /// marked, the numbers from now on belong to another epoch, which the disk does not know: so none is used twice.
   private func fail(_ problem: HistoryProblem) {
-    if file != nil { older.append(Older(id: id(number), end: 0)) }
-    (file, rewriting) = (nil, nil)
+    segments.leaveFile()
+    rewriting = nil
     frame.reset()
+    let unmarked = segments.mark()
     var told = problem
-    var isMarked = true
-    for segment in older {
-      do throws(HistoryProblem) { try store.cut(segment.id) } catch {
-        told.message += "; \(error.message)"
-        isMarked = false
-      }
-    }
-    if !isMarked, !isStale {
+    for problem in unmarked { told.message += "; \(problem.message)" }
+    if !unmarked.isEmpty, !isStale {
       (isStale, mustLeaveEpoch) = (true, true)
       list()
     }
@@ -338,12 +307,13 @@ final class HistoryLog {
   /// Lets go of what is too old on the disk as well, and tries again what failed. To be called now and then.
   func lookAfter() {
     guard !isUnmade else { return }
-    guard file != nil else { return tryAgain() }
-    dropOlder()
+    guard segments.file != nil else { return tryAgain() }
+    segments.dropOlder(before: stream.history.oldestPlace)
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
-    guard written.events > 0, written.first < oldest, older.isEmpty, rewriting == nil else { return }
+    let written = segments.written
+    guard written.events > 0, written.first < oldest, !segments.hasOlder, rewriting == nil else { return }
     commit()
-    do throws(HistoryProblem) { if file != nil { try turnOver() } } catch { fail(error) }
+    do throws(HistoryProblem) { if segments.file != nil { try turnOver() } } catch { fail(error) }
   }
 
   private func tryAgain() {
@@ -354,8 +324,8 @@ final class HistoryLog {
   /// New bounds count from the next segment on.
   func adopt(_ settings: HistorySettings) { self.settings = settings }
 
-  /// The end, in order. With the daemon's own end it is made sure that what was written can be trusted whatever happens to
-  /// the machine; as long as it serves others it does not wait for a disk.
+  /// The end, in order. With the daemon's own end it is made sure that what was written can be trusted whatever happens
+  /// to the machine; as long as it serves others it does not wait for a disk.
   func close(_ end: End) {
     isClosed = true
     if reading != nil { giveBackMemory() }
@@ -365,12 +335,12 @@ final class HistoryLog {
     defer { mustLeaveEpoch = false }
     noteResumption()
     commit()
-    if file == nil, rewriting == nil { tryAgain() }
+    if segments.file == nil, rewriting == nil { tryAgain() }
     if rewriting != nil { writeOn(upTo: .max) }
-    guard let file else { return }
+    guard let file = segments.file else { return }
     frame.write(.end)
     do throws(HistoryProblem) { try write(to: file) } catch { return fail(error) }
-    self.file = nil
+    segments.closeFile()
     if end == .daemon { file.sync() }
   }
 }
