@@ -64,11 +64,11 @@ final class Daemon {
   func run() throws(StartFailure) -> ExitStatus {
     defer { listeners.remove() }
     do throws(SystemError) {
-      try loop.onSignal(SIGTERM) { [unowned self] in stop("SIGTERM") }
-      try loop.onSignal(SIGINT) { [unowned self] in stop("SIGINT") }
-      try loop.onSignal(SIGHUP) { [unowned self] in _ = gateway.reload() }
+      try loop.system.onSignal(SIGTERM) { [unowned self] in stop("SIGTERM") }
+      try loop.system.onSignal(SIGINT) { [unowned self] in stop("SIGINT") }
+      try loop.system.onSignal(SIGHUP) { [unowned self] in _ = gateway.reload() }
       for descriptor in listeners.descriptors { try server.listen(on: descriptor) }
-      _ = try loop.startWatchdog()
+      _ = try loop.system.startWatchdog()
       gateway.start()
       announceStart()
       let code = try loop.run()

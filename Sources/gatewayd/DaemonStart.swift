@@ -97,7 +97,7 @@ enum DaemonSurroundings {
   static func prepare() {
     openStandardDescriptors()
     umask(0o077)
-    EventLoop.takeSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
+    SystemEvents.takeSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     // A descriptor for each local client.
     limit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
     WarmMemory.prepare()

@@ -22,7 +22,7 @@ final class CredentialCommand {
   private var output: Int32 = -1
   private var printed: [UInt8] = []
   private var reading: EventLoop.IOSource?
-  private var child: EventLoop.ChildSource?
+  private var child: SystemEvents.ChildSource?
   private var timer: Timers.ID?
 
   /// Starts the command in a process group of its own.
@@ -62,7 +62,7 @@ final class CredentialCommand {
 
   private func watch(_ timeLimit: Duration) throws(SystemError) {
     reading = try loop.addIO(output, .readable) { [unowned self] _ in outputIsReadable() }
-    child = try loop.addChild(process) { [unowned self] ending in ended(ending) }
+    child = try loop.system.addChild(process) { [unowned self] ending in ended(ending) }
     timer = loop.timers.after(timeLimit) { [unowned self] in timeIsOver(timeLimit) }
   }
 
@@ -108,7 +108,7 @@ final class CredentialCommand {
 
   /// The process has ended and is not reaped yet, so that its group still is ours. What others of the group would print
   /// later does not count.
-  private func ended(_ ending: EventLoop.ChildEnding) {
+  private func ended(_ ending: SystemEvents.ChildEnding) {
     let isTooMuch = answer != nil && drain()
     signal(SIGKILL)
     process = 0

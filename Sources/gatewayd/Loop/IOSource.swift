@@ -41,10 +41,10 @@ extension EventLoop {
       var generation: UInt32 = 0
       /// Not retained: a source leaves the table before it goes.
       var source: Unmanaged<IOSource>?
-      /// Whom alone it had something for when it was served last.
+      /// The one client that it had something for when it was served last.
       var recipient: Int?
-      /// It stepped aside, and is only told that it may write until it goes on.
-      var isAside = false
+      /// It has yielded, and is only told that it may write until it goes on.
+      var hasYielded = false
     }
 
     fileprivate let epoll: Epoll
@@ -71,24 +71,26 @@ extension EventLoop {
       return source
     }
 
-    /// Sleeps until a source is ready, at most so many milliseconds (-1: without limit), and calls the handlers of those
-    /// that are. `before` is called before each: when it says no, this one and the others are reported the next time.
+    /// Sleeps until a source is ready, at most so many milliseconds (-1: without limit), and calls the handlers of
+    /// those that are. `before` is called before each: when it says no, this one and the others are reported the next
+    /// time.
     func dispatch(milliseconds: Int32, before: (_ isFirst: Bool) -> Bool) throws(SystemError) {
       var isFirst = true
       try epoll.sleep(milliseconds: milliseconds) { tag, readiness in
-        let isAside = isCurrent(tag) && slots[Self.slot(tag)].isAside
-        if isAside, !readiness.contains(.writable) { return true }
+        let hasYielded = isCurrent(tag) && slots[Self.slot(tag)].hasYielded
+        if hasYielded, !readiness.contains(.writable) { return true }
         guard before(isFirst) else { return false }
         isFirst = false
         // A source that was let go by another's handler has left its slot, maybe to a new one.
         guard isCurrent(tag), let source = slots[Self.slot(tag)].source else { return true }
-        if !isAside { noteServed(tag) }
-        source.takeUnretainedValue().handler(isAside ? .writable : readiness)
+        if !hasYielded { noteServed(tag) }
+        source.takeUnretainedValue().handler(hasYielded ? .writable : readiness)
         return true
       }
     }
 
-    /// What is there to be written from now on came from this source. What it had the last time says nothing about this time.
+    /// What is there to be written from now on came from this source. What it had the last time says nothing about this
+    /// time.
     private func noteServed(_ tag: UInt64) {
       served = tag
       slots[Self.slot(tag)].recipient = nil
@@ -110,14 +112,14 @@ extension EventLoop {
 
     /// The source has more to read, and lets others go first. Returns the tag with which it goes on.
     func yieldTurn(_ source: IOSource) -> UInt64 {
-      slots[Self.slot(source.tag)].isAside = true
+      slots[Self.slot(source.tag)].hasYielded = true
       return source.tag
     }
 
-    /// A source goes on that stepped aside, if it is still there.
+    /// A source goes on that has yielded, if it is still there.
     func goOn(_ tag: UInt64) {
       guard isCurrent(tag) else { return }
-      slots[Self.slot(tag)].isAside = false
+      slots[Self.slot(tag)].hasYielded = false
       noteServed(tag)
     }
 
@@ -140,7 +142,7 @@ extension EventLoop {
     fileprivate func giveBack(_ tag: UInt64) {
       slots[Self.slot(tag)].source = nil
       slots[Self.slot(tag)].recipient = nil
-      slots[Self.slot(tag)].isAside = false
+      slots[Self.slot(tag)].hasYielded = false
       slots[Self.slot(tag)].generation &+= 1
       vacant.append(UInt32(truncatingIfNeeded: tag))
     }

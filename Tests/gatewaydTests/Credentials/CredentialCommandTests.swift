@@ -12,7 +12,7 @@ import Testing
     var results: [Result<[UInt8], CredentialProblem>] = []
 
     init() throws {
-      EventLoop.takeSignals([SIGCHLD])
+      SystemEvents.takeSignals([SIGCHLD])
       loop = try EventLoop()
       commands = CredentialCommands(loop: loop) { $0 == "HOME" ? "/home/x" : $0 == "SECRET" ? "hunter2" : nil }
     }

@@ -204,10 +204,10 @@ import Testing
   }
 
   @Test func aSignalWithoutAnythingElseEndsTheSleep() throws {
-    EventLoop.takeSignals([SIGUSR1])
+    SystemEvents.takeSignals([SIGUSR1])
     let loop = try EventLoop()
     var heard = 0
-    try loop.onSignal(SIGUSR1) { heard += 1 }
+    try loop.system.onSignal(SIGUSR1) { heard += 1 }
     try loop.turn(sleepingAtMost: .zero)
     for expected in 1...3 {
       pthread_kill(pthread_self(), SIGUSR1)
@@ -253,15 +253,15 @@ import Testing
   }
 
   @Test func signalReachesItsHandler() throws {
-    EventLoop.takeSignals([SIGUSR2])
+    SystemEvents.takeSignals([SIGUSR2])
     let loop = try EventLoop()
-    try loop.onSignal(SIGUSR2) { [unowned loop] in loop.exit(12) }
+    try loop.system.onSignal(SIGUSR2) { [unowned loop] in loop.exit(12) }
     pthread_kill(pthread_self(), SIGUSR2)
     #expect(try loop.run() == 12)
   }
 
   @Test func watchdogIsOffWhenNobodyAsksForIt() throws {
-    #expect(try EventLoop().startWatchdog() == false)
+    #expect(try EventLoop().system.startWatchdog() == false)
   }
 
   @Test func lettersOfOtherThreadsArriveInOrder() throws {

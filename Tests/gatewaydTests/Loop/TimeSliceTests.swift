@@ -35,7 +35,7 @@ struct TimeSliceTests {
     var turn = TimeSlice(at: Self.after(0))
     #expect((1...1_000).allSatisfy { !turn.isOver(at: Self.after($0 * 50)) { false } })
     #expect(turn.isOver(at: Self.after(50_050)) { true })
-    // Nobody asks again.
+    // It is not asked again.
     #expect(turn.hasEnded)
     #expect(turn.isOver(at: Self.after(50_051)) { false })
   }
@@ -163,7 +163,7 @@ struct TimeSliceTests {
     #expect(desk.lines(busy).count == 20)
   }
 
-  @Test func thoseWhoSteppedAsideGoOnOneByOneWhileOthersWait() throws {
+  @Test func thoseThatHaveYieldedGoOnOneByOneWhileOthersWait() throws {
     let desk = try Desk()
     let clients = try (0..<3).map { _ in try desk.connect() }
     desk.isAnyoneWaiting = true

@@ -23,7 +23,7 @@ import Testing
     }
     Descriptors.write(pair.1, "x")
     #expect(loop.isAnyoneReady())
-    // It does not sleep as long as somebody has stepped aside.
+    // It does not sleep as long as something has yielded.
     try loop.turn()
     #expect(trace == ["read", "what it put off", "flush", "one"])
     #expect(loop.hasDeferred)
@@ -55,7 +55,7 @@ import Testing
     withExtendedLifetime((late, busy)) {}
   }
 
-  @Test func whoSteppedAsideCountsAsWaitingAndIsWrittenForBeforeTheNext() throws {
+  @Test func whatHasYieldedCountsAsWaitingAndIsWrittenForBeforeTheNext() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
@@ -104,7 +104,7 @@ import Testing
     #expect(loop.isAnyoneReady(besides: 8))
     #expect(loop.isAnyoneReady())
     Descriptors.write(pairs[1].1, "x")
-    // Nobody knows yet whom the other one is for.
+    // It is not known yet which client the other one is for.
     #expect(loop.isAnyoneReady(besides: 7))
     try serve(1, for: nil)
     try serve(0, for: nil)
@@ -134,7 +134,7 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
-  @Test func aSourceThatSteppedAsideIsNotReadAndIsStillForWhomItWas() throws {
+  @Test func aSourceThatHasYieldedIsNotReadAndIsStillForWhomItWas() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
@@ -154,14 +154,14 @@ import Testing
     // The kernel still says that it can be read.
     try loop.turn()
     #expect(trace == ["reads", "reads on"])
-    // What it had to say then was for nobody.
+    // What it had to say then was for no client.
     #expect(loop.isAnyoneReady(besides: 7))
     try loop.turn()
     #expect(trace == ["reads", "reads on", "reads"])
     source = nil
   }
 
-  @Test func aSourceThatSteppedAsideIsToldThatItMayWriteAndNothingElse() throws {
+  @Test func aSourceThatHasYieldedIsToldThatItMayWriteAndNothingElse() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
@@ -209,7 +209,7 @@ import Testing
     loop.afterOthers(source) {}
     source = nil
     #expect(!loop.isAnyoneReady(besides: 7))
-    // It has the place of the one that went, and is not aside.
+    // It has the place of the one that went, and has not yielded.
     var isRead = false
     source = try loop.addIO(pairs[1].0, .readable) { _ in isRead = true }
     Descriptors.write(pairs[1].1, "x")
@@ -218,7 +218,7 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
-  @Test func manyWhoSteppedAsideDoNotGoOnAllInOneTurn() throws {
+  @Test func manyThatHaveYieldedDoNotGoOnAllInOneTurn() throws {
     let loop = try EventLoop()
     var trace: [Int] = []
     for number in 0..<3 {

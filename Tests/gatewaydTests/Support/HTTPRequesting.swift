@@ -11,7 +11,7 @@ final class HTTPRequesting {
   var results: [Result<HTTPResponse, UpstreamFailure>] = []
 
   init() throws {
-    EventLoop.takeSignals([])
+    SystemEvents.takeSignals([])
     loop = try EventLoop()
     requester = CurlRequester(multi: try CurlMulti(loop: loop, environment: { _ in nil }))
   }

@@ -15,7 +15,7 @@ final class LocalServerFixture {
   private let file: SocketFile
 
   init(_ change: (inout Configuration) -> Void = { _ in }) throws {
-    EventLoop.takeSignals([])
+    SystemEvents.takeSignals([])
     var configuration = Configuration()
     change(&configuration)
     directory = try TemporaryDirectory()

@@ -23,7 +23,7 @@ final class WebSocketDialing: TransportReceiver {
 
   /// With `lines` it dials connections that carry lines instead.
   init(closeLimit: Duration = .seconds(30), lines: Bool = false) throws {
-    EventLoop.takeSignals([])
+    SystemEvents.takeSignals([])
     loop = try EventLoop()
     context = TransportContext(
       multi: try CurlMulti(loop: loop, environment: { _ in nil }), closeLimit: closeLimit)
