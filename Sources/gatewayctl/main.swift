@@ -2,6 +2,7 @@ import Glibc
 
 /// From the words of the command line to the exit code.
 enum Program {
+  /// Runs the command that the words name, and says what went wrong.
   static func run(_ words: () throws(Failure) -> [String], environment: Environment) -> Int32 {
     do {
       let arguments = try CommandTable.parser.parse(try words())

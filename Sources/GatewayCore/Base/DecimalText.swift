@@ -12,6 +12,7 @@ struct DecimalText: Equatable, Sendable {
 
   init(_ value: UInt64 = 0) { set(value) }
 
+  /// Takes another number.
   mutating func set(_ value: UInt64) {
     if value == self.value { return }
     if value &- self.value == 1, value != 0, increment() { self.value = value } else { write(value) }

@@ -17,6 +17,7 @@ struct GlobIndex {
   /// The subscriptions that have a glob, by the glob.
   private var places: [Prefix: [ExactText: Set<UInt64>]] = [:]
 
+  /// Takes in that a subscription has a glob.
   mutating func insert(_ glob: String, for serial: UInt64) {
     places[Self.prefix(of: glob), default: [:]][ExactText(glob), default: []].insert(serial)
   }

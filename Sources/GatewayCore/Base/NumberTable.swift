@@ -66,6 +66,7 @@ struct NumberTable<Value> {
     keys[hole] = Self.free
   }
 
+  /// Forgets everything.
   mutating func removeAll() {
     keys = []
     slots = []

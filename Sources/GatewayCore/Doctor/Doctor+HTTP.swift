@@ -12,6 +12,7 @@ extension Doctor {
     return request
   }
 
+  /// Sends one request, and keeps the time of its answer.
   func ask(
     _ dial: DialRequest, body: String? = nil, _ done: @escaping (Doctor, Result<HTTPResponse, UpstreamFailure>) -> Void
   ) {
@@ -29,6 +30,7 @@ extension Doctor {
 
   // MARK: - The path
 
+  /// The step `http`: is there an Engine.IO server at the path, and of which revision?
   func lookAtHTTP() {
     begin(.http)
     open(.four)

@@ -1,5 +1,6 @@
 /// The handshake of kinds that have no steps of their own before it, by a connection as every other.
 extension Doctor {
+  /// The step `handshake`, with which the examination ends.
   func lookAtHandshake() {
     begin(.handshake)
     let visit = NamespaceVisit(connector)

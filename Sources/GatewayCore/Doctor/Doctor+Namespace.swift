@@ -1,5 +1,6 @@
 /// The namespace and its credentials, by a connection as every other, on a link of its own.
 extension Doctor {
+  /// The step `namespace`, with which the examination ends.
   func lookAtNamespace() {
     begin(.namespace)
     let visit = NamespaceVisit(connector)

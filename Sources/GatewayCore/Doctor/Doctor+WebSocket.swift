@@ -1,5 +1,6 @@
 /// Whether a WebSocket can be opened, and how long a question and its answer take on it.
 extension Doctor {
+  /// The step `websocket`.
   func lookAtWebSocket() {
     begin(.websocket)
     tryWebSocket(revision ?? .four)

@@ -56,6 +56,7 @@ final class Doctor {
     stepBegan = time.now
   }
 
+  /// Begins with the name of the server.
   func start() {
     deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
     let settings = specification.settings
@@ -79,6 +80,7 @@ final class Doctor {
   /// `host:port`.
   var place: String { dial.authority }
 
+  /// What is found from now on belongs to this step.
   func begin(_ step: DoctorStep) {
     self.step = step
     stepBegan = time.now
@@ -87,6 +89,7 @@ final class Doctor {
   /// Keeps what is under way, and lets go of what was before.
   func hold(_ exchange: any HTTPExchange) { underWay = exchange }
 
+  /// Tells one finding of the present step.
   func find(_ verdict: DoctorVerdict, _ code: String, _ seen: String, _ advice: String? = nil) {
     find(DoctorFinding(step, verdict, code, seen, advice: advice))
   }
@@ -101,6 +104,7 @@ final class Doctor {
   /// The fastest answer counts.
   func noteRoundTrip(_ duration: Duration) { roundTrip = min(roundTrip ?? duration, duration) }
 
+  /// Tells all findings and lets go of everything.
   func finish() {
     let onEnd = onEnd
     self.onEnd = nil

@@ -28,6 +28,7 @@ struct EventClock: Equatable, Sendable {
     tolerance = settings.tolerance.nanoseconds
   }
 
+  /// Takes a look at the server's clock into account.
   mutating func take(_ sample: ClockSample) {
     server.take(sample)
     // What was found about the local clock, was found by another server's clock.

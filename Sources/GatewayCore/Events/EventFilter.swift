@@ -46,6 +46,7 @@ struct EventFilter: Equatable, Sendable {
   /// How many names and globs it has.
   var size: Int { (exact?.count ?? 0) + globs.count }
 
+  /// Whether an event of this name passes.
   func matches(_ name: String) -> Bool {
     guard let exact else { return true }
     return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }

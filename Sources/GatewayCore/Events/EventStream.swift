@@ -50,6 +50,7 @@ final class EventStream {
     self.lineLimit = lineLimit
   }
 
+  /// A name for a new epoch.
   static func freshEpoch(_ random: any RandomSource) -> String {
     "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36)
   }
@@ -76,8 +77,10 @@ final class EventStream {
   /// All subscriptions, the oldest first.
   var subscriptions: [Subscription] { router.all }
 
+  /// Delivers to one more subscription.
   func add(_ subscription: Subscription) { router.add(subscription) }
 
+  /// Delivers to this subscription no more.
   func remove(_ subscription: Subscription) { router.remove(subscription) }
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
@@ -178,6 +181,7 @@ final class EventStream {
     continuity = .conversing
   }
 
+  /// The link is gone, or the server has ended the conversation.
   func conversationEnded() {
     if continuity == .conversing { continuity = .interrupted }
   }
@@ -199,6 +203,7 @@ final class EventStream {
     for subscription in router.all { subscription.tell(gap) }
   }
 
+  /// Takes another `limits.line`.
   func adopt(lineLimit: Int) { self.lineLimit = lineLimit }
 
   /// New bounds of a changed configuration.

@@ -36,6 +36,7 @@ struct Router {
   var count: Int { subscriptions.count }
   var all: [Subscription] { subscriptions.values.sorted { $0.serial < $1.serial } }
 
+  /// Takes a subscription into both indexes.
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription
     for name in subscription.filter.exactNames { byName[name, default: []].insert(subscription.serial) }
@@ -43,6 +44,7 @@ struct Router {
     forgetMatches()
   }
 
+  /// Takes a subscription out of both indexes.
   mutating func remove(_ subscription: Subscription) {
     guard subscriptions.removeValue(forKey: subscription.serial) != nil else { return }
     for glob in subscription.filter.patterns { byPattern.remove(glob, for: subscription.serial) }

@@ -95,6 +95,7 @@ enum ChildProcesses {
     return !(0...2).contains { tcgetpgrp($0) == group }
   }
 
+  /// Passes signals on to one more process.
   static func add(_ pid: pid_t, ownGroup: Bool) {
     guard let place = (0..<limit).first(where: { targets[$0] == 0 }) else { return }
     targets[place] = ownGroup ? -pid : pid

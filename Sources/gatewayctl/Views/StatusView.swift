@@ -9,6 +9,7 @@ struct StatusView {
   /// Columns of the terminal; nil: as wide as it gets.
   var width: Int?
 
+  /// The daemon, its connections and its clients.
   func everything() -> String {
     var text = daemon() + "\n" + connections()
     if !members("clients").isEmpty { text += "\n" + clients() }
@@ -146,6 +147,7 @@ struct StatusView {
 
   // MARK: Clients
 
+  /// The clients alone.
   func clients() -> String {
     var table = Table(
       ["CLIENT", "NAME", "UID", "PID", "FOR", "SUBS", "CALLS", "UNREAD", "DROPPED"], elastic: ["NAME"],

@@ -38,6 +38,7 @@ struct Table: Sendable {
 
   var isEmpty: Bool { rows.isEmpty }
 
+  /// Adds a row, with notes below it.
   mutating func add(_ cells: [Cell], notes: [Cell] = []) { rows.append(Row(cells: cells, notes: notes)) }
 
   /// Columns between two columns of the table.

@@ -27,6 +27,7 @@ struct Palette: Equatable, Sendable {
     case faint = "2"
   }
 
+  /// The text in the colour of its role; as it is without colours.
   func paint(_ text: String, _ role: Role?) -> String {
     guard isColored, let role, !text.isEmpty else { return text }
     return "\u{1b}[\(role.rawValue)m\(text)\u{1b}[0m"

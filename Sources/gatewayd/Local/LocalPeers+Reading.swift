@@ -3,6 +3,7 @@ import Glibc
 
 /// Bytes in, lines to the sessions.
 extension LocalPeers {
+  /// Reads once and acts on the lines.
   func read(_ slot: Int) {
     // First things first, even if the client is gone by now.
     guard slots[slot].pendingInput.isEmpty else { return }
@@ -134,6 +135,7 @@ extension LocalPeers {
     slots[slot].session?.endOfInput()
   }
 
+  /// Throws away what a client sends that has heard its last words.
   func discard(_ slot: Int) {
     switch LocalSocket.read(slots[slot].descriptor, into: buffer) {
     case .moved, .wouldBlock: return

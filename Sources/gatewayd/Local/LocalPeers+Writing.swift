@@ -107,6 +107,7 @@ extension LocalPeers {
     vacate(after: Self.lingerLimit, slot)
   }
 
+  /// Has epoll tell of these of the client, and of no others.
   func watch(_ slot: Int, _ interest: Epoll.Readiness) {
     guard interest != slots[slot].interest else { return }
     let tag = tag(of: slot)

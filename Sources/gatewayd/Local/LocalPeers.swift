@@ -107,11 +107,13 @@ final class LocalPeers {
 // MARK: Slots
 
 extension LocalPeers {
+  /// Whether the client of a tag is still there.
   func isCurrent(_ tag: PeerTag) -> Bool {
     let slot = Int(tag.slot)
     return slot < slots.count && slots[slot].generation == tag.generation && slots[slot].phase != .vacant
   }
 
+  /// The tag of the client that has the slot now.
   func tag(of slot: Int) -> PeerTag {
     PeerTag(slot: UInt32(slot), generation: slots[slot].generation)
   }
@@ -142,6 +144,7 @@ extension LocalPeers {
     if let session = peer.session { gateway.detach(session) }
   }
 
+  /// Closes a client's socket later, if the client is still there then.
   func vacate(after limit: Duration, _ slot: Int) {
     let tag = tag(of: slot)
     timers.after(limit) { [weak self] in

@@ -38,11 +38,13 @@ enum LocalSocket {
     case broken
   }
 
+  /// Reads what is there, once.
   static func read(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     let count = recv(socket, buffer.baseAddress, buffer.count, 0)
     return count == 0 ? .ended : transfer(count)
   }
 
+  /// Writes what the kernel takes, once.
   static func write(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
     transfer(gw_send(socket, bytes.baseAddress, bytes.count))
   }

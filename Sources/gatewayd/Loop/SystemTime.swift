@@ -31,6 +31,7 @@ final class SystemTime: TimeSource {
   /// How long the machine has slept since it was started, in nanoseconds, to a few microseconds.
   static var asleep: Int64 { read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC) }
 
+  /// Nanoseconds of a clock of the kernel.
   static func read(_ clock: clockid_t) -> Int64 {
     var value = timespec()
     clock_gettime(clock, &value)

@@ -42,6 +42,7 @@ final class SuspendWatch {
     if slept >= Self.shortest { onResume?(slept) }
   }
 
+  /// All the time that the machine has slept since it started.
   static func timeAsleep() -> Duration { .nanoseconds(read(CLOCK_BOOTTIME) - read(CLOCK_MONOTONIC)) }
 
   private static func read(_ clock: clockid_t) -> Int64 {

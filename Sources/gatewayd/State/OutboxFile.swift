@@ -34,6 +34,7 @@ struct OutboxFile {
     self.now = now
   }
 
+  /// The database and its entries; a damaged file is set aside first.
   func open() throws(OutboxProblem) -> Contents {
     try finishRepair()
     switch Result(catching: { () throws(OutboxDatabase.Refusal) in try OutboxDatabase(path: path) }) {

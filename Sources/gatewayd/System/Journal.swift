@@ -11,6 +11,7 @@ enum Journal {
     return stream == "\(file.device):\(file.inode)"
   }
 
+  /// Writes one record; where the journal does not take it, it is lost.
   static func write(_ record: LogRecord) {
     let fields = fields(of: record).map { Array($0.utf8) }
     var vectors: [iovec] = []

@@ -17,6 +17,7 @@ final class Log {
     self.write = write
   }
 
+  /// Takes one record.
   func record(_ record: LogRecord) {
     guard record.level <= level else { return }
     guard filter.admit(record, at: time.now) else { return scheduleSummaries() }

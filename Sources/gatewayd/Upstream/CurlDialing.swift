@@ -75,14 +75,17 @@ extension CurlEasy {
   /// `CURLAUTH_BASIC`, which is a cast in C.
   static let loginByPassword = 1
 
+  /// Sets an option whose value is a text; nil for libcurl's default.
   func set(_ option: TextOption, _ value: String?) throws(CurlProblem) {
     try check(gw_easy_set_text(handle, option.code, value))
   }
 
+  /// Sets an option whose value is a number.
   func set(_ option: NumberOption, _ value: Int) throws(CurlProblem) {
     try check(gw_easy_set_long(handle, option.code, value))
   }
 
+  /// Sets an option of several values.
   func set(_ option: ListOption, _ values: [String]) throws(CurlProblem) {
     var list: UnsafeMutablePointer<curl_slist>?
     for value in values {

@@ -97,6 +97,7 @@ final class CurlEasy {
   /// Makes the work fail in the moment when it would open a socket.
   func refuseSockets() throws(CurlProblem) { try check(gw_easy_refuse_sockets(handle)) }
 
+  /// Throws what an error code of libcurl means.
   func check(_ result: CURLcode) throws(CurlProblem) {
     if result != CURLE_OK { throw problem(result) }
   }
@@ -203,6 +204,7 @@ final class CurlEasy {
     advance()
   }
 
+  /// libcurl is about to write the request.
   func ready() -> Consent {
     isAnswering = true
     advance()

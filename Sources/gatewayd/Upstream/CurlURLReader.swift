@@ -101,6 +101,7 @@ final class CurlURLReader: URLReader {
     static let noHost = URLProblem("the URL names no host; write for example https://example.org")
     static let badPort = URLProblem("the URL's port is not a number from 1 to 65535")
 
+    /// The URL in its parts, or what is wrong with it.
     func url() throws(URLProblem) -> UpstreamURL {
       guard let scheme = part(CURLUPART_SCHEME) else { throw CurlURLReader.problem(CURLUE_NO_SCHEME) }
       return UpstreamURL(

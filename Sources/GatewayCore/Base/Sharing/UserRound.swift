@@ -13,6 +13,7 @@ public struct UserRound<Element> {
 
   public var isEmpty: Bool { count == 0 }
 
+  /// Adds one behind what else waits for its account.
   public mutating func append(_ element: consuming Element, for account: Account) {
     if lines[account] == nil { order.append(account) }
     lines[account, default: Ring()].append(element)

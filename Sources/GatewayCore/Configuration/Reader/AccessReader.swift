@@ -5,6 +5,7 @@ struct AccessReader {
   let lookups: any ConfigurationLookups
   let notes: ProblemNotes
 
+  /// The rules of all files in their order; what is wrong with one is noted, and the rule left out.
   func read(_ roots: [(file: Int, entries: [ConfigurationEntry])]) -> [AccessRule] {
     var rules: [AccessRule] = []
     for (file, entries) in roots {

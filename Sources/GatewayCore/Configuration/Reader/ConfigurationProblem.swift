@@ -43,6 +43,7 @@ final class ProblemNotes {
 
   init(files: [String]) { self.files = files }
 
+  /// Notes one sentence about a place.
   func note(_ message: @autoclosure () -> String, at place: Place) {
     guard notes.count < Self.limit else { return leftOut += 1 }
     notes.append((place, message().shortened(to: Self.textLimit)))

@@ -7,6 +7,7 @@ struct UpstreamSettingsCheck {
   let lookups: any ConfigurationLookups
   let notes: ProblemNotes
 
+  /// Notes what is wrong with the settings taken together.
   func check(_ settings: UpstreamSettings) {
     checkCertificate(settings.tls)
     checkFile("tls.ca", settings.tls.ca)

@@ -48,6 +48,7 @@ final class HistoryLogs {
     self.random = random
   }
 
+  /// Tells what became of a history on the disk.
   func report(_ identity: HistoryLog.Identity, _ report: HistoryReport) { onReport?(identity, report) }
 
   // MARK: - What waits
@@ -56,6 +57,7 @@ final class HistoryLogs {
   @inline(__always)
   var hasPending: Bool { !pending.isEmpty }
 
+  /// The log has something to be handed over.
   func add(_ log: HistoryLog) { pending.append(log) }
 
   /// One write for each history that has something new.

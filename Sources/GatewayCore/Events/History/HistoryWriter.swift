@@ -12,6 +12,7 @@ struct HistoryWriter {
   /// What a file begins with.
   static let prefix = HistoryFormat.mark + [HistoryFormat.version]
 
+  /// Adds a record to the frame.
   mutating func write(_ record: HistoryRecord) {
     switch record {
     case .header(let header):
