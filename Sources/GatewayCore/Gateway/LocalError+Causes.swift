@@ -270,7 +270,7 @@ extension CommandOutcome {
     }
   }
 
-  /// For the log, when nobody waits for the answer; nil for a success, and for what its sender wanted replaced.
+  /// For the log, when no call waits for the answer; nil for a success, and for what its sender wanted replaced.
   var logText: String? {
     switch self {
     case .written, .acknowledged, .replaced: nil

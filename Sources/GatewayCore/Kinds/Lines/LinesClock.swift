@@ -23,7 +23,7 @@ struct LinesClock {
     if asked.count < Self.limit { asked[id] = now }
   }
 
-  /// Nobody waits for that answer any more.
+  /// That answer is not waited for any more.
   mutating func forget(_ id: UInt64) { asked[id] = nil }
 
   mutating func askedHeartbeat(at now: MonotonicInstant) { beat = now }

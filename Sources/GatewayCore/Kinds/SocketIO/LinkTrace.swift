@@ -1,4 +1,4 @@
-/// Puts what goes over a link into words for those who observe its connections: what concerns the whole link for all of
+/// Puts what goes over a link into words for the observers of its connections: what concerns the whole link for all of
 /// them, packets for the namespace's own. Shared by all parts of the link; does nothing while there is no observer.
 final class LinkTrace {
   /// One observed connection.

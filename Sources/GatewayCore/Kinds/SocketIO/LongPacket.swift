@@ -20,7 +20,8 @@ struct LongPacket {
     content = LongText(from: array ?? start, depth: Self.depth, elements: Self.elements)
   }
 
-  /// Takes what has come so far. What is longer than `lineLimit` is written for nobody, so that its form does not matter.
+  /// Takes what has come so far. What is longer than `lineLimit` is written for no client, so that its form does not
+  /// matter.
   mutating func advance(_ text: RawSpan, isWhole: Bool = false, lineLimit: Int = .max) {
     // The beginning of its array may come later.
     if array == nil, !content.isAnother, text.byteCount <= SocketIOPacket.headLimit {

@@ -1,7 +1,7 @@
-/// A word at the end of an event's arguments that has the form of an offset of connection state recovery. The packet does
-/// not say whether it is one: volatile events have no offset, and end with whatever the application sends.
+/// A word at the end of an event's arguments that has the form of an offset of connection state recovery. The packet
+/// does not say whether it is one: volatile events have no offset, and end with whatever the application sends.
 struct OffsetWord: Equatable, Sendable {
-  /// Who writes words of this form as offsets.
+  /// Which adapter writes words of this form as offsets.
   enum Form: Sendable {
     /// The adapter in memory: a time in base 64, maybe with a counter, such as `Q7yBO7n.1`.
     case time
@@ -133,16 +133,16 @@ struct OffsetWord: Equatable, Sendable {
   }
 }
 
-/// How a server writes its offsets. That depends on its adapter and is said nowhere, so it is learnt from words that can be
-/// nothing else. Decisions 0041 and 0086.
+/// How a server writes its offsets. That depends on its adapter and is said nowhere, so it is learnt from words that
+/// can be nothing else. Decisions 0041 and 0086.
 enum OffsetShape: Equatable, Sendable {
   /// No offset was seen yet. May become anything.
   case unknown
-  /// The form of all offsets, and when the last one was made. `lead` is by how much the clock that makes them is ahead of
-  /// the local monotonic one, in milliseconds; nil while only an earlier daemon's offset is known. Of the form `object` may
-  /// become another one, of `stream` `contradictory`.
+  /// The form of all offsets, and when the last one was made. `lead` is by how much the clock that makes them is ahead
+  /// of the local monotonic one, in milliseconds; nil while only an earlier daemon's offset is known. Of the form
+  /// `object` may become another one, of `stream` `contradictory`.
   case known(OffsetWord.Form, last: Int64, lead: Int64?)
-  /// Words of two adapters were seen, so that one of them was an argument; nobody knows which. Final.
+  /// Words of two adapters were seen, so that one of them was an argument, and which is not known. Final.
   case contradictory
 
   /// What a word at the end of an event is.
@@ -172,8 +172,8 @@ enum OffsetShape: Equatable, Sendable {
   }
 
   /// How far the first offset may be from the server's clock, which is known only as well as clocks are set, in
-  /// milliseconds: 30 days. That is one word of seven characters in eight hundred; no word of a language is as near before
-  /// the summer of 2028.
+  /// milliseconds: 30 days. That is one word of seven characters in eight hundred; no word of a language is as near
+  /// before the summer of 2028.
   private static let firstDistance: Int64 = 30 * 24 * 3_600_000
   /// How far later offsets may be out of step with the earlier ones, in milliseconds.
   private static let stepDistance: Int64 = 10 * 60_000
@@ -190,8 +190,8 @@ enum OffsetShape: Equatable, Sendable {
     }
   }
 
-  /// A word that has another form than the offsets until now. A time in base 64 is not what applications send; the other two
-  /// may be.
+  /// A word that has another form than the offsets until now. A time in base 64 is not what applications send; the
+  /// other two may be.
   private func judge(_ word: OffsetWord, against form: OffsetWord.Form, _ clock: Clock) -> Verdict {
     switch (form, word.form) {
     case (.object, .time), (.object, .stream): Self.isNear(word, clock) ? .offset : .argument
@@ -200,7 +200,7 @@ enum OffsetShape: Equatable, Sendable {
     }
   }
 
-  /// Whoever sends object ids at all sends fresh ones too.
+  /// An application that sends object ids at all sends fresh ones too.
   private static func verdict(_ form: OffsetWord.Form) -> Verdict { form == .object ? .likely : .offset }
 
   private static func isNear(_ word: OffsetWord, _ clock: Clock) -> Bool {

@@ -116,7 +116,7 @@ final class SocketIOLink {
   /// A channel has another name in packets than this one, because the revision is known now.
   func rename(_ channel: SocketIOChannel, from name: [UInt8]) { namespaces.rename(channel, from: name) }
 
-  /// Channels, or those who observe them, have changed.
+  /// Channels, or their observers, have changed.
   func retrace() {
     let observed = namespaces.channels.compactMap { channel in
       channel.observer.map { LinkTrace.Observed(namespace: channel.namespace, observer: $0) }

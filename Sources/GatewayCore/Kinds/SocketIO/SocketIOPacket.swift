@@ -60,7 +60,7 @@ struct SocketIOPacket: Equatable, Sendable {
     }
     namespace = Self.namespace(text, &at)
     guard at - start <= Self.headLimit else {
-      // Nobody has a namespace of that name.
+      // No channel has a namespace of that name.
       content = .unreadable(.tooLarge)
       return
     }
@@ -121,8 +121,8 @@ struct SocketIOPacket: Equatable, Sendable {
     var ack: UInt64?
   }
 
-  /// The event that a text is from `start` on. Nil for any other packet, and for one that `init(parsing:)` has something to
-  /// say about. Nearly all texts are such an event, and this says it without putting a packet together.
+  /// The event that a text is from `start` on. Nil for any other packet, and for one that `init(parsing:)` has
+  /// something to say about. Nearly all texts are such an event, and this says it without putting a packet together.
   @inline(__always)
   static func plainEvent(in text: RawSpan, from start: Int) -> PlainEvent? {
     guard JSONScanner.byte(text, start) == UInt8(ascii: "0") &+ Kind.event.rawValue else { return nil }
@@ -193,8 +193,8 @@ struct SocketIOPacket: Equatable, Sendable {
     return .connect(object)
   }
 
-  /// What a server says about one namespace, if it is one JSON value. The links of others do not depend on how well it puts
-  /// that.
+  /// What a server says about one namespace, if it is one JSON value. The links of others do not depend on how well it
+  /// puts that.
   private static func word(_ text: RawSpan, _ start: Int, _ long: LongPacket? = nil) -> Range<Int>? {
     do throws(JSONError) {
       if let known = try long?.outline(text, array: start) { return known.hasNonNumbers ? nil : known.range }

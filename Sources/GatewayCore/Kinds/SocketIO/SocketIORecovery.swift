@@ -1,6 +1,6 @@
-/// What a server needs to go on with a namespace after the link was lost: its secret id of the session and the offset of
-/// the last event that was received. Socket.IO documentation, "Connection state recovery" (servers from 4.6 on). Kept by
-/// the connector, over links.
+/// What a server needs to go on with a namespace after the link was lost: its secret id of the session and the offset
+/// of the last event that was received. Socket.IO documentation, "Connection state recovery" (servers from 4.6 on).
+/// Kept by the connector, over links.
 struct SocketIORecovery: Equatable, Sendable {
   /// The word at the end of an event's arguments.
   struct Ending: Equatable {
@@ -13,7 +13,7 @@ struct SocketIORecovery: Equatable, Sendable {
     var argumentsEnd: Int? { verdict == .offset ? word.end : nil }
   }
 
-  /// Secret: whoever knows it receives what is meant for us.
+  /// Secret: a program that knows it receives what is meant for us.
   private(set) var pid: String?
   private(set) var offset: String?
   /// What offsets of this server look like, as far as that is known.
@@ -46,12 +46,12 @@ struct SocketIORecovery: Equatable, Sendable {
   /// Nothing can or should be recovered.
   mutating func forget() { self = Self() }
 
-  /// A channel's session hears of something: forgets what the server will not keep, or what must not be asked for twice.
-  /// What ends with its link is kept.
+  /// A channel's session hears of something: forgets what the server will not keep, or what must not be asked for
+  /// twice. What ends with its link is kept.
   mutating func note(_ event: SocketIOSession.Event, in state: SocketIOSession.State) {
     switch event {
-    // The server keeps nothing for a namespace that was left, by either side. One that has not answered may do so yet, on
-    // a link that lives on, and two connections would have one identity.
+    // The server keeps nothing for a namespace that was left, by either side. One that has not answered may do so yet,
+    // on a link that lives on, and two connections would have one identity.
     case .leave, .abandoned:
       if state.mayBeJoined { forget() }
     case .failed(let failure):
@@ -87,12 +87,12 @@ struct SocketIORecovery: Equatable, Sendable {
     return Ending(word: word, text: text, clock: clock, verdict: text == offset ? .argument : shape.judge(word, clock))
   }
 
-  /// An event counts as received whose offset was not read: until the next one, nothing can be recovered, for the server
-  /// would repeat what is there already.
+  /// An event counts as received whose offset was not read: until the next one, nothing can be recovered, for the
+  /// server would repeat what is there already.
   mutating func missedOffset() { offset = nil }
 
-  /// The event was delivered. One whose offset may not have been understood ends the recovery until the next offset: from
-  /// an older one on, the server would repeat what is there already.
+  /// The event was delivered. One whose offset may not have been understood ends the recovery until the next offset:
+  /// from an older one on, the server would repeat what is there already.
   mutating func received(_ ending: Ending) {
     shape.learn(ending.word, ending.verdict, ending.clock)
     switch ending.verdict {

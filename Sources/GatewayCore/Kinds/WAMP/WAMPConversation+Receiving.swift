@@ -67,7 +67,7 @@ extension WAMPConversation {
     }
   }
 
-  /// An event of a subscription that is being given back is nobody's.
+  /// An event of a subscription that is being given back goes to no client.
   private func event(
     _ subscription: UInt64, _ publication: UInt64, _ text: RawSpan, _ details: Range<Int>, _ payload: WAMPPayload
   ) throws(WAMPProblem) {
@@ -143,8 +143,8 @@ extension WAMPConversation {
     send(control: WAMPWriter.error(invocation, body: body[...]), "ERROR \(reason.text) for INVOCATION \(invocation)")
   }
 
-  /// How long a payload is that does not fit into a line, or is too long to be mended; nil for others. In the local form it is
-  /// no shorter.
+  /// How long a payload is that does not fit into a line, or is too long to be mended; nil for others. In the local
+  /// form it is no shorter.
   func tooLong(_ payload: WAMPPayload) -> Int? {
     let size = payload.byteCount
     guard !payload.hasNonNumbers else { return size }

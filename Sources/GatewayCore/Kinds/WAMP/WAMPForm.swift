@@ -1,6 +1,6 @@
-/// The two ways of writing binary data in JSON: the local protocol's `{"$bin":"<base64>"}` and WAMP's string of U+0000 and
-/// base64 (WAMP section "Binary conversion of JSON Strings"). Nothing else in a payload is touched, except that line ends
-/// between tokens become spaces on the way to local clients.
+/// The two ways of writing binary data in JSON: the local protocol's `{"$bin":"<base64>"}` and WAMP's string of U+0000
+/// and base64 (WAMP section "Binary conversion of JSON Strings"). Nothing else in a payload is touched, except that
+/// line ends between tokens become spaces on the way to local clients.
 enum WAMPForm {
   /// Appends a router's text in the local form. A string that begins with U+0000 and is no base64 stays what it is.
   static func write(fromRouter text: RawSpan, _ range: Range<Int>, into output: inout [UInt8]) {
@@ -27,8 +27,8 @@ enum WAMPForm {
     for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
   }
 
-  /// Appends a local client's text as routers read it. Routers end the session of whoever sends them a string that begins
-  /// with U+0000 and is no base64.
+  /// Appends a local client's text as routers read it. Routers end the session of a client that sends them a string
+  /// that begins with U+0000 and is no base64.
   static func write(
     fromClient text: RawSpan, _ range: Range<Int>, into output: inout [UInt8]
   ) throws(MessageProblem) {

@@ -1,18 +1,19 @@
-/// What a session has asked its router for and was given: its subscriptions, or its registrations. Each topic is asked for
-/// once, however many local programs want it, and given back once nobody does; no id that the router gave is ever
+/// What a session has asked its router for and was given: its subscriptions, or its registrations. Each topic is asked
+/// for once, however many local programs want it, and given back once none does; no id that the router gave is ever
 /// forgotten while it is valid (WAMP sections "Subscribing and Unsubscribing", "Registering and Unregistering").
 ///
 /// A topic that is dropped while the router has not answered yet is given back as soon as the id is known; one that is
-/// wanted again meanwhile is kept. One that is wanted again while it is being given back is asked for afresh afterwards.
+/// wanted again meanwhile is kept. One that is wanted again while it is being given back is asked for afresh
+/// afterwards.
 struct WAMPGrants: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Send SUBSCRIBE or REGISTER, and tell `asked(_:request:)` its id.
     case ask(WAMPTopic)
     /// Send UNSUBSCRIBE or UNREGISTER, and tell `returning(_:request:)` its id.
     case giveBack(WAMPTopic, id: UInt64)
-    /// Tell who wants it that it is live.
+    /// Tell those interests that it is live.
     case granted(WAMPTopic)
-    /// Tell who wants it that it is not to be had.
+    /// Tell those interests that it is not to be had.
     case refused(WAMPTopic)
   }
 
@@ -49,7 +50,7 @@ struct WAMPGrants: Equatable, Sendable {
     }
   }
 
-  /// Somebody wants it: the first one. Nil means that nothing has to be done, and `granted` or `refused` follow.
+  /// An interest wants it: the first one. Nil means that nothing has to be done, and `granted` or `refused` follow.
   mutating func want(_ topic: WAMPTopic) -> Action? {
     guard var entry = entries[topic] else {
       entries[topic] = Entry()
@@ -66,7 +67,7 @@ struct WAMPGrants: Equatable, Sendable {
     }
   }
 
-  /// Nobody wants it any more.
+  /// No interest wants it any more.
   mutating func drop(_ topic: WAMPTopic) -> Action? {
     guard var entry = entries[topic] else { return nil }
     entry.isWanted = false
@@ -119,7 +120,7 @@ struct WAMPGrants: Equatable, Sendable {
     return gone(topic)
   }
 
-  /// An ERROR for one of the two requests; nil when nobody needs to know. The router that does not know an id any more
+  /// An ERROR for one of the two requests; nil when it need not be known. The router that does not know an id any more
   /// has forgotten it as we wanted.
   mutating func failed(request: UInt64) -> Action? {
     guard let topic = requests.removeValue(forKey: request), let entry = entries[topic] else { return nil }

@@ -1,9 +1,9 @@
-/// What local programs want of a router, as subscriptions or as registrations. Several interests may need the same topic,
-/// such as two globs that begin alike: the router is asked once, and each of them hears its answer.
+/// What local programs want of a router, as subscriptions or as registrations. Several interests may need the same
+/// topic, such as two globs that begin alike: the router is asked once, and each of them hears its answer.
 struct WAMPInterests {
   private struct Holders {
     var all: Set<Interest> = []
-    /// Those who await the router's word.
+    /// Interests that await the router's word.
     var waiting: Set<Interest> = []
     /// The topic as a JSON string.
     var name: [UInt8]
@@ -51,13 +51,13 @@ struct WAMPInterests {
     try grants.revoked(id: id, code)
   }
 
-  /// Those who hear that a topic was granted.
+  /// Interests that hear that a topic was granted.
   mutating func takeWaiting(_ topic: WAMPTopic) -> Set<Interest> {
     defer { holders[topic]?.waiting = [] }
     return holders[topic]?.waiting ?? []
   }
 
-  /// Those who hear that a topic is not to be had.
+  /// Interests that hear that a topic is not to be had.
   mutating func takeAll(_ topic: WAMPTopic) -> Set<Interest> {
     defer { holders[topic]?.waiting = [] }
     return holders[topic]?.all ?? []

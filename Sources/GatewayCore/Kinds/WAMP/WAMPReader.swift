@@ -46,7 +46,7 @@ enum WAMPReader {
     return .welcome(session: session, details: details)
   }
 
-  /// ABORT may carry a payload, which nobody needs.
+  /// ABORT may carry a payload, which is not needed.
   private static func ending(_ code: WAMPCode, _ elements: WAMPElements, _ text: RawSpan) -> WAMPMessage? {
     guard let details = elements.object(1, text), let reason = elements.string(2, text),
       elements.payload(from: 3, text) != nil

@@ -42,8 +42,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// A redirect led to another host, whose business the credentials are not.
   var isForeign: Bool { routes.current.isForeign }
 
-  /// Whether nobody could listen on the way that was taken. A proxy hears everything that has no TLS, also what goes to
-  /// a host that is called `localhost`; only one that the configuration names may.
+  /// Whether no third party could listen on the way that was taken. A proxy hears everything that has no TLS, also what
+  /// goes to a host that is called `localhost`; only one that the configuration names may.
   var isPrivate: Bool {
     let endpoint = routes.current.endpoint
     let isMeant = transportFacts?.proxy == nil || routes.current.namesProxy
@@ -70,7 +70,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// Outside of whatever has just been called.
   private func later(_ body: @escaping () -> Void) { timers.after(.zero, body) }
 
-  /// Whoever traces the connection has changed.
+  /// The observer of the connection has changed.
   func retrace() {
     trace = way.observer.map { DirectTrace($0, layer: way.layer, server: routes.current.server, secrets) }
   }
@@ -276,7 +276,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     }
   }
 
-  /// Nobody holds the link any more: the timer does, until the pendingClose is over.
+  /// No connection holds the link any more: the timer does, until its goodbye is over.
   private func sayGoodbye() {
     liveness = nil
     guard session?.leave() == true else { return closeEnded() }

@@ -1,4 +1,4 @@
-/// Puts what goes over a link into words for those who observe its connection. Exists only while somebody does.
+/// Puts what goes over a link into words for the observers of its connection. Exists only while there is one.
 final class DirectTrace {
   private let observer: any UpstreamObserver
   private let layer: TraceFact.Layer

@@ -1,8 +1,8 @@
 /// The client's side of the HTTP exchange that opens a WebSocket (RFC 6455 section 4.1), without input or output: the
 /// transport writes `requestBytes`, hands over whatever arrives and acts on the outcome.
 ///
-/// Those subprotocols are offered that the request names, and as extension at most `permessage-deflate`: a server that names another breaks the
-/// protocol. Decision 0005.
+/// Those subprotocols are offered that the request names, and as extension at most `permessage-deflate`: a server that
+/// names another breaks the protocol. Decision 0005.
 public struct WebSocketUpgrade: Sendable {
   /// What the bytes so far amount to.
   public enum Outcome: Equatable, Sendable {
@@ -16,7 +16,8 @@ public struct WebSocketUpgrade: Sendable {
   private enum State: Equatable {
     /// Collecting the head. May become `body`, `upgraded` or `failed`.
     case head
-    /// The answer is no upgrade; its text is collected for whoever can read a reason in it. May become `failed`.
+    /// The answer is no upgrade; its text is collected for the kind, which may read a reason in it. May become
+    /// `failed`.
     case body(TransportFailure, HTTPBodyPrefix)
     case upgraded
     case failed(TransportFailure)

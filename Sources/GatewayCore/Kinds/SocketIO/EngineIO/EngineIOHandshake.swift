@@ -1,6 +1,6 @@
 /// The server's open packet. Engine.IO protocol, section "Handshake".
 struct EngineIOHandshake: Equatable, Sendable {
-  /// The session's id. Secret: whoever has it can take the session over.
+  /// The session's id. Secret: a program that has it can take the session over.
   var sid: String
   /// From ping to ping.
   var pingInterval: Duration

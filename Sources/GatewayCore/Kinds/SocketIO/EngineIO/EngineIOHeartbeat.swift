@@ -1,4 +1,4 @@
-/// Who pings whom, and when silence means that the peer is gone. Engine.IO protocol, section "Heartbeat".
+/// Which side pings, and when silence means that the peer is gone. Engine.IO protocol, section "Heartbeat".
 enum EngineIOHeartbeat: Equatable, Sendable {
   /// Revision 4: the server pings; without a ping until `deadline` it is gone.
   case expecting(HeartbeatSettings, deadline: MonotonicInstant)

@@ -1,6 +1,6 @@
 /// What an HTTP answer means that is not what a poll wants.
 enum PollingRefusal {
-  /// Most of a body that is kept for whoever can read a reason in it, in bytes.
+  /// Most of a body that is kept to read a reason in it, in bytes.
   private static let bodyLimit = 4 << 10
 
   /// An answer to the handshake with another status than 200.

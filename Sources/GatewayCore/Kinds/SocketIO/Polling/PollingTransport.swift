@@ -1,5 +1,6 @@
-/// Engine.IO over HTTP requests: a GET that the server answers when it has something to say, and POSTs. At any time there
-/// is at most one of each, because servers end a session over a second. Engine.IO protocol, section "HTTP long-polling".
+/// Engine.IO over HTTP requests: a GET that the server answers when it has something to say, and POSTs. At any time
+/// there is at most one of each, because servers end a session over a second. Engine.IO protocol, section "HTTP
+/// long-polling".
 final class PollingTransport: Transport {
   private enum Phase: Equatable {
     /// The first GET is under way. May become `open` or `over`.
@@ -48,7 +49,7 @@ final class PollingTransport: Transport {
   private var isPaused = false
   /// The answer to a poll whose packets are being handed out, in turns.
   private var body: Body?
-  /// Nobody is there any more who would hear a goodbye.
+  /// The server hears no goodbye any more.
   private var serverHasLeft = false
   /// Called once, when it is paused and neither a GET nor a POST is under way.
   private var onQuiet: (() -> Void)?
@@ -66,7 +67,7 @@ final class PollingTransport: Transport {
     memory = MemoryHold(requests.memory.send, for: requests.key.account)
   }
 
-  /// Starts the handshake; nobody is called back from here.
+  /// Starts the handshake; the receiver is not called back from here.
   func start() { startGet(answerLimit: requests.key.phaseLimit) }
 
   // MARK: - Transport
@@ -287,7 +288,7 @@ final class PollingTransport: Transport {
 
   // MARK: - The end
 
-  /// A poll that nobody answers for so long is what a heartbeat that stays away is on other transports.
+  /// A poll that the server does not answer for so long is what a heartbeat that stays away is on other transports.
   private static func explain(_ failure: UpstreamFailure, isOpening: Bool) -> UpstreamFailure {
     guard !isOpening else { return failure.closing(before: "its Engine.IO handshake") }
     guard failure.reason == .timeout else { return failure }
