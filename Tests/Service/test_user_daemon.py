@@ -46,6 +46,12 @@ def test_it_reloads_its_own_configuration(own, shared):
     assert shared.run("gatewayctl", "subscribe", "mine", "--for", "10ms", check=False).code == 69
 
 
+def test_its_state_is_not_beside_its_configuration(own, shared):
+    own.run("gatewayctl", "send", "http://127.0.0.1:9", "say", "x", "--delivery", "durable")
+    assert shared.sh("stat -c '%a %U' /home/alice/.local/state/gatewayd") == "700 alice"
+    assert shared.sh("find /home/alice -name outbox.sqlite") == "/home/alice/.local/state/gatewayd/outbox.sqlite"
+
+
 def test_it_comes_back_after_a_crash(own):
     pid = own.pid()
     own.run("systemctl", "--user", "kill", "--signal=KILL", "gatewayd.service")
