@@ -4,6 +4,7 @@ import re
 import subprocess
 
 from conftest import FOLDER, chat_in, install
+from machine import ROOT
 
 UNITS = ("gatewayd.service", "gatewayd.socket")
 
@@ -74,6 +75,26 @@ def test_purging_leaves_the_accounts_and_foreign_files(machine, packages):
     machine.write("/etc/gatewayd/notes", "mine")
     machine.run("apt-get", "purge", "--yes", "gatewayd")
     assert machine.sh("find /etc/gatewayd") == "/etc/gatewayd\n/etc/gatewayd/notes"
+
+
+def test_an_installation_by_make_works_and_can_be_undone(machine, packages, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for deb in packages.debs:
+        subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
+    for program in (tmp_path / "usr/bin/gatewayctl", tmp_path / "usr/sbin/gatewayd"):
+        program.rename(programs / program.name)
+    make = ["make", "-s", "-C", ROOT, f"DESTDIR={machine.path('/')}", "PREFIX=/usr/local", f"BINARIES={programs}"]
+    subprocess.run([*make, "install-files"], check=True, capture_output=True)
+    machine.run("systemd-sysusers", "/usr/local/lib/sysusers.d/gatewayd.conf")
+    machine.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/gatewayd.conf")
+    machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "enable", "--now", *UNITS)
+    assert "rtt" in machine.run("gatewayctl", "ping").out
+    machine.run("systemctl", "reload", "gatewayd.service")
+    machine.run("systemctl", "disable", "--now", *UNITS)
+    subprocess.run([*make, "uninstall"], check=True, capture_output=True)
+    assert machine.sh("find /usr/local -type f") == ""
 
 
 def test_the_programs_are_stripped_and_their_symbols_are_packages_of_their_own(packages, tmp_path):
