@@ -1,3 +1,4 @@
+import GatewayCore
 import Testing
 
 @testable import gatewayctl
@@ -33,6 +34,10 @@ import Testing
       #expect(document.contains("--\(option.name.rawValue)"), "\(option)")
     }
     for code in ExitCode.allCases { #expect(document.contains("\n| \(code.rawValue) | ")) }
+    for kind in LocalError.Kind.allCases {
+      let row = document.split(separator: "\n").last { $0.hasPrefix("| \(ExitCode(kind).rawValue) | ") }
+      #expect(row?.split(separator: "|").last?.contains(kind.rawValue) ?? false, "\(kind)")
+    }
     for later in CommandTable.later { #expect(document.contains("`\(later.name)`")) }
   }
 }

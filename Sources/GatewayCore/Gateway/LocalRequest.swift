@@ -154,7 +154,7 @@ struct LocalEnvelope: ~Copyable {
   /// The call, checked against the method table.
   mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> any LocalCall {
     guard let (method, call) = MethodTable.find(line, name) else {
-      throw .unknownMethod(JSONScanner.decodeString(line, name))
+      throw .unknownMethod(JSONScanner.decodeString(line, name), among: MethodTable.methods.map(\.name))
     }
     if let params, JSONScanner.byte(line, params.lowerBound) != UInt8(ascii: "{") {
       throw LocalError(.invalidParams, "The params of \"\(method.name)\" must be an object.")

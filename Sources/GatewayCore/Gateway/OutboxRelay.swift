@@ -119,19 +119,19 @@ final class OutboxRelay {
   /// A command has its outcome.
   func settled(_ command: Command, _ outcome: CommandOutcome) {
     if command.isStored { finishStored(command, outcome) }
-    keys.note(command, state: outcome.idempotencyState)
+    keys.note(command, state: outcome.meaning.key)
   }
 
   private func finishStored(_ command: Command, _ outcome: CommandOutcome) {
-    guard let end = outcome.outboxEnd else { return outbox.retract(command) }
+    guard let state = outcome.meaning.outbox else { return outbox.retract(command) }
     guard let record = command.record else { return }
     var result: [UInt8]?
     if case .acknowledged(let answer) = outcome { result = answer.args }
     // What has no retries does not count its writes.
-    let attempts = command.retry == nil ? (outcome.isWritten ? 1 : 0) : nil
-    let isBlamed = command.isSuspected && (end.state == .lost || end.state == .expired)
+    let attempts = command.retry == nil ? (state == .sent ? 1 : 0) : nil
+    let isBlamed = command.isSuspected && (state == .lost || state == .expired)
     outbox.finish(
-      record, end.state, reason: isBlamed ? OutboxEntry.suspected : end.reason, attempts: attempts, result: result)
+      record, state, reason: isBlamed ? OutboxEntry.suspected : outcome.reason, attempts: attempts, result: result)
   }
 
   /// Ends an entry from outside, wherever it is; false if it has its outcome already.
@@ -323,30 +323,5 @@ final class OutboxRelay {
       onFact(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }
     return true
-  }
-}
-
-extension CommandOutcome {
-  /// What the outbox says of a command that ended so; nil where it never belonged to it.
-  fileprivate var outboxEnd: (state: OutboxState, reason: String?)? {
-    switch self {
-    case .written: (.sent, nil)
-    case .acknowledged: (.acked, nil)
-    case .failed(let error): (.refused, error.name.shortened(to: 200))
-    case .down(let failure): (.refused, failure.reason.rawValue)
-    case .refused(let failure): (.refused, failure.reason.rawValue)
-    case .impossible(.tooLarge): (.refused, "too_large")
-    case .impossible(.invalid): (.refused, "invalid")
-    case .impossible(.outdated): (.refused, "parser_changed")
-    case .expired: (.expired, nil)
-    case .replaced: (.dropped, "coalesced")
-    case .acknowledgementTimeout: (.lost, "ack_timeout")
-    case .acknowledgementLost(let failure): (.lost, failure.reason.rawValue)
-    case .notStored, .denied: nil
-    }
-  }
-
-  fileprivate var isWritten: Bool {
-    if case .written = self { true } else { false }
   }
 }

@@ -5,14 +5,18 @@ public struct LineTooLong: Error, Equatable, Sendable {
 }
 
 /// Cuts a stream of bytes into lines, the same lines for every way in which the stream arrives. A line ends with `\n`;
-/// a `\r` right before it belongs to the line end. Empty lines are left out.
+/// a `\r` right before it belongs to the line end. Empty lines are left out unless they are asked for.
 public struct LineBuffer {
   let limit: Int
+  private let keepsEmptyLines: Bool
   /// The beginning of a line whose end has not arrived. Given back with the line, so that an idle client costs nothing.
   private var pending: [UInt8] = []
 
   /// `limit` is the longest line in bytes, without its line end.
-  public init(limit: Int) { self.limit = limit }
+  public init(limit: Int, keepsEmptyLines: Bool = false) {
+    self.limit = limit
+    self.keepsEmptyLines = keepsEmptyLines
+  }
 
   /// Nothing is waiting for its line end.
   public var isEmpty: Bool { pending.isEmpty }
@@ -66,7 +70,7 @@ public struct LineBuffer {
     var length = whole.byteCount
     if length > 0, JSONScanner.byte(whole, length &- 1) == UInt8(ascii: "\r") { length &-= 1 }
     guard length <= limit else { throw LineTooLong(limit: limit) }
-    if length > 0 { line(whole.extracting(0..<length)) }
+    if length > 0 || keepsEmptyLines { line(whole.extracting(0..<length)) }
   }
 
   /// A piece of a line whose end is not known yet. One byte beyond the limit may still be the `\r` of the line end.

@@ -77,41 +77,36 @@ public struct LocalError: Error, Equatable, Sendable {
 
 extension LocalError.Kind {
   /// The JSON-RPC error code.
-  public var code: Int {
-    switch self {
-    case .parseError: -32700
-    case .invalidRequest: -32600
-    case .methodNotFound: -32601
-    case .invalidParams: -32602
-    case .internalError: -32603
-    case .cancelled: -32800
-    case .permissionDenied: -32001
-    case .upstreamUnknown: -32002
-    case .upstreamDown: -32003
-    case .queueFull: -32004
-    case .expired: -32005
-    case .ackTimeout: -32006
-    case .ackLost: -32007
-    case .quotaExceeded: -32008
-    case .unrecoverable: -32009
-    case .draining: -32010
-    case .conflict: -32011
-    case .payloadTooLarge: -32012
-    case .upstreamRefused: -32013
-    case .illegalState: -32014
-    case .ackGone: -32015
-    case .requestFailed: -32016
-    }
-  }
+  public var code: Int { row.code }
 
   /// Whether trying the same again later may succeed; nil where only the caller can judge.
-  public var retry: Bool? {
+  public var retry: Bool? { row.retry }
+
+  /// The one table of errors.
+  private var row: (code: Int, retry: Bool?) {
     switch self {
-    case .internalError, .upstreamDown, .queueFull, .quotaExceeded, .draining: true
-    case .cancelled, .ackTimeout, .ackLost: nil
-    case .parseError, .invalidRequest, .methodNotFound, .invalidParams, .permissionDenied, .upstreamUnknown, .expired,
-      .unrecoverable, .conflict, .payloadTooLarge, .upstreamRefused, .illegalState, .ackGone, .requestFailed:
-      false
+    case .parseError: (-32700, false)
+    case .invalidRequest: (-32600, false)
+    case .methodNotFound: (-32601, false)
+    case .invalidParams: (-32602, false)
+    case .internalError: (-32603, true)
+    case .cancelled: (-32800, nil)
+    case .permissionDenied: (-32001, false)
+    case .upstreamUnknown: (-32002, false)
+    case .upstreamDown: (-32003, true)
+    case .queueFull: (-32004, true)
+    case .expired: (-32005, false)
+    case .ackTimeout: (-32006, nil)
+    case .ackLost: (-32007, nil)
+    case .quotaExceeded: (-32008, true)
+    case .unrecoverable: (-32009, false)
+    case .draining: (-32010, true)
+    case .conflict: (-32011, false)
+    case .payloadTooLarge: (-32012, false)
+    case .upstreamRefused: (-32013, false)
+    case .illegalState: (-32014, false)
+    case .ackGone: (-32015, false)
+    case .requestFailed: (-32016, false)
     }
   }
 }

@@ -1,3 +1,4 @@
+import GatewayCore
 import Glibc
 
 /// Reads whole files and standard input.
@@ -36,31 +37,20 @@ enum InputFile {
 
 /// Standard input, line by line.
 struct InputLines {
-  private var buffer: [UInt8] = []
-  private var start = 0
+  private var buffer = LineBuffer(limit: InputFile.sizeLimit, keepsEmptyLines: true)
+  private var lines: ArraySlice<[UInt8]> = []
+  /// A line is too long: what stands behind it cannot be told apart.
+  private var isBroken = false
   private var ended = false
 
   /// The next line without its end; nil when there is none.
   mutating func next() throws(Failure) -> [UInt8]? {
-    while true {
-      if let end = buffer[start...].firstIndex(of: 0x0a) {
-        defer { start = end + 1 }
-        return Array(buffer[start..<(end > start && buffer[end - 1] == 0x0d ? end - 1 : end)])
-      }
-      guard !ended else { return rest() }
-      try fill()
-    }
-  }
-
-  private mutating func rest() -> [UInt8]? {
-    defer { start = buffer.count }
-    return start < buffer.count ? Array(buffer[start...]) : nil
+    while lines.isEmpty, !ended { try fill() }
+    return lines.popFirst()
   }
 
   private mutating func fill() throws(Failure) {
-    buffer.removeFirst(start)
-    start = 0
-    guard buffer.count <= InputFile.sizeLimit else {
+    guard !isBroken else {
       throw Failure(.badInput, "a line on standard input is larger than \(InputFile.sizeLimit >> 20) MiB; send less")
     }
     var chunk = [UInt8](repeating: 0, count: 64 * 1024)
@@ -70,6 +60,10 @@ struct InputLines {
       throw Failure(.badInput, "standard input cannot be read: \(SystemText.ofError(errno)); check what it is")
     }
     ended = count == 0
-    buffer += chunk[..<count]
+    var found: [[UInt8]] = []
+    let take = { (line: RawSpan) in found.append(line.withUnsafeBytes { [UInt8]($0) }) }
+    do { try buffer.append(chunk.span.bytes.extracting(0..<count), take) } catch { isBroken = true }
+    if ended, !buffer.isEmpty { buffer.withPending(take) }
+    lines = found[...]
   }
 }

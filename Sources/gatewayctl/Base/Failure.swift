@@ -1,4 +1,3 @@
-import GatewayCore
 import Glibc
 
 /// How `gatewayctl` ends: one number per cause, after `sysexits.h` and `timeout(1)`.
@@ -40,24 +39,6 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .configurationInvalid: "configuration invalid"
     case .timedOut: "timed out"
     case .interrupted: "interrupted"
-    }
-  }
-}
-
-extension ExitCode {
-  /// The exit code for an error that the daemon answered with, by its `data.type`.
-  init(_ kind: LocalError.Kind) {
-    switch kind {
-    case .ackTimeout, .expired: self = .timedOut
-    case .upstreamDown, .upstreamUnknown: self = .unavailable
-    case .upstreamRefused: self = .upstreamRefused
-    case .ackLost, .unrecoverable: self = .dataLost
-    case .queueFull, .quotaExceeded, .draining: self = .tryAgain
-    case .permissionDenied: self = .permissionDenied
-    case .parseError, .invalidParams, .payloadTooLarge: self = .badInput
-    case .internalError: self = .internalError
-    case .invalidRequest, .methodNotFound, .cancelled, .conflict, .illegalState, .ackGone, .requestFailed:
-      self = .refusedByDaemon
     }
   }
 }

@@ -30,6 +30,17 @@ private func feed(_ chunks: String..., limit: Int = 1_000) -> Outcome {
 }
 
 @Suite struct LineBufferTests {
+  @Test func emptyLinesAreHandedOutToWhoeverCountsLines() throws {
+    var buffer = LineBuffer(limit: 10, keepsEmptyLines: true)
+    var lines: [String] = []
+    for byte in Array("a\n\n\r\nb\n".utf8) {
+      try buffer.append([byte].span.bytes) { line in
+        lines.append(line.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+      }
+    }
+    #expect(lines == ["a", "", "", "b"])
+  }
+
   @Test(arguments: [
     ("", [], true), ("a", [], false), ("a\n", ["a"], true), ("a\nb", ["a"], false), ("a\nb\n", ["a", "b"], true),
     ("\n", [], true), ("\n\n\n", [], true), ("\na\n\nb\n", ["a", "b"], true), ("\r\n", [], true), ("\r", [], false),

@@ -144,39 +144,6 @@ extension LocalError {
     }
   }
 
-  init(_ outcome: CommandOutcome, on connection: Connection) {
-    switch outcome {
-    case .down(let failure): self.init(down: failure)
-    case .refused(let failure): self.init(refused: failure, by: connection.specification)
-    case .impossible(let problem): self.init(problem)
-    case .expired:
-      self.init(
-        .expired, "The send's time-to-live ended before it could be written: it was not sent\(Self.why(connection)).")
-    case .failed(let error): self.init(error, limit: connection.lineLimit)
-    case .acknowledgementTimeout:
-      self.init(
-        .ackTimeout, "It was written, but the server did not acknowledge in time: whether it arrived is unknown.")
-    case .acknowledgementLost(let failure):
-      self.init(
-        .ackLost, "It was written, but the link broke before the acknowledgement: whether it arrived is unknown.",
-        [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
-    case .notStored(let problem): self.init(outbox: problem)
-    case .denied: self = .denied(.send, on: connection.rules.name ?? connection.specification.url.redacted)
-    case .replaced:
-      self.init(
-        .cancelled, "A newer send with the same `coalesce` took its place in the queue: it was not sent.",
-        [.init("reason", .string("coalesced"))])
-    case .written, .acknowledged:
-      self.init(.internalError, "A success was taken for an error on \(connection.id).")
-    }
-  }
-
-  /// Why a connection is down, in brackets; nothing while it is connected.
-  private static func why(_ connection: Connection) -> String {
-    guard connection.state != .connected, let failure = connection.lastFailure else { return "" }
-    return " (the upstream is down: \(failure.detail))"
-  }
-
   /// Nothing can be kept on disk.
   init(outbox problem: OutboxProblem) {
     self.init(
@@ -256,33 +223,6 @@ extension LocalError {
       .invalidParams,
       "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
       [.init("problems", .raw(list.bytes))])
-  }
-}
-
-extension CommandOutcome {
-  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key.
-  var idempotencyState: String? {
-    switch self {
-    case .written: "sent"
-    case .acknowledged: "acked"
-    case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    case .down, .refused, .impossible, .failed, .expired, .notStored, .denied, .replaced: nil
-    }
-  }
-
-  /// For the log, when no call waits for the answer; nil for a success, and for what its sender wanted replaced.
-  var logText: String? {
-    switch self {
-    case .written, .acknowledged, .replaced: nil
-    case .down(let failure): "down: \(failure.detail)"
-    case .refused: "refused"
-    case .failed(let error): "failed: \(error.name)"
-    case .notStored(let problem): "not stored: \(problem.message)"
-    case .impossible: "refused by the server's limits"
-    case .expired: "expired"
-    case .denied: "its sender has lost the right to send"
-    case .acknowledgementTimeout, .acknowledgementLost: "lost"
-    }
   }
 }
 

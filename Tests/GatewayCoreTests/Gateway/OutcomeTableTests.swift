@@ -1,0 +1,29 @@
+import Testing
+
+@testable import GatewayCore
+
+/// The table of outcomes against the answers, and against what it says itself in two ways.
+@Suite struct OutcomeTableTests {
+  private static let lost = UpstreamFailure(.closed, "closed")
+  static let outcomes: [CommandOutcome] = [
+    .written, .acknowledged(RemoteAnswer([])), .failed(RemoteError("no")),
+    .down(lost), .refused(lost), .impossible(.tooLarge(limit: 1, size: 2)), .impossible(.invalid("It is wrong.")),
+    .impossible(.outdated("It is old.")), .expired, .replaced, .notStored(OutboxProblem(.full, "full")), .denied,
+    .acknowledgementTimeout, .acknowledgementLost(lost),
+  ]
+
+  @Test(arguments: outcomes)
+  func theAnswerToACallIsTheErrorOfTheTable(_ outcome: CommandOutcome) {
+    let harness = GatewayHarness()
+    harness.client().call("subscribe", #"{"upstream":"chat"}"#)
+    let error = LocalError(outcome, on: harness.gateway.upstreams.pool.all[0])
+    #expect(error.kind == outcome.meaning.error ?? .internalError)
+  }
+
+  @Test(arguments: outcomes)
+  func whatMayHaveLeftKeepsItsKeyAndNothingElseDoes(_ outcome: CommandOutcome) {
+    let mayHaveLeft: [OutboxState] = [.sent, .acked, .lost]
+    #expect(outcome.meaning.key == outcome.meaning.outbox.flatMap { mayHaveLeft.contains($0) ? $0.rawValue : nil })
+    #expect((outcome.logText == nil) == (outcome.meaning.log == nil))
+  }
+}
