@@ -136,3 +136,50 @@ extension TLSSettings {
     return settings
   }
 }
+
+/// What a request of a link gets beyond the configuration: secrets that were read for the attempt, and cookies.
+extension DialRequest {
+  /// With the headers and query parameters that were read. What was declared to be a secret does not go to a host that a
+  /// redirect named.
+  func adding(_ secrets: ConnectSecrets?, at place: DialTarget) -> DialRequest {
+    guard var secrets else { return self }
+    if place.isForeign { secrets.headers = [] }
+    return adding(secrets)
+  }
+
+  /// With the cookies that the server has set so far.
+  func adding(_ cookies: CookieJar, at place: DialTarget, now: Int64) -> DialRequest {
+    guard let text = cookies.header(path: place.endpoint.path, now: now) else { return self }
+    var request = self
+    if let own = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
+      request.headers[own].value += "; " + text
+    } else {
+      request.headers.append(HTTPHeader(name: "Cookie", value: text))
+    }
+    return request
+  }
+}
+
+extension CookieJar {
+  /// Takes the cookies out of an answer's header lines.
+  mutating func store(_ headers: [HTTPHeader], from place: DialTarget, now: Int64) {
+    let endpoint = place.endpoint
+    store(
+      headers,
+      from: Cookie.Origin(host: endpoint.host, path: endpoint.path, isSecure: endpoint.secure, now: now))
+  }
+}
+
+/// Whether a server of any kind could be dialled, judged before it is.
+enum LinkCheck {
+  /// Why it could not, as a sentence; nil when it could.
+  static func problem(with specification: UpstreamSpecification) -> String? {
+    let (url, settings) = (specification.url, specification.settings)
+    guard !url.host.isEmpty else { return "the URL names no host" }
+    let headers = settings.headers.map(\.name) + settings.headerSources.map(\.name)
+    if url.userInfo != nil, headers.contains(where: { $0.lowercased() == "authorization" }) {
+      return "the URL has a user name and the configuration an Authorization header: only one of them can be sent"
+    }
+    return nil
+  }
+}

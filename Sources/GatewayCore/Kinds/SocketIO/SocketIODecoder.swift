@@ -167,31 +167,3 @@ struct SocketIODecoder: Sendable {
     return nil
   }
 }
-
-extension SocketIOPacket {
-  /// Bytes of its name and arguments.
-  var payloadCount: Int {
-    switch content {
-    case .event(let name, let arguments): name.count + arguments.count
-    case .acknowledgement(let arguments): arguments.count
-    case .connect, .malformedConnect, .oversizedConnect, .disconnect, .connectError, .unreadable: 0
-    }
-  }
-
-  /// What is left of it, if it is longer than a line of so many bytes, or too long to be mended.
-  @inline(__always)
-  func longEvent(_ text: RawSpan, over lineLimit: @autoclosure () -> Int) -> LongEvent? {
-    guard text.byteCount > Limits.leastLine, hasNonNumbers || payloadCount > lineLimit() else { return nil }
-    return longEvent(text, size: payloadCount)
-  }
-
-  /// What is left of an event or an acknowledgement that is longer than a line; `size` is what it would take.
-  func longEvent(_ text: RawSpan, size: Int) -> LongEvent? {
-    switch content {
-    case .event(let name, let arguments): LongEvent(text, name: name, arguments: arguments, size: size, ack: ack)
-    case .acknowledgement(let arguments):
-      LongEvent(text, name: arguments.prefix(0), arguments: arguments, size: size, ack: ack)
-    case .connect, .malformedConnect, .oversizedConnect, .disconnect, .connectError, .unreadable: nil
-    }
-  }
-}

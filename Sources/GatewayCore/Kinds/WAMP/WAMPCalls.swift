@@ -94,3 +94,50 @@ struct WAMPCalls: Equatable, Sendable {
     forgotten.removeFirst(Self.forgottenLimit / 2)
   }
 }
+
+/// The invocations that the router waits for. Their ids are the router's own sequence (WAMP section "IDs").
+struct WAMPInvocations: Equatable, Sendable {
+  /// Most at a time; the router gets an ERROR for one beyond.
+  static let limit = 65_536
+
+  private var open: Set<UInt64> = []
+
+  /// How many await their answer.
+  var count: Int { open.count }
+
+  /// False when there is no room.
+  mutating func began(_ request: UInt64) throws(WAMPProblem) -> Bool {
+    guard !open.contains(request) else { throw .repeatedID(.invocation, request) }
+    guard open.count < Self.limit else { return false }
+    open.insert(request)
+    return true
+  }
+
+  /// An answer is there, or the router wants none any more. False when it is not awaited: an INTERRUPT and an answer may
+  /// cross.
+  mutating func ended(_ request: UInt64) -> Bool { open.remove(request) != nil }
+}
+
+/// The publications that came last. A session with overlapping subscriptions gets a publication once for each of them, and
+/// local programs get it once (WAMP section "Publishing and Events": a publication has one id).
+struct WAMPPublications: Equatable, Sendable {
+  /// How many are remembered. Copies of one publication follow each other closely.
+  static let limit = 1_024
+
+  private var ring: [UInt64] = []
+  private var oldest = 0
+  private var known: Set<UInt64> = []
+
+  /// False for a copy.
+  mutating func note(_ publication: UInt64) -> Bool {
+    guard known.insert(publication).inserted else { return false }
+    guard ring.count == Self.limit else {
+      ring.append(publication)
+      return true
+    }
+    known.remove(ring[oldest])
+    ring[oldest] = publication
+    oldest = (oldest + 1) % Self.limit
+    return true
+  }
+}

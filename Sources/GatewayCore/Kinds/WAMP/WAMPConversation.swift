@@ -230,3 +230,64 @@ final class WAMPConversation {
     bearer.send(control: message.span.bytes)
   }
 }
+
+/// What people see who watch a connection.
+extension WAMPConversation {
+  func observe(_ message: WAMPMessage, _ text: RawSpan) {
+    guard let bearer, bearer.isObserved else { return }
+    guard text.byteCount <= bearer.lineLimit else {
+      return bearer.observed(.incoming, "\(message.code.word) (\(text.byteCount) bytes, more than a line)", nil)
+    }
+    bearer.observed(.incoming, WAMPDescription.received(message, name: name(of: message, text), text), text)
+  }
+
+  /// What the ids of a message stand for.
+  private func name(of message: WAMPMessage, _ text: RawSpan) -> String? {
+    switch message {
+    case .event(let id, _, let details, _):
+      WAMPDetails.words("topic", in: text, details, limit: 200) ?? subscriptions.grants.topic(id)?.topic.uri
+    case .invocation(_, let id, let details, _):
+      WAMPDetails.words("procedure", in: text, details, limit: 200) ?? registrations.grants.topic(id)?.topic.uri
+    case .subscribed(let request, _), .unsubscribed(let request): subscriptions.grants.topic(ofRequest: request)?.uri
+    case .registered(let request, _), .unregistered(let request): registrations.grants.topic(ofRequest: request)?.uri
+    case .subscriptionRevoked(let details):
+      WAMPDetails.id("subscription", in: text, details).flatMap { subscriptions.grants.topic($0)?.topic.uri }
+    case .registrationRevoked(let details):
+      WAMPDetails.id("registration", in: text, details).flatMap { registrations.grants.topic($0)?.topic.uri }
+    case .welcome, .abort, .challenge, .goodbye, .error, .published, .result, .interrupt: nil
+    }
+  }
+}
+
+/// What carries a session and hears of it: the transport below, and the connection above. Spans are valid only during the
+/// call.
+protocol WAMPBearer: AnyObject {
+  /// `compress`: whether the transport may compress it.
+  func send(_ text: RawSpan, compress: Bool)
+  /// As `Transport.send(control:)`: what the router makes us say.
+  func send(control text: RawSpan)
+  /// The router has answered our goodbye.
+  func closeEnded()
+  /// The session is there.
+  func began()
+  /// The session is over; the transport is to be closed once what was sent has left. Nothing follows.
+  func ended(_ failure: UpstreamFailure)
+
+  /// An event or, with `ack`, an invocation. `name` is a JSON string, `arguments` are in the local form, without brackets.
+  func event(_ name: RawSpan, _ arguments: RawSpan, _ keywords: RawSpan?, ack: UInt64?)
+  func dropped(_ reason: GapReason)
+  func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
+  func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
+  /// As in `UpstreamChannelOwner`: what is longer than a line.
+  var lineLimit: Int { get }
+  func event(_ name: RawSpan, tooLong size: Int, ack: UInt64?)
+  func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool)
+  func failed(_ ack: UInt64, _ error: RemoteError)
+  func withdrew(_ ack: UInt64)
+  func answered(_ interest: Interest, _ refusal: UpstreamFailure?)
+
+  /// Whether anybody watches.
+  var isObserved: Bool { get }
+  /// `message` is nil where it carries a secret.
+  func observed(_ direction: TraceFact.Direction, _ words: String, _ message: RawSpan?)
+}

@@ -100,3 +100,55 @@ final class UpstreamCredentials {
     }
   }
 }
+
+/// Everything secret that was read for one attempt to connect. Never shown.
+struct ConnectSecrets: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// The CONNECT payload, a JSON object; nil for none.
+  var payload: [UInt8]?
+  /// Headers whose values were read from elsewhere.
+  var headers: [HTTPHeader] = []
+  /// Query parameters whose values were read from elsewhere; not yet percent-encoded.
+  var query: [QueryItem] = []
+
+  var description: String { "secrets" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
+}
+
+extension DialRequest {
+  /// With the headers and query parameters that were read for this attempt.
+  func adding(_ secrets: ConnectSecrets) -> DialRequest {
+    guard !secrets.headers.isEmpty || !secrets.query.isEmpty else { return self }
+    var request = self
+    request.headers += secrets.headers
+    for item in secrets.query {
+      request.target += request.target.contains("?") ? "&" : "?"
+      request.target += "\(PercentEncoding.component(item.name))=\(PercentEncoding.component(item.value))"
+    }
+    return request
+  }
+}
+
+/// Lets connections that want the same secret at the same time share one reading: a command runs once for all of them.
+final class CredentialReads {
+  typealias Answer = (Result<[UInt8], CredentialProblem>) -> Void
+
+  private let reader: any CredentialReader
+  private var waiting: [SecretRequest: [Answer]] = [:]
+
+  init(reader: any CredentialReader) { self.reader = reader }
+
+  /// Calls back exactly once, possibly before it returns.
+  func read(_ request: SecretRequest, _ done: @escaping Answer) {
+    guard waiting[request] == nil else {
+      waiting[request]?.append(done)
+      return
+    }
+    waiting[request] = [done]
+    reader.read(request) { [weak self] result in
+      for answer in self?.waiting.removeValue(forKey: request) ?? [] { answer(result) }
+    }
+  }
+
+  /// What is different once the source has changed; nil where only reading it tells.
+  func version(of source: SecretSource) -> SecretVersion? { reader.version(of: source) }
+}
