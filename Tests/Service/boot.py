@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Boots a Debian that is thrown away: boot.py ROOT NAME [BIND…]
+"""Boots a Debian that is thrown away: boot.py ROOT [BIND…]
 
-ROOT is never written to: what changes is an overlay in memory. A line of JSON on stdout, `{"leader": PID}`, says that the
-system runs and which process is its first; the system ends with this program's stdin, so whatever becomes of the test that
+ROOT is never written to: what changes is an overlay in memory. A line of JSON on stdout, `{"name": "gw-…", "leader": PID}`,
+says that the system runs and which process is its first; the system ends with this program's stdin, so whatever becomes of the test that
 started it, even SIGKILL, nothing of the system is left: processes, mounts and files of its own are in namespaces that end
-with it, and this program takes its control groups away. `boot.py --reason` says why that is not possible here, if so."""
+with it, and this program takes its control groups away, or the next one if this one is killed. `boot.py --reason` says why that is not possible here, if so."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -20,6 +21,7 @@ import time
 PATIENCE = 30 * float(os.environ.get("GATEWAY_TEST_PATIENCE", "1"))
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
+PREFIX = "gw-"
 # What `IPAddressDeny=` needs in order to be in force, and all that systemd asks the kernel for.
 PRIVILEGES = ["--capability=all", "--system-call-filter=bpf"]
 NAMESPACES = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -50,18 +52,28 @@ def hierarchies():
     return [base / name for name in ("systemd", "unified") if (base / name).is_dir()]
 
 
+def remove(group):
+    """Takes a control group and those in it away, as far as the kernel has ended what was in them."""
+    for folder, _, _ in list(os.walk(group, topdown=False)):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
 class System:
     """A booted system and what it occupies on the host."""
 
-    def __init__(self, root, name, binds):
-        self.root, self.name, self.binds = root, name, binds
+    def __init__(self, root, binds):
+        self.root, self.name, self.binds = root, f"{PREFIX}{os.getpid()}", binds
         # Where systemd runs the host, it makes the place: it would not suffer groups that it does not know.
         self.host_has_systemd = os.path.isdir("/run/systemd/system")
-        self.groups = [] if self.host_has_systemd else [folder / name for folder in hierarchies()]
+        self.groups = [] if self.host_has_systemd else [folder / self.name for folder in hierarchies()]
         self.process = None
 
     def start(self):
         for group in self.groups:
+            for old in group.parent.glob(f"{PREFIX}*"):
+                if not pathlib.Path("/proc", old.name.removeprefix(PREFIX)).exists():
+                    remove(old)
             group.mkdir()
         # nspawn cannot ask for a scope itself: it would name a PID of its own namespace.
         scope = ["systemd-run", "--scope", "--quiet", f"--unit={self.name}", "-p", "Delegate=yes"]
@@ -108,11 +120,7 @@ class System:
         end = time.monotonic() + PATIENCE
         while any(group.exists() for group in self.groups) and time.monotonic() < end:
             for group in self.groups:
-                for folder, _, _ in list(os.walk(group, topdown=False)):
-                    try:
-                        os.rmdir(folder)
-                    except OSError:
-                        pass  # the kernel is still at it
+                remove(group)
             time.sleep(0.01)
 
 
@@ -142,14 +150,14 @@ def run(system):
         leader = leader or system.leader()
         if leader and system.booted(leader):
             announced = True
-            print(json.dumps({"leader": leader}), flush=True)
+            print(json.dumps({"name": system.name, "leader": leader}), flush=True)
 
 
 def main():
     if sys.argv[1:] == ["--reason"]:
         print(reason() or "", end="")
         return
-    system = System(sys.argv[1], sys.argv[2], sys.argv[3:])
+    system = System(sys.argv[1], sys.argv[2:])
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
     try:

@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -73,17 +72,16 @@ class Machine:
 
     def __init__(self, folder, binds=()):
         self.folder, self.binds = folder, binds
-        self.name = f"gw-{uuid.uuid4().hex[:12]}"
 
     def __enter__(self):
         self.boot = subprocess.Popen(
-            [sys.executable, HERE / "boot.py", self.folder, self.name, *self.binds], stdin=subprocess.PIPE,
+            [sys.executable, HERE / "boot.py", self.folder, *self.binds], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, start_new_session=True)
         said = json.loads(self.boot.stdout.readline() or '{"error": "boot.py ended"}')
         if "error" in said:
             self.__exit__()
             raise RuntimeError(f"the system did not boot: {said['error']}")
-        self.leader = said["leader"]
+        self.name, self.leader = said["name"], said["leader"]
         return self
 
     def __exit__(self, *_):

@@ -49,6 +49,15 @@ def test_a_test_that_is_killed_leaves_no_process_no_mount_and_no_control_group(m
     assert left.stdout == ""
 
 
+def test_a_killed_boot_takes_its_system_along_and_the_next_one_cleans_up(boot_machine):
+    with boot_machine() as killed:
+        killed.boot.kill()
+        assert ended(killed.leader)
+    with boot_machine():
+        for group in hierarchies():
+            assert not (group / killed.name).exists()
+
+
 def test_several_systems_live_beside_each_other(boot_machine):
     with boot_machine() as one, boot_machine() as other:
         one.write("/etc/mark", "one")
