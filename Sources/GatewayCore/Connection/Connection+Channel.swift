@@ -1,5 +1,4 @@
-/// What the current channel tells the connection. A channel that was given up may still have something to say; nobody
-/// listens to it.
+/// What the current channel tells the connection. What a channel says that was given up counts for nothing.
 extension Connection: UpstreamChannelOwner {
   func channelOpened(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
@@ -27,6 +26,20 @@ extension Connection: UpstreamChannelOwner {
     }
   }
 
+  /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
+  func answer(_ token: String, _ draft: AnswerDraft) throws(SubmissionProblem) -> Bool {
+    channel?.checkHeartbeat()
+    guard let channel, answers.isPending(token) else { return false }
+    let message: PreparedMessage
+    do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
+    if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
+    try delivery.checkRoom(for: message, of: specification.account, on: channel)
+    guard let id = answers.take(token) else { return false }
+    channel.answer(id, message)
+    delivery.commands.noteOutgoing(message)
+    return true
+  }
+
   var lineLimit: Int { stream.lineLimit }
 
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
@@ -37,9 +50,9 @@ extension Connection: UpstreamChannelOwner {
     channel.decline(ack, .unheard)
   }
 
-  /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here that
-  /// it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may still
-  /// answer.
+  /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here
+  /// that it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may
+  /// still answer.
   func answererLeft(_ client: ClientOutputs.Pointer) {
     guard let channel else { return }
     for orphan in answers.left(by: client) where channel.decline(orphan.id, .abandoned) {
@@ -66,44 +79,36 @@ extension Connection: UpstreamChannelOwner {
   func channel(
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
-    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
+    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    delivery.finish(command, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
-    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
+    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
     let answer = RemoteAnswer(tooLong: size)
-    if isPart { report?(self, .progressed(command, answer)) } else { finish(command, .acknowledged(answer)) }
+    if isPart { delivery.progressed(command, answer) } else { delivery.finish(command, .acknowledged(answer)) }
   }
 
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
-    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, .acknowledged(.unreadable))
+    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    delivery.finish(command, .acknowledged(.unreadable))
   }
 
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
-    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    finish(command, .failed(error))
+    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    delivery.finish(command, .failed(error))
   }
 
   func channel(
     _ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
-    guard channel === self.channel, let command = commands.command(awaiting: id) else { return }
-    report?(self, .progressed(command, RemoteAnswer(arguments, kwargs: kwargs)))
+    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    delivery.progressed(command, RemoteAnswer(arguments, kwargs: kwargs))
   }
 
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
     guard channel === self.channel else { return }
     answered(interest, refusal)
-  }
-
-  /// The server has answered a command.
-  private func finish(_ command: Command, _ outcome: CommandOutcome) {
-    guard command.retry == nil else { return finishTry(command, outcome) }
-    guard commands.land(command) != nil else { return }
-    settle(command, outcome)
-    if !isOccupied { noteIdle() }
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) {
@@ -119,5 +124,68 @@ extension Connection: UpstreamChannelOwner {
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     guard channel === self.channel else { return }
     lost(failure)
+  }
+
+  // MARK: - The course of a conversation
+
+  /// The server has accepted us; events may come from now on.
+  func beginConversation() {
+    stream.conversationBegan(isRecovered: channel?.isRecovered == true)
+    stream.log?.noteResumption()
+  }
+
+  /// A subscription that asks for nothing of the past begins.
+  func prepareForFreshSubscriber() {
+    if connector.resumption == nil { stream.prepareForFreshSubscriber() }
+  }
+
+  /// Everything that belongs to the conversation is agreed.
+  func opened() {
+    notes.lastFailure = nil
+    reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
+    lookAtNetwork()
+    notes.schedule.opened(at: context.time.now)
+    transition(.opened)
+  }
+
+  func lost(_ failure: UpstreamFailure) {
+    notes.lastFailure = failure
+    notes.schedule.failed(failure, at: context.time.now, fraction: context.random.fraction())
+    awaitNewCredentials(after: failure)
+    transition(.lost)
+    delivery.attemptFailed(failure)
+    review()
+  }
+
+  private func transition(_ event: ConnectionStateMachine.Event) {
+    do { try apply(event) } catch { report?(self, .illegal(error)) }
+    review()
+  }
+}
+
+/// New credentials for a connection that is up, and for one that was refused.
+extension Connection {
+  /// How long acknowledgements that are awaited may hold up the change to new credentials.
+  static let renewalGrace: Duration = .seconds(5)
+  private static let renewalCheck: Duration = .milliseconds(100)
+
+  /// Joins anew with the credentials of this moment, once the server owes no acknowledgement any more, at the latest at
+  /// the end of the grace. What is sent meanwhile queues and leaves afterwards.
+  func renewCredentials(until limit: MonotonicInstant) {
+    guard state == .connected, let channel else { return }
+    guard !delivery.commands.isAwaiting || context.time.now >= limit else {
+      context.timers.after(Self.renewalCheck) { [weak self, weak channel] in
+        guard let self, let channel, channel === self.channel else { return }
+        renewCredentials(until: limit)
+      }
+      return
+    }
+    restart(UpstreamFailure(.auth, "its credentials expire soon; it is joined again with new ones"))
+  }
+
+  /// After an end that other credentials may cure: the next attempt starts as soon as there are any.
+  func awaitNewCredentials(after failure: UpstreamFailure) {
+    guard failure.concernsCredentials else { return }
+    connector.awaitNewCredentials { [weak self] in self?.hurry(.order) }
   }
 }

@@ -3,9 +3,9 @@ extension Connection {
   /// Looks for the way to the server; asked when something may have changed, not for every command.
   func lookAtNetwork() { reach.look(at: context.network, hosts: connector.hosts) }
 
-  /// Whether the connection is down for a reason that no change of the network lifts: a refusal has its own schedule, and
-  /// what stays down until an administrator says otherwise must not forget why.
-  var outlastsNetwork: Bool {
+  /// Whether the connection is down for a reason that no change of the network lifts: a refusal has its own schedule,
+  /// and what stays down until an administrator says otherwise must not forget why.
+  private var outlastsNetwork: Bool {
     guard let lastFailure else { return false }
     let settings = specification.settings
     if lastFailure.isRefusal { return true }
@@ -31,5 +31,11 @@ extension Connection {
     lookAtNetwork()
     if state == .connected { channel?.verify() }
     hurry(.network)
+  }
+
+  /// The way to the server is gone: what is waited for from now on is the network, unless the network was not it.
+  private func noteOffline() {
+    guard state == .disconnected, isOccupied, notes.hold == nil, !outlastsNetwork else { return }
+    notes.lastFailure = UpstreamFailure(onPurpose: .offline)
   }
 }

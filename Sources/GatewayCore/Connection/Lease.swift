@@ -11,3 +11,32 @@ public struct Lease: Hashable, Sendable {
     case call
   }
 }
+
+/// The leases of one connection, and since when it is unused.
+struct Leases {
+  private var held: Set<Lease> = []
+  private var next: UInt64 = 1
+  /// When the last use ended, or something was last written for one; nil while it is used.
+  private(set) var unusedSince: MonotonicInstant?
+
+  var count: Int { held.count }
+  var isEmpty: Bool { held.isEmpty }
+
+  mutating func take(_ purpose: Lease.Purpose) -> Lease {
+    let lease = Lease(number: next, purpose: purpose)
+    next += 1
+    held.insert(lease)
+    return lease
+  }
+
+  /// False for one that was given back before.
+  mutating func giveBack(_ lease: Lease) -> Bool { held.remove(lease) != nil }
+
+  /// It is used for a moment: if nothing else uses it, it is unused from now on.
+  mutating func noteUse(at now: MonotonicInstant) { unusedSince = now }
+
+  /// Looks whether it is used.
+  mutating func look(isUsed: Bool, at now: MonotonicInstant) {
+    unusedSince = isUsed ? nil : unusedSince ?? now
+  }
+}

@@ -251,7 +251,7 @@ public final class Gateway {
   public var summary: String {
     let connections = upstreams.pool.inNoOrder
     let up = connections.count { $0.state == .connected }
-    let queued = connections.reduce(0) { $0 + $1.commands.queue.count }
+    let queued = connections.reduce(0) { $0 + $1.delivery.commands.queue.count }
     if isDraining { return "stopping; \(queued) queued sends left" }
     return "\(connections.count) upstreams: \(up) up; \(clients.count) clients; \(queued) queued sends"
   }

@@ -38,7 +38,7 @@ final class GatewayStop {
 
   /// Sends that wait to be written or acknowledged.
   private var leftCount: Int {
-    upstreams.pool.inNoOrder.reduce(0) { $0 + $1.commands.count }
+    upstreams.pool.inNoOrder.reduce(0) { $0 + $1.delivery.commands.count }
       + relay.outbox.unfinished.count { $0.connection == nil }
   }
 

@@ -69,9 +69,9 @@ enum StatusDocument {
     out.member("namespace", specification.shownNamespace)
     out.member("kind", connection.connector.kind)
     out.member("state", connection.state.rawValue)
-    out.member("since", connection.sinceWall)
-    out.member("down_since", connection.downSince)
-    out.member("last_connected", connection.lastConnected)
+    out.member("since", connection.record.sinceWall)
+    out.member("down_since", connection.record.downSince)
+    out.member("last_connected", connection.record.lastConnected)
     writeReason(connection, into: &out)
     out.member("leases", connection.leaseCount)
     out.member("subscriptions", connection.stream.subscriptionCount)
@@ -112,7 +112,7 @@ enum StatusDocument {
   }
 
   private static func writeQueue(_ connection: Connection, into out: inout JSONWriter) {
-    let queue = connection.commands.queue
+    let queue = connection.delivery.commands.queue
     out.key("queue")
     out.object {
       $0.member("count", queue.count)
@@ -160,9 +160,9 @@ enum StatusDocument {
       $0.member("events", history.count)
       $0.member("bytes", history.byteCount)
       $0.member("oldest", history.count > 0 ? Int(clamping: history.oldest) : nil)
-      $0.member("disk", connection.historyCondition.rawValue)
-      $0.member("reason", connection.historyProblem?.kind.rawValue)
-      $0.member("detail", connection.historyProblem?.message)
+      $0.member("disk", connection.history.condition.rawValue)
+      $0.member("reason", connection.history.problem?.kind.rawValue)
+      $0.member("detail", connection.history.problem?.message)
     }
   }
 
@@ -193,10 +193,10 @@ enum StatusDocument {
     writeHistory(connection, into: &out)
     out.key("out")
     out.object {
-      $0.member("events", connection.commands.sentEvents)
-      $0.member("bytes", connection.commands.sentBytes)
+      $0.member("events", connection.delivery.commands.sentEvents)
+      $0.member("bytes", connection.delivery.commands.sentBytes)
     }
-    out.member("reconnects", connection.reconnects)
+    out.member("reconnects", connection.record.reconnects)
     out.member("unanswered", connection.answers.unanswered)
   }
 }

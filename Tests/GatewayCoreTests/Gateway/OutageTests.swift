@@ -74,7 +74,7 @@ import Testing
       ended.append(client.read().count)
     }
     #expect(ended == [1_000, 1_000, 500])
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func downSinceIsNotMovedByAttempts() {

@@ -46,7 +46,7 @@ import Testing
     harness.upstream.channel.acknowledge(3)
     #expect(written == ["hi []", "e [1]#0", "e [2]#1", "e [2]#2", "e [3]#3"])
     #expect(client.readValues().compactMap { $0["id"]?.integerValue } == [1, 2, 3])
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func sendsWithoutRetriesAndOfOtherUsersAreNotHeldUp() {

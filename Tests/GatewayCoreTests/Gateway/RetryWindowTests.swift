@@ -38,7 +38,7 @@ import Testing
     harness.upstream.channel.acknowledge(3)
     harness.upstream.channel.acknowledge(4)
     #expect(answers(client) == [2, 1, 3, 4, 5])
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func afterALostLinkTheWholeWindowIsWrittenAgainInOrder() {

@@ -71,11 +71,11 @@ import Testing
     let client = harness.client(uid: Self.alice)
     for number in 1...2_500 { client.call("send", #"{"upstream":"chat","event":"e"}"#, id: number) }
     harness.reload { $0.access = [Self.rule(Self.alice, "chat", [.status])] }
-    #expect(harness.gateway.upstreams.pool.all[0].commands.queue.count == 1_500)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.queue.count == 1_500)
     harness.upstream.channel.accept()
     harness.pass(.milliseconds(1))
     #expect(harness.upstream.channel.written.isEmpty)
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func aConnectionThatOpensBetweenTwoPortionsEndsNoMoreThanOne() {
@@ -87,10 +87,10 @@ import Testing
     for number in 1...2_500 { client.call("send", #"{"upstream":"chat","event":"e"}"#, id: number) }
     harness.reload { $0.access = [Self.rule(Self.alice, "chat", [.status])] }
     harness.upstream.channel.accept()
-    #expect(harness.gateway.upstreams.pool.all[0].commands.queue.count == 500)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.queue.count == 500)
     harness.pass(.milliseconds(20))
     #expect(harness.upstream.channel.written.isEmpty)
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func listingAsksForTheRightsOnATargetOnce() {

@@ -313,3 +313,9 @@ struct CommandQueue {
     if lines[line]?.isEmpty == true { lines[line] = nil }
   }
 }
+
+/// A command queue has no room; nothing was queued.
+public enum QueueFull: Error, Equatable, Sendable {
+  case count(SharedBounds.Overrun)
+  case bytes(SharedBounds.Overrun)
+}

@@ -15,3 +15,56 @@ public struct OutboxTarget: Hashable, Sendable {
     self.namespace = namespace
   }
 }
+
+extension OutboxTarget {
+  /// The target of a connection. The path stays as it was: after a restart the URL must not mean another upstream.
+  init(_ specification: UpstreamSpecification) {
+    self.init(
+      name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
+      namespace: specification.namespace)
+  }
+
+  /// The names under which entries of a connection may stand: the namespace may have been written as the URL's
+  /// path, or beside it.
+  static func names(of specification: UpstreamSpecification) -> Set<Name> {
+    let (name, namespace) = (OutboxTarget(specification).name, specification.namespace)
+    guard case .url = name, ["", "/", namespace].contains(specification.url.path) else { return [name] }
+    return Set(
+      ["/", namespace].map { path in
+        var other = specification
+        other.url.path = path
+        return OutboxTarget(other).name
+      })
+  }
+
+  /// As a call would name it.
+  var call: CallTarget {
+    switch name {
+    case .upstream(let name): CallTarget(name: .upstream(name), namespace: namespace)
+    case .url(let url): CallTarget(name: .url(url), namespace: namespace)
+    }
+  }
+
+  /// The configured upstream's name.
+  var upstream: String? {
+    if case .upstream(let name) = name { name } else { nil }
+  }
+}
+
+extension UpstreamURL {
+  /// The whole URL, secrets included: only for the outbox's own file.
+  var fullText: String {
+    var text = scheme + "://"
+    if let userInfo {
+      // The first colon is the one between user and password.
+      let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      text += parts.map { PercentEncoding.component(String($0)) }.joined(separator: ":") + "@"
+    }
+    text += bracketedHost
+    if let port { text += ":\(port)" }
+    text += path
+    if let query { text += "?" + query }
+    if let fragment { text += "#" + fragment }
+    return text
+  }
+}

@@ -158,7 +158,7 @@ enum ResultSchemas {
       .object([
         .always("events", .count, "How many are kept."), .always("bytes", .count),
         .always("oldest", .optional(.count), "The number of the oldest that is kept."),
-        .always("disk", .choice(Connection.HistoryCondition.allCases.map(\.rawValue)), "Whether it is on disk too."),
+        .always("disk", .choice(ConnectionHistory.Condition.allCases.map(\.rawValue)), "Whether it is on disk too."),
         .always("reason", .optional(.choice(HistoryProblem.Kind.allCases.map(\.rawValue)))),
         .always("detail", .optional(.text), "Why it is not, in a sentence."),
       ])),

@@ -101,7 +101,7 @@ extension LocalSession {
     let pending = OpenHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
       memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))
-    let isReading = connection.isReadingPast
+    let isReading = connection.history.isReadingPast
     guard isReading || !pending.look() else { return answer(pending) }
     try checkRoom()
     pending.hold = try hold(filter, on: connection)
@@ -109,7 +109,7 @@ extension LocalSession {
     open(pending, number: number)
     guard isReading else { return lookOn(number) }
     pending.lease = connection.lease(.call)
-    connection.afterReadingPast { [weak self] in
+    connection.history.afterReadingPast { [weak self] in
       // A question makes no user: nothing is dialled for it.
       pending.giveBackLease()
       self?.lookOn(number)

@@ -81,9 +81,9 @@ extension LocalSession {
     if let own = call.subscription { overtake(own) }
     let pending = OpenSubscribe(id, call, filter, on: connection, interests: interests, hold: hold)
     let awaited = connection.hold(interests)
-    guard !connection.isReadingPast else {
+    guard !connection.history.isReadingPast else {
       let number = makeCallNumber()
-      connection.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
+      connection.history.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
       return open(pending, number: number)
     }
     guard !awaited.isEmpty else {

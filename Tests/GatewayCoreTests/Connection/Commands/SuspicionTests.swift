@@ -59,7 +59,7 @@ import Testing
     #expect(channel.written == ["o []#2", "e [2]#3", "e [1]#4"])
     channel.acknowledge(4, "\"at last\"")
     #expect(client.read().last == #"{"jsonrpc":"2.0","id":1,"result":{"args":["at last"]}}"#)
-    #expect(harness.gateway.upstreams.pool.all[0].commands.isIdle)
+    #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
   @Test func itsOwnLineKeepsItsOrderBehindIt() {

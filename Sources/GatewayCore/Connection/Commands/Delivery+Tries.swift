@@ -1,12 +1,9 @@
 /// Sends with retries. Each user's form a line: as many as the upstream's `retry_window` are under way, the next follows
 /// an outcome. With a window of one, what is written twice overtakes nothing. Sends without retries go past them.
-extension Connection {
-  /// How many of one line may be under way at a time.
-  var retryWindow: Int { specification.settings.retryWindow }
-
+extension Delivery {
   /// Writes a command of a line whose turn has come.
   func tryOut(_ command: Command, on channel: any UpstreamChannel) {
-    noteWrite(of: command)
+    noteWrite(of: command, to: channel)
     armDeadline(command)
     let ack = commands.written(command)
     armAckTimer(command)
@@ -49,13 +46,13 @@ extension Connection {
   /// All that were to be handed away were: what stood behind them may follow.
   func resume(behind gone: some Sequence<Command>) {
     for command in gone { advance(behind: command) }
-    review()
+    connection.review()
   }
 
   /// The link is gone: what may be written again waits for the next one, where it stood before.
   func requeueRetries(_ failure: UpstreamFailure) {
     guard commands.flights.hasRetries else { return }
-    let (timers, exhausted) = commands.requeueRetries { report?(self, .tried($0)) }
+    let (timers, exhausted) = commands.requeueRetries { report(.tried($0)) }
     for timer in timers { context.timers.cancel(timer) }
     for command in exhausted { settle(command, .acknowledgementLost(failure.suspecting(command))) }
     armExpiry()
@@ -72,15 +69,15 @@ extension Connection {
   /// What stands in the line behind a command that has left it may follow.
   func advance(behind command: Command) {
     guard let line = command.retry?.line else { return }
-    while let channel, state == .connected, let next = commands.takeNext(ofLine: line, window: retryWindow) {
+    while let channel, let next = commands.takeNext(ofLine: line, window: retryWindow) {
       writeQueued(next, to: channel)
     }
-    if !isOccupied { review() }
+    if !connection.isOccupied { connection.review() }
   }
 
   private func armAckTimer(_ command: Command) {
     let limit = command.ackTimeout ?? Retry.usualAckTimeout
-    commands.setAckTimer(of: command, context.timers.after(limit) { [weak self] in self?.ackTimerFired(command) })
+    commands.setAckTimer(of: command, context.timers.after(limit, ringing { $0.ackTimerFired(command) }))
   }
 
   private func ackTimerFired(_ command: Command) {
@@ -91,9 +88,78 @@ extension Connection {
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     let hasRoom = (try? checkRoom(for: command.message, of: .user(command.user), on: channel)) != nil
     guard hasRoom else { return armAckTimer(command) }
-    noteWrite(of: command)
+    noteWrite(of: command, to: channel)
     let ack = commands.written(command)
     armAckTimer(command)
     channel.write(command.message, ack: ack)
+  }
+}
+
+/// What was under way when the link broke may be why it did. The server's own word for it counts at once; else whatever was
+/// under way twice waits until others have gone, and is tried alone.
+extension Delivery {
+  /// The link broke. To be called before anything that was under way is put back.
+  func blame(_ failure: UpstreamFailure) {
+    let trial = commands.takeTrial()
+    // It may have been set for another one, which has to wait longer.
+    context.timers.cancel(commands.trialTimer)
+    commands.trialTimer = nil
+    if let size = failure.refusedSize, settleRefused(size) { return }
+    for command in trial.map({ [$0] }) ?? commands.repeatable {
+      command.suspicion.linkBroke(at: context.time.now)
+      // It outlives the daemon, which the next break may be the end of.
+      if command.isStored, command.isSuspected { report(.tried(command)) }
+    }
+  }
+
+  /// Ends what the server refused as too large: it certainly was not delivered. False if nothing is so large.
+  private func settleRefused(_ refused: MessageSize) -> Bool {
+    let (commands, timers) = self.commands.takeAll(tooLargeFor: refused)
+    for timer in timers { context.timers.cancel(timer) }
+    for (command, problem) in commands { end(command, .impossible(problem)) }
+    return !commands.isEmpty
+  }
+
+  /// Looks for the moment of a suspected command, if one waits.
+  func awaitTrial() {
+    guard commands.trialTimer == nil, channel != nil, let due = commands.queue.nextTrial else { return }
+    lookForTrial(at: due)
+  }
+
+  private func lookForTrial(at due: MonotonicInstant) {
+    context.timers.cancel(commands.trialTimer)
+    commands.trialTimer = context.timers.at(
+      due,
+      ringing {
+        $0.commands.trialTimer = nil
+        $0.tryNext()
+      })
+  }
+
+  private func tryNext() {
+    let now = context.time.now
+    guard let channel, let next = commands.queue.nextTrial else { return }
+    guard next <= now else { return lookForTrial(at: next) }
+    let isAlone = commands.isQuiet && !channel.isAwaitedByOthers
+    if let command = commands.takeSuspect(at: now, window: retryWindow, isAlone: isAlone) {
+      writeQueued(command, to: channel)
+    }
+    if commands.trialTimer == nil, commands.queue.nextTrial != nil { lookForTrial(at: now + Suspicion.look) }
+  }
+
+  /// The command that was tried alone has its outcome: the next one need not wait for a look.
+  func trialEnded() {
+    _ = commands.takeTrial()
+    if channel != nil, commands.queue.nextTrial != nil { lookForTrial(at: context.time.now) }
+  }
+}
+
+extension UpstreamFailure {
+  /// The same, told of a command that was under way each of so many times.
+  func suspecting(_ command: Command) -> UpstreamFailure {
+    guard command.isSuspected else { return self }
+    var failure = self
+    failure.detail += "; the link broke \(command.suspicion.breaks) times while this was under way"
+    return failure
   }
 }

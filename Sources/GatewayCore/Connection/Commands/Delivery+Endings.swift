@@ -1,0 +1,169 @@
+/// What ends commands before their time, or lets them go on: their callers, the disk, the clock, and the rights of
+/// their senders.
+extension Delivery {
+  // MARK: - Callers
+
+  /// Takes a command out of the queue. Returns whether it was there and was never written.
+  @discardableResult
+  func takeBack(_ command: Command) -> Bool {
+    guard commands.takeBack(command) else { return false }
+    commands.deadlines.remove(command)
+    command.dropContent()
+    flowOn(without: command)
+    connection.review()
+    return !command.wasWritten
+  }
+
+  /// The caller left: its acknowledgement is not awaited any more.
+  func forget(_ command: Command) {
+    if command.isTried { return abandonTry(command) }
+    guard let ack = commands.land(command)?.ack else { return }
+    commands.deadlines.remove(command)
+    channel?.forget(ack: ack)
+    connection.review()
+  }
+
+  // MARK: - The outbox
+
+  /// The disk has a command: it may be written when its turn comes, and its caller does not wait for it any more.
+  func committed(_ command: Command) {
+    let (isQueued, replaced) = commands.committed(command)
+    guard isQueued else { return }
+    commands.deadlines.remove(command)
+    if let replaced { settle(replaced, .replaced) }
+    flowOn()
+  }
+
+  /// The disk does not take a command, which therefore ends here.
+  func reject(_ command: Command, _ problem: OutboxProblem) {
+    guard commands.takeBack(command) else { return }
+    settle(command, .notStored(problem))
+    flowOn(without: command)
+    connection.review()
+  }
+
+  /// Takes over commands that were accepted before, by an earlier life of the daemon or for another connection, in
+  /// order.
+  func restore(_ stored: some Collection<Command>) {
+    commands.restore(stored)
+    armExpiry()
+    flowOn()
+    connection.hurry(.lease)
+  }
+
+  // MARK: - Rights
+
+  /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld. A call is
+  /// checked when it is made; what is written later, then and when it is handed to a connection.
+  func checkSenders(_ maySend: (AccessIdentity) -> Bool) {
+    let queued = commands.queue.commands
+    // Most have the sender of the one before.
+    var last: (sender: AccessIdentity, isRevoked: Bool)?
+    for command in queued + commands.handedOver + commands.flights.retries {
+      if last?.sender != command.sender { last = (command.sender, !maySend(command.sender)) }
+      command.isRevoked = last?.isRevoked ?? true
+    }
+    // What is on its way to the disk is looked at when it is there.
+    let revoked = queued.filter { $0.isRevoked && $0.isCommitted }
+    if !revoked.isEmpty { deny(revoked[...]) }
+  }
+
+  /// Ends queued commands, some at a time: none of them is written meanwhile, as that is asked when it would be.
+  private func deny(_ revoked: ArraySlice<Command>) {
+    // Another reload may have given the right back.
+    for command in revoked.prefix(Self.endedAtOnce) where command.isRevoked && commands.takeBack(command) {
+      commands.deadlines.remove(command)
+      deny(command)
+    }
+    let rest = revoked.dropFirst(Self.endedAtOnce)
+    guard rest.isEmpty else {
+      context.timers.after(.zero, ringing { $0.deny(rest) })
+      return
+    }
+    flowOn()
+    connection.review()
+  }
+
+  /// A command that left the queue, and that its sender may not send.
+  func deny(_ command: Command) {
+    guard command.isStored else { return settle(command, .denied) }
+    commands.deadlines.remove(command)
+    report(.withheld(command))
+  }
+
+  // MARK: - The clock
+
+  /// A written command waits no longer than its `ackTimeout` from now.
+  func armAckTimeout(_ command: Command) {
+    guard let limit = command.ackTimeout else { return armDeadline(command) }
+    let due = context.time.now + limit
+    if command.deadline.map({ due < $0 }) ?? true {
+      command.deadline = due
+      arm(command, due)
+    } else {
+      armDeadline(command)
+    }
+  }
+
+  /// A command waits no longer than its caller does.
+  func armDeadline(_ command: Command) {
+    if let deadline = command.deadline, command.due == nil { arm(command, deadline) }
+  }
+
+  private func arm(_ command: Command, _ deadline: MonotonicInstant) {
+    commands.deadlines.set(deadline, for: command)
+    armTimer(noLaterThan: deadline)
+  }
+
+  private func armTimer(noLaterThan deadline: MonotonicInstant) {
+    guard commands.deadlines.timer.isLater(than: deadline) else { return }
+    commands.deadlines.timer.arm(at: deadline, context.timers, ringing { $0.deadlinesPassed() })
+  }
+
+  /// Commands that end together, because their time is up or their sender may not send any more; then others have their
+  /// turn.
+  static let endedAtOnce = 1_000
+
+  private func deadlinesPassed() {
+    commands.deadlines.timer.rang()
+    for command in commands.deadlines.takeDue(at: context.time.now, limit: Self.endedAtOnce) { deadlinePassed(command) }
+    if let next = commands.deadlines.next() { armTimer(noLaterThan: next) }
+  }
+
+  private func deadlinePassed(_ command: Command) {
+    if command.isTried { return giveUpTry(command) }
+    if commands.takeBack(command) {
+      settle(command, whyNotWritten(command))
+      flowOn(without: command)
+    } else if let ack = commands.land(command)?.ack {
+      channel?.forget(ack: ack)
+      settle(command, .acknowledgementTimeout)
+    }
+    connection.review()
+  }
+
+  private func whyNotWritten(_ command: Command) -> CommandOutcome {
+    if command.wasWritten { return .acknowledgementTimeout }
+    if !command.isCommitted { return .notStored(OutboxProblem(.failed, "the disk did not answer in time")) }
+    if channel != nil {
+      return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
+    }
+    return .down(connection.lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time"))
+  }
+
+  /// What is queued waits no longer than its time-to-live.
+  func armExpiry() {
+    guard let next = commands.nextExpiry, commands.expiry.isLater(than: next) else { return }
+    commands.expiry.arm(at: next, context.timers, ringing { $0.expire() })
+  }
+
+  private func expire() {
+    commands.expiry.rang()
+    for command in commands.expire(at: context.time.now, limit: Self.endedAtOnce) {
+      settle(command, .expired)
+      flowOn(without: command)
+    }
+    armExpiry()
+    connection.review()
+  }
+}

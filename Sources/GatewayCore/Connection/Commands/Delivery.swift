@@ -1,0 +1,276 @@
+/// The commands of one connection, from their acceptance to their outcome: written at once, or queued until they can
+/// be, and settled exactly once. It knows the channel only while that takes commands.
+final class Delivery {
+  /// It alone has this object, and what is asked of it comes by way of the connection or of `ringing`: an outcome may be
+  /// the end of both.
+  /// Set by the connection, once.
+  unowned var connection: Connection!
+  private(set) var context: ConnectionContext
+  private(set) var connector: any UpstreamConnector
+  private var settings: UpstreamSettings
+  /// Where commands are written; nil while the connection is not connected.
+  private(set) var channel: (any UpstreamChannel)?
+  /// Those that have no outcome yet.
+  var commands: CommandLedger
+  /// Whether several users write to it.
+  private let isShared: Bool
+  /// Whose the bytes are that the channel has not taken, where it does not know that itself.
+  private let unsent: UnsentSends
+
+  init(_ specification: UpstreamSpecification, connector: any UpstreamConnector, context: ConnectionContext) {
+    self.context = context
+    self.connector = connector
+    settings = specification.settings
+    commands = CommandLedger(limits: context.limits, memory: SharedMemoryHold(context.memory.send))
+    isShared = specification.account == .configuration
+    unsent = UnsentSends(context.memory.send)
+    unsent.watch(context.timers) { [weak self] in self?.channel?.unsentBytes ?? 0 }
+  }
+
+  /// Other settings of the same upstream.
+  func adopt(_ settings: UpstreamSettings, connector: any UpstreamConnector) {
+    self.settings = settings
+    self.connector = connector
+  }
+
+  /// New limits. A queue that is longer than its new limit is emptied as usual.
+  func adopt(_ limits: Limits) {
+    context.limits = limits
+    commands.adopt(limits)
+  }
+
+  /// How many of one line of retries may be under way at a time.
+  var retryWindow: Int { settings.retryWindow }
+
+  // MARK: - The link
+
+  /// The connection is connected: what queued up is written, in its order.
+  func begin(on channel: any UpstreamChannel) {
+    self.channel = channel
+    commands.beginFlow(rate: settings.flush, now: context.time.now)
+    drainQueue()
+  }
+
+  /// The channel takes nothing any more. Nothing is written from now on.
+  func linkEnded() { channel = nil }
+
+  /// What was under way on the link ends, or queues again.
+  func putBack(_ failure: UpstreamFailure) {
+    unsent.taken(downTo: 0)
+    for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
+    requeueRetries(failure)
+  }
+
+  /// An attempt failed: the queued commands that do not stay end.
+  func attemptFailed(_ failure: UpstreamFailure) {
+    for command in commands.failed(refused: failure.isRefusal) {
+      settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
+    }
+  }
+
+  /// What a timer calls: the connection lives until that is done.
+  func ringing(_ body: @escaping (Delivery) -> Void) -> () -> Void {
+    { [weak connection = connection] in
+      guard let connection else { return }
+      withExtendedLifetime(connection) { body(connection.delivery) }
+    }
+  }
+
+  // MARK: - Taking and writing
+
+  /// Takes a command while the connection is connected. With `now: true` it is written now or not at all.
+  func take(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
+    if !now, !command.isCommitted || commands.holds(command) { return try enqueue(command) }
+    if let line = command.retry?.line, commands.mustWait(inLine: line, window: retryWindow) {
+      return try enqueue(command)
+    }
+    guard let channel else { return now ? .dropped : try enqueue(command) }
+    if now, channel.isCongested { return .dropped }
+    // What the connector has just prepared needs no other look.
+    try checkRoom(for: command.message, of: .user(command.user), on: channel)
+    writeOut(command, to: channel)
+    return .written
+  }
+
+  /// Takes a command that has to wait.
+  func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
+    let replaced: Command?
+    do { replaced = try commands.append(command) } catch {
+      switch error {
+      case .count(let overrun): throw .queueFull(overrun, unit: "sends", retryAfter: retryAfter)
+      case .bytes(let overrun): throw .queueFull(overrun, unit: "bytes", retryAfter: retryAfter)
+      }
+    }
+    armDeadline(command)
+    armExpiry()
+    if let replaced { settle(replaced, .replaced) }
+    // What is only on its way to the disk leaves a working connection as it is.
+    if channel == nil || command.isCommitted { connection.hurry(command.owner == .none ? .lease : .request) }
+    return .queued
+  }
+
+  private var retryAfter: Duration { connection.retryIn.map { .milliseconds($0 + 100) } ?? .seconds(1) }
+
+  /// A server that stops reading must not make us hoard what it does not take.
+  /// What one user has waiting there leaves room for another.
+  func checkRoom(
+    for message: PreparedMessage, of account: Account, on channel: any UpstreamChannel
+  ) throws(SubmissionProblem) {
+    let unsent = channel.unsentBytes
+    let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
+    do {
+      try SharedBounds(share: context.limits.sendQueueBytes).check(message.byteCount, own: own, all: unsent)
+      try context.memory.send.limit.check(message.byteCount, for: account)
+    } catch { throw .queueFull(error, unit: "bytes", retryAfter: .milliseconds(100)) }
+  }
+
+  private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }
+
+  /// Counts a write.
+  func noteWrite(of command: Command, to channel: any UpstreamChannel) {
+    commands.noteOutgoing(command.message)
+    if isShared { unsentSends(channel).wrote(command.message.byteCount, for: .user(command.user)) }
+    connection.noteUse()
+  }
+
+  /// Writes a command that was in the queue, or ends it where it may not be written any more. Returns whether it was
+  /// written.
+  @discardableResult
+  func writeQueued(_ command: Command, to channel: any UpstreamChannel) -> Bool {
+    if command.isRevoked {
+      deny(command)
+    } else if let expires = command.expires, expires <= context.time.now {
+      settle(command, .expired)
+    } else if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
+      settle(command, .impossible(problem))
+    } else {
+      writeOut(command, to: channel)
+      return true
+    }
+    return false
+  }
+
+  private func writeOut(_ command: Command, to channel: any UpstreamChannel) {
+    guard command.wantsAck else {
+      noteWrite(of: command, to: channel)
+      channel.write(command.message, ack: nil)
+      return command.isStored ? handOver(command) : settle(command, .written)
+    }
+    guard command.retry == nil else { return tryOut(command, on: channel) }
+    noteWrite(of: command, to: channel)
+    armAckTimeout(command)
+    command.writtenSize = MessageSize(command.message)
+    channel.write(command.message, ack: commands.written(command))
+    command.dropContent()
+  }
+
+  /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
+  private func handOver(_ command: Command) {
+    commands.handOver(command)
+    // What one turn writes leaves at the beginning of the next one, before its timers ring.
+    if commands.handedOver.count == 1 { lookAfterHandedOver(in: .zero) }
+  }
+
+  private func lookAfterHandedOver(in delay: Duration) {
+    // One may be left of a link that broke.
+    context.timers.cancel(commands.handOverLook)
+    commands.handOverLook = context.timers.after(delay, ringing { $0.lookAfterHandedOver(after: delay) })
+  }
+
+  private func lookAfterHandedOver(after delay: Duration) {
+    guard !commands.handedOver.isEmpty else { return }
+    // Soon again: many outcomes at once would hold up the loop and the disk.
+    guard channel?.unsentBytes == 0 else {
+      return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
+    }
+    for command in commands.takeHandedOver() { settle(command, .written) }
+    if !connection.isOccupied { connection.review() }
+  }
+
+  // MARK: - The flow of the queue
+
+  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only what
+  /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded or when
+  /// many have ended unwritten.
+  func drainQueue() {
+    commands.flow.isPaused = false
+    if commands.queue.hasSuspects { awaitTrial() }
+    var ended = 0
+    while let place = commands.queue.nextPlace(from: commands.flow.next) {
+      guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
+      let unsent = channel.unsentBytes
+      if isShared { unsentSends(channel).taken(downTo: unsent) }
+      let isAdmitted = commands.flow.admits(
+        place, now: context.time.now, unsentBytes: unsent, handedOver: commands.handedOver.count)
+      guard isAdmitted, ended < Self.endedAtOnce else { return pauseFlow() }
+      commands.flow.next = place + 1
+      guard let command = commands.takeFree(at: place, window: retryWindow) else { continue }
+      if !writeQueued(command, to: channel) { ended += 1 }
+    }
+  }
+
+  private func pauseFlow() {
+    commands.flow.isPaused = true
+    let paused = channel
+    context.timers.after(
+      CommandFlow.pause,
+      ringing { delivery in
+        // Another link has begun a flow of its own.
+        guard let channel = delivery.channel, channel === paused, delivery.commands.flow.isPaused else { return }
+        delivery.drainQueue()
+      })
+  }
+
+  /// Something in the queue may be written from now on. To be called after every change of a queue that is not a send of
+  /// this moment: what stands there unnoticed on a connected connection would be overtaken by the next send.
+  func flowOn() {
+    if channel != nil, !commands.flow.isPaused { drainQueue() }
+  }
+
+  /// A command left the queue that may have held up what is behind it.
+  func flowOn(without command: Command) {
+    if !command.isCommitted { flowOn() }
+    if command.isSuspected { advance(behind: command) }
+  }
+
+  // MARK: - The outcome
+
+  /// The command whose acknowledgement has that id; nil for one that is not awaited.
+  func awaiting(_ ack: UInt64) -> Command? { commands.command(awaiting: ack) }
+
+  /// The server has answered a command.
+  func finish(_ command: Command, _ outcome: CommandOutcome) {
+    guard command.retry == nil else { return finishTry(command, outcome) }
+    guard commands.land(command) != nil else { return }
+    settle(command, outcome)
+    connection.noteEnd()
+  }
+
+  /// A part of the answer has come.
+  func progressed(_ command: Command, _ answer: RemoteAnswer) { report(.progressed(command, answer)) }
+
+  /// A command ends. Of what was written before nothing is certain any more.
+  func settle(_ command: Command, _ outcome: CommandOutcome) {
+    end(command, command.wasWritten ? outcome.afterWriting : outcome)
+  }
+
+  /// The one place where a command ends, with what is certain about it.
+  func end(_ command: Command, _ outcome: CommandOutcome) {
+    commands.deadlines.remove(command)
+    report(.settled(command, outcome))
+    // Lists that it left may hold it for a while.
+    command.dropContent()
+    if commands.trial === command { trialEnded() }
+  }
+
+  /// The daemon ends: every command gets its outcome.
+  func shutDown(_ failure: UpstreamFailure) {
+    // What the outbox has stays there for the next daemon.
+    for command in commands.takeAll() where !command.isStored { report(.leftOver(command, failure)) }
+  }
+
+  func report(_ report: ConnectionReport) {
+    let connection: Connection = connection
+    connection.report?(connection, report)
+  }
+}

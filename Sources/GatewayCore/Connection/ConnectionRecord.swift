@@ -1,0 +1,61 @@
+/// When a connection was up, and since when it is not.
+struct ConnectionRecord {
+  /// When the present state was entered.
+  private(set) var since: MonotonicInstant
+  /// The same, in milliseconds since 1970.
+  private(set) var sinceWall: Int64
+  /// When it was last up, and since when it is not, in milliseconds since 1970. Attempts move neither.
+  private(set) var lastConnected: Int64?
+  private(set) var downSince: Int64?
+  /// How often it was connected after the first time.
+  private(set) var reconnects = 0
+
+  init(_ time: any TimeSource) { (since, sinceWall) = (time.now, time.wallMilliseconds) }
+
+  /// A state was entered.
+  mutating func moved(to state: ConnectionState, _ time: any TimeSource) {
+    (since, sinceWall) = (time.now, time.wallMilliseconds)
+    switch state {
+    case .connected:
+      if lastConnected != nil { reconnects += 1 }
+      (lastConnected, downSince) = (sinceWall, nil)
+    case .created, .disconnected, .reconnecting: downSince = downSince ?? sinceWall
+    case .released: break
+    }
+  }
+}
+
+/// A connection in a log record.
+public struct ConnectionFact: Equatable, Sendable {
+  public var connection: String
+  public var upstream: String?
+  /// Without user info and query values.
+  public var url: String
+  public var namespace: String
+  public var reason: DownReason?
+  public var detail: String?
+  public var attempt: Int
+  /// Milliseconds until the next attempt.
+  public var retryIn: Int64?
+}
+
+extension Connection {
+  /// For the log.
+  var fact: ConnectionFact {
+    let down = state == .connected ? nil : lastFailure
+    return ConnectionFact(
+      connection: id, upstream: specification.name, url: specification.url.redacted,
+      namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: failedAttempts,
+      retryIn: retryIn)
+  }
+
+  /// For a subscription that wants states.
+  func stateNotification(for subscription: Subscription) -> [UInt8] {
+    let down = downFailure
+    return LocalNotification.state(
+      subscription: subscription.id, state: state, epoch: stream.epoch,
+      attempt: state == .connected ? nil : failedAttempts, retryIn: state == .disconnected ? retryIn : nil,
+      reason: down?.reason, detail: down?.detail, status: down?.status,
+      isRecovered: state == .connected && channel?.isRecovered == true)
+  }
+}

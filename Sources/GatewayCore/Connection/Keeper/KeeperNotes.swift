@@ -1,0 +1,65 @@
+/// What the keeper goes by for one connection beyond its state and its use: why it is down, who wants it so, when it may be
+/// tried; and what it said of that last.
+struct KeeperNotes {
+  /// What keeps it down until it is taken back.
+  enum Hold {
+    /// An administrator's `disconnect`.
+    case requested
+    /// Its upstream left the configuration.
+    case withdrawn
+  }
+
+  var schedule: AttemptSchedule
+  var hold: Hold?
+  /// The daemon stops.
+  var isDraining = false
+  /// Why it is not connected, or why it last was not.
+  var lastFailure: UpstreamFailure?
+  private(set) var judgement: Judgement?
+  private var timer: Timers.ID?
+  private var isReviewing = false
+
+  init(_ settings: ReconnectSettings) { schedule = AttemptSchedule(settings: settings) }
+
+  /// Tells the keeper.
+  func describe(to health: inout Health) {
+    schedule.describe(to: &health)
+    health.lastReason = lastFailure?.reason
+    health.lastStatus = lastFailure?.status
+    health.isHeld = hold != nil
+    health.isDraining = isDraining
+  }
+
+  // MARK: - A review
+
+  /// A review begins; false within one.
+  mutating func begin(_ timers: Timers) -> Bool {
+    guard !isReviewing else { return false }
+    isReviewing = true
+    forgetTimer(timers)
+    return true
+  }
+
+  mutating func end() { isReviewing = false }
+
+  /// What the keeper says now.
+  mutating func judge(_ health: Health, by keeper: Keeper) -> Verdict {
+    var judgement = keeper.judge(health)
+    if hold == .withdrawn, judgement.rule == "hold" { judgement.why = "The upstream left the configuration." }
+    self.judgement = judgement
+    return judgement.verdict
+  }
+
+  /// Whether the next review has its time.
+  var isTimed: Bool { timer != nil }
+
+  /// The next review is at an instant at the latest.
+  mutating func lookAgain(at until: MonotonicInstant, _ timers: Timers, _ review: @escaping () -> Void) {
+    timer = timers.at(until, review)
+  }
+
+  mutating func forgetTimer(_ timers: Timers) {
+    timers.cancel(timer)
+    timer = nil
+  }
+}
