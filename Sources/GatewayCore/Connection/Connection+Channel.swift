@@ -60,7 +60,8 @@ extension Connection: UpstreamChannelOwner {
     }
   }
 
-  /// A client that did not keep up will never see an event that it was to answer. If nobody else does, nothing was begun.
+  /// A client that did not keep up will never see an event that it was to answer. If no other one does, nothing was
+  /// begun.
   func answererMissed(_ token: String, _ client: ClientOutputs.Pointer) {
     guard let channel, let orphan = answers.missed(token, by: client) else { return }
     if channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard) { answers.abandon(token) }

@@ -1,5 +1,5 @@
-/// What subscriptions want of an upstream that sends only what it was asked for: asked once for all of them, confirmed by
-/// the server, asked again on every new link, given back with the last of them.
+/// What subscriptions want of an upstream that sends only what it was asked for: asked once for all of them, confirmed
+/// by the server, asked again on every new link, given back with the last of them.
 extension Connection {
   /// A subscription wants these. Returns what the server has to confirm first; nothing while there is no conversation.
   func hold(_ interests: Set<Interest>) -> Set<Interest> {
@@ -26,13 +26,13 @@ extension Connection {
     return wait
   }
 
-  /// Nobody waits any more.
+  /// The call does not wait any more.
   func cancel(_ wait: InterestWait) {
     wait.cancel()
     endWaits([wait], nil)
   }
 
-  /// A channel was dialled, or somebody wants more of it.
+  /// A channel was dialled, or a subscription wants more of it.
   func askFor(_ interests: some Sequence<Interest>) {
     guard connector.confirmsInterests, let channel else { return }
     for interest in self.interests.ask(interests) { channel.want(interest) }
@@ -71,7 +71,7 @@ extension Connection {
     concludeOpening()
   }
 
-  /// The channel is gone: what is wanted will be asked for on the next one, so that nobody has to wait.
+  /// The channel is gone: what is wanted will be asked for on the next one, so that no call has to wait.
   func forgetInterests() {
     endOpening()
     interests.endOfLink()

@@ -26,7 +26,7 @@ extension Connection {
     if isOtherWay { hurry(.network) } else { review() }
   }
 
-  /// The machine slept: nobody knows what became of its links, and waiting may be over.
+  /// The machine slept: what became of its links is not known, and waiting may be over.
   func resumed() {
     lookAtNetwork()
     if state == .connected { channel?.verify() }

@@ -28,12 +28,12 @@ final class Connection {
   var reach = NetworkReach()
   private(set) var record: ConnectionRecord
 
-  /// Who traces the connection.
+  /// Hears what a trace shows.
   var observer: (any UpstreamObserver)? {
     didSet { connector.observer = observer }
   }
 
-  /// Who is told what happens. Set by the pool's owner, once.
+  /// Told what happens. Set by the pool's owner, once.
   var report: ((Connection, ConnectionReport) -> Void)?
 
   init(
@@ -76,10 +76,10 @@ final class Connection {
   /// Why it is not connected; nil while it is, and before the first attempt has failed.
   var downFailure: UpstreamFailure? { state == .connected ? nil : lastFailure }
 
-  /// Whether anybody wants the connection.
+  /// Whether a client, a command or the configuration needs the connection.
   var isOccupied: Bool { use != nil }
 
-  /// What the connection is needed for; nil when nobody wants it.
+  /// What the connection is needed for; nil when nothing needs it.
   private var use: IllegalTransition.Use? {
     if !delivery.commands.isIdle { return .commands(delivery.commands.count) }
     if isKept { return .configuration }
@@ -127,7 +127,7 @@ final class Connection {
     if leases.giveBack(lease) { review() }
   }
 
-  /// Somebody does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
+  /// A client does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
   func hurry(_ urgency: Urgency) {
     if state == .disconnected || (state == .created && !machine.attemptIsUnderWay) {
       notes.schedule.hasten(urgency)
@@ -210,7 +210,7 @@ final class Connection {
     try close(UpstreamFailure(onPurpose: .requested), hold: .requested)
   }
 
-  /// Leaves the pool, if nobody uses it.
+  /// Leaves the pool, if it is not used.
   func release() throws(IllegalTransition) {
     if let use { throw IllegalTransition(state: state, asked: .release, use: use) }
     try apply(.release)

@@ -37,8 +37,8 @@ enum ConnectionReport {
   case released
   /// A command has its outcome.
   case settled(Command, CommandOutcome)
-  /// The daemon ends before a command could be written, or, with retries, written once more: the outbox may keep it. Where
-  /// it cannot, it is to be settled for that reason.
+  /// The daemon ends before a command could be written, or, with retries, written once more: the outbox may keep it.
+  /// Where it cannot, it is to be settled for that reason.
   case leftOver(Command, UpstreamFailure)
   /// A part of the answer to a command has come.
   case progressed(Command, RemoteAnswer)

@@ -1,4 +1,4 @@
-/// The history of one connection on disk, where its settings ask for one, and who waits to be told of it.
+/// The history of one connection on disk, where its settings ask for one, and the calls that wait to be told of it.
 final class ConnectionHistory {
   private let stream: EventStream
   private let logs: HistoryLogs
@@ -6,9 +6,9 @@ final class ConnectionHistory {
   private var connector: any UpstreamConnector
   /// The settings in force ask for one, and the connection may have it.
   private var isWanted = false
-  /// Who waits until what an earlier daemon received is known.
+  /// Calls that wait until what an earlier daemon received is known.
   private var waiting = Ring<() -> Void>()
-  /// Told when the past is known, and all who waited for it have heard. Set by the connection, once.
+  /// Told when the past is known, and all that waited for it have heard. Set by the connection, once.
   var onKnown: (() -> Void)?
 
   init(of stream: EventStream, connector: any UpstreamConnector, context: ConnectionContext) {
@@ -57,10 +57,10 @@ final class ConnectionHistory {
   /// Nothing is tried as long as the past is not known, or a client waits to be told of it.
   var awaitsPast: Bool { isReadingPast || waiting.count > 0 }
 
-  /// Calls back once, later, when the past is known. Who waits has a lease.
+  /// Calls back once, later, when the past is known. A call that waits has a lease.
   func afterReadingPast(_ body: @escaping () -> Void) { waiting.append(body) }
 
-  /// Who waited is answered, one in each turn of the loop: each may ask for all of a long past.
+  /// The calls that waited are answered, one in each turn of the loop: each may ask for all of a long past.
   private func answerAboutPast() {
     timers.after(.zero) { [weak self] in
       guard let self, !isReadingPast else { return }

@@ -4,8 +4,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
   private enum Identity: Hashable {
     /// A configured upstream is itself by name, whatever its settings are.
     case configured(name: String, namespace: String)
-    /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace it
-    /// counts once.
+    /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace
+    /// it counts once.
     case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?)
   }
 
@@ -39,9 +39,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
 
 extension UpstreamURL {
   /// The one spelling of all URLs that mean the same: `ws` is `http`, `wss` is `https`, the port is always there, the
-  /// host is in lower case, an empty path is `/`, an empty query is none, and the fragment of these, which is never sent,
-  /// is gone.
-  /// User info stays, because it is a part of what the server sees.
+  /// host is in lower case, an empty path is `/`, an empty query is none, and the fragment of these, which is never
+  /// sent, is gone. User info stays, because it is a part of what the server sees.
   var canonical: UpstreamURL {
     var url = self
     url.scheme = scheme.lowercased()

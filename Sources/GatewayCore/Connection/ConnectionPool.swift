@@ -8,8 +8,8 @@ final class ConnectionPool {
   /// Told what its connections report.
   var onReport: (Connection, ConnectionReport) -> Void = { _, _ in }
 
-  /// What users have: connections by URL and other namespaces of configured upstreams. Those that the configuration names
-  /// always find room.
+  /// What users have: connections by URL and other namespaces of configured upstreams. Those that the configuration
+  /// names always find room.
   var places: SharedLimit
 
   init(factory: ConnectionFactory, places: SharedBounds) {

@@ -1,5 +1,5 @@
-/// The life of one connection as a pure value: facts and orders go in, the actions to perform come out. What a handshake
-/// is doing is no part of it; that lives in the channel.
+/// The life of one connection as a pure value: facts and orders go in, the actions to perform come out. What a
+/// handshake is doing is no part of it; that lives in the channel.
 public struct ConnectionStateMachine: Equatable, Sendable {
   /// What is asked of a connection, and what happened to its link.
   public enum Event: String, CaseIterable, Sendable {
@@ -25,7 +25,7 @@ public struct ConnectionStateMachine: Equatable, Sendable {
     case discardChannel
     /// Write what queued up, first in, first out.
     case drainQueue
-    /// Tell everybody who asked for transitions. Never merged with another one.
+    /// Tell the subscriptions that asked for transitions. Never merged with another one.
     case announce(from: ConnectionState, to: ConnectionState)
     case removeFromPool
   }
@@ -65,8 +65,8 @@ public struct ConnectionStateMachine: Equatable, Sendable {
   /// Whether an attempt runs now: in `reconnecting` always, in `created` once `connect` was asked.
   var attemptIsUnderWay: Bool { phase == .attempting || phase == .reconnecting }
 
-  /// Stores the next state and returns what to do about it; an empty list means that there is nothing to do. A pair that
-  /// no transition exists for changes nothing and throws.
+  /// Stores the next state and returns what to do about it; an empty list means that there is nothing to do. A pair
+  /// that no transition exists for changes nothing and throws.
   public mutating func handle(_ event: Event) throws(IllegalTransition) -> [Action] {
     switch (phase, event) {
     case (.fresh, .connect):

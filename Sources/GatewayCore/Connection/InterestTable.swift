@@ -18,13 +18,13 @@ struct InterestTable {
   }
 
   private var entries: [Interest: Entry] = [:]
-  /// Who waits for answers to what they want.
+  /// Those that wait for answers to what they want.
   var waits: [InterestWait] = []
   /// The conversation has begun, and what is wanted is being confirmed.
   var isOpening = false
   var openingTimer: Timers.ID?
 
-  /// Everything that somebody wants.
+  /// Everything that a subscription wants.
   var all: [Interest] { Array(entries.keys) }
 
   /// Whether the server still owes an answer.
@@ -35,7 +35,7 @@ struct InterestTable {
     for interest in interests { entries[interest, default: Entry()].holders += 1 }
   }
 
-  /// A subscription has gone. Returns what nobody wants any more.
+  /// A subscription has gone. Returns what no other one wants.
   mutating func giveBack(_ interests: Set<Interest>) -> [Interest] {
     interests.filter { interest in
       guard var entry = entries[interest] else { return false }
@@ -61,7 +61,7 @@ struct InterestTable {
     interests.filter { entries[$0]?.standing == .asked }
   }
 
-  /// The server's answer, or that it takes back what it agreed to. False when it is no news to anybody.
+  /// The server's answer, or that it takes back what it agreed to. False when it is no news.
   mutating func answered(_ interest: Interest, agreed: Bool) -> Bool {
     switch entries[interest]?.standing {
     case .asked: break
@@ -78,7 +78,7 @@ struct InterestTable {
   }
 }
 
-/// Somebody waits until the server has agreed to some interests.
+/// A call that waits until the server has agreed to some interests.
 final class InterestWait {
   private var left: Set<Interest>
   private var done: ((UpstreamFailure?) -> Void)?

@@ -1,5 +1,5 @@
-/// Acknowledgements that the server asked for and nobody has given yet, by the token that local programs see. The first
-/// answer wins; all of them end with the link they came from. Decision 0069.
+/// Acknowledgements that the server asked for and no client has given yet, by the token that local programs see. The
+/// first answer wins; all of them end with the link they came from. Decision 0069.
 struct AnswerTable {
   private struct Entry {
     /// The server's own id.
@@ -17,11 +17,11 @@ struct AnswerTable {
   private var order = TombstoneQueue<String>()
   /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
   private static let limit = 10_000
-  /// Events that wanted an answer while nobody could give one, or whose answer never came.
+  /// Events that wanted an answer while no client could give one, or whose answer never came.
   private(set) var unanswered: UInt64 = 0
 
-  /// Remembers which of the server's acknowledgement ids a fresh token stands for, and which clients were asked. Returns
-  /// the ids that were pushed out.
+  /// Remembers which of the server's acknowledgement ids a fresh token stands for, and which clients were asked.
+  /// Returns the ids that were pushed out.
   mutating func add(_ id: UInt64, as token: String, for clients: [ClientOutputs.Pointer]) -> [UInt64] {
     pending[token] = Entry(id: id, clients: clients, place: order.append(token))
     var pushedOut: [UInt64] = []
@@ -47,7 +47,7 @@ struct AnswerTable {
     abandon(token)
   }
 
-  /// A client can answer nothing any more. Returns what nobody else was asked, in no order.
+  /// A client can answer nothing any more. Returns what no other client was asked, in no order.
   mutating func left(by client: ClientOutputs.Pointer) -> [(token: String, id: UInt64)] {
     var orphans: [(token: String, id: UInt64)] = []
     for (token, entry) in pending where entry.clients.contains(client) {
@@ -59,20 +59,20 @@ struct AnswerTable {
     return orphans
   }
 
-  /// A client will not see what it was asked, by one of its subscriptions. Returns the server's id if nobody else was asked,
-  /// and whether somebody who was may have seen it.
+  /// A client will not see what it was asked, by one of its subscriptions. Returns the server's id if no other client
+  /// was asked, and whether one that was may have seen it.
   mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> (id: UInt64, wasHeard: Bool)? {
     guard let entry = pending[token], let index = entry.clients.firstIndex(of: client) else { return nil }
     pending[token]?.clients.remove(at: index)
     return entry.clients.count == 1 ? (id: entry.id, wasHeard: entry.wasHeard) : nil
   }
 
-  /// Nobody will answer, and the server knows.
+  /// No client will answer, and the server knows.
   mutating func abandon(_ token: String) {
     if take(token) != nil { unanswered += 1 }
   }
 
-  /// Nobody subscribes who could answer.
+  /// No client subscribes that could answer.
   mutating func noteUnanswered() { unanswered += 1 }
 
   /// The link is gone: no answer can reach the server any more.

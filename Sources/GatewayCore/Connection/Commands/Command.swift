@@ -1,5 +1,5 @@
-/// What a local program asked a connection to write: it can wait, be found again, expire and be taken back. One object from
-/// its acceptance to its outcome, which moves from one table to the next without being copied. Decision 0061.
+/// What a local program asked a connection to write: it can wait, be found again, expire and be taken back. One object
+/// from its acceptance to its outcome, which moves from one table to the next without being copied. Decision 0061.
 final class Command {
   private let name: CommandID
   /// Orders all commands of the daemon by their acceptance.
@@ -21,7 +21,7 @@ final class Command {
   /// In whose name it is written.
   var sender = AccessIdentity(uid: 0, groups: [])
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
-  /// any more. Nil when nobody waits.
+  /// any more. Nil when no caller waits.
   var deadline: MonotonicInstant?
   /// May wait for a connection's first attempt, but for nothing else.
   var noQueue = false
@@ -106,7 +106,7 @@ extension Command {
   var isQueued: Bool { if case .queued = stage { true } else { false } }
   var isHandedOver: Bool { if case .handedOver = stage { true } else { false } }
   var flight: Flight? { if case .underWay(let flight) = stage { flight } else { nil } }
-  /// It is under way, and will be written again where nobody acknowledges it.
+  /// It is under way, and will be written again where the server does not acknowledge it.
   var isTried: Bool { if case .underWay = stage { retry != nil } else { false } }
 }
 
@@ -114,9 +114,9 @@ extension Command: Equatable {
   static func == (a: Command, b: Command) -> Bool { a === b }
 }
 
-/// Who waits for the outcome of a command.
+/// The call that waits for the outcome of a command.
 enum CommandOwner: Hashable, Sendable {
-  /// Nobody any more: the call was answered as `accepted`, and the command outlives its client.
+  /// None any more: the call was answered as `accepted`, and the command outlives its client.
   case none
   /// A call that is not answered yet. `client` is the local session, `request` one call of it.
   case call(client: UInt64, request: UInt64)
@@ -130,8 +130,8 @@ enum CommandOwner: Hashable, Sendable {
   }
 }
 
-/// How a command is written again that the server did not acknowledge: in one line with the others of its user, of which
-/// as many are under way at a time as the upstream's `retry_window` says.
+/// How a command is written again that the server did not acknowledge: in one line with the others of its user, of
+/// which as many are under way at a time as the upstream's `retry_window` says.
 public struct Retry: Equatable, Sendable {
   /// Most writes after the first one.
   public static let limit = 100
@@ -154,7 +154,8 @@ public struct Retry: Equatable, Sendable {
   var mayWrite: Bool { writes <= again }
 }
 
-/// What a newer command has to share with an older one to take its place: one user cannot replace what another one sent.
+/// What a newer command has to share with an older one to take its place: one user cannot replace what another one
+/// sent.
 struct Coalescing: Hashable, Sendable {
   var user: UInt32
   var value: String

@@ -1,5 +1,5 @@
-/// When the callers of commands give up. One timer serves all of them, so that a command which gets its outcome in time, as
-/// nearly all do, costs none of its own.
+/// When the callers of commands give up. One timer serves all of them, so that a command which gets its outcome in
+/// time, as nearly all do, costs none of its own.
 struct CommandDeadlines {
   private struct Due: DeadlineItem {
     let number: UInt64

@@ -1,5 +1,5 @@
-/// How far the queue of a connection has flowed to the present link, and how fast it may. What queued up before the link
-/// opened has a pace, so that a server that comes back is not flooded; what came later has none.
+/// How far the queue of a connection has flowed to the present link, and how fast it may. What queued up before the
+/// link opened has a pace, so that a server that comes back is not flooded; what came later has none.
 struct CommandFlow {
   /// The first place that was not offered to the link.
   var next: UInt64 = 0
@@ -18,8 +18,8 @@ struct CommandFlow {
   static let handedOverLimit = 4_096
   /// How long a pause lasts.
   static let pause: Duration = .milliseconds(10)
-  /// The first pause before it is looked again whether the kernel has taken everything; each next one is twice as long, up
-  /// to `pause`.
+  /// The first pause before it is looked again whether the kernel has taken everything; each next one is twice as long,
+  /// up to `pause`.
   static let shortestPause: Duration = .milliseconds(1)
 
   init() {}

@@ -1,4 +1,4 @@
-/// The id by which local programs know a command, globally unique. It is put into words when somebody asks for them, which
+/// The id by which local programs know a command, globally unique. It is put into words when it is told, which
 /// for most requests is never.
 struct CommandID {
   /// All of it, or what stands before the number.

@@ -28,8 +28,8 @@ struct CommandLedger {
   /// Commands without an outcome.
   var count: Int { queue.count + flights.count + handedOver.count }
 
-  /// Nothing is under way, and what is still queued is suspected or stands in a line behind what is. Only to be asked while
-  /// connected.
+  /// Nothing is under way, and what is still queued is suspected or stands in a line behind what is. Only to be asked
+  /// while connected.
   var isQuiet: Bool { !isAwaiting && handedOver.isEmpty && !flow.isPaused && queue.firstUncommitted == nil }
 
   /// What is under way and will be written again if the link breaks.
@@ -118,8 +118,8 @@ struct CommandLedger {
   /// Takes what is on disk now off the brake. Returns whether it is queued, and what it replaces by its `coalescing`.
   mutating func committed(_ command: Command) -> (isQueued: Bool, replaced: Command?) { queue.commit(command) }
 
-  /// Puts commands that were accepted before, in order, behind those that were accepted before them, whatever the limits
-  /// say.
+  /// Puts commands that were accepted before, in order, behind those that were accepted before them, whatever the
+  /// limits say.
   mutating func restore(_ commands: some Collection<Command>) {
     queue.reserve(commands.count)
     let later = commands.first.map { queue.takeAll(behind: $0.number) } ?? []
@@ -181,10 +181,11 @@ struct CommandLedger {
     return (timers, tried.filter { $0.retry?.mayWrite != true })
   }
 
-  /// The written command that waits for an acknowledgement; nil for an id that nobody waits for.
+  /// The written command that waits for an acknowledgement; nil for an id that is not awaited.
   func command(awaiting ack: UInt64) -> Command? { flights[ack] }
 
-  /// Takes a command out of what is under way: it is acknowledged, or nobody waits any more. Nil if it is not there.
+  /// Takes a command out of what is under way: it is acknowledged, or its caller does not wait any more. Nil if it is
+  /// not there.
   mutating func land(_ command: Command) -> Command.Flight? { flights.end(command) }
 
   /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
@@ -196,7 +197,7 @@ struct CommandLedger {
   }
 
   /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
-  /// server refused, so do those that somebody waits for.
+  /// server refused, so do those that a call waits for.
   mutating func failed(refused: Bool) -> [Command] {
     queue.removeHasty(andAwaited: refused)
   }

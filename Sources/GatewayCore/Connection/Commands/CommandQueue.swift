@@ -1,6 +1,6 @@
-/// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and for
-/// all. Taking one out of the middle costs little more than taking the first: they stand in queues with tombstones. One
-/// owner: a copy would share the commands, which know whether they are queued. Decisions 0031 and 0047.
+/// The commands that wait for their connection: first in, first out, bounded by count and by bytes for each user and
+/// for all. Taking one out of the middle costs little more than taking the first: they stand in queues with tombstones.
+/// One owner: a copy would share the commands, which know whether they are queued. Decisions 0031 and 0047.
 struct CommandQueue {
   /// Bytes that a queued command counts beyond its message: its own fields and its places in the lists.
   static let overhead = 256
@@ -98,8 +98,8 @@ struct CommandQueue {
     order.reserve(more)
   }
 
-  /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where the
-  /// last that is queued was accepted before.
+  /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where
+  /// the last that is queued was accepted before.
   mutating func takeAll(behind number: UInt64) -> [Command] {
     guard let last = order.last?.element, last.number > number else { return [] }
     let later = removeAll { $0.number > number }
@@ -112,8 +112,8 @@ struct CommandQueue {
     insert(command, command.place ?? makePlace())
   }
 
-  /// Puts commands that were written back where they stood, in one pass. A newer one that the same `coalescing` has queued
-  /// meanwhile stays the one that gives way.
+  /// Puts commands that were written back where they stood, in one pass. A newer one that the same `coalescing` has
+  /// queued meanwhile stays the one that gives way.
   mutating func putBack(_ commands: [Command]) {
     var places: [(place: UInt64, element: Command)] = []
     places.reserveCapacity(commands.count)
@@ -131,8 +131,8 @@ struct CommandQueue {
   /// The place of the first command that is not on disk yet: nothing behind it may be written.
   var firstUncommitted: UInt64? { uncommitted.firstPlace }
 
-  /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing is
-  /// queued but what others want on the disk, which is accepted when it is there.
+  /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing
+  /// is queued but what others want on the disk, which is accepted when it is there.
   func lets(pass command: Command) -> Bool {
     guard let client = command.owner.client, count == uncommitted.count, strayCount == 0 else { return false }
     return !waiting.contains(client)
@@ -143,8 +143,8 @@ struct CommandQueue {
     if !command.isCommitted, command.owner.client == nil { strayCount += sign }
   }
 
-  /// A command is on disk now, and nobody waits for it any more. Returns whether it stands here, and the command that it
-  /// replaces by its `coalescing`.
+  /// A command is on disk now, and its caller does not wait for it any more. Returns whether it stands here, and the
+  /// command that it replaces by its `coalescing`.
   mutating func commit(_ command: Command) -> (isQueued: Bool, replaced: Command?) {
     guard command.isQueued, !command.isCommitted, let place = command.place else { return (false, nil) }
     stopWaiting(command)

@@ -1,5 +1,6 @@
-/// Sends with retries. Each user's form a line: as many as the upstream's `retry_window` are under way, the next follows
-/// an outcome. With a window of one, what is written twice overtakes nothing. Sends without retries go past them.
+/// Sends with retries. Each user's form a line: as many as the upstream's `retry_window` are under way, the next
+/// follows an outcome. With a window of one, what is written twice overtakes nothing. Sends without retries go past
+/// them.
 extension Delivery {
   /// Writes a command of a line whose turn has come.
   func tryOut(_ command: Command, on channel: any UpstreamChannel) {
@@ -95,8 +96,8 @@ extension Delivery {
   }
 }
 
-/// What was under way when the link broke may be why it did. The server's own word for it counts at once; else whatever was
-/// under way twice waits until others have gone, and is tried alone.
+/// What was under way when the link broke may be why it did. The server's own word for it counts at once; else whatever
+/// was under way twice waits until others have gone, and is tried alone.
 extension Delivery {
   /// The link broke. To be called before anything that was under way is put back.
   func blame(_ failure: UpstreamFailure) {

@@ -1,9 +1,8 @@
 /// The commands of one connection, from their acceptance to their outcome: written at once, or queued until they can
 /// be, and settled exactly once. It knows the channel only while that takes commands.
 final class Delivery {
-  /// It alone has this object, and what is asked of it comes by way of the connection or of `ringing`: an outcome may be
-  /// the end of both.
-  /// Set by the connection, once.
+  /// It alone has this object, and what is asked of it comes by way of the connection or of `ringing`: an outcome may
+  /// be the end of both. Set by the connection, once.
   unowned var connection: Connection!
   private(set) var context: ConnectionContext
   private(set) var connector: any UpstreamConnector
@@ -189,9 +188,9 @@ final class Delivery {
 
   // MARK: - The flow of the queue
 
-  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only what
-  /// its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded or when
-  /// many have ended unwritten.
+  /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only
+  /// what its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded
+  /// or when many have ended unwritten.
   func drainQueue() {
     commands.flow.isPaused = false
     if commands.queue.hasSuspects { awaitTrial() }
@@ -221,8 +220,8 @@ final class Delivery {
       })
   }
 
-  /// Something in the queue may be written from now on. To be called after every change of a queue that is not a send of
-  /// this moment: what stands there unnoticed on a connected connection would be overtaken by the next send.
+  /// Something in the queue may be written from now on. To be called after every change of a queue that is not a send
+  /// of this moment: what stands there unnoticed on a connected connection would be overtaken by the next send.
   func flowOn() {
     if channel != nil, !commands.flow.isPaused { drainQueue() }
   }

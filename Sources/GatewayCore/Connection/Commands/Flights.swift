@@ -1,7 +1,7 @@
-/// The commands that were written and wait for the server's acknowledgement, by the ids that were written with them. One with
-/// retries may be written several times on a link: the acknowledgement of any of its writes is the command's. In each line
-/// of retries at most as many are under way as its window has room for. One owner: a copy would share the commands, which
-/// know whether they are under way. Decisions 0025 and 0045.
+/// The commands that were written and wait for the server's acknowledgement, by the ids that were written with them.
+/// One with retries may be written several times on a link: the acknowledgement of any of its writes is the command's.
+/// In each line of retries at most as many are under way as its window has room for. One owner: a copy would share the
+/// commands, which know whether they are under way. Decisions 0025 and 0045.
 struct Flights {
   private var commands = NumberTable<Command>()
   /// How many commands with retries are under way, by their lines.
@@ -13,7 +13,7 @@ struct Flights {
   /// Whether one with retries is under way.
   var hasRetries: Bool { !lines.isEmpty }
 
-  /// The command whose acknowledgement that is; nil for an id that nobody waits for.
+  /// The command whose acknowledgement that is; nil for an id that is not awaited.
   subscript(ack: UInt64) -> Command? { commands[ack] }
 
   /// How many of a line are under way.

@@ -1,6 +1,6 @@
-/// What speaks against a command: links that broke while it was under way. One is chance; from the second on it may be the
-/// reason, and would take the link from everybody again. It then waits until nothing else is under way on the link, and is
-/// tried alone, after pauses that grow. Decision 0089.
+/// What speaks against a command: links that broke while it was under way. One is chance; from the second on it may be
+/// the reason, and would take the link from all users again. It then waits until nothing else is under way on the link,
+/// and is tried alone, after pauses that grow. Decision 0089.
 struct Suspicion: Equatable {
   /// Links that broke while it was under way.
   private(set) var breaks = 0

@@ -1,7 +1,7 @@
-/// How many attempts the whole machine may start: a token bucket that hands out turns. While it is empty those who come
-/// wait in a round over users, so that whoever wants many connections holds up nobody else's. Decisions 0024 and 0094.
+/// How many attempts the whole machine may start: a token bucket that hands out turns. While it is empty attempts
+/// wait in a round over users, so that a user of many connections does not hold up another's. Decisions 0024 and 0094.
 final class AttemptBudget {
-  /// Who waits for a turn.
+  /// An attempt that waits for a turn.
   struct Candidate {
     /// Whether the attempt is still wanted; if not, the next one gets the turn.
     let isWanted: () -> Bool
@@ -13,7 +13,7 @@ final class AttemptBudget {
   private let timers: Timers
   private var spacing: Duration
   private var burst: Int
-  /// When the bucket would be full again if nobody asked any more.
+  /// When the bucket would be full again if no attempt followed.
   private var fullAt: MonotonicInstant?
   private var waiting = UserRound<Candidate>()
   /// The timer for the next turn.

@@ -1,5 +1,5 @@
-/// When one connection may be tried next, and how often it was: what its failures, the wishes of its users, the words of
-/// its server and the machine's budget come to. The keeper reads it as part of a `Health`.
+/// When one connection may be tried next, and how often it was: what its failures, the wishes of its users, the words
+/// of its server and the machine's budget come to. The keeper reads it as part of a `Health`.
 struct AttemptSchedule: Equatable, Sendable {
   private(set) var backoff: Backoff
   /// Attempts started so far. Each has its number, so that its traces in `status` and in the log can be told apart.
@@ -27,11 +27,12 @@ struct AttemptSchedule: Equatable, Sendable {
 
   init(settings: ReconnectSettings) { backoff = Backoff(settings: settings) }
 
-  /// Somebody does not want to wait.
+  /// A client or an administrator does not want to wait.
   mutating func hasten(_ urgency: Urgency) { self.urgency = max(self.urgency, urgency) }
 
   /// Whether the attempt that the keeper wants has its turn; if not, it waits for one from now on, in the round of an
-  /// account. An order does not wait for one, but counts. The candidate of the attempt is called back later, never from here.
+  /// account. An order does not wait for one, but counts. The candidate of the attempt is called back later, never from
+  /// here.
   mutating func hasTurn(
     _ budget: AttemptBudget, for account: Account, _ candidate: (_ attempt: UInt64) -> AttemptBudget.Candidate
   ) -> Bool {
@@ -101,7 +102,7 @@ struct AttemptSchedule: Equatable, Sendable {
     notBefore = nil
   }
 
-  /// Begins anew with other settings; who was urgent still is.
+  /// Begins anew with other settings; what was urgent still is.
   mutating func adopt(_ settings: ReconnectSettings) { backoff = Backoff(settings: settings) }
 
   /// Tells the keeper.

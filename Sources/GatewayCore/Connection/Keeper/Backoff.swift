@@ -8,11 +8,11 @@
 /// | lost, unreachable … | 1 | 2 | 4 | 8 | 16 | 30 |
 /// | refused by the upstream | 30 | 60 | 120 | 240 | 480 | 600 |
 ///
-/// Drawing from the whole range spreads the clients of a restarted server evenly. A server that refuses is in no hurry to
-/// see us again: its delays are drawn from the upper half of the range. The counters start anew only after a
-/// connection that lasted for `stable`: one that connects and drops again keeps slowing down. Refusals are counted apart,
-/// so that an unreachable spell between two refusals does not hasten the next one. With `attempts` set, each series of so
-/// many failures, refusals aside, is followed by `rest`, and the next series begins with `base` again.
+/// Drawing from the whole range spreads the clients of a restarted server evenly. A server that refuses is in no hurry
+/// to see us again: its delays are drawn from the upper half of the range. The counters start anew only after a
+/// connection that lasted for `stable`: one that connects and drops again keeps slowing down. Refusals are counted
+/// apart, so that an unreachable spell between two refusals does not hasten the next one. With `attempts` set, each
+/// series of so many failures, refusals aside, is followed by `rest`, and the next series begins with `base` again.
 struct Backoff: Equatable, Sendable {
   /// No delay is shorter: even the luckiest draw leaves the loop a turn.
   static let shortestDelay: Duration = .milliseconds(1)

@@ -25,20 +25,21 @@ struct Health: Equatable, Sendable {
   var attempts = 0
   /// When the last attempt was started.
   var lastAttemptAt: MonotonicInstant?
-  /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when it
-  /// went down on purpose (`idle`, `requested`, `offline`, `draining`).
+  /// What the back-off drew after the last failure; nil when nothing failed since the connection was last up, or when
+  /// it went down on purpose (`idle`, `requested`, `offline`, `draining`).
   var nextAttemptAt: MonotonicInstant?
   /// The server asked not to be tried earlier.
   var notBefore: MonotonicInstant?
-  /// When the machine's budget of attempts is expected to allow the one that is due; nil unless that waits for its turn.
+  /// When the machine's budget of attempts is expected to allow the one that is due; nil unless that waits for its
+  /// turn.
   var turnAt: MonotonicInstant?
   /// As many attempts as `reconnect.attempts` have failed: what is waited for is `reconnect.rest`.
   var isResting = false
   var urgency = Urgency.none
 
-  /// An administrator asked for `disconnect` and nobody for `reconnect` since.
+  /// An administrator asked for `disconnect`, and none for `reconnect` since.
   var isHeld = false
-  /// The history that an earlier daemon kept on disk is still being read, or somebody waits to be told of it.
+  /// The history that an earlier daemon kept on disk is still being read, or a call waits to be told of it.
   var awaitsPast = false
   /// Whether a route to the upstream may exist. Always true for one on this machine.
   var networkIsUp = true
@@ -78,8 +79,8 @@ struct Health: Equatable, Sendable {
   var idleSince: MonotonicInstant { max(since, unleasedSince ?? since) }
 }
 
-/// Who does not want to wait for the back-off, from the weakest to the strongest. The owner remembers the strongest one
-/// until the next attempt starts.
+/// What does not want to wait for the back-off, from the weakest to the strongest. The owner remembers the strongest
+/// one until the next attempt starts.
 enum Urgency: Int, Comparable, CaseIterable, Sendable {
   case none
   /// The network came back.

@@ -1,5 +1,5 @@
-/// What the keeper goes by for one connection beyond its state and its use: why it is down, who wants it so, when it may be
-/// tried; and what it said of that last.
+/// What the keeper goes by for one connection beyond its state and its use: why it is down, what keeps it so, when it
+/// may be tried; and what it said of that last.
 struct KeeperNotes {
   /// What keeps it down until it is taken back.
   enum Hold {

@@ -15,9 +15,9 @@ extension KeeperRule {
     return (.wait(until: nil), "There is no network; the next attempt starts when it is back.")
   }
 
-  /// An administrator's `disconnect` holds until `reconnect`. The hold of a configured upstream outlives its users: were
-  /// the connection released, the next user would get a fresh one without the hold. The hold on a URL that nobody uses
-  /// any more ends with the connection, because nothing else would ever free it.
+  /// An administrator's `disconnect` holds until `reconnect`. The hold of a configured upstream outlives its users:
+  /// were the connection released, the next user would get a fresh one without the hold. The hold on a URL that is not
+  /// used any more ends with the connection, because nothing else would ever free it.
   static let hold = KeeperRule(name: "hold") { health in
     guard health.isHeld else { return nil }
     let why = "Disconnected by an administrator, until 'reconnect'."
@@ -34,7 +34,7 @@ extension KeeperRule {
     return (.wait(until: nil), "Its history is being read from the disk; nothing is tried before that.")
   }
 
-  /// Nobody uses it: disconnect after the linger time.
+  /// It is not used: disconnect after the linger time.
   static let disconnect = KeeperRule(name: "disconnect") { health in
     guard !health.isOccupied else { return nil }
     if health.state == .created && !health.attemptIsUnderWay {
@@ -46,7 +46,7 @@ extension KeeperRule {
     return (.act(.disconnect(.idle)), "Nobody has used the connection for the linger time.")
   }
 
-  /// Somebody uses it: connect, at once or when the back-off allows.
+  /// It is used: connect, at once or when the back-off allows.
   static let reconnect = KeeperRule(name: "reconnect") { health in
     guard health.isOccupied else { return nil }
     switch health.state {
@@ -60,7 +60,7 @@ extension KeeperRule {
     }
   }
 
-  /// Nobody uses it and it is closed: leave the pool, after the time for which it stays listed.
+  /// It is not used and closed: leave the pool, after the time for which it stays listed.
   static let release = KeeperRule(name: "release") { health in
     guard health.state == .disconnected, !health.isOccupied else { return nil }
     let end = health.idleSince + health.retain
@@ -70,7 +70,7 @@ extension KeeperRule {
     return (.act(.release), "Nobody has used the closed connection for as long as it stays listed.")
   }
 
-  /// Attempts that somebody hastens start at most this often.
+  /// Hastened attempts start at most this often.
   static let hastenedSpacing: Duration = .seconds(1)
 
   /// The way down from whatever is up or under way; nil where nothing is.
@@ -102,7 +102,7 @@ extension KeeperRule {
 
   /// When the next attempt starts, possibly in the past. While the upstream refuses us, a new lease or a network change
   /// does not hasten it; a request does, because its caller is to hear the refusal. What the server itself asked for
-  /// holds for everybody but an administrator.
+  /// holds for all but an administrator.
   private static func nextAttempt(_ health: Health) -> MonotonicInstant {
     guard health.urgency != .order else { return health.now }
     let wanted = wantedAttempt(health)

@@ -1,8 +1,8 @@
 /// Puts the idempotency key of a send where the server can see it, so that it recognises what arrives twice.
 /// Decision 0033.
 enum KeyedArguments {
-  /// The arguments with `{"member":"key"}` in them: in the last one if that is an object without this member, else behind
-  /// it. `args` is a validated JSON array text; everything in it stays as it is.
+  /// The arguments with `{"member":"key"}` in them: in the last one if that is an object without this member, else
+  /// behind it. `args` is a validated JSON array text; everything in it stays as it is.
   static func adding(_ key: String, as member: String, to args: [UInt8]) -> [UInt8] {
     var at = 0
     var last: Range<Int>?
@@ -22,8 +22,8 @@ enum KeyedArguments {
       + Array(args[(last.lowerBound + 1)...])
   }
 
-  /// Whether an object that can take the member is empty; nil for anything that cannot take it: another kind of value, one
-  /// that has the member, and binary.
+  /// Whether an object that can take the member is empty; nil for anything that cannot take it: another kind of value,
+  /// one that has the member, and binary.
   private static func isOpen(_ args: [UInt8], _ range: Range<Int>, to member: String) -> Bool? {
     let span = args.span.bytes
     guard JSONScanner.byte(span, range.lowerBound) == UInt8(ascii: "{") else { return nil }

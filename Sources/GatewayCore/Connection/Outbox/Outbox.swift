@@ -29,8 +29,8 @@ final class Outbox {
   /// Finished entries that are not shown any more, but whose keys still count, without their messages.
   private var keyed: [OutboxEntry] = []
 
-  /// Rows of finished entries that are not shown any more, until there are enough of them to go together: they lie next to
-  /// each other on the disk.
+  /// Rows of finished entries that are not shown any more, until there are enough of them to go together: they lie next
+  /// to each other on the disk.
   private var leaving: [UInt64] = []
   private static let leavingLimit = 64
 
@@ -95,8 +95,8 @@ final class Outbox {
     return record
   }
 
-  /// The first so many entries on disk in one of these states, the oldest first. Whether they are wanted is asked once for
-  /// all unfinished ones of a user to a target, so that those of others cost nothing.
+  /// The first so many entries on disk in one of these states, the oldest first. Whether they are wanted is asked once
+  /// for all unfinished ones of a user to a target, so that those of others cost nothing.
   func records(
     limit: Int = .max, states: Set<OutboxState>? = nil, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool
   ) -> [OutboxRecord] {
@@ -125,8 +125,8 @@ final class Outbox {
     case full(SharedBounds.Overrun, unit: String)
   }
 
-  /// Whether an entry of that size would be taken. With `drop_oldest` a full outbox takes it if older entries of the same
-  /// user can give way.
+  /// Whether an entry of that size would be taken. With `drop_oldest` a full outbox takes it if older entries of the
+  /// same user can give way.
   func checkRoom(cost: Int, target: OutboxTarget, owner: UInt32) throws(Refusal) {
     if case .unavailable(let problem) = condition { throw .unavailable(problem) }
     guard let overrun = overrun(adding: cost, to: target, of: owner) else { return }
@@ -143,9 +143,9 @@ final class Outbox {
     throw .full(overrun.limit, unit: overrun.unit)
   }
 
-  /// Takes an entry, which somebody may carry already, and makes it last; `done` hears later whether that worked, and
-  /// whether it still had no outcome then. Until then it is not committed. In one step with it the entry of the number `old`
-  /// goes.
+  /// Takes an entry, which a connection may carry already, and makes it last; `done` hears later whether that worked,
+  /// and whether it still had no outcome then. Until then it is not committed. In one step with it the entry of the
+  /// number `old` goes.
   func add(
     _ entry: OutboxEntry, replacing old: UInt64? = nil,
     carriedBy carrier: (connection: Connection, command: Command)? = nil,
@@ -160,7 +160,7 @@ final class Outbox {
     store.commit(old.map { .replace($0, snapshot) } ?? .add(snapshot)) { [weak self] problem in
       guard let self else { return }
       note(problem)
-      // Whoever took it back meanwhile has said so to the store.
+      // What took it back meanwhile has said so to the store.
       guard record.line != nil else { return done(record, problem, false) }
       if problem == nil { record.isCommitted = true } else { forget(record) }
       done(record, problem, true)
@@ -268,7 +268,8 @@ final class Outbox {
     return record
   }
 
-  /// The new row of a revived entry is not there, and so the old one still is. What was taken back meanwhile has neither.
+  /// The new row of a revived entry is not there, and so the old one still is. What was taken back meanwhile has
+  /// neither.
   func settleFailedRevival(of old: OutboxRecord, isAwaited: Bool) {
     guard isAwaited else {
       store?.note(.remove(old.entry.number))
@@ -334,8 +335,8 @@ final class Outbox {
     return wall
   }
 
-  /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and for
-  /// the next daemon.
+  /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and
+  /// for the next daemon.
   private func move(by step: Int64) {
     for record in known.values { record.entry.move(by: step) }
     for index in keyed.indices { keyed[index].move(by: step) }
@@ -369,8 +370,8 @@ final class Outbox {
     }
   }
 
-  /// A change that was not kept, as it is to be made now. An entry that was forgotten since must not come back, nor stay
-  /// on the disk as it was before the change until other rows take it along.
+  /// A change that was not kept, as it is to be made now. An entry that was forgotten since must not come back, nor
+  /// stay on the disk as it was before the change until other rows take it along.
   private func owed(_ change: OutboxChange) -> OutboxChange {
     switch change {
     case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot):

@@ -29,8 +29,8 @@ public struct OutboxEntry: Equatable, Sendable {
   /// How often it was written, as far as the disk knows: the one before a crash may be missing.
   public var attempts = 0
   public var state = OutboxState.queued
-  /// Why it is in this state, in one or two words; nil where there is nothing to say. Of one that is queued only `suspected`:
-  /// all else may be another reason with the next connection.
+  /// Why it is in this state, in one or two words; nil where there is nothing to say. Of one that is queued only
+  /// `suspected`: all else may be another reason with the next connection.
   public var reason: String?
   /// When it was finished, in milliseconds since 1970.
   public var ended: Int64?

@@ -2,7 +2,7 @@
 /// the unfinished to the finished ones without being copied.
 final class OutboxRecord {
   var entry: OutboxEntry
-  /// Who carries it; nil while its upstream cannot be used, and when it is finished.
+  /// The connection that carries it; nil while its upstream cannot be used, and when it is finished.
   var connection: Connection?
   /// What is carried; nil as above. It knows its record in turn, until the end.
   var command: Command? {
@@ -18,10 +18,10 @@ final class OutboxRecord {
   /// Its place among the finished ones; nil while it is none of them.
   var archivePlace: UInt64?
 
-  /// Nobody carries it, because its sender has lost the right to send it.
+  /// No connection carries it, because its sender has lost the right to send it.
   var isWithheld = false
 
-  /// A timer ends it at the end of its time-to-live, unless somebody carries it then.
+  /// A timer ends it at the end of its time-to-live, unless a connection carries it then.
   var isWatched = false
 
   init(_ entry: OutboxEntry, isCommitted: Bool) {
@@ -38,8 +38,8 @@ final class OutboxRecord {
   /// Its connection has it, and not in its queue: only its outcome or the end of the link takes it from there.
   var isUnderWay: Bool { command.map { !$0.isQueued } ?? false }
 
-  /// Whether another connection may carry it from now on: also what is under way and may be written again, because it must
-  /// not be overtaken by what is behind it in its line.
+  /// Whether another connection may carry it from now on: also what is under way and may be written again, because it
+  /// must not be overtaken by what is behind it in its line.
   var mayMove: Bool {
     guard let command, isUnderWay else { return true }
     return command.retry?.mayWrite == true && command.isTried
@@ -51,14 +51,14 @@ final class OutboxRecord {
     return command.isHandedOver || command.isTried
   }
 
-  /// Somebody carries it from now on.
+  /// A connection carries it from now on.
   func carry(_ command: Command, on connection: Connection) {
     self.connection = connection
     self.command = command
     isWithheld = false
   }
 
-  /// Nobody carries it any more; how often it was written is kept.
+  /// No connection carries it any more; how often it was written is kept.
   func detach() {
     entry.attempts = attempts
     connection = nil

@@ -1,14 +1,15 @@
 /// Keeps the outbox where a crash cannot reach it. The daemon uses SQLite on a thread of its own.
 public protocol OutboxStore: AnyObject {
-  /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would survive
-  /// the machine's power loss, or with what prevents that; then nothing of it was kept.
+  /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would
+  /// survive the machine's power loss, or with what prevents that; then nothing of it was kept.
   func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void)
 
-  /// A change that nobody waits for: it goes along with the next `commit`, or alone after a moment. It is tried until it
+  /// A change that is not awaited: it goes along with the next `commit`, or alone after a moment. It is tried until it
   /// succeeds. A crash before that leaves the entry as it was.
   func note(_ change: OutboxChange)
 
-  /// Told when something about the files needs attention although writing works, and with nil when it does not any more.
+  /// Told when something about the files needs attention although writing works, and with nil when it does not any
+  /// more.
   var onWarning: ((OutboxProblem?) -> Void)? { get set }
 
   /// Writes what is left and lets go of the files. Nothing may be asked of it afterwards.
@@ -26,7 +27,8 @@ public enum OutboxChange: Sendable {
   /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
   case shift(Int64)
 
-  /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is large.
+  /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is
+  /// large.
   public final class Snapshot: Sendable {
     public let entry: OutboxEntry
 
@@ -61,7 +63,7 @@ public struct OutboxProblem: Error, Equatable, Sendable {
     self.message = message
   }
 
-  /// Nobody gave the daemon a store.
+  /// The daemon was given no store.
   public static let none = OutboxProblem(.folder, "this gateway was started without an outbox")
 }
 

@@ -1,4 +1,5 @@
-/// Where a durable send goes, in words that mean the same after a restart: the configuration may have changed meanwhile.
+/// Where a durable send goes, in words that mean the same after a restart: the configuration may have changed
+/// meanwhile.
 public struct OutboxTarget: Hashable, Sendable {
   public enum Name: Hashable, Sendable {
     /// A configured upstream.
