@@ -17,6 +17,8 @@ struct ConnectionContext {
   let memory: MemoryBudgets
   /// One for all connections.
   let work: MatchingCost
+  /// One for all connections.
+  let sliced: SlicedWork
   var limits: Limits
 }
 

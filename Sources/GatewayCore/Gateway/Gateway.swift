@@ -36,10 +36,11 @@ public final class Gateway {
     instance = seams.random.uuid()
     started = seams.time.now
     clients = LocalClients(configuration.limits.sharedClients)
-    upstreams = Upstreams(configuration, daemonUser: identity.uid, seams: seams, outputs: outputs)
+    shares = UserShares(seams.timers)
+    upstreams = Upstreams(
+      configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, work: shares.work)
     relay = OutboxRelay(
       seams.outbox, settings: configuration.outbox, upstreams: upstreams, instance: instance, seams: seams)
-    shares = UserShares(seams.timers)
     ending = GatewayStop(upstreams, relay, seams)
     let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }

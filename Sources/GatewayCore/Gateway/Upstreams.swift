@@ -17,10 +17,14 @@ final class Upstreams {
   private let tokens = TokenCounter()
   private let seams: GatewaySeams
   private let outputs: ClientOutputs
+  private let work: SlicedWork
   /// Whom the daemon runs as.
   private let daemonUser: UInt32
 
-  init(_ configuration: Configuration, daemonUser: UInt32, seams: GatewaySeams, outputs: ClientOutputs) {
+  init(
+    _ configuration: Configuration, daemonUser: UInt32, seams: GatewaySeams, outputs: ClientOutputs, work: SlicedWork
+  ) {
+    self.work = work
     self.daemonUser = daemonUser
     self.seams = seams
     self.outputs = outputs
@@ -48,7 +52,7 @@ final class Upstreams {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
       budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
-      limits: configuration.limits)
+      sliced: work, limits: configuration.limits)
   }
 
   /// A connection has left the pool.

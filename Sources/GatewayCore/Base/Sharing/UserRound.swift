@@ -87,6 +87,22 @@ final class SlicedWork {
     arm()
   }
 
+  /// Does something to many, so many of them in each turn, the first of them in this one; and then `done`.
+  func forEach<Element>(
+    of elements: ArraySlice<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,
+    then done: @escaping () -> Void
+  ) {
+    for element in elements.prefix(portion) { body(element) }
+    var rest = elements.dropFirst(portion)
+    guard !rest.isEmpty else { return done() }
+    add(for: account) {
+      for element in rest.prefix(portion) { body(element) }
+      rest = rest.dropFirst(portion)
+      if rest.isEmpty { done() }
+      return rest.isEmpty
+    }
+  }
+
   private func arm() {
     guard !isArmed, !waiting.isEmpty else { return }
     isArmed = true

@@ -65,23 +65,25 @@ extension Delivery {
     }
     // What is on its way to the disk is looked at when it is there.
     let revoked = queued.filter { $0.isRevoked && $0.isCommitted }
-    if !revoked.isEmpty { deny(revoked[...]) }
+    guard !revoked.isEmpty else { return }
+    // None of them is written meanwhile, as that is asked when it would be.
+    context.sliced.forEach(
+      of: revoked[...], portion: Self.endedAtOnce, for: connection.account,
+      { [weak connection = connection] command in
+        guard let connection else { return }
+        withExtendedLifetime(connection) { connection.delivery.denyQueued(command) }
+      },
+      then: ringing {
+        $0.flowOn()
+        $0.connection.review()
+      })
   }
 
-  /// Ends queued commands, some at a time: none of them is written meanwhile, as that is asked when it would be.
-  private func deny(_ revoked: ArraySlice<Command>) {
+  private func denyQueued(_ command: Command) {
     // Another reload may have given the right back.
-    for command in revoked.prefix(Self.endedAtOnce) where command.isRevoked && commands.takeBack(command) {
-      commands.deadlines.remove(command)
-      deny(command)
-    }
-    let rest = revoked.dropFirst(Self.endedAtOnce)
-    guard rest.isEmpty else {
-      context.timers.after(.zero, ringing { $0.deny(rest) })
-      return
-    }
-    flowOn()
-    connection.review()
+    guard command.isRevoked, commands.takeBack(command) else { return }
+    commands.deadlines.remove(command)
+    deny(command)
   }
 
   /// A command that left the queue, and that its sender may not send.

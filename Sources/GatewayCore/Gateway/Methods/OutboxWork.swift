@@ -48,7 +48,11 @@ final class OutboxWork {
       case .asTheDiskSays: sayTaken(session, call.id, result)
       }
     }
-    work.run(records[...], on: session.gateway, body)
+    let gateway = session.gateway
+    gateway.shares.work.forEach(
+      of: records[...], portion: portion, for: .user(session.peer.uid),
+      { [weak gateway] record in if let gateway { body(gateway, record, work) } },
+      then: { work.decided(nil) })
   }
 
   private static func sayChanged(_ session: LocalSession, _ id: RequestID?, _ result: Result) {
@@ -71,19 +75,6 @@ final class OutboxWork {
   func awaited() -> (OutboxProblem?) -> Void {
     left += 1
     return { [self] in decided($0) }
-  }
-
-  private func run(
-    _ records: ArraySlice<OutboxRecord>, on gateway: Gateway,
-    _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
-  ) {
-    for record in records.prefix(Self.portion) { body(gateway, record, self) }
-    let rest = records.dropFirst(Self.portion)
-    guard !rest.isEmpty else { return decided(nil) }
-    gateway.seams.timers.after(.zero) { [weak gateway] in
-      guard let gateway else { return }
-      self.run(rest, on: gateway, body)
-    }
   }
 
   private func decided(_ problem: OutboxProblem?) {
