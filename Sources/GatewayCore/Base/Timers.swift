@@ -56,9 +56,9 @@ public final class Timers {
     nextDeadline = heap.first()?.deadline
   }
 
-  /// Runs every call that is due, in the order of deadlines. Calls scheduled meanwhile wait for the next turn, so a
-  /// body that reschedules itself cannot hold the loop.
-  public func fire() {
+  /// Runs the calls that are due, in the order of deadlines, for as long as `mayGoOn` says so after each; the others stay due.
+  /// Calls scheduled meanwhile wait for the next turn, so a body that reschedules itself cannot hold the loop.
+  public func fire(while mayGoOn: () -> Bool = { true }) {
     let now = time.now
     let horizon = nextNumber
     while let (deadline, id) = heap.first(), deadline <= now, id.number < horizon {
@@ -66,6 +66,7 @@ public final class Timers {
       heap.removeFirst()
       nextDeadline = heap.first()?.deadline
       body?()
+      guard mayGoOn() else { return }
     }
   }
 }

@@ -89,6 +89,17 @@ import Testing
     #expect(timers.nextDeadline == time.now)
   }
 
+  @Test func callsThatHaveToWaitForOthersFireInTheNextTurnAndInOrder() {
+    let log = Log()
+    for number in 0..<10 { timers.after(.seconds(1)) { log.entries.append(number) } }
+    time.advance(by: .seconds(1))
+    timers.fire { log.entries.count < 4 }
+    #expect(log.entries == [0, 1, 2, 3])
+    #expect((timers.count, timers.nextDeadline) == (6, time.now))
+    timers.fire()
+    #expect(log.entries == Array(0..<10))
+  }
+
   @Test func onlyAnEarlierDeadlineIsAnnounced() {
     let log = Log()
     timers.onEarlierDeadline = { log.entries.append(1) }

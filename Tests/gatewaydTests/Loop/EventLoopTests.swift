@@ -59,6 +59,27 @@ import Testing
     try loop.turn(sleepingAtMost: .zero)
   }
 
+  @Test func manyTimersThatRingTogetherLetOthersHaveTheirTurn() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    var rung = 0
+    var rungBefore: Int?
+    let source = try loop.addIO(pair.0, .readable) { _ in rungBefore = rungBefore ?? rung }
+    Descriptors.write(pair.1, "x")
+    for _ in 0..<20 {
+      loop.timers.after(.zero) {
+        rung += 1
+        // Longer than timers have at a stretch.
+        let end = loop.time.now + .milliseconds(2)
+        while loop.time.now < end {}
+      }
+    }
+    while rung < 20 { try loop.turn() }
+    #expect(try #require(rungBefore) < 20)
+    withExtendedLifetime(source) {}
+    Descriptors.close(pair)
+  }
+
   @Test func outputIsFlushedBeforeTheLoopSleepsAndAfterEverySource() throws {
     let loop = try EventLoop()
     let pair = try Descriptors.pair()
