@@ -1,17 +1,22 @@
-/// A text that equals another one only if all bytes do; a `String` also equals its other Unicode spellings.
+/// A text that equals another one only if all bytes do; a `String` also equals its other Unicode spellings. It is hashed once,
+/// however many tables it goes through.
 public struct ExactText: Hashable, Sendable {
   public let text: String
+  private let hash: Int
 
-  init(_ text: String) { self.text = text }
+  init(_ text: String) {
+    self.text = text
+    var text = text
+    var hasher = Hasher()
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    hash = hasher.finalize()
+  }
 
   public static func == (a: Self, b: Self) -> Bool {
-    a.text.utf8Span.span.bytes.isEqual(to: b.text.utf8Span.span.bytes)
+    a.hash == b.hash && a.text.utf8Span.span.bytes.isEqual(to: b.text.utf8Span.span.bytes)
   }
 
-  public func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension RawSpan {
