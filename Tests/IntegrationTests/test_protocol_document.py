@@ -71,7 +71,7 @@ async def test_the_example_of_status_has_the_members_that_there_are(daemons, cha
 
 def test_every_reason_of_being_down_is_documented():
     source = (ROOT / "Sources/GatewayCore/Upstream/UpstreamFailure.swift").read_text()
-    cases = re.findall(r'^  case (\w+)(?: = "(\w+)")?$', source.split("public struct")[0], re.M)
+    cases = re.findall(r'^  case (\w+)(?: = "(\w+)")?$', source.split("enum DownReason")[1].split("\n}")[0], re.M)
     table = DOCUMENT.split("## Why a connection is down")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == {raw or name for name, raw in cases}
 
