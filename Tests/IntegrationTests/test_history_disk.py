@@ -119,7 +119,7 @@ async def test_a_damaged_file_is_set_aside_and_everything_else_works(daemons, se
     file.write_bytes(content)
     await daemon.start()
     client = await daemon.connected(upstream="chat")
-    assert "set a damaged history aside" in daemon.text() and "check sum" in daemon.text()
+    assert "set a history aside that is not used any more" in daemon.text() and "check sum" in daemon.text()
     aside = [one for one in files(daemon) if "damaged" in one.name]
     assert [one.read_bytes() for one in aside] == [bytes(content)]
     await server.present(1)

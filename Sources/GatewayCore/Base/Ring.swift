@@ -1,41 +1,70 @@
-/// A queue in memory that is used again: what goes makes room for what comes, and nothing is moved, unless the ring has become
-/// much too large for what is left in it.
+/// A queue in memory that is used again: what goes makes room for what comes. However long it is, neither adding nor taking
+/// ever moves more than one block of it, so that a queue of a million holds up nothing.
 struct Ring<Element> {
-  /// As many places as a power of two; those outside of the ring are nil.
-  private var places: ContiguousArray<Element?> = []
+  /// Places that were made together; those without an element are nil.
+  private typealias Block = ContiguousArray<Element?>
+
+  /// Of a short ring: as many as a power of two, `blockSize` at most. A long one has none here.
+  private var places: Block = []
+  /// Of a long ring: as many as a power of two. One that is empty has no memory. None in a short one.
+  private var blocks: ContiguousArray<Block> = []
   private var head = 0
   private(set) var count = 0
+  /// Of a long ring: the block that was emptied last, for the next one that is needed.
+  private var spare: Block = []
+
+  private static var shift: Int { 12 }
+  /// Most places of a short ring, and those of a block.
+  static var blockSize: Int { 1 << shift }
   /// Places that an empty ring keeps.
   private static var keptPlaces: Int { 64 }
   /// One place of so many is taken when the ring becomes smaller.
   private static var sparseness: Int { 8 }
 
-  /// For tests.
-  var placeCount: Int { places.count }
+  /// Places with memory or without.
+  var placeCount: Int { isShort ? places.count : blocks.count << Self.shift }
 
-  var first: Element? { count > 0 ? places[head] : nil }
+  var isEmpty: Bool { count == 0 }
+
+  var first: Element? {
+    guard count > 0 else { return nil }
+    return isShort ? places[head] : blocks[head >> Self.shift][head & Self.mask]
+  }
 
   /// The element so far behind the first one; nil beyond the last one.
   subscript(_ offset: Int) -> Element? {
-    offset >= 0 && offset < count ? places[place(offset)] : nil
+    guard offset >= 0, offset < count else { return nil }
+    return isShort ? places[place(offset)] : self[inBlocks: longPlace(offset)]
   }
 
   mutating func append(_ element: consuming Element) {
-    if count == places.count { grow() }
-    places[place(count)] = element
+    if isShort, count == places.count { makeRoom() }
+    if isShort {
+      places[place(count)] = element
+    } else {
+      if count == placeCount { addBlocks() }
+      put(element, at: longPlace(count))
+    }
     count &+= 1
   }
 
   /// Puts one in front of the others.
   mutating func prepend(_ element: consuming Element) {
-    if count == places.count { grow() }
-    head = place(-1)
-    places[head] = element
+    if isShort, count == places.count { makeRoom() }
+    if isShort {
+      head = place(-1)
+      places[head] = element
+    } else {
+      if count == placeCount { addBlocks() }
+      head = longPlace(-1)
+      put(element, at: head)
+    }
     count &+= 1
   }
 
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
+    guard isShort else { return popFirstOfBlocks() }
     let element = places[head].take()
     head = place(1)
     count &-= 1
@@ -45,17 +74,108 @@ struct Ring<Element> {
     return element
   }
 
+  /// All of them, in one go.
+  consuming func drained() -> [Element] {
+    var all: [Element] = []
+    all.reserveCapacity(count)
+    while let next = popFirst() { all.append(next) }
+    return all
+  }
+
+  // MARK: - A short ring
+
+  private var isShort: Bool { blocks.isEmpty }
+
   @inline(__always)
   private func place(_ offset: Int) -> Int { (head &+ offset) & (places.count &- 1) }
 
-  private mutating func grow() { move(to: max(8, places.count * 2)) }
+  /// A short ring is full: it grows, or becomes a long one.
+  @inline(never)
+  private mutating func makeRoom() {
+    guard places.count == Self.blockSize else { return move(to: max(8, places.count * 2)) }
+    blocks = [places]
+    places = []
+  }
 
-  /// Other memory, of so many places: a power of two, and not fewer than are taken.
+  /// Into a short ring of so many places: a power of two, and not fewer than are taken.
   private mutating func move(to size: Int) {
-    var others: ContiguousArray<Element?> = []
-    others.reserveCapacity(size)
-    for offset in 0..<count { others.append(places[place(offset)].take()) }
-    others.append(contentsOf: repeatElement(nil, count: size - count))
-    (places, head) = (others, 0)
+    var block: Block = []
+    block.reserveCapacity(size)
+    for offset in 0..<count {
+      block.append(isShort ? places[place(offset)].take() : takeLong(longPlace(offset)))
+    }
+    block.append(contentsOf: repeatElement(nil, count: size - count))
+    (places, blocks, head, spare) = (block, [], 0, [])
+  }
+
+  // MARK: - A long ring
+
+  private static var mask: Int { blockSize - 1 }
+
+  private func longPlace(_ offset: Int) -> Int { (head &+ offset) & (blocks.count << Self.shift &- 1) }
+
+  private subscript(inBlocks place: Int) -> Element? { blocks[place >> Self.shift][place & Self.mask] }
+
+  private mutating func takeLong(_ place: Int) -> Element? { blocks[place >> Self.shift][place & Self.mask].take() }
+
+  private mutating func put(_ element: consuming Element, at place: Int) {
+    if blocks[place >> Self.shift].isEmpty { blocks[place >> Self.shift] = makeBlock() }
+    blocks[place >> Self.shift][place & Self.mask] = element
+  }
+
+  private mutating func makeBlock() -> Block {
+    guard spare.isEmpty else {
+      defer { spare = [] }
+      return spare
+    }
+    return Block(repeating: nil, count: Self.blockSize)
+  }
+
+  private mutating func popFirstOfBlocks() -> Element? {
+    let left = head >> Self.shift
+    let element = takeLong(head)
+    head = longPlace(1)
+    count &-= 1
+    if head & Self.mask == 0, count <= placeCount &- Self.blockSize {
+      // Nothing is left in the block.
+      spare = []
+      swap(&spare, &blocks[left])
+    }
+    if count <= placeCount / Self.sparseness { removeBlocks() }
+    return element
+  }
+
+  /// Twice as many.
+  private mutating func addBlocks() {
+    // What stands in front of the first one, in its block, comes last: it moves into a block behind the others.
+    let first = head >> Self.shift
+    var more = ContiguousArray(blocks[first...] + blocks[..<first])
+    let end = more.count
+    more.append(contentsOf: repeatElement([], count: end))
+    head &= Self.mask
+    if head > 0 { more[end] = makeBlock() }
+    for place in 0..<head { more[end][place] = more[0][place].take() }
+    blocks = more
+  }
+
+  private mutating func removeBlocks() {
+    guard blocks.count > 2 else { return move(to: Self.blockSize / 2) }
+    // An eighth of the places stands in a quarter of the blocks and one, and these are as many as a power of two.
+    let first = head >> Self.shift
+    let kept = max(2, blocks.count / 4)
+    blocks = ContiguousArray((0..<kept).map { blocks[(first + $0) & (blocks.count - 1)] })
+    head &= Self.mask
+  }
+}
+
+extension SlicedWork {
+  /// Frees what is not wanted any more: of a long queue one portion in each turn.
+  func release<Element>(_ queue: consuming Ring<Element>, for account: Account) {
+    guard queue.count > Ring<Element>.blockSize else { return }
+    var rest = queue
+    add(for: account) {
+      for _ in 0..<Ring<Element>.blockSize where rest.popFirst() == nil { break }
+      return rest.isEmpty
+    }
   }
 }

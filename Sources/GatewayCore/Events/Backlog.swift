@@ -32,7 +32,7 @@ struct Backlog {
   }
 
   /// What is owed of the past: it stands before everything else, and nothing of it is dropped.
-  private var replay = PortionedQueue<Item>()
+  private var replay = Ring<Item>()
   private(set) var replayed = (events: 0, bytes: 0)
   /// What came since.
   private var items = TombstoneQueue<Item>()
@@ -53,11 +53,11 @@ struct Backlog {
   }
 
   /// Takes out what is left of the past.
-  mutating func takeReplay() -> PortionedQueue<Item> {
+  mutating func takeReplay() -> Ring<Item> {
     eventCount -= replayed.events
     byteCount -= replayed.bytes
     replayed = (0, 0)
-    defer { replay = PortionedQueue() }
+    defer { replay = Ring() }
     return replay
   }
 
@@ -86,7 +86,7 @@ struct Backlog {
 
   /// Whether the oldest item is an event: it needs credit, the others do not.
   var startsWithEvent: Bool {
-    if case .event = replay.front ?? items.first { true } else { false }
+    if case .event = replay.first ?? items.first { true } else { false }
   }
 
   /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.

@@ -23,6 +23,8 @@ struct EventHistory {
 
   /// Most epochs; with the oldest one its events go.
   static let epochLimit = 256
+  /// Most events that go at once, where more have to: it takes less than a millisecond.
+  static let portion = 4_096
 
   private var settings: HistorySettings
   /// `settings.age` in nanoseconds.
@@ -62,6 +64,12 @@ struct EventHistory {
   var sequence: UInt64 { current.start &+ (nextPlace &- current.place) }
   /// All epochs of which something is known, the oldest first.
   var spans: [EpochSpan] { past + [current] }
+  /// Whether numbers were given before the oldest epoch that is known of which not even places are known: an earlier daemon
+  /// counted them.
+  var hasUnknownPast: Bool {
+    let oldest = past.first ?? current
+    return oldest.start > oldest.place
+  }
   /// The number of the oldest event that is kept, or of the next one when there is none.
   var oldest: UInt64 { number(at: oldestPlace) }
 
@@ -75,7 +83,7 @@ struct EventHistory {
     return nil
   }
 
-  /// New bounds; what is beyond them goes.
+  /// New bounds; what is beyond them goes, now or with what comes next.
   mutating func adopt(_ settings: HistorySettings, now: MonotonicInstant) {
     self.settings = settings
     ageLimit = settings.age.nanoseconds
@@ -109,16 +117,21 @@ struct EventHistory {
   /// A number that is not kept, because the history is switched off.
   mutating func skip() { oldestPlace &+= 1 }
 
-  /// Lets go of what is older than it may be.
-  mutating func trim(_ now: MonotonicInstant) {
+  /// Lets go of what is beyond the bounds, of a portion at most. Returns whether that was all.
+  @discardableResult
+  mutating func trim(_ now: MonotonicInstant) -> Bool {
     let before = oldestPlace
+    var isDone = true
     while let oldest = slots.first?.arrival,
       count > settings.events || byteCount > settings.bytes || now.nanoseconds &- oldest.nanoseconds > ageLimit
     {
+      isDone = oldestPlace &- before < UInt64(Self.portion)
+      guard isDone else { break }
       dropOldest()
     }
     if before != oldestPlace, !past.isEmpty { forgetEpochs() }
     if heldCount != .max, heldCount - byteCount > max(byteCount, 64 << 10) { holdMemory() }
+    return isDone
   }
 
   /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty where
@@ -166,11 +179,14 @@ struct EventHistory {
     forgetEpochs()
   }
 
-  /// Forgets epochs of which no event is left, and the events of those that are too many.
+  /// Forgets epochs of which no event is left, and the events of those that are too many: of these a portion at most, the rest
+  /// with what comes next.
   private mutating func forgetEpochs() {
+    let last = oldestPlace &+ UInt64(Self.portion)
     while past.count >= Self.epochLimit {
       let end = past.count > 1 ? past[1].place : current.place
-      while oldestPlace < end { dropOldest() }
+      while oldestPlace < min(end, last) { dropOldest() }
+      guard oldestPlace >= end else { return }
       past.removeFirst()
     }
     while !past.isEmpty, (past.count > 1 ? past[1].place : current.place) <= oldestPlace { past.removeFirst() }

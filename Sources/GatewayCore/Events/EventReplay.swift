@@ -1,6 +1,6 @@
 /// What a returning subscriber still gets: events and, where some are missing, gaps, in their order.
 struct EventReplay {
-  private(set) var items = PortionedQueue<Backlog.Item>()
+  private(set) var items = Ring<Backlog.Item>()
   /// What the items count in a queue's bytes.
   private(set) var byteCount = 0
   /// How many events were found, held or not.
@@ -68,7 +68,7 @@ struct EventReplay {
 
   /// Leaves the newest so many: what came in while it was put together may have brought too many.
   mutating func keep(last count: Int) {
-    while placeCount >= count, let first = items.front {
+    while placeCount >= count, let first = items.first {
       switch first {
       case .event, .notice:
         guard placeCount > count else { return }

@@ -21,6 +21,8 @@ final class EventStream {
   var history: EventHistory
   /// Keeps it on disk as well.
   var log: HistoryLog?
+  /// Whether this daemon has read or written what is on the disk: all of it that may still be kept is in `history` then.
+  var hasTakenOverDisk = false
   private(set) var continuity = Continuity.fresh
   /// The number of the last event of an earlier daemon.
   private(set) var inherited: UInt64 = 0
@@ -212,10 +214,12 @@ final class EventStream {
     log?.adopt(settings)
   }
 
-  /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive.
-  func forgetOld() {
-    history.trim(time.now)
-    log?.lookAfter()
+  /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive. Returns whether
+  /// that was all: if not, it is to be called again soon.
+  func forgetOld() -> Bool {
+    let isDone = history.trim(time.now)
+    if isDone { log?.lookAfter() }
+    return isDone
   }
 
   private func tell(_ reason: GapReason, to match: Router.Match) {

@@ -45,7 +45,8 @@ struct ReplayWalk {
 
   /// Looks at the next portion. Returns whether that was all. `room`: bytes that the replay may have.
   mutating func advance(in stream: EventStream, room: Int = .max) -> Bool {
-    stream.history.trim(stream.time.now)
+    // What is too old is not shown, however long it takes to go.
+    guard stream.history.trim(stream.time.now) else { return false }
     let history = stream.history
     replay.room = room
     filter.begin(portion)
@@ -119,8 +120,8 @@ struct ReplayWalk {
     position = Position(span: span, place: span.place + (sequence - span.start))
   }
 
-  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if the oldest
-  /// epoch has had no others. Returns whether the first of them is known.
+  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if there were no others,
+  /// in these epochs or in earlier ones. Returns whether the first of them is known.
   private mutating func begin(last count: Int, _ history: EventHistory) -> Bool {
     var back = backwards ?? Backwards(place: history.nextPlace)
     while back.found < count, back.bytes <= page, let content = history.content(at: back.place &- 1) {
@@ -136,9 +137,14 @@ struct ReplayWalk {
     }
     backwards = back
     let spans = history.spans
-    let gone = spans[0].place..<max(spans[0].place, history.oldestPlace)
-    if !gone.isEmpty, back.found < count, back.bytes <= page {
+    if back.found < count, back.bytes <= page {
       guard filter.look(at: history.expired) else { return false }
+      if history.hasUnknownPast || history.expired.count(0..<spans[0].place, matching: &filter) > 0 {
+        begin(behind: spans[0].start, of: spans[0])
+        replay.turn(to: spans[0].epoch, after: spans[0].start, detail: "what came before is not kept any more")
+        return true
+      }
+      let gone = spans[0].place..<max(spans[0].place, history.oldestPlace)
       if history.expired.count(gone, matching: &filter) > 0 {
         begin(behind: spans[0].start, of: spans[0])
         return true
@@ -200,7 +206,7 @@ extension EventStream {
   /// What is kept of the events that a client asks for, in one go.
   func replay(_ resume: ResumePoint, _ filter: EventFilter) -> EventReplay {
     var walk = ReplayWalk(resume, filter, portion: .max)
-    _ = walk.advance(in: self)
+    while !walk.advance(in: self) {}
     return walk.replay
   }
 }

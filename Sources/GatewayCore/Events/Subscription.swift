@@ -178,7 +178,7 @@ final class Subscription {
   }
 
   /// It ends: what it was not given yet of the past, to be let go of in portions.
-  func takeReplay() -> PortionedQueue<Backlog.Item> { backlog.takeReplay() }
+  func takeReplay() -> Ring<Backlog.Item> { backlog.takeReplay() }
 
   /// What the credit would be after adding `count`.
   func creditAfterAdding(_ count: Int) -> Int {

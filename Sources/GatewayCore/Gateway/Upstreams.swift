@@ -75,10 +75,15 @@ final class Upstreams {
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
   func tick() {
     for connection in pool.all {
-      connection.stream.forgetOld()
+      forgetOld(connection.stream)
       connection.review()
     }
     histories.tick()
+  }
+
+  /// What is too old of a long history goes in portions, one in each turn.
+  private func forgetOld(_ stream: EventStream) {
+    if !stream.forgetOld() { seams.timers.after(.zero) { [weak self] in self?.forgetOld(stream) } }
   }
 
   // MARK: - Another configuration

@@ -78,18 +78,18 @@ final class HistoryFolder: HistoryStore {
     forget(id, [.log, .cut])
   }
 
-  func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String {
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String {
     let from = access(place(id, .log), F_OK) == 0 ? place(id, .log) : place(id, .cut)
-    let base = "\(path)/\(id.name).\(id.number).damaged"
+    let base = "\(path)/\(id.name).\(id.number).\(reason.rawValue)"
     // Names that are taken are not taken again.
     for attempt in 1...1_000 {
       let aside = attempt == 1 ? base : "\(base)-\(attempt)"
       guard access(aside, F_OK) != 0 else { continue }
-      guard rename(from, aside) == 0 else { throw HistoryProblem("set the damaged \(from) aside") }
+      guard rename(from, aside) == 0 else { throw HistoryProblem("set \(from) aside") }
       forget(id, [.log, .cut])
       return aside
     }
-    throw HistoryProblem(.failed, "cannot set the damaged \(from) aside: there are too many like it")
+    throw HistoryProblem(.failed, "cannot set \(from) aside: there are too many like it")
   }
 
   func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {

@@ -42,9 +42,9 @@ enum FactLog {
       LogRecord(
         .historyFailing,
         [.upstream: upstream, .namespace: namespace, .reason: problem.kind.rawValue, .detail: problem.message])
-    case .setAside(let path, let damage):
+    case .setAside(let path, let detail):
       LogRecord(
-        .historySetAside, [.upstream: upstream, .namespace: namespace, .path: path, .detail: damage])
+        .historySetAside, [.upstream: upstream, .namespace: namespace, .path: path, .detail: detail])
     }
   }
 

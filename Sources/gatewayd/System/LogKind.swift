@@ -38,7 +38,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxTidy: "the outbox's file is tidied up again"
     case .historyFailing: "cannot keep a history on disk, the events flow on"
     case .historyWorking: "the history is on disk again"
-    case .historySetAside: "set a damaged history aside"
+    case .historySetAside: "set a history aside that is not used any more"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"

@@ -74,7 +74,7 @@ final class FakeHistoryStore: HistoryStore {
 
   func remove(_ id: HistorySegment.ID) { stored[id] = nil }
 
-  func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String {
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String {
     let path = "/aside/\(id.number)-\(aside.count)"
     aside[path] = stored.removeValue(forKey: id)?.bytes
     return path

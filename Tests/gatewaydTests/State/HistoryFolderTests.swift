@@ -102,9 +102,9 @@ import Testing
   @Test func whatIsSetAsideKeepsItsContentAndIsNeverTouchedAgain() throws {
     defer { clean() }
     try write("first", id(1))
-    let first = try folder.setAside(id(1))
+    let first = try folder.setAside(id(1), as: .damaged)
     try write("second", id(1))
-    let second = try folder.setAside(id(1))
+    let second = try folder.setAside(id(1), as: .damaged)
     #expect(first != second && names == ["chat-1.1.damaged", "chat-1.1.damaged-2"])
     folder.remove(id(1))
     #expect(names.count == 2)
@@ -150,7 +150,7 @@ import Testing
     try folder.cut(id(1))
     #expect(try contents() == ["1 a", "2 b"])
     folder.remove(id(1))
-    _ = try folder.setAside(id(2))
+    _ = try folder.setAside(id(2), as: .damaged)
     try write("c", id(3))
     #expect(try contents() == ["3 c"])
     #expect(folder.names() == ["chat-1"])

@@ -99,7 +99,11 @@ final class HistoryLog {
     defer { if stream.history.count == 0 { giveBackMemory() } }
     if let problem = reading.problem { return leave(problem) }
     isTakenOver = true
-    segments.found(reading.undamaged, last: reading.segments.last?.id.number ?? 0)
+    // What was kept before the daemon had events that it did not write down stays for a person.
+    let isReplaced = !stream.hasTakenOverDisk && stream.sequence > 0
+    stream.hasTakenOverDisk = true
+    let left = reading.undamaged.filter { !isReplaced || !setAside($0, as: .replaced, because: Self.replacement) }
+    segments.found(left, last: reading.segments.last?.id.number ?? 0)
     defer {
       setAside(reading.findings)
       begun(reading.resumption)
@@ -132,12 +136,24 @@ final class HistoryLog {
 
   private func setAside(_ findings: [HistoryLoader.Finding]) {
     for finding in findings where finding.isDamage {
-      do throws(HistoryProblem) {
-        let path = try store.setAside(finding.segment)
-        logs.report(identity, .setAside(path: path, damage: finding.damage.description))
-      } catch { logs.report(identity, .failing(error)) }
+      setAside(finding.segment, as: .damaged, because: finding.damage.description)
     }
   }
+
+  @discardableResult
+  private func setAside(_ segment: HistorySegment.ID, as reason: HistoryAside, because detail: String) -> Bool {
+    do throws(HistoryProblem) {
+      let path = try store.setAside(segment, as: reason)
+      logs.report(identity, .setAside(path: path, detail: detail))
+      return true
+    } catch {
+      logs.report(identity, .failing(error))
+      return false
+    }
+  }
+
+  private static let replacement =
+    "events came in before `history.disk` was switched on again, and have numbers of another epoch"
 
   // MARK: - From the stream
 

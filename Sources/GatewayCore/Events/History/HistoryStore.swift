@@ -16,7 +16,7 @@ public protocol HistoryStore: AnyObject {
   func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile
   func remove(_ id: HistorySegment.ID)
   /// Keeps a segment out of the way, for a person to look at. Returns where it is now.
-  func setAside(_ id: HistorySegment.ID) throws(HistoryProblem) -> String
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String
   /// Marks a segment: something that was given out is missing behind it.
   func cut(_ id: HistorySegment.ID) throws(HistoryProblem)
   /// The names of all histories that there are.
@@ -117,6 +117,13 @@ public enum HistoryReport: Equatable, Sendable {
   /// It is complete again.
   case working
   case failing(HistoryProblem)
-  /// A segment was damaged, in a sentence, and is kept at a path.
-  case setAside(path: String, damage: String)
+  /// A segment is not used any more, for a reason in a sentence, and is kept at a path.
+  case setAside(path: String, detail: String)
+}
+
+/// Why a segment is kept out of the way: how the name of its file ends.
+public enum HistoryAside: String, Sendable {
+  case damaged
+  /// The daemon had events of its own before it was to keep them on disk again: their numbers are not those of the file.
+  case replaced
 }

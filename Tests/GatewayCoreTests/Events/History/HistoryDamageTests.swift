@@ -63,7 +63,7 @@ import Testing
     scene.crash()
     #expect(
       scene.reports == [
-        .setAside(path: "/aside/1-0", damage: "it was written by a later version (format 2)")
+        .setAside(path: "/aside/1-0", detail: "it was written by a later version (format 2)")
       ])
     #expect(scene.position.sequence == 0)
   }

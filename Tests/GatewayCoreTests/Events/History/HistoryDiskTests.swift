@@ -274,4 +274,34 @@ import Testing
     scene.crash()
     #expect(scene.subscribe(since: first, 0) == expected)
   }
+
+  @Test func whatWasKeptBeforeEventsThatWereNotIsSetAsideAndNotDeletedWithoutAWord() {
+    let earlier = HistoryScene()
+    earlier.channel.accept()
+    earlier.emit("a", "b")
+    earlier.flush()
+    let store = earlier.store.copy()
+    store.modified = .max
+    let scene = HistoryScene(store, seed: 5) { $0.disk = false }
+    scene.channel.accept()
+    scene.emit("c")
+    let kept = scene.store.stored.count
+    scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = true }
+    scene.harness.pass(.zero)
+    scene.flush()
+    #expect(kept == 1 && scene.store.aside.count == 1)
+    #expect(
+      scene.reports == [
+        .setAside(
+          path: "/aside/1-0",
+          detail: "events came in before `history.disk` was switched on again, and have numbers of another epoch")
+      ])
+    #expect(scene.connection.history.condition == .working && scene.position.sequence == 1)
+    // What this daemon has written itself is all in its history.
+    scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = false }
+    scene.emit("d")
+    scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = true }
+    scene.harness.pass(.zero)
+    #expect(scene.store.aside.count == 1 && scene.connection.history.condition == .working)
+  }
 }

@@ -122,7 +122,7 @@ private final class Store: HistoryStore {
 
   func make(_ id: HistorySegment.ID) -> any HistoryFile { File(self) }
   func remove(_ id: HistorySegment.ID) {}
-  func setAside(_ id: HistorySegment.ID) -> String { "/aside" }
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) -> String { "/aside" }
   func cut(_ id: HistorySegment.ID) {}
   func names() -> [String] { [] }
   func has(_ name: String) -> Bool { !found.isEmpty }
