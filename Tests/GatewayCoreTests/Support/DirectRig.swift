@@ -6,7 +6,7 @@ final class DirectRig {
   let timers: Timers
   let dialer = FakeTransportDialer()
   let credentials = FakeCredentials()
-  private let factory: ConnectionFactory
+  let factory: ConnectionFactory
 
   init() {
     timers = Timers(time: time)

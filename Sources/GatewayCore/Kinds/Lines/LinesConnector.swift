@@ -2,12 +2,14 @@
 final class LinesConnector: UpstreamConnector {
   private let way: DirectConnectorState
   private let profile: LinesProfile
-  /// In front of a body: it shows which kind of upstream a message was prepared for, also after a restart.
-  private static let mark = UInt8(ascii: "L")
+  /// In front of a body, also after a restart: it shows which kind of upstream a message was prepared for, and with which
+  /// names of members.
+  private let mark: [UInt8]
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams) {
     way = DirectConnectorState(specification, seams: seams, layer: TraceFact.Layer(rawValue: "lines")) { _ in "" }
     profile = LinesProfile(specification.settings.lines)
+    mark = profile.mark
   }
 
   var kind: String { LinesKind.traits.name }
@@ -29,7 +31,7 @@ final class LinesConnector: UpstreamConnector {
     }
     let body = try elements.first.map { (element) throws(MessageProblem) in try self.body(args, element) }
     let more = try draft.kwargs.map { (kwargs) throws(MessageProblem) in try members(kwargs) } ?? []
-    return PreparedMessage(event: draft.event, body: [Self.mark] + profile.tail(body: body, more: more))
+    return PreparedMessage(event: draft.event, body: mark + profile.tail(body: body, more: more))
   }
 
   private func body(_ args: RawSpan, _ element: Range<Int>) throws(MessageProblem) -> [UInt8] {
@@ -78,8 +80,11 @@ final class LinesConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    guard message.body.first == Self.mark else {
+    guard message.body.first == mark.first else {
       return .outdated("the upstream became one of JSON lines while this waited, which was written for something else")
+    }
+    guard message.body.starts(with: mark) else {
+      return .outdated("`lines` of the upstream changed while this waited, which was written with other members")
     }
     return nil
   }

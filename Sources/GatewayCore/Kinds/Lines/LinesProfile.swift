@@ -28,6 +28,16 @@ struct LinesProfile: Sendable {
 
   // MARK: - Writing
 
+  /// What shows that a message was prepared with these names of members: a letter for the kind, and their fingerprint.
+  var mark: [UInt8] {
+    let names = [settings.type, settings.id, settings.error, settings.body, settings.end.rawValue]
+    let print = Fingerprint.of(names.map { Array($0.utf8) })
+    return [UInt8(ascii: "L")] + (0..<8).map { UInt8(truncatingIfNeeded: print >> (8 * $0)) }
+  }
+
+  /// How many bytes of a prepared message stand in front of its text.
+  static let markSize = 9
+
   /// The line of a message, with its end. `body` is what an event's argument becomes, `more` the members of a JSON object
   /// without its braces; both are raw JSON text.
   func line(type: String, id: UInt64? = nil, body: [UInt8]? = nil, more: [UInt8] = []) -> [UInt8] {

@@ -46,7 +46,7 @@ final class LinesSession: DirectSession {
   func write(_ message: PreparedMessage, ack: UInt64?) {
     let id = ack.map { acks.add($0) }
     if let id { clock?.askedRequest(id, at: link.now) }
-    let tail = message.body[1...]
+    let tail = message.body[LinesProfile.markSize...]
     let kind =
       id.map { "REQUEST \($0) \(TraceDescription.name(message.event))" }
       ?? "EVENT \(TraceDescription.name(message.event))"

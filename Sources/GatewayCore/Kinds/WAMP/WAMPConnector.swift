@@ -29,11 +29,14 @@ final class WAMPConnector: UpstreamConnector {
     set { way.observer = newValue }
   }
 
-  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try WAMPDraft.message(draft) }
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    try way.checked(WAMPDraft.message(draft))
+  }
+
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage { try WAMPDraft.answer(draft) }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    guard WAMPDraft.read(message) == nil else { return nil }
+    guard WAMPDraft.read(message) == nil else { return way.sizeProblem(message) }
     return .outdated("the upstream became one of WAMP while this waited, which was written for another kind")
   }
 

@@ -48,7 +48,7 @@ final class PlainWebSocketConnector: UpstreamConnector {
   }
 
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
-    try PlainWebSocketMessage.prepare(draft)
+    try way.checked(PlainWebSocketMessage.prepare(draft))
   }
 
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
@@ -56,7 +56,8 @@ final class PlainWebSocketConnector: UpstreamConnector {
   }
 
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    acknowledged ? PlainWebSocketMessage.noAnswers : PlainWebSocketMessage.problem(withFormOf: message)
+    if acknowledged { return PlainWebSocketMessage.noAnswers }
+    return PlainWebSocketMessage.problem(withFormOf: message) ?? way.sizeProblem(message)
   }
 
   func awaitNewCredentials(_ done: @escaping () -> Void) { way.awaitNewCredentials(done) }

@@ -17,6 +17,8 @@ final class DirectConnectorState {
   var remembered: Int?
   private var jars: [DialTarget: CookieJar] = [:]
   private weak var link: DirectLink?
+  /// From so many bytes on the server was seen not to take a message.
+  private var refusedSize: (bytes: Int, until: MonotonicInstant)?
   private lazy var watch = CredentialWatch(credentials, timers: seams.timers)
 
   var observer: (any UpstreamObserver)? {
@@ -25,6 +27,8 @@ final class DirectConnectorState {
 
   /// How long a goodbye may take.
   static let closeLimit: Duration = .seconds(1)
+  /// How long a size is not tried again that the server refused.
+  private static let sizeLimitTime: Duration = .seconds(3_600)
   /// Most places whose cookies are kept; beyond it an arbitrary one forgets its own.
   private static let jarLimit = 32
 
@@ -59,6 +63,21 @@ final class DirectConnectorState {
     guard headers.contains(where: { $0.name == "set-cookie" }) else { return }
     if jars[place] == nil, jars.count >= Self.jarLimit { _ = jars.popFirst() }
     jars[place, default: CookieJar()].store(headers, from: place, now: seams.time.wallMilliseconds)
+  }
+
+  /// The server has ended the link because of a message of so many bytes, or a smaller one.
+  func refused(_ bytes: Int) { refusedSize = (bytes, seams.time.now + Self.sizeLimitTime) }
+
+  /// A message that the server may take.
+  func checked(_ message: PreparedMessage) throws(MessageProblem) -> PreparedMessage {
+    if let problem = sizeProblem(message) { throw problem }
+    return message
+  }
+
+  /// What a message is told that is as large as one that the server refused; nil otherwise.
+  func sizeProblem(_ message: PreparedMessage) -> MessageProblem? {
+    guard let refusedSize, seams.time.now < refusedSize.until else { return nil }
+    return MessageSize(body: refusedSize.bytes, attachment: refusedSize.bytes).problem(with: MessageSize(message))
   }
 
   /// Starts one attempt.

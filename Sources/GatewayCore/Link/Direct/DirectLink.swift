@@ -19,6 +19,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var wanted: Set<Interest> = []
   private(set) var trace: DirectTrace?
   private var dialled: MonotonicInstant?
+  /// Bytes of the largest message that was written.
+  private var largest = 0
   /// The server's goodbye is awaited.
   private var pendingClose: PendingCloses.PendingClose?
 
@@ -141,7 +143,13 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   // MARK: - From the owner
 
-  func write(_ message: PreparedMessage, ack: UInt64?) { if isJoined { session?.write(message, ack: ack) } }
+  func write(_ message: PreparedMessage, ack: UInt64?) {
+    guard isJoined else { return }
+    let size = MessageSize(message)
+    largest = max(largest, size.body, size.attachment)
+    session?.write(message, ack: ack)
+  }
+
   func answer(_ id: UInt64, _ message: PreparedMessage) { if isJoined { session?.answer(id, message) } }
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { isJoined && session?.decline(id, why) == true }
   func forget(ack: UInt64) { session?.forget(ack: ack) }
@@ -210,10 +218,17 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     way.heard(failure.headers, at: routes.current)
     var told = failure.failure
     told.retryAfter = RetryAfter.duration(told.status, failure.headers, now: way.seams.time.wallMilliseconds)
+    if told.status == Self.messageTooBig, largest > 0 {
+      told.refusedSize = MessageSize(body: largest, attachment: largest)
+      way.refused(largest)
+    }
     if machine.state == .dialling, let step = routes.redirected(told, failure.headers) { return redirected(step) }
     if machine.state == .joining, let session { told = told.closing(before: "it answered \(session.awaited)") }
     fail(told)
   }
+
+  /// The code of a WebSocket's close: all that the server took were smaller than the largest one. RFC 6455 section 7.4.1.
+  private static let messageTooBig = 1009
 
   private func redirected(_ step: LinkRoutes.Step) {
     if case .giveUp(let failure) = step { goOn(routes.failed(failure)) } else { goOn(step) }

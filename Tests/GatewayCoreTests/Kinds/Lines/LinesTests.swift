@@ -44,6 +44,21 @@ import Testing
       connection.log.take() == [.tooLong(#""chat" of 401 bytes"#), .tooLong("40 of 401 bytes"), .failed("41 no()")])
   }
 
+  @Test func whatWaitedWhileTheMembersChangedIsNotWrittenInAMixtureOfBoth() throws {
+    let names = LinesSettings()
+    var others = names
+    others.body = "b"
+    let old = try #require(
+      rig.factory.connector(for: rig.specification(DirectRig.lines) { $0.lines = names }))
+    let new = try #require(
+      rig.factory.connector(for: rig.specification(DirectRig.lines) { $0.lines = others }))
+    let message = try old.prepare(MessageDraft(event: "pay", args: Array("[5]".utf8)))
+    #expect(old.check(message, acknowledged: false) == nil)
+    #expect(
+      new.check(message, acknowledged: false)
+        == .outdated("`lines` of the upstream changed while this waited, which was written with other members"))
+  }
+
   @Test func aSendIsOneLine() throws {
     let connection = try rig.open(DirectRig.lines)
     try connection.send("chat", #"[{"x":1.50}]"#)

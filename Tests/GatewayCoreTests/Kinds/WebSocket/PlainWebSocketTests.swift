@@ -98,4 +98,28 @@ import Testing
     url.userInfo = "a:b"
     #expect(rig.problem(url) { $0.headers = [HTTPHeader(name: "Authorization", value: "x")] } != nil)
   }
+
+  @Test func aMessageThatEndedTheLinkAsTooLargeIsNotWrittenAgain() throws {
+    let connection = try rig.open(DirectRig.socket)
+    let big = #"["\#(String(repeating: "x", count: 1_000))"]"#
+    func prepared(_ args: String) throws -> PreparedMessage {
+      try connection.connector.prepare(MessageDraft(event: "message", args: Array(args.utf8)))
+    }
+    let message = try prepared(big)
+    connection.channel?.write(message, ack: nil)
+    rig.transport.fail(UpstreamFailure(.closed, "the server closed the connection", status: 1_009))
+    guard case .ended(let failure) = connection.log.take().last else { return #expect(Bool(false)) }
+    #expect(failure.refusedSize == MessageSize(message).asLimit)
+    let problem = connection.connector.check(message, acknowledged: false)
+    #expect(problem == .tooLarge(limit: message.bodyCount - 1, size: message.bodyCount))
+    #expect(throws: MessageProblem.self) { _ = try prepared(big) }
+    #expect(connection.connector.check(try prepared(#"["small"]"#), acknowledged: false) == nil)
+    rig.advance(.seconds(3_601))
+    #expect(connection.connector.check(message, acknowledged: false) == nil)
+  }
+}
+
+extension MessageSize {
+  /// What is refused where a message of this body was.
+  fileprivate var asLimit: MessageSize { MessageSize(body: body, attachment: body) }
 }
