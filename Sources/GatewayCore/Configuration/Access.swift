@@ -49,6 +49,8 @@ enum AccessScope: Equatable {
   case upstream(String)
   /// Those of upstreams that are used by URL.
   case adhoc
+  /// What all of these allow: they have the URL that it was made by, each since a reload.
+  case shared([String])
   /// None, because the configuration in force lets no program of any user use it.
   case closed
 

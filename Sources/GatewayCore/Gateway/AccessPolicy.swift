@@ -42,6 +42,7 @@ struct AccessPolicy: Equatable, Sendable {
     switch rules {
     case .upstream(let name): allows(verb, upstream: name, for: identity)
     case .adhoc: allows(verb, upstream: nil, for: identity)
+    case .shared(let names): names.allSatisfy { allows(verb, upstream: $0, for: identity) }
     case .closed: false
     }
   }

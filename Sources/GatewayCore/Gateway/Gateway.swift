@@ -222,6 +222,8 @@ public final class Gateway {
 
   /// Nothing new is taken.
   var isDraining: Bool { ending.isDraining }
+  /// Whether nothing is known of upstreams any more.
+  var isClosed: Bool { ending.isClosed }
   /// The daemon ends: no client is taken either.
   var isStopping: Bool { ending.isStopping }
 

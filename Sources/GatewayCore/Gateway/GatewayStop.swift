@@ -5,8 +5,10 @@ final class GatewayStop {
     case running
     /// Nothing new is taken. May become `stopping`.
     case draining
-    /// The daemon ends: no client is taken either.
+    /// The daemon ends: no client is taken either. Becomes `closed`.
     case stopping
+    /// The links are closed, and the histories with them: what was written is left to the disk.
+    case closed
   }
 
   private var state = State.running
@@ -23,7 +25,9 @@ final class GatewayStop {
   /// Whether nothing new is taken.
   var isDraining: Bool { state != .running }
   /// Whether the daemon ends.
-  var isStopping: Bool { state == .stopping }
+  var isStopping: Bool { state == .stopping || state == .closed }
+  /// Whether nothing is known of upstreams any more.
+  var isClosed: Bool { state == .closed }
 
   /// Takes nothing new and gives what is queued its chance to leave. `done` is called once, when everything has left or
   /// when the time is over, with how many sends are left; or at once when it is not asked for any more.
@@ -50,6 +54,7 @@ final class GatewayStop {
     flush()
     wait(until: seams.time.now + limit, { !patience.waits(for: $0, at: $1) }) { [weak self] in
       guard let self else { return }
+      state = .closed
       for connection in upstreams.pool.all { connection.shutDown() }
       relay.outbox.close { [relay] in done(relay.outbox.unfinished.count) }
     }

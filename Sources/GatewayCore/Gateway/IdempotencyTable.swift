@@ -1,5 +1,5 @@
 /// Remembers the `key` of sends for a day, so that a repeated send is recognised. In memory; the keys of what is in the
-/// outbox come back from there.
+/// outbox come back from there. Decision 0109.
 struct IdempotencyTable {
   /// A key is unique per user and connection.
   struct Scope: Hashable {
@@ -53,6 +53,22 @@ struct IdempotencyTable {
     guard age < Self.lifetime, entries[scope] == nil else { return }
     add(scope, id: id, fingerprint: fingerprint, now: now + (.zero - age))
     entries[scope]?.state = state
+  }
+
+  /// Keys of a connection go on to count for another one, which has its upstream since a reload.
+  mutating func move(_ newHome: (ConnectionKey) -> ConnectionKey?) {
+    var known: [ConnectionKey: ConnectionKey?] = [:]
+    for (id, home) in homes {
+      let old = home.scope
+      if known[old.connection] == nil { known[old.connection] = .some(newHome(old.connection)) }
+      guard case let connection?? = known[old.connection], let entry = entries[old] else { continue }
+      var scope = old
+      scope.connection = connection
+      guard entries[scope] == nil else { continue }
+      entries[old] = nil
+      entries[scope] = entry
+      homes[id] = (scope, home.place)
+    }
   }
 
   mutating func add(_ scope: Scope, id: String, fingerprint: UInt64, now: MonotonicInstant) {

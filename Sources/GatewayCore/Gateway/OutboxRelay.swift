@@ -119,7 +119,7 @@ final class OutboxRelay {
   /// A command has its outcome.
   func settled(_ command: Command, _ outcome: CommandOutcome) {
     if command.isStored { finishStored(command, outcome) }
-    keys.note(command, state: outcome.meaning.key)
+    keys.note(command, state: outcome.keyState(of: command))
   }
 
   private func finishStored(_ command: Command, _ outcome: CommandOutcome) {
@@ -143,7 +143,7 @@ final class OutboxRelay {
     if let connection = record.connection, let command = record.command, !connection.takeBack(command) {
       connection.forget(command)
     }
-    keys.note(record.entry.id, state: nil)
+    keys.note(record.entry.id, state: state.rawValue)
     return outbox.finish(record, state, reason: reason, done)
   }
 
@@ -158,6 +158,7 @@ final class OutboxRelay {
   /// one, in its place if it has any.
   func placeAll() {
     clockWasSet()
+    keys.move { [resolver = upstreams.resolver] in resolver.claimant(of: $0) }
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
@@ -298,11 +299,11 @@ final class OutboxRelay {
   private func remember(_ entry: OutboxEntry, on connection: Connection) { remember(entry, as: connection.key) }
 
   private func remember(_ entry: OutboxEntry, as connection: ConnectionKey) {
-    guard let key = entry.key, let state = entry.keyState else { return }
+    guard let key = entry.key else { return }
     let age = Duration.milliseconds(max(0, outbox.wallMilliseconds() - entry.created))
     keys.restore(
       .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
-      state: state, age: age, now: time.now)
+      state: entry.keyState, age: age, now: time.now)
   }
 
   // MARK: - The stop

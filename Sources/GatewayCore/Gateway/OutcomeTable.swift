@@ -2,7 +2,8 @@
 struct OutcomeMeaning: Equatable {
   /// The answer to a call that waited for it; nil: a success.
   let error: LocalError.Kind?
-  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key.
+  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key, unless
+  /// it had been taken before.
   let key: String?
   /// What the outbox says of it; nil where it never belonged there.
   let outbox: OutboxState?
@@ -23,10 +24,12 @@ extension CommandOutcome {
     switch self {
     case .written: .init(nil, key: "sent", .sent, log: nil)
     case .acknowledged: .init(nil, key: "acked", .acked, log: nil)
-    case .failed: .init(.requestFailed, key: nil, .refused, log: "failed")
+    case .failed: .init(.requestFailed, key: "refused", .refused, log: "failed")
     case .down: .init(.upstreamDown, key: nil, .refused, log: "down")
     case .refused: .init(.upstreamRefused, key: nil, .refused, log: "refused")
     case .impossible(.tooLarge): .init(.payloadTooLarge, key: nil, .refused, log: "refused by the server's limits")
+    case .impossible(.outdated):
+      .init(.invalidParams, key: nil, .refused, log: "written for other settings of the upstream")
     case .impossible: .init(.invalidParams, key: nil, .refused, log: "refused by the server's limits")
     case .expired: .init(.expired, key: nil, .expired, log: "expired")
     case .replaced: .init(.cancelled, key: nil, .dropped, log: nil)
@@ -37,6 +40,10 @@ extension CommandOutcome {
     }
   }
 
+  /// The state under which a repeated `key` of a command is answered; nil frees the key. What was taken ends for good; what
+  /// certainly never left while its caller waited may be tried again.
+  func keyState(of command: Command) -> String? { meaning.key ?? (command.isTaken ? meaning.outbox?.rawValue : nil) }
+
   /// Why it is so, in a word for programs that look at the outbox; nil where the state says it all.
   var reason: String? {
     switch self {
@@ -45,7 +52,7 @@ extension CommandOutcome {
     case .impossible(.tooLarge): "too_large"
     case .impossible(.invalid): "invalid"
     case .impossible(.outdated): "parser_changed"
-    case .replaced: "coalesced"
+    case .replaced: OutboxEntry.coalesced
     case .acknowledgementTimeout: "ack_timeout"
     case .written, .acknowledged, .expired, .notStored, .denied: nil
     }
@@ -88,7 +95,7 @@ extension LocalError {
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue: it was not sent.",
-        [.init("reason", .string("coalesced"))])
+        [.init("reason", .string(OutboxEntry.coalesced))])
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
     }

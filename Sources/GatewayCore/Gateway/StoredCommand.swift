@@ -7,7 +7,7 @@ extension OutboxEntry {
   ) {
     self.init(
       number: command.number, id: command.id, owner: command.user, target: target, message: command.message,
-      delivery: level, fingerprint: Fingerprint.of(command.message), created: command.acceptedAt,
+      delivery: level, fingerprint: command.fingerprint, created: command.acceptedAt,
       expires: command.expires.map { wall() + ($0 - now).milliseconds })
     groups = command.sender.groups
     retries = command.retry?.again
@@ -17,14 +17,8 @@ extension OutboxEntry {
     self.key = key
   }
 
-  /// The state under which a repeated `key` is answered; nil where the send certainly never left.
-  var keyState: String? {
-    switch state {
-    case .queued: DeliveryLevel.durable.rawValue
-    case .sent, .acked, .lost: state.rawValue
-    case .expired, .cancelled, .refused, .dropped: nil
-    }
-  }
+  /// The state under which a repeated `key` is answered.
+  var keyState: String { state == .queued ? DeliveryLevel.durable.rawValue : state.rawValue }
 }
 
 extension Command {
@@ -34,6 +28,7 @@ extension Command {
       id: entry.id, number: entry.number, message: entry.message, delivery: .durable,
       expires: entry.expires.map { now + .milliseconds($0 &- wall) }, acceptedAt: entry.created, owner: .none)
     sender = entry.sender
+    fingerprint = entry.fingerprint
     isStored = true
     if let retries = entry.retries {
       retry = Retry(again: retries, line: entry.owner)

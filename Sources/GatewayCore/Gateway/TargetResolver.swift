@@ -83,6 +83,16 @@ struct TargetResolver {
   /// The configured upstreams that have a URL.
   private func names(of url: UpstreamURL) -> [String] { names[url.canonical] ?? [] }
 
+  /// The configured connection that has the URL of one by URL, if there is exactly one; nil otherwise.
+  func claimant(of key: ConnectionKey) -> ConnectionKey? {
+    for url in key.urls {
+      let same = names(of: url)
+      guard same.count == 1 else { continue }
+      return (try? configured(same[0], namespace: key.namespace, uid: nil)).map { ConnectionKey($0) }
+    }
+    return nil
+  }
+
   /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.
   func scope(of specification: UpstreamSpecification) -> AccessScope {
     specification.name.map { .upstream($0) } ?? scope(of: specification.url)
@@ -91,7 +101,7 @@ struct TargetResolver {
   private func scope(of url: UpstreamURL) -> AccessScope {
     let names = names(of: url)
     guard let name = names.first else { return configuration.adhoc ? .adhoc : .closed }
-    return names.count == 1 ? .upstream(name) : .closed
+    return names.count == 1 ? .upstream(name) : .shared(names)
   }
 
   /// The same for the target of an entry of the outbox.

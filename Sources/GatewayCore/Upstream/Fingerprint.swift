@@ -1,16 +1,6 @@
 /// Tells equal contents of messages from different ones, today and after a restart. Two contents that collide would
 /// have to agree in 64 bits, and harm only the user who made them.
 enum Fingerprint {
-  /// Of a message with its attachments.
-  static func of(_ message: PreparedMessage) -> UInt64 {
-    var state: UInt64 = 0xcbf2_9ce4_8422_2325
-    var event = message.event
-    event.withUTF8 { mix(UnsafeRawBufferPointer($0), into: &state) }
-    mix(message.body, into: &state)
-    for part in message.attachments { mix(part, into: &state) }
-    return state
-  }
-
   /// Of several texts in their order.
   static func of(_ parts: [[UInt8]]) -> UInt64 {
     var state: UInt64 = 0xcbf2_9ce4_8422_2325

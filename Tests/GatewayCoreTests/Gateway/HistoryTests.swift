@@ -309,4 +309,65 @@ import Testing
     #expect(stream?.count == 2 && stream?.oldest == 4)
     _ = (client, epoch)
   }
+
+  @Test func manyEventsThatAreTooOldAtOnceGoInPortionsAndAreNotShownMeanwhile() {
+    let (harness, client, _) = harness { settings in
+      settings.events = 20_000
+      settings.age = .seconds(60)
+    }
+    let stream = harness.gateway.upstreams.pool.all[0].stream
+    for _ in 0..<20_000 { harness.upstream.channel.emit("e") }
+    harness.pass(.seconds(50))
+    harness.upstream.channel.emit("young")
+    harness.pass(.seconds(11))
+    #expect(client.call("history", #"{"upstream":"chat","limit":1000}"#).isEmpty)
+    #expect(stream.history.count > 20_001 - 2 * EventHistory.portion)
+    harness.pass(.zero)
+    let events = HarnessClient.values(client.read()).last?["result"]?["events"]?.elements
+    #expect(events?.compactMap { $0["event"]?.stringValue } == ["young"])
+    #expect(stream.history.count == 1)
+  }
+
+  @Test func aHistoryThatAReloadMakesSmallerGoesInPortions() {
+    let (harness, _, _) = harness { $0.events = 20_000 }
+    let stream = harness.gateway.upstreams.pool.all[0].stream
+    for _ in 0..<20_000 { harness.upstream.channel.emit("e") }
+    var settings = HistorySettings()
+    settings.events = 10
+    stream.adopt(settings)
+    #expect(stream.history.count == 20_000 - EventHistory.portion)
+    harness.pass(.seconds(30))
+    #expect(stream.history.count == 10)
+  }
+
+  @Test func theNewestAreNotCompleteWhereAllThatCameBeforeTheLinkWasLostIsGone() {
+    let (harness, client, _) = harness { $0.age = .seconds(60) }
+    for _ in 0..<3 { harness.upstream.channel.emit("price") }
+    harness.upstream.channel.fail(.closed)
+    harness.pass(.seconds(90))
+    harness.upstream.channel.accept()
+    harness.pass(.seconds(30))
+    #expect(
+      subscribe(client, #""events":["price"],"last":1,"strict":true"#) == ["Unrecoverable"])
+    #expect(subscribe(client, #""events":["price"],"last":1"#) == ["recovered false x0", "gap upstream"])
+    let page = HarnessClient.values(client.call("history", #"{"upstream":"chat","events":["price"]}"#)).first
+    #expect(page?["result"]?["complete"] == .bool(false))
+    // The names of what is gone are known, and none of them was asked for.
+    #expect(subscribe(client, #""events":["other"],"last":1,"strict":true"#) == ["recovered true x0"])
+  }
+
+  @Test func aQuestionForThePastIsNotAnsweredWithAnEmptyOneAsTheDaemonEnds() {
+    let store = FakeOutboxStore()
+    store.holdsClose = true
+    let harness = GatewayHarness(outbox: .open(store, [])) { _ in }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("e")
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(6))
+    _ = client.read()
+    let answer = HarnessClient.values(client.call("history", #"{"upstream":"chat"}"#)).last
+    #expect(answer?["error"]?["data"]?["type"]?.stringValue == "Draining")
+  }
 }

@@ -245,4 +245,63 @@ import Testing
       return
     }
   }
+
+  private static func state(_ lines: [String]) -> String? {
+    let result = HarnessClient.values(lines).first?["result"]
+    return result?["duplicate"] == .bool(true) ? result?["state"]?.stringValue : nil
+  }
+
+  @Test func aKeyStaysUsedWhateverBecameOfWhatWasTakenUnderIt() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let expiring = #"{"upstream":"chat","event":"e","key":"a","ttl":1000}"#
+    client.call("send", expiring)
+    harness.pass(.seconds(2))
+    #expect(Self.state(client.call("send", expiring)) == "expired")
+    // The server has answered it: it is not asked again.
+    let asked = #"{"upstream":"chat","event":"charge","key":"b","timeout":5000}"#
+    client.call("request", asked)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.decline(0, RemoteError("declined"))
+    #expect(Self.kind(client.read()) == "RequestFailed")
+    #expect(Self.state(client.call("request", asked)) == "refused")
+    // Its caller was told that it never left.
+    harness.upstream.channel.fail(.closed)
+    let waiting = #"{"upstream":"chat","event":"e","key":"c","delivery":"sent","timeout":100}"#
+    client.call("send", waiting)
+    harness.pass(.milliseconds(150))
+    #expect(Self.kind(client.read()) != nil)
+    #expect(Self.state(client.call("send", waiting)) == nil)
+  }
+
+  @Test func aKeyGoesOnToCountWhenAReloadGivesItsURLToAnUpstream() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let call = #"{"url":"http://new.example","event":"pay","args":[1],"key":"k"}"#
+    #expect(client.call("send", call)[0].contains("accepted"))
+    harness.reload {
+      $0.upstreams["new"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "new.example"), settings: UpstreamSettings())
+    }
+    #expect(client.call("send", call)[0].contains(#""duplicate":true"#))
+    let named = #"{"upstream":"new","event":"pay","args":[1],"key":"k"}"#
+    #expect(client.call("send", named)[0].contains(#""duplicate":true"#))
+  }
+
+  @Test func aURLThatTwoUpstreamsHaveSinceAReloadIsUsedOnByThoseWhoMayUseBoth() {
+    let harness = GatewayHarness()
+    let client = harness.client(uid: 0)
+    client.call("subscribe", #"{"url":"http://new.example"}"#)
+    harness.upstream.channel.accept()
+    _ = client.read()
+    harness.reload {
+      for name in ["a", "b"] {
+        $0.upstreams[name] = ConfiguredUpstream(
+          url: UpstreamURL(scheme: "http", host: "new.example"), settings: UpstreamSettings())
+      }
+    }
+    harness.pass(.zero)
+    #expect(!client.read().contains { $0.contains("goodbye") })
+    #expect(Self.kind(client.call("send", #"{"url":"http://new.example","event":"e"}"#)) == "Conflict")
+  }
 }

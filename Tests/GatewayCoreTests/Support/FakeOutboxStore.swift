@@ -26,8 +26,12 @@ final class FakeOutboxStore: OutboxStore {
   func close(_ done: @escaping () -> Void) {
     isClosed = true
     settle()
-    done()
+    if holdsClose { heldClose = done } else { done() }
   }
+
+  /// Whether the disk takes its time at the end.
+  var holdsClose = false
+  private var heldClose: (() -> Void)?
 
   /// The disk decides the oldest so many changes; unless told all, with those that follow from them.
   func settle(_ count: Int = .max) {

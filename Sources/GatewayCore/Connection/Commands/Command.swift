@@ -31,6 +31,8 @@ final class Command {
   var ackTimeout: Duration?
   /// As long as it is queued and was never written, a newer command with the same value takes its place.
   var coalescing: Coalescing?
+  /// Of its event and content, where it has an idempotency key; else 0.
+  var fingerprint: UInt64 = 0
   /// Its entry in the outbox, from the moment it has one until that is finished.
   var record: OutboxRecord?
 
@@ -73,6 +75,9 @@ final class Command {
       CommandID(id), number: number, message: message, delivery: delivery, expires: expires, acceptedAt: acceptedAt,
       owner: owner)
   }
+
+  /// Its sender was told that it is taken, and hears no more of it.
+  var isTaken: Bool { isStored || delivery == .accepted && !noQueue }
 
   /// The id by which local programs know it. Unique within the daemon.
   var id: String { name.text }

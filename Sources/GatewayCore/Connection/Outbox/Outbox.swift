@@ -112,6 +112,28 @@ final class Outbox {
     return found
   }
 
+  /// Without the finished ones whose place, by their `coalesce`, a newer one has: of these, or of all that wait.
+  func withoutSuperseded(_ records: [OutboxRecord]) -> [OutboxRecord] {
+    struct Place: Hashable {
+      let owner: UInt32
+      let target: OutboxTarget
+      let value: String
+
+      init?(_ entry: OutboxEntry) {
+        guard let value = entry.coalesce else { return nil }
+        (owner, target, self.value) = (entry.owner, entry.target, value)
+      }
+    }
+    guard records.contains(where: { $0.line == nil && $0.entry.coalesce != nil }) else { return records }
+    var newest: [Place: UInt64] = [:]
+    for entry in records.map(\.entry) + unfinished.map(\.entry) {
+      if let place = Place(entry) { newest[place] = max(newest[place] ?? 0, entry.number) }
+    }
+    return records.filter { record in
+      record.line != nil || (Place(record.entry).map { newest[$0] == record.entry.number } ?? true)
+    }
+  }
+
   func adopt(_ settings: OutboxSettings) {
     self.settings = settings
     trimArchive()
@@ -247,7 +269,9 @@ final class Outbox {
     record.entry.ended = now
     record.entry.attempts = attempts ?? record.entry.attempts
     if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
-    if !state.isRepeatable { record.entry.message = PreparedMessage(event: record.entry.message.event, body: []) }
+    if !record.entry.isRepeatable {
+      record.entry.message = PreparedMessage(event: record.entry.message.event, body: [])
+    }
     archive.add(record)
     commit(.update(.init(record.entry)), done)
     trimArchive(at: now)
@@ -263,7 +287,7 @@ final class Outbox {
 
   /// Takes a failed entry out that shall be sent again. Its row stays until the new one is there.
   func revive(_ id: String) -> OutboxRecord? {
-    guard let record = known[id], record.entry.state.isRepeatable, archive.remove(record) else { return nil }
+    guard let record = known[id], record.entry.isRepeatable, archive.remove(record) else { return nil }
     known[id] = nil
     return record
   }
@@ -390,10 +414,12 @@ final class Outbox {
   }
 }
 
-extension OutboxState {
-  /// Whether a finished entry keeps its message, so that it can be sent again: it never arrived for certain.
+extension OutboxEntry {
+  /// Whether a finished entry keeps its message, so that it can be sent again: it never arrived for certain, and no newer one has
+  /// taken its place.
   var isRepeatable: Bool {
-    switch self {
+    switch state {
+    case .dropped where reason == Self.coalesced: false
     case .expired, .cancelled, .refused, .dropped, .lost: true
     case .queued, .sent, .acked: false
     }

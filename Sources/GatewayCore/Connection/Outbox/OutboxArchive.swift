@@ -1,35 +1,75 @@
-/// Finished entries, which are shown for a while. Those that failed keep their message, so that they can be sent again.
+/// Finished entries, which are shown for a while. Those that failed keep their message, so that they can be sent again. Where there
+/// are too many, those go first of the user who has the most, and of these the ones that cannot be sent again: neither another
+/// user's sends nor a user's own successes take away what still can be.
 struct OutboxArchive {
-  /// In the order of their end.
-  private var order = TombstoneQueue<OutboxRecord>()
+  /// One user's, each kind in the order of its end.
+  private struct Share {
+    /// They cannot be sent again.
+    var settled = TombstoneQueue<OutboxRecord>()
+    var repeatable = TombstoneQueue<OutboxRecord>()
+    var bytes = 0
+
+    var count: Int { settled.count + repeatable.count }
+    /// The one that goes first.
+    var first: OutboxRecord? { settled.first ?? repeatable.first }
+
+    mutating func add(_ record: OutboxRecord, _ cost: Int) {
+      record.archivePlace = record.entry.isRepeatable ? repeatable.append(record) : settled.append(record)
+      bytes += cost
+    }
+
+    mutating func remove(_ record: OutboxRecord, at place: UInt64, _ cost: Int) {
+      if record.entry.isRepeatable { repeatable.remove(at: place) } else { settled.remove(at: place) }
+      bytes -= cost
+    }
+  }
+
+  private var shares: [UInt32: Share] = [:]
+  private(set) var count = 0
   private(set) var bytes = 0
 
-  var count: Int { order.count }
-
-  /// All of them, in the order of their end.
-  var records: some Sequence<OutboxRecord> { order.all }
+  /// All of them, those of a user and a kind in the order of their end.
+  var records: some Sequence<OutboxRecord> {
+    shares.values.lazy.flatMap { Array($0.settled.all) + Array($0.repeatable.all) }
+  }
 
   /// Adds a finished entry, which is not listed yet.
   mutating func add(_ record: OutboxRecord) {
-    record.archivePlace = order.append(record)
-    bytes += record.entry.cost
+    let cost = record.entry.cost
+    shares[record.entry.owner, default: Share()].add(record, cost)
+    count += 1
+    bytes += cost
   }
 
   /// Takes one out; false if it is not here.
   @discardableResult
   mutating func remove(_ record: OutboxRecord) -> Bool {
     guard let place = record.archivePlace else { return false }
+    let owner = record.entry.owner
+    let cost = record.entry.cost
     record.archivePlace = nil
-    order.remove(at: place)
-    bytes -= record.entry.cost
+    shares[owner]?.remove(record, at: place, cost)
+    if shares[owner]?.count == 0 { shares[owner] = nil }
+    count -= 1
+    bytes -= cost
     return true
   }
 
-  /// Takes the one that ended first out if there are too many, if they are too large, or if it ended before an instant.
+  /// Takes one out if there are too many, if they are too large, or if it ended before an instant.
   mutating func takeSurplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
-    guard let oldest = order.first else { return nil }
-    guard count > limit || bytes > byteLimit || (oldest.entry.ended ?? 0) <= horizon else { return nil }
-    remove(oldest)
-    return oldest
+    guard let surplus = surplus(count: limit, bytes: byteLimit, endedBefore: horizon) else { return nil }
+    remove(surplus)
+    return surplus
+  }
+
+  private func surplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
+    if count > limit { return shares.values.max { $0.count < $1.count }?.first }
+    if bytes > byteLimit { return shares.values.max { $0.bytes < $1.bytes }?.first }
+    for share in shares.values {
+      for oldest in [share.settled.first, share.repeatable.first] {
+        if let oldest, (oldest.entry.ended ?? 0) <= horizon { return oldest }
+      }
+    }
+    return nil
   }
 }

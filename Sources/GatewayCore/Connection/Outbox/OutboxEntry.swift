@@ -40,6 +40,9 @@ public struct OutboxEntry: Equatable, Sendable {
   /// The reason of what waits, or ended, because links broke while it was under way.
   static let suspected = "suspected"
 
+  /// The reason of what gave way to a newer one with the same `coalesce`.
+  static let coalesced = "coalesced"
+
   /// A longer acknowledgement is not kept.
   static let resultLimit = 16 << 10
 

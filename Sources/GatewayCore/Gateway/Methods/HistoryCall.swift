@@ -97,6 +97,8 @@ private final class OpenHistory: OpenCall {
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
     let filter = try EventFilter.wanted(by: call.events)
+    // An empty past would be a lie: what there is has been let go of.
+    if gateway.isClosed { throw .draining }
     let connection = try caller.connection(call.target, need: .subscribe)
     let pending = OpenHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,

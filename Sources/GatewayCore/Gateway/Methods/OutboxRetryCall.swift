@@ -11,9 +11,8 @@ struct OutboxRetryCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
     let gateway = session.gateway
-    let records = try selection.records(for: session, need: .send).filter {
-      !$0.entry.state.isFinal || $0.entry.state.isRepeatable
-    }
+    let records = gateway.relay.outbox.withoutSuperseded(
+      try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal || $0.entry.isRepeatable })
     do throws(Outbox.Refusal) {
       if let first = records.first(where: \.entry.state.isFinal) { try gateway.relay.outbox.checkRoom(again: first) }
     } catch {

@@ -78,12 +78,16 @@ extension OutboxSelection {
   ])
 }
 
-/// A target whose upstream may have left the configuration.
-private struct Wanted {
+/// A target whose upstream may have left the configuration, or claimed the URL by which a send was made.
+private final class Wanted {
   private let names: Set<OutboxTarget.Name>
   private let namespace: String?
+  private let resolver: TargetResolver
+  /// Whether a URL means one of the names by now.
+  private var claimed: [OutboxTarget.Name: Bool] = [:]
 
   init(_ target: CallTarget, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
+    resolver = session.gateway.upstreams.resolver
     guard case .upstream(let name) = target.name else {
       let specification = try session.caller.specification(target, need: verb)
       names = OutboxTarget.names(of: specification)
@@ -106,7 +110,15 @@ private struct Wanted {
   }
 
   func covers(_ target: OutboxTarget) -> Bool {
-    names.contains(target.name) && (namespace == nil || namespace == target.namespace)
+    (namespace == nil || namespace == target.namespace) && (names.contains(target.name) || isClaimed(target))
+  }
+
+  private func isClaimed(_ target: OutboxTarget) -> Bool {
+    guard case .url = target.name else { return false }
+    if let known = claimed[target.name] { return known }
+    let isClaimed = resolver.scope(of: target).name.map { names.contains(.upstream($0)) } ?? false
+    claimed[target.name] = isClaimed
+    return isClaimed
   }
 }
 

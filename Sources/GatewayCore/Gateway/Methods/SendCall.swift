@@ -82,6 +82,7 @@ extension LocalSession {
       event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
       isAcknowledged: call.delivery == .acked || call.retries != nil)
     draft.argsArePlain = call.argsArePlain
+    let fingerprint = call.key == nil ? 0 : call.fingerprint
     if let key = call.key, let member = connection.specification.settings.keyMember {
       draft.args = KeyedArguments.adding(key, as: member, to: draft.args)
       draft.argsArePlain = false
@@ -93,7 +94,7 @@ extension LocalSession {
     } catch {
       throw LocalError(error)
     }
-    if let key = call.key, let known = try findKey(key, message, connection) {
+    if let key = call.key, let known = try findKey(key, fingerprint, connection) {
       return reply(id) { out in
         out.member("id", known.id)
         out.member("state", known.state)
@@ -105,7 +106,10 @@ extension LocalSession {
     if call.delivery == .durable { try checkDurable(call, message, connection) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
-    if let key = call.key { remember(key, command, connection) }
+    if let key = call.key {
+      command.fingerprint = fingerprint
+      remember(key, command, connection)
+    }
     if command.owner != .none { open(OpenSend(id, command, form, on: connection), number: number) }
     do throws(SubmissionProblem) {
       let submission = try connection.submit(command, now: call.volatile)
@@ -268,10 +272,9 @@ extension LocalSession {
   }
 
   private func findKey(
-    _ key: String, _ message: PreparedMessage, _ connection: Connection
+    _ key: String, _ fingerprint: UInt64, _ connection: Connection
   ) throws(LocalError) -> IdempotencyTable.Entry? {
-    let print = Fingerprint.of(message)
-    switch gateway.relay.keys.find(scope(key, connection), fingerprint: print, now: gateway.seams.time.now) {
+    switch gateway.relay.keys.find(scope(key, connection), fingerprint: fingerprint, now: gateway.seams.time.now) {
     case .duplicate(let entry): return entry
     case .conflict(let entry):
       throw LocalError(
@@ -291,7 +294,7 @@ extension LocalSession {
 
   private func remember(_ key: String, _ command: Command, _ connection: Connection) {
     gateway.relay.keys.add(
-      scope(key, connection), id: command.id, fingerprint: Fingerprint.of(command.message),
+      scope(key, connection), id: command.id, fingerprint: command.fingerprint,
       now: gateway.seams.time.now)
   }
 }

@@ -46,6 +46,9 @@ final class SendParameters: Sendable {
     self.argsArePlain = argsArePlain
   }
 
+  /// Tells equal contents from different ones, however an upstream is to be told them.
+  var fingerprint: UInt64 { Fingerprint.of([Array(event.utf8), args, kwargs ?? []]) }
+
   /// What says everything about an event, but when the call is answered.
   static let ofEvent: [LocalParameter] = [
     .required(.event, .eventName, "The event's name."),

@@ -72,4 +72,36 @@ import Testing
     let refused = tests.client.call("send", #"{"url":"http://one.example","event":"e","delivery":"durable"}"#, id: 6)
     #expect(Self.error(refused) == "QuotaExceeded" || Self.error(refused) == "QueueFull", "\(refused)")
   }
+
+  @Test func oneUsersSuccessesDoNotTakeAwayAnotherUsersFailedSendNorItsOwn() {
+    let tests = OutboxShareTests { $0.outbox.keepEntries = 10 }
+    #expect(tests.send("failed", #","ttl":1000"#) == nil)
+    tests.harness.pass(.seconds(2))
+    let other = tests.harness.client(uid: 5)
+    other.call("send", #"{"upstream":"chat","event":"theirs","delivery":"durable","ttl":1000}"#)
+    tests.store.settle()
+    tests.harness.pass(.seconds(2))
+    tests.connect()
+    for number in 0..<30 {
+      other.call("send", #"{"upstream":"chat","event":"e\#(number)","delivery":"durable"}"#)
+      tests.store.settle()
+      tests.harness.pass(.seconds(1))
+    }
+    #expect(tests.harness.gateway.relay.outbox.archive.count == 10)
+    let left = Set(tests.harness.gateway.relay.outbox.archive.records.map(\.entry.message.event))
+    #expect(left.isSuperset(of: ["failed", "theirs"]))
+  }
+
+  @Test func whatGaveWayToANewerValueIsNotSentAgain() {
+    let tests = OutboxShareTests()
+    for number in 1...3 { tests.send("t\(number)", #","coalesce":"temperature""#) }
+    #expect(tests.states().sorted() == ["t1 dropped", "t2 dropped", "t3 queued"])
+    let answer = tests.client.call("outbox.retry", #"{"upstream":"chat"}"#)
+    tests.store.settle()
+    #expect((answer + tests.client.read()).contains { $0.contains(#""count":1"#) })
+    #expect(tests.states().sorted() == ["t1 dropped", "t2 dropped", "t3 queued"])
+    tests.connect()
+    tests.harness.pass(.seconds(1))
+    #expect(tests.states().sorted() == ["t1 dropped", "t2 dropped", "t3 sent"])
+  }
 }
