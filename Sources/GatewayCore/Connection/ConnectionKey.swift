@@ -24,20 +24,6 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
       auth: specification.settings.auth, owner: specification.owner)
   }
 
-  /// The URLs by which an ad-hoc one may have been named; none of a configured upstream.
-  var urls: [UpstreamURL] {
-    guard case .adhoc(var origin, let namespace, _, _) = identity else { return [] }
-    let plain = origin
-    origin.path = namespace
-    return plain.path.isEmpty ? [plain, origin] : [plain]
-  }
-
-  var namespace: String {
-    switch identity {
-    case .configured(_, let namespace), .adhoc(_, let namespace, _, _): namespace
-    }
-  }
-
   /// Without secrets, for the log.
   var description: String {
     switch identity {

@@ -115,7 +115,11 @@ struct EventHistory {
   }
 
   /// A number that is not kept, because the history is switched off.
-  mutating func skip() { oldestPlace &+= 1 }
+  mutating func skip() {
+    // What it still has to let go of keeps its places.
+    guard count > 0, let last = slots[count - 1] else { return oldestPlace &+= 1 }
+    append(.hole(.expired, name: nil), at: last.arrival)
+  }
 
   /// Lets go of what is beyond the bounds, of a portion at most. Returns whether that was all.
   @discardableResult

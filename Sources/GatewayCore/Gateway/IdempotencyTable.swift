@@ -23,10 +23,30 @@ struct IdempotencyTable {
     case conflict(Entry)
   }
 
+  /// How the upstream of a send was named, if by URL: what that means may change.
+  private struct Origin {
+    var target: CallTarget
+    /// The connection that it meant.
+    let connection: ConnectionKey
+
+    init?(_ target: CallTarget, _ connection: ConnectionKey) {
+      guard case .url = target.name else { return nil }
+      (self.target, self.connection) = (target, connection)
+      // A secret, and no part of the upstream's name.
+      self.target.auth = nil
+    }
+  }
+
+  private struct Home {
+    var scope: Scope
+    let place: UInt64
+    let origin: Origin?
+  }
+
   private static let lifetime: Duration = .seconds(86_400)
   private var entries: [Scope: Entry] = [:]
   /// Where each send's key stands.
-  private var homes: [String: (scope: Scope, place: UInt64)] = [:]
+  private var homes: [String: Home] = [:]
   /// In the order of expiry, which is the order of their making.
   private var order = TombstoneQueue<String>()
   private var perUser: [UInt32: Int] = [:]
@@ -48,33 +68,40 @@ struct IdempotencyTable {
 
   /// A key that an earlier life of the daemon heard so long ago. To be called in the order of their making.
   mutating func restore(
-    _ scope: Scope, id: String, fingerprint: UInt64, state: String, age: Duration, now: MonotonicInstant
+    _ scope: Scope, target: CallTarget, id: String, fingerprint: UInt64, state: String, age: Duration,
+    now: MonotonicInstant
   ) {
-    guard age < Self.lifetime, entries[scope] == nil else { return }
-    add(scope, id: id, fingerprint: fingerprint, now: now + (.zero - age))
+    guard age < Self.lifetime, entries[scope].map({ $0.id == id }) ?? true else { return }
+    if entries[scope] == nil { add(scope, target: target, id: id, fingerprint: fingerprint, now: now + (.zero - age)) }
     entries[scope]?.state = state
   }
 
-  /// Keys of a connection go on to count for another one, which has its upstream since a reload.
-  mutating func move(_ newHome: (ConnectionKey) -> ConnectionKey?) {
-    var known: [ConnectionKey: ConnectionKey?] = [:]
+  /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a target
+  /// means for a user; nil: none.
+  mutating func move(_ meaning: (CallTarget, _ uid: UInt32) -> ConnectionKey?) {
+    var known: [String: ConnectionKey?] = [:]
     for (id, home) in homes {
-      let old = home.scope
-      if known[old.connection] == nil { known[old.connection] = .some(newHome(old.connection)) }
-      guard case let connection?? = known[old.connection], let entry = entries[old] else { continue }
-      var scope = old
-      scope.connection = connection
-      guard entries[scope] == nil else { continue }
-      entries[old] = nil
+      guard let origin = home.origin, case .url(let url) = origin.target.name, let entry = entries[home.scope] else {
+        continue
+      }
+      let words = "\(home.scope.uid) \(origin.target.namespace ?? "") \(url)"
+      if known[words] == nil { known[words] = .some(meaning(origin.target, home.scope.uid)) }
+      var scope = home.scope
+      scope.connection = (known[words] ?? nil) ?? origin.connection
+      guard scope != home.scope, entries[scope] == nil else { continue }
+      entries[home.scope] = nil
       entries[scope] = entry
-      homes[id] = (scope, home.place)
+      homes[id]?.scope = scope
     }
   }
 
-  mutating func add(_ scope: Scope, id: String, fingerprint: UInt64, now: MonotonicInstant) {
+  /// `target`: how the upstream was named.
+  mutating func add(_ scope: Scope, target: CallTarget, id: String, fingerprint: UInt64, now: MonotonicInstant) {
     if let older = entries[scope] { forget(older.id) }
+    // It stood under another connection.
+    forget(id)
     entries[scope] = Entry(id: id, fingerprint: fingerprint, state: "accepted", expires: now + Self.lifetime)
-    homes[id] = (scope, order.append(id))
+    homes[id] = Home(scope: scope, place: order.append(id), origin: Origin(target, scope.connection))
     perUser[scope.uid, default: 0] += 1
   }
 
@@ -90,11 +117,11 @@ struct IdempotencyTable {
   }
 
   private mutating func forget(_ id: String) {
-    guard let (scope, place) = homes.removeValue(forKey: id) else { return }
-    entries[scope] = nil
-    order.remove(at: place)
-    let left = perUser[scope.uid, default: 1] - 1
-    perUser[scope.uid] = left > 0 ? left : nil
+    guard let home = homes.removeValue(forKey: id) else { return }
+    entries[home.scope] = nil
+    order.remove(at: home.place)
+    let left = perUser[home.scope.uid, default: 1] - 1
+    perUser[home.scope.uid] = left > 0 ? left : nil
   }
 
   private mutating func dropExpired(_ now: MonotonicInstant) {

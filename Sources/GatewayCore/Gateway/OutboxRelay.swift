@@ -92,6 +92,7 @@ final class OutboxRelay {
     entry.expires = old.expires.map { now + max(0, $0 - old.created) }
     entry.created = now
     (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
+    keys.note(entry.id, state: entry.keyState)
     let carrier = (try? carrier(of: entry)).map { ($0, command(for: entry)) }
     if let (connection, command) = carrier {
       command.isCommitted = false
@@ -99,10 +100,15 @@ final class OutboxRelay {
       remember(entry, on: connection)
     }
     outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
-      if problem != nil { self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited) }
+      if problem != nil {
+        self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited)
+        self?.keys.note(old.id, state: old.keyState)
+      }
       if let (connection, command) = carrier {
         if let problem {
           connection.reject(command, problem)
+          // It is as it was, and so is its key.
+          self?.remember(old, on: connection)
         } else if command.isRevoked {
           self?.withhold(command)
         } else {
@@ -147,6 +153,12 @@ final class OutboxRelay {
     return outbox.finish(record, state, reason: reason, done)
   }
 
+  /// Forgets an entry that has ended, and its key with it; `done` hears when the disk has.
+  func purge(_ record: OutboxRecord, _ done: @escaping (OutboxProblem?) -> Void) {
+    keys.note(record.entry.id, state: nil)
+    outbox.purge(record, done)
+  }
+
   /// The wall clock was set.
   func clockWasSet() { _ = outbox.wallMilliseconds() }
 
@@ -158,7 +170,7 @@ final class OutboxRelay {
   /// one, in its place if it has any.
   func placeAll() {
     clockWasSet()
-    keys.move { [resolver = upstreams.resolver] in resolver.claimant(of: $0) }
+    keys.move { [resolver = upstreams.resolver] in resolver.configuredConnection($0, uid: $1) }
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
@@ -283,7 +295,7 @@ final class OutboxRelay {
     record.isWatched = true
     timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
       guard let self, let record, record.line != nil, record.connection == nil else { return }
-      outbox.finish(record, .expired)
+      finish(record, .expired, reason: nil)
     }
   }
 
@@ -302,7 +314,8 @@ final class OutboxRelay {
     guard let key = entry.key else { return }
     let age = Duration.milliseconds(max(0, outbox.wallMilliseconds() - entry.created))
     keys.restore(
-      .init(uid: entry.owner, connection: connection, key: key), id: entry.id, fingerprint: entry.fingerprint,
+      .init(uid: entry.owner, connection: connection, key: key), target: entry.target.call, id: entry.id,
+      fingerprint: entry.fingerprint,
       state: entry.keyState, age: age, now: time.now)
   }
 

@@ -42,7 +42,11 @@ extension CommandOutcome {
 
   /// The state under which a repeated `key` of a command is answered; nil frees the key. What was taken ends for good; what
   /// certainly never left while its caller waited may be tried again.
-  func keyState(of command: Command) -> String? { meaning.key ?? (command.isTaken ? meaning.outbox?.rawValue : nil) }
+  func keyState(of command: Command) -> String? {
+    if let key = meaning.key { return key }
+    if case .notStored = self { return nil }
+    return command.isTaken ? (meaning.outbox ?? .refused).rawValue : nil
+  }
 
   /// Why it is so, in a word for programs that look at the outbox; nil where the state says it all.
   var reason: String? {

@@ -83,14 +83,10 @@ struct TargetResolver {
   /// The configured upstreams that have a URL.
   private func names(of url: UpstreamURL) -> [String] { names[url.canonical] ?? [] }
 
-  /// The configured connection that has the URL of one by URL, if there is exactly one; nil otherwise.
-  func claimant(of key: ConnectionKey) -> ConnectionKey? {
-    for url in key.urls {
-      let same = names(of: url)
-      guard same.count == 1 else { continue }
-      return (try? configured(same[0], namespace: key.namespace, uid: nil)).map { ConnectionKey($0) }
-    }
-    return nil
+  /// The configured connection that a target means; nil where it means none.
+  func configuredConnection(_ target: CallTarget, uid: UInt32) -> ConnectionKey? {
+    guard let specification = try? resolve(target, uid: uid), specification.name != nil else { return nil }
+    return ConnectionKey(specification)
   }
 
   /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.

@@ -224,6 +224,7 @@ import Testing
 
   @Test func keysThatNeverLeftLeaveNothingBehind() {
     var table = IdempotencyTable()
+    let target = CallTarget(name: .upstream("chat"))
     let now = MonotonicInstant(nanoseconds: 0)
     let key = ConnectionKey(
       UpstreamSpecification(
@@ -232,9 +233,9 @@ import Testing
     func scope(_ key: ConnectionKey, _ text: String) -> IdempotencyTable.Scope {
       .init(uid: 1, connection: key, key: text)
     }
-    table.add(scope(key, "live"), id: "0", fingerprint: 0, now: now)
+    table.add(scope(key, "live"), target: target, id: "0", fingerprint: 0, now: now)
     for number in 1...20_000 {
-      table.add(scope(key, "k\(number)"), id: "\(number)", fingerprint: 0, now: now)
+      table.add(scope(key, "k\(number)"), target: target, id: "\(number)", fingerprint: 0, now: now)
       table.note("\(number)", state: nil)
     }
     #expect(!table.isFull(for: 1, limit: 2))
@@ -286,6 +287,23 @@ import Testing
     #expect(client.call("send", call)[0].contains(#""duplicate":true"#))
     let named = #"{"upstream":"new","event":"pay","args":[1],"key":"k"}"#
     #expect(client.call("send", named)[0].contains(#""duplicate":true"#))
+    // And back, after which it still goes when its day is over.
+    harness.reload { $0.upstreams["new"] = nil }
+    #expect(client.call("send", call)[0].contains(#""duplicate":true"#))
+    harness.pass(.seconds(86_500))
+    #expect(client.call("send", call)[0].contains("accepted"))
+  }
+
+  @Test func aKeyOfANamespaceStaysWithItsURLWhenAnUpstreamHasTheServer() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let call = #"{"url":"http://new.example/admin","event":"pay","args":[1],"key":"k"}"#
+    #expect(client.call("send", call)[0].contains("accepted"))
+    harness.reload {
+      $0.upstreams["new"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "new.example"), settings: UpstreamSettings())
+    }
+    #expect(client.call("send", call)[0].contains(#""duplicate":true"#))
   }
 
   @Test func aURLThatTwoUpstreamsHaveSinceAReloadIsUsedOnByThoseWhoMayUseBoth() {

@@ -76,8 +76,8 @@ final class Command {
       owner: owner)
   }
 
-  /// Its sender was told that it is taken, and hears no more of it.
-  var isTaken: Bool { isStored || delivery == .accepted && !noQueue }
+  /// Whether its sender was told that it is taken, and hears no more of it.
+  var isTaken: Bool { isStored || (delivery == .accepted && owner == .none) }
 
   /// The id by which local programs know it. Unique within the daemon.
   var id: String { name.text }

@@ -112,7 +112,7 @@ final class Outbox {
     return found
   }
 
-  /// Without the finished ones whose place, by their `coalesce`, a newer one has: of these, or of all that wait.
+  /// Without the finished ones whose place, by their `coalesce`, a newer one has: one of these, one that waits, or one that has arrived.
   func withoutSuperseded(_ records: [OutboxRecord]) -> [OutboxRecord] {
     struct Place: Hashable {
       let owner: UInt32
@@ -126,7 +126,8 @@ final class Outbox {
     }
     guard records.contains(where: { $0.line == nil && $0.entry.coalesce != nil }) else { return records }
     var newest: [Place: UInt64] = [:]
-    for entry in records.map(\.entry) + unfinished.map(\.entry) {
+    let arrived = known.values.lazy.map(\.entry).filter { [.queued, .sent, .acked].contains($0.state) }
+    for entry in records.map(\.entry) + Array(arrived) {
       if let place = Place(entry) { newest[place] = max(newest[place] ?? 0, entry.number) }
     }
     return records.filter { record in

@@ -153,7 +153,7 @@ final class HistoryLog {
   }
 
   private static let replacement =
-    "events came in before `history.disk` was switched on again, and have numbers of another epoch"
+    "events came in before it was read, and have numbers of another epoch"
 
   // MARK: - From the stream
 

@@ -13,7 +13,7 @@ struct OutboxPurgeCall: LocalCall {
       guard !record.isOnItsWay else { return }
       work.count += 1
       gateway.relay.finish(record, .cancelled, reason: nil)
-      gateway.relay.outbox.purge(record, work.awaited())
+      gateway.relay.purge(record, work.awaited())
     }
   }
 }

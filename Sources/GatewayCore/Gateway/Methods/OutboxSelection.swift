@@ -157,10 +157,11 @@ private final class EntryRights {
 
   private func ask(_ target: OutboxTarget) -> Rights {
     // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
-    let name = session.gateway.upstreams.resolver.scope(of: target).name
+    let scope = session.gateway.upstreams.resolver.scope(of: target)
+    let rules = scope == .closed ? .adhoc : scope
     let access = session.gateway.upstreams.access
     return Rights(
-      hasRight: access.allows(verb, upstream: name, for: session.caller.identity),
-      administers: access.allows(.admin, upstream: name, for: session.caller.identity))
+      hasRight: access.allows(verb, under: rules, for: session.caller.identity),
+      administers: access.allows(.admin, under: rules, for: session.caller.identity))
   }
 }

@@ -78,11 +78,20 @@ final class OpenSend: OpenCall {
 extension LocalSession {
   func send(_ call: SendParameters, form: OpenSend.Form, _ id: RequestID?) throws(LocalError) {
     let connection = try caller.connection(call.target, need: .send)
+    let fingerprint = call.key == nil ? 0 : call.fingerprint
+    if let key = call.key, let known = try findKey(key, fingerprint, connection) {
+      return reply(id) { out in
+        out.member("id", known.id)
+        out.member("state", known.state)
+        out.key("duplicate")
+        out.bool(true)
+        if form != .request { StatusDocument.writeUpstream(connection, into: &out) }
+      }
+    }
     var draft = MessageDraft(
       event: call.event, args: call.args, kwargs: call.kwargs, purpose: form == .request ? .call : .event,
       isAcknowledged: call.delivery == .acked || call.retries != nil)
     draft.argsArePlain = call.argsArePlain
-    let fingerprint = call.key == nil ? 0 : call.fingerprint
     if let key = call.key, let member = connection.specification.settings.keyMember {
       draft.args = KeyedArguments.adding(key, as: member, to: draft.args)
       draft.argsArePlain = false
@@ -94,21 +103,12 @@ extension LocalSession {
     } catch {
       throw LocalError(error)
     }
-    if let key = call.key, let known = try findKey(key, fingerprint, connection) {
-      return reply(id) { out in
-        out.member("id", known.id)
-        out.member("state", known.state)
-        out.key("duplicate")
-        out.bool(true)
-        if form != .request { StatusDocument.writeUpstream(connection, into: &out) }
-      }
-    }
     if call.delivery == .durable { try checkDurable(call, message, connection) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     if let key = call.key {
       command.fingerprint = fingerprint
-      remember(key, command, connection)
+      remember(key, of: call.target, command, connection)
     }
     if command.owner != .none { open(OpenSend(id, command, form, on: connection), number: number) }
     do throws(SubmissionProblem) {
@@ -292,9 +292,9 @@ extension LocalSession {
     }
   }
 
-  private func remember(_ key: String, _ command: Command, _ connection: Connection) {
+  private func remember(_ key: String, of target: CallTarget, _ command: Command, _ connection: Connection) {
     gateway.relay.keys.add(
-      scope(key, connection), id: command.id, fingerprint: command.fingerprint,
+      scope(key, connection), target: target, id: command.id, fingerprint: command.fingerprint,
       now: gateway.seams.time.now)
   }
 }

@@ -18,7 +18,7 @@ final class DirectConnectorState {
   private var jars: [DialTarget: CookieJar] = [:]
   private weak var link: DirectLink?
   /// From so many bytes on the server was seen not to take a message.
-  private var refusedSize: (bytes: Int, until: MonotonicInstant)?
+  private var refusedSize: (bytes: Int, place: Int, until: MonotonicInstant)?
   private lazy var watch = CredentialWatch(credentials, timers: seams.timers)
 
   var observer: (any UpstreamObserver)? {
@@ -66,7 +66,7 @@ final class DirectConnectorState {
   }
 
   /// The server has ended the link because of a message of so many bytes, or a smaller one.
-  func refused(_ bytes: Int) { refusedSize = (bytes, seams.time.now + Self.sizeLimitTime) }
+  func refused(_ bytes: Int, by place: Int) { refusedSize = (bytes, place, seams.time.now + Self.sizeLimitTime) }
 
   /// A message that the server may take.
   func checked(_ message: PreparedMessage) throws(MessageProblem) -> PreparedMessage {
@@ -76,7 +76,7 @@ final class DirectConnectorState {
 
   /// What a message is told that is as large as one that the server refused; nil otherwise.
   func sizeProblem(_ message: PreparedMessage) -> MessageProblem? {
-    guard let refusedSize, seams.time.now < refusedSize.until else { return nil }
+    guard let refusedSize, refusedSize.place == remembered, seams.time.now < refusedSize.until else { return nil }
     return MessageSize(body: refusedSize.bytes, attachment: refusedSize.bytes).problem(with: MessageSize(message))
   }
 

@@ -145,12 +145,21 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   func write(_ message: PreparedMessage, ack: UInt64?) {
     guard isJoined else { return }
-    let size = MessageSize(message)
-    largest = max(largest, size.body, size.attachment)
+    noteSize(message)
     session?.write(message, ack: ack)
   }
 
-  func answer(_ id: UInt64, _ message: PreparedMessage) { if isJoined { session?.answer(id, message) } }
+  private func noteSize(_ message: PreparedMessage) {
+    let size = MessageSize(message)
+    largest = max(largest, size.body, size.attachment)
+  }
+
+  func answer(_ id: UInt64, _ message: PreparedMessage) {
+    guard isJoined else { return }
+    noteSize(message)
+    session?.answer(id, message)
+  }
+
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { isJoined && session?.decline(id, why) == true }
   func forget(ack: UInt64) { session?.forget(ack: ack) }
 
@@ -220,7 +229,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     told.retryAfter = RetryAfter.duration(told.status, failure.headers, now: way.seams.time.wallMilliseconds)
     if told.status == Self.messageTooBig, largest > 0 {
       told.refusedSize = MessageSize(body: largest, attachment: largest)
-      way.refused(largest)
+      way.refused(largest, by: routes.index)
     }
     if machine.state == .dialling, let step = routes.redirected(told, failure.headers) { return redirected(step) }
     if machine.state == .joining, let session { told = told.closing(before: "it answered \(session.awaited)") }

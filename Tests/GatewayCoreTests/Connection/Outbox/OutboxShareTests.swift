@@ -92,6 +92,27 @@ import Testing
     #expect(left.isSuperset(of: ["failed", "theirs"]))
   }
 
+  @Test func aKeyFollowsItsSendThroughRetryAndGoesWithAPurge() {
+    let tests = OutboxShareTests()
+    func send() -> [String] {
+      let answer = tests.client.call(
+        "send", #"{"upstream":"chat","event":"a","delivery":"durable","ttl":1000,"key":"k"}"#)
+      tests.store.settle()
+      return answer + tests.client.read()
+    }
+    #expect(send()[0].contains(#""state":"durable""#))
+    tests.harness.pass(.seconds(2))
+    #expect(send()[0].contains(#""state":"expired","duplicate":true"#))
+    tests.client.call("outbox.retry", #"{"upstream":"chat"}"#)
+    tests.store.settle()
+    tests.client.read()
+    #expect(send()[0].contains(#""state":"durable","duplicate":true"#))
+    tests.client.call("outbox.purge", "{}")
+    tests.store.settle()
+    tests.client.read()
+    #expect(!send()[0].contains("duplicate"))
+  }
+
   @Test func whatGaveWayToANewerValueIsNotSentAgain() {
     let tests = OutboxShareTests()
     for number in 1...3 { tests.send("t\(number)", #","coalesce":"temperature""#) }

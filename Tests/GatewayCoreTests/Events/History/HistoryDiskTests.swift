@@ -294,7 +294,7 @@ import Testing
       scene.reports == [
         .setAside(
           path: "/aside/1-0",
-          detail: "events came in before `history.disk` was switched on again, and have numbers of another epoch")
+          detail: "events came in before it was read, and have numbers of another epoch")
       ])
     #expect(scene.connection.history.condition == .working && scene.position.sequence == 1)
     // What this daemon has written itself is all in its history.
