@@ -106,8 +106,8 @@ struct IdempotencyTable {
   }
 
   /// The same for a command, most of which have no key.
-  mutating func note(_ command: Command, state: String?) {
-    if !homes.isEmpty { note(command.id, state: state) }
+  mutating func note(_ command: Command, state: @autoclosure () -> String?) {
+    if !homes.isEmpty { note(command.id, state: state()) }
   }
 
   /// The send reached another state; one that certainly never left frees its key.
