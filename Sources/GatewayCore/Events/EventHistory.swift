@@ -70,6 +70,7 @@ struct EventHistory {
     let oldest = past.first ?? current
     return oldest.start > oldest.place
   }
+
   /// The number of the oldest event that is kept, or of the next one when there is none.
   var oldest: UInt64 { number(at: oldestPlace) }
 

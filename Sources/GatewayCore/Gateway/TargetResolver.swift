@@ -110,6 +110,13 @@ struct TargetResolver {
     }
   }
 
+  /// Whose rules hold for seeing, taking back and retrying an entry. What no configuration lets any program use was sent by
+  /// URL, and those who may do so see and take back what is left.
+  func rules(of target: OutboxTarget) -> AccessScope {
+    let scope = scope(of: target)
+    return scope == .closed ? .adhoc : scope
+  }
+
   /// A URL that no kind claims is refused as a whole.
   private func namespace(of url: UpstreamURL, asked: String?) throws(LocalError) -> String {
     do throws(MessageProblem) { return try factory.traits(of: url)?.namespace(of: url, asked: asked) ?? "/" } catch {

@@ -128,3 +128,8 @@ struct MessageSize: Equatable, Sendable {
     return size.attachment >= attachment ? .tooLarge(limit: attachment - 1, size: size.attachment) : nil
   }
 }
+
+extension UpstreamFailure {
+  /// Whether the server closed a WebSocket because a message was too large for it: code 1009 of RFC 6455 section 7.4.1.
+  var isMessageTooBig: Bool { status == 1009 }
+}

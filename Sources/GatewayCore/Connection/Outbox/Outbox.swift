@@ -112,29 +112,6 @@ final class Outbox {
     return found
   }
 
-  /// Without the finished ones whose place, by their `coalesce`, a newer one has: one of these, one that waits, or one that has arrived.
-  func withoutSuperseded(_ records: [OutboxRecord]) -> [OutboxRecord] {
-    struct Place: Hashable {
-      let owner: UInt32
-      let target: OutboxTarget
-      let value: String
-
-      init?(_ entry: OutboxEntry) {
-        guard let value = entry.coalesce else { return nil }
-        (owner, target, self.value) = (entry.owner, entry.target, value)
-      }
-    }
-    guard records.contains(where: { $0.line == nil && $0.entry.coalesce != nil }) else { return records }
-    var newest: [Place: UInt64] = [:]
-    let arrived = known.values.lazy.map(\.entry).filter { [.queued, .sent, .acked].contains($0.state) }
-    for entry in records.map(\.entry) + Array(arrived) {
-      if let place = Place(entry) { newest[place] = max(newest[place] ?? 0, entry.number) }
-    }
-    return records.filter { record in
-      record.line != nil || (Place(record.entry).map { newest[$0] == record.entry.number } ?? true)
-    }
-  }
-
   func adopt(_ settings: OutboxSettings) {
     self.settings = settings
     trimArchive()

@@ -22,8 +22,8 @@ struct OutboxRetryCall: LocalCall {
     let identity = session.caller.identity
     OutboxWork.answer(id, of: session, onceDone: records, .asTheDiskSays) { gateway, record, work in
       // The rights may have changed between two portions.
-      let name = gateway.upstreams.resolver.scope(of: record.entry.target).name
-      guard gateway.upstreams.access.allows(.send, upstream: name, for: identity) else { return }
+      let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
+      guard gateway.upstreams.access.allows(.send, under: rules, for: identity) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.relay.outbox.checkRoom(again: record)) != nil else { return }
@@ -40,5 +40,34 @@ struct OutboxRetryCall: LocalCall {
 extension OutboxRetryCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     selection = try OutboxSelection(params, line, isNeeded: true)
+  }
+}
+
+extension Outbox {
+  /// What a `coalesce` stands for: one send of a user to a target.
+  private struct Place: Hashable {
+    let owner: UInt32
+    let target: OutboxTarget
+    let value: String
+
+    init?(_ entry: OutboxEntry) {
+      guard let value = entry.coalesce else { return nil }
+      (owner, target, self.value) = (entry.owner, entry.target, value)
+    }
+  }
+
+  /// Without the finished ones whose place a newer one has: one of these, one that waits, or one that has arrived.
+  fileprivate func withoutSuperseded(_ records: [OutboxRecord]) -> [OutboxRecord] {
+    guard records.contains(where: { $0.line == nil && $0.entry.coalesce != nil }) else { return records }
+    var newest: [Place: UInt64] = [:]
+    func count(_ record: OutboxRecord) {
+      if let place = Place(record.entry) { newest[place] = max(newest[place] ?? 0, record.entry.number) }
+    }
+    records.forEach(count)
+    unfinished.forEach(count)
+    for record in archive.records where [.sent, .acked].contains(record.entry.state) { count(record) }
+    return records.filter { record in
+      record.line != nil || (Place(record.entry).map { newest[$0] == record.entry.number } ?? true)
+    }
   }
 }

@@ -156,9 +156,7 @@ private final class EntryRights {
   }
 
   private func ask(_ target: OutboxTarget) -> Rights {
-    // What no configuration lets anybody use has been sent by URL: those who may do so see and take back what is left.
-    let scope = session.gateway.upstreams.resolver.scope(of: target)
-    let rules = scope == .closed ? .adhoc : scope
+    let rules = session.gateway.upstreams.resolver.rules(of: target)
     let access = session.gateway.upstreams.access
     return Rights(
       hasRight: access.allows(verb, under: rules, for: session.caller.identity),

@@ -124,13 +124,11 @@ final class PacketWriter {
         limit: posted - 1, transport: .polling,
         size: MessageSize(body: isAttachment ? .max : size, attachment: isAttachment ? size : .max))
     }
-    guard failure.failure.status == Self.messageTooBig else { return nil }
+    guard failure.failure.isMessageTooBig else { return nil }
     // It was the largest one: all that the server took were smaller.
     return Refusal(limit: largest, transport: .websocket, size: MessageSize(body: largest, attachment: largest))
   }
 
-  /// The code of a WebSocket's close. RFC 6455 section 7.4.1.
-  private static let messageTooBig = 1009
   /// Most bytes of a packet before its content, without the namespace.
   private static let prefixLimit = 32
 }

@@ -227,7 +227,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     way.heard(failure.headers, at: routes.current)
     var told = failure.failure
     told.retryAfter = RetryAfter.duration(told.status, failure.headers, now: way.seams.time.wallMilliseconds)
-    if told.status == Self.messageTooBig, largest > 0 {
+    if told.isMessageTooBig, largest > 0 {
+      // It was the largest one: all that the server took were smaller.
       told.refusedSize = MessageSize(body: largest, attachment: largest)
       way.refused(largest, by: routes.index)
     }
@@ -235,9 +236,6 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     if machine.state == .joining, let session { told = told.closing(before: "it answered \(session.awaited)") }
     fail(told)
   }
-
-  /// The code of a WebSocket's close: all that the server took were smaller than the largest one. RFC 6455 section 7.4.1.
-  private static let messageTooBig = 1009
 
   private func redirected(_ step: LinkRoutes.Step) {
     if case .giveUp(let failure) = step { goOn(routes.failed(failure)) } else { goOn(step) }
