@@ -23,7 +23,7 @@ SYSTEM_UNITS ?= $(PREFIX)/lib/systemd/system
 USER_UNITS ?= $(PREFIX)/lib/systemd/user
 UNITS := $(foreach name,gatewayd.service gatewayd.socket,$(SYSTEM_UNITS)/$(name) $(USER_UNITS)/$(name))
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/sysusers.d/gatewayd.conf lib/tmpfiles.d/gatewayd.conf \
-	share/bash-completion/completions/gatewayctl
+	lib/systemd/catalog/gatewayd.catalog share/bash-completion/completions/gatewayctl
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
@@ -115,6 +115,7 @@ install: release install-files ## into PREFIX=/usr/local, or below DESTDIR; with
 ifeq ($(DESTDIR),)
 	systemd-sysusers $(PREFIX)/lib/sysusers.d/gatewayd.conf
 	systemd-tmpfiles --create $(PREFIX)/lib/tmpfiles.d/gatewayd.conf
+	journalctl --update-catalog
 	@echo "next: edit $(SYSCONFDIR)/gatewayd/gatewayd.toml, then: systemctl daemon-reload && systemctl enable --now gatewayd.socket gatewayd.service"
 endif
 
@@ -128,6 +129,7 @@ install-files:
 	done
 	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/gatewayd.conf
 	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gatewayd.conf
+	install -D -m 644 systemd/gatewayd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/gatewayd.catalog
 	install -D -m 644 /dev/null $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
 	$(BINARIES)/gatewayctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
 	test -e $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml || \

@@ -17,6 +17,27 @@
 
 int gw_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
+int gw_tcp_listen(const char *host, uint16_t port) {
+  struct sockaddr_in six_less = {.sin_family = AF_INET, .sin_port = htons(port)};
+  struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  int is_six = inet_pton(AF_INET6, host, &six.sin6_addr) == 1;
+  if (!is_six && inet_pton(AF_INET, host, &six_less.sin_addr) != 1) {
+    errno = EINVAL;
+    return -1;
+  }
+  int listener = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (listener < 0) return -1;
+  int on = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (is_six) setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  const struct sockaddr *address = is_six ? (struct sockaddr *)&six : (struct sockaddr *)&six_less;
+  if (bind(listener, address, is_six ? sizeof six : sizeof six_less) == 0 && listen(listener, 64) == 0) return listener;
+  int reason = errno;
+  close(listener);
+  errno = reason;
+  return -1;
+}
+
 int gw_accept(int listener) { return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 
 _Static_assert(GW_READABLE == EPOLLIN && GW_WRITABLE == EPOLLOUT, "epoll's bits");

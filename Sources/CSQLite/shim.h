@@ -19,7 +19,8 @@ static inline int gw_bind_kept_blob(sqlite3_stmt *statement, int place, const vo
   return sqlite3_bind_blob(statement, place, bytes, count, SQLITE_STATIC);
 }
 
-/* Before the first database is opened: SQLite counts no memory, which nobody asks for and which takes a lock each time. */
+/* Before the first database is opened: SQLite counts no memory; the daemon does not ask for it, and each count takes a
+   lock. */
 static inline int gw_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 /* Variadic functions are not imported either: closing leaves the write-ahead log as it is. */

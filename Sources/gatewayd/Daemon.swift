@@ -13,6 +13,7 @@ final class Daemon {
   private let requester: CurlRequester
   private let credentials: SystemCredentialReader
   private let server: LocalServer
+  private let metrics: MetricsServer
   private let listeners: DaemonListeners
   private let state: DaemonState
   private let status: StatusPublisher
@@ -53,6 +54,7 @@ final class Daemon {
     requester = parts.requester
     credentials = parts.credentials
     server = parts.server
+    metrics = MetricsServer(loop: parts.loop, gateway: parts.gateway)
     suspends = parts.suspends
     network = parts.network
     blindness = parts.blindness
@@ -70,6 +72,7 @@ final class Daemon {
       for descriptor in listeners.descriptors { try server.listen(on: descriptor) }
       _ = try loop.system.startWatchdog()
       gateway.start()
+      offerMetrics()
       announceStart()
       let code = try loop.run()
       credentials.stop()
@@ -133,6 +136,11 @@ extension Daemon {
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
           residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
+          figures: { [unowned loop] clients in
+            ProcessFigures(
+              turns: loop.turns, descriptors: OpenDescriptors.count ?? loop.watchedCount + clients,
+              descriptorLimit: OpenDescriptors.limit)
+          },
           memory: budgets, work: work,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: context.multi), requester: requester, dialer: dialer, credentials: credentials,
@@ -212,6 +220,7 @@ extension Daemon {
       log.level = gateway.configuration.log.level
       refusal = nil
       for warning in loader.warnings { log.record(FactLog.record(warning: warning)) }
+      offerMetrics()
       announceReady()
     case .reloadRefused(let problems):
       refusal = problems.first
@@ -219,6 +228,14 @@ extension Daemon {
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
       .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .internalError:
       status.changed()
+    }
+  }
+
+  /// Where the configuration wants it. Without metrics the daemon does its work all the same.
+  private func offerMetrics() {
+    let address = gateway.configuration.metrics.listen
+    do throws(SystemError) { try metrics.listen(at: address) } catch {
+      log.record(LogRecord(.metricsUnavailable, [.path: address?.text, .detail: error.description]))
     }
   }
 

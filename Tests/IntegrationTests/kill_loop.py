@@ -21,7 +21,7 @@ import processes
 from chat import VENVS
 from daemon import Daemon
 from local_client import CallError, LocalClient
-from patience import SOON, within
+from patience import SOON, end, within
 from programs import GATEWAYD, ROOT
 
 
@@ -152,11 +152,7 @@ async def rounds(folder, count, seed=None, tell=lambda text: None):
             assert not any(task.done() for task in tasks), tasks
             if number % 25 == 24:
                 tell(f"{number + 1} rounds, {sum(len(payer.promised) for payer in payers)} promised")
-        for task in tasks:
-            task.cancel()
-        for failure in await asyncio.gather(*tasks, return_exceptions=True):
-            if not isinstance(failure, asyncio.CancelledError):
-                raise failure
+        await end(tasks)
         await daemon.until(lambda status: status["daemon"]["outbox"]["queued"]["count"] == 0, "the outbox to empty",
                            patience=120)
         client = await daemon.client()

@@ -18,3 +18,16 @@ async def within(awaitable, what, seconds=SOON):
         return await asyncio.wait_for(awaitable, seconds)
     except asyncio.TimeoutError:
         raise AssertionError(f"waited {seconds} s in vain for {what}") from None
+
+
+async def end(tasks):
+    """Cancels tasks until they are over, and raises what one of them failed with. `wait_for` of Python 3.11 may swallow a
+    cancellation that comes at the same moment as what it waits for."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=0.1)
+    for task in tasks:
+        if not task.cancelled() and task.exception():
+            raise task.exception()

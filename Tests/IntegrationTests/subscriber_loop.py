@@ -19,7 +19,7 @@ import processes
 from chat import VENVS
 from daemon import Daemon
 from local_client import connected_socket
-from patience import SOON, within
+from patience import SOON, end, within
 from programs import GATEWAYCTL, GATEWAYD, ROOT
 
 
@@ -240,11 +240,7 @@ async def rounds(folder, count, seed=None, tell=lambda text: None):
                 tell(f"{number + 1} rounds, {sum(account.events for account in accounts)} events, "
                      f"{sum(len(account.faults) for account in accounts)} faults")
         last = await quiesce(daemon, servers, accounts)
-        for task in tasks:
-            task.cancel()
-        for failure in await asyncio.gather(*tasks, return_exceptions=True):
-            if not isinstance(failure, asyncio.CancelledError):
-                raise failure
+        await end(tasks)
         return Result(count, servers, accounts, last, time.monotonic() - started)
     finally:
         await daemon.close()

@@ -538,6 +538,29 @@ async def test_words_that_are_no_utf_8_are_refused_and_never_changed(daemons, ch
 
 # Looking and steering
 
+async def test_status_check_is_a_plugin_for_monitoring_systems(daemons, chat, ctl, closed_port):
+    daemon = await daemons({"upstream": {"chat": {"url": chat.url, "keep": "always"}}})
+    await daemon.connected(upstream="chat")
+
+    async def check(*words):
+        outcome = await ctl(daemon, "status", "--check", *words)
+        assert outcome.err == "" and len(outcome.out.splitlines()) == 1, outcome
+        return outcome.code, outcome.out.partition(":")[0]
+
+    assert await check() == await check("chat", chat.url) == (0, "GATEWAYD OK")
+    assert await check("nowhere") == (3, "GATEWAYD UNKNOWN")
+    client = await daemon.client()
+    url = f"http://127.0.0.1:{closed_port}"
+    await client.call("subscribe", url=url, state=True)
+    await client.state_until("disconnected")
+    assert await check() == await check(url, "--max-down", "1h") == (1, "GATEWAYD WARNING")
+    assert await check(url) == (2, "GATEWAYD CRITICAL")
+    assert await check("chat") == (0, "GATEWAYD OK")
+    await daemon.stop()
+    assert await check() == (2, "GATEWAYD CRITICAL")
+    assert (await ctl(daemon, "status", "--max-down", "1m")).code == 64
+
+
 async def test_status_is_json_where_there_is_no_terminal(daemons, chat, ctl):
     daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
     await daemon.connected(upstream="chat")

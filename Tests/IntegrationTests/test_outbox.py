@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import resource
 
 import pytest
 
 from local_client import CallError
 from patience import within
-from users import ALICE, BOB, as_user, client_as
+from users import ALICE, BOB, OPS, STAFF, as_user, client_as
 
 DOWN = "http://127.0.0.1:9"
 """Nobody listens on the discard port."""
@@ -297,7 +298,9 @@ async def test_without_a_state_folder_everything_else_works(daemons, peer, folde
 
 async def test_a_full_disk_fails_the_call_and_nothing_else(daemons, peer):
     await peer.refuse()
-    daemon = await daemons(wrapper=["prlimit", "--fsize=200000"])
+    daemon = await daemons()
+    # A sanitizer needs larger files at the start.
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (200_000, 200_000))
     client = await daemon.client()
     assert "durable" in (await client.call("hello"))["features"]
     kept = 0
@@ -312,6 +315,84 @@ async def test_a_full_disk_fails_the_call_and_nothing_else(daemons, peer):
     for number in range(kept):
         await link.expect(f'42["e{number}","{"x" * 2_000}"]')
     await link.expect('42["live"]')
+
+
+def members(url, group):
+    """Members of one group may send to `chat`."""
+    return {
+        "socket": {"mode": "0666"}, "upstream": {"chat": {"url": url}},
+        "access": [{"group": group, "upstream": ["chat"], "allow": ["send", "status"]}]}
+
+
+async def test_a_value_that_waited_for_a_right_does_not_come_back_after_a_newer_one(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons(members(peer.url, OPS))
+    first, second = await client_as(daemon, ALICE, OPS), await client_as(daemon, ALICE, STAFF)
+    root = await daemon.client()
+    await durable(first, upstream="chat", event="v", args=["old"], coalesce="k")
+    daemon.configure(members(peer.url, STAFF))
+    await root.call("reload")
+    await durable(second, upstream="chat", event="v", args=["new"], coalesce="k")
+    old, new = await entries(root)
+    assert (old["state"], old["reason"], new["state"]) == ("dropped", "coalesced", "queued")
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["v","new"]')
+    daemon.configure(members(peer.url, OPS))
+    await root.call("reload")
+    await first.call("send", upstream="chat", event="mark")
+    await link.expect('42["mark"]')
+
+
+async def test_a_value_that_may_have_arrived_is_not_called_unsent(daemons, peer):
+    daemon = await daemons(members(peer.url, OPS))
+    first, second = await client_as(daemon, ALICE, OPS), await client_as(daemon, ALICE, STAFF)
+    root = await daemon.client()
+    await durable(first, upstream="chat", event="v", args=["old"], coalesce="k", retries=3)
+    link = await peer.session()
+    await link.expect('420["v","old"]')
+    await peer.refuse()
+    link.abort()
+    await root.call("wait", upstream="chat", state="reconnecting", timeout=10_000)
+    daemon.configure(members(peer.url, STAFF))
+    await root.call("reload")
+    await durable(second, upstream="chat", event="v", args=["new"], coalesce="k")
+    old, new = await entries(root)
+    assert (old["state"], old["reason"], new["state"]) == ("queued", "permission", "queued")
+
+
+async def test_a_newer_value_needs_no_room_of_its_own_in_a_full_outbox(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"outbox": {"entries": 2}})
+    client = await daemon.client()
+    await durable(client, url=peer.url, event="a")
+    await durable(client, url=peer.url, event="v", args=["old"], coalesce="k")
+    await durable(client, url=peer.url, event="v", args=["new"], coalesce="k")
+    with pytest.raises(CallError, match="QueueFull"):
+        await durable(client, url=peer.url, event="b")
+    with pytest.raises(CallError, match="QueueFull"):
+        await durable(client, url=peer.url, event="b", coalesce="other")
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["a"]')
+    await link.expect('42["v","new"]')
+
+
+async def test_a_value_kept_at_a_stop_gives_way_to_a_newer_one(daemons, peer):
+    await peer.refuse()
+    daemon = await daemons({"upstream": {"chat": {"url": peer.url}}})
+    client = await daemon.client()
+    await client.call("send", upstream="chat", event="v", args=["old"], coalesce="k")
+    await daemon.stop()
+    await daemon.start()
+    client = await daemon.client()
+    assert [entry["event"] for entry in await entries(client)] == ["v"]
+    await client.call("send", upstream="chat", event="v", args=["new"], coalesce="k")
+    await client.call("send", upstream="chat", event="mark")
+    await peer.start()
+    link = await peer.session()
+    await link.expect('42["v","new"]')
+    await link.expect('42["mark"]')
 
 
 async def test_a_damaged_file_is_set_aside(daemons, peer):

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -69,7 +70,8 @@ def test_an_installation_into_a_folder_has_everything_and_can_be_undone(tmp_path
             ("usr/sbin/gatewayd", 0o755), ("usr/bin/gatewayctl", 0o755),
             ("usr/lib/systemd/system/gatewayd.service", 0o644), ("usr/lib/systemd/system/gatewayd.socket", 0o644),
             ("usr/lib/systemd/user/gatewayd.service", 0o644), ("usr/lib/systemd/user/gatewayd.socket", 0o644),
-            ("usr/lib/sysusers.d/gatewayd.conf", 0o644), ("usr/lib/tmpfiles.d/gatewayd.conf", 0o644),
+            ("usr/lib/sysusers.d/gatewayd.conf", 0o644),
+            ("usr/lib/systemd/catalog/gatewayd.catalog", 0o644), ("usr/lib/tmpfiles.d/gatewayd.conf", 0o644),
             ("usr/share/man/man8/gatewayd.8", 0o644), ("usr/share/man/man1/gatewayctl.1", 0o644),
             ("usr/share/man/man5/gatewayd.toml.5", 0o644),
             ("usr/share/bash-completion/completions/gatewayctl", 0o644), ("etc/gatewayd/gatewayd.toml", 0o640)):
@@ -92,3 +94,48 @@ def test_accounts_are_declared_as_systemd_wants_them(folder):
     outcome = subprocess.run(["systemd-sysusers", "--dry-run", f"--root={folder}", "-"], input=text,
                              capture_output=True, text=True)
     assert "Failed" not in outcome.stderr, outcome.stderr
+
+
+# Short fields that every record of a kind has, by what makes it (FactLog, Daemon, DaemonState). Not here are those that
+# may be missing (an upstream's name, a client's, a reason), and those that may be long: journalctl shows neither.
+CONNECTION = {"connection"}
+CLIENT = {"client", "uid", "pid"}
+SURE_FIELDS = {
+    "started": {"version", "path"}, "stopping": {"reason"}, "sendsKept": {"sends"},
+    "connectionUp": CONNECTION, "connectionDown": CONNECTION | {"from", "attempt"}, "connectionAttempt": CONNECTION,
+    "connectionReleased": CONNECTION, "sendFailed": CONNECTION | {"command"}, "interestRefused": CONNECTION,
+    "clientAttached": CLIENT, "clientDetached": CLIENT, "clientDropped": CLIENT | {"reason"},
+    "quotaExceeded": {"uid", "quota"}, "restartNeeded": {"restart"},
+    "outboxUnavailable": {"reason"}, "outboxRepaired": {"saved"}, "outboxFailing": {"reason"},
+    "outboxUntidy": {"reason"}, "historyFailing": {"reason"},
+}
+
+
+def test_the_catalog_explains_every_kind_of_record():
+    """What `journalctl -x` shows: as many entries as there are identifiers, each with facts that its records have."""
+    sources = ROOT / "Sources/gatewayd/System"
+    kinds = {identifier: kind for kind, identifier in
+             re.findall(r'case \.(\w+): "([0-9a-f]{32})"', (sources / "LogKind.swift").read_text())}
+    assert kinds and SURE_FIELDS.keys() <= set(kinds.values())
+    journal_names = dict(
+        re.findall(r'case \.(\w+): "(GATEWAY_\w+)"', (sources / "LogRecord.swift").read_text()))
+    entries = re.split(r"^-- ", (ROOT / "systemd/gatewayd.catalog").read_text(), flags=re.MULTILINE)[1:]
+    assert sorted(entry[:32] for entry in entries) == sorted(kinds)
+    for entry in entries:
+        head, text = entry.split("\n\n", 1)
+        assert [line.split(":")[0] for line in head.splitlines()[1:]] == ["Subject", "Defined-By", "Documentation"]
+        assert text.rstrip().endswith((".", "where."))
+        sure = {journal_names.get(name, f"GATEWAY_{name.upper()}") for name in SURE_FIELDS.get(kinds[entry[:32]], ())}
+        assert set(re.findall(r"@(\w+)@", entry)) <= sure, head
+
+
+@pytest.mark.skipif(not shutil.which("journalctl"), reason="there is no journalctl")
+def test_journalctl_reads_the_catalog(tmp_path):
+    folder = tmp_path / "usr/lib/systemd/catalog"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "systemd/gatewayd.catalog", folder)
+    subprocess.run(["journalctl", f"--root={tmp_path}", "--update-catalog"], check=True)
+    listed = subprocess.run(
+        ["journalctl", f"--root={tmp_path}", "--list-catalog"], check=True, capture_output=True, text=True).stdout
+    assert len(listed.splitlines()) == (ROOT / "systemd/gatewayd.catalog").read_text().count("\n-- ")
+    assert all(": " in line and " gatewayd: " in line for line in listed.splitlines())

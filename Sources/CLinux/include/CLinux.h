@@ -9,6 +9,10 @@
 /// A Unix stream socket, non-blocking and close-on-exec from birth. -1 and errno on failure.
 int gw_unix_socket(void);
 
+/// A stream socket that listens on a numeric IPv4 or IPv6 address, non-blocking and close-on-exec from birth. -1 and
+/// errno on failure; EINVAL for what is no such address.
+int gw_tcp_listen(const char *host, uint16_t port);
+
 /// Accepts one connection; the descriptor is non-blocking and close-on-exec from birth. -1 and errno on failure.
 int gw_accept(int listener);
 
@@ -33,8 +37,8 @@ int gw_epoll_add(int set, int descriptor, uint32_t interest, uint64_t tag);
 int gw_epoll_modify(int set, int descriptor, uint32_t interest, uint64_t tag);
 /// Stops watching. 0, or -1 and errno.
 int gw_epoll_remove(int set, int descriptor);
-/// What is ready, at most capacity (256 at most) members, after sleeping so many milliseconds at most; -1 sleeps without a
-/// limit. Their count, or -1 and errno.
+/// What is ready, at most capacity (256 at most) members, after sleeping so many milliseconds at most; -1 sleeps
+/// without a limit. Their count, or -1 and errno.
 int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int milliseconds);
 
 /// Writes without raising SIGPIPE. Like send(2).
@@ -47,7 +51,8 @@ void gw_timer_set(int timer, int64_t nanoseconds);
 /// Makes a timer unreadable.
 void gw_timer_take(int timer);
 
-/// A descriptor that becomes readable whenever the wall clock is set, which a resume from suspend does too. -1 and errno.
+/// A descriptor that becomes readable whenever the wall clock is set, which a resume from suspend does too. -1 and
+/// errno.
 int gw_clock_watch(void);
 /// Makes it unreadable until the next time.
 void gw_clock_rearm(int watch);
@@ -69,12 +74,12 @@ int gw_peer_groups(int socket, gid_t *groups, int capacity);
 /// A pipe, both ends close-on-exec from birth. 0, or -1 and errno.
 int gw_pipe(int *reading, int *writing);
 
-/// Starts a program: in a process group of its own, in /, signals as a program expects them, standard output on the given
-/// descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
+/// Starts a program: in a process group of its own, in /, signals as a program expects them, standard output on the
+/// given descriptor, standard input and standard error on /dev/null, no other descriptor. 0, or an errno value.
 int gw_spawn(const char *path, char *const arguments[], char *const environment[], int output, pid_t *process);
 
-/// Makes malloc(3) take only blocks from this size on each by itself from the kernel, and keep at most so many free bytes at
-/// the end of its memory, for ever. Left to itself it raises its limits with each large block that is freed.
+/// Makes malloc(3) take only blocks from this size on each by itself from the kernel, and keep at most so many free
+/// bytes at the end of its memory, for ever. Left to itself it raises its limits with each large block that is freed.
 void gw_keep_memory(int block, int free);
 
 /// Gives all free memory of malloc(3) back to the kernel.

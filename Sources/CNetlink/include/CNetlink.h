@@ -32,7 +32,8 @@ struct gw_route {
 int gw_netlink_route(int socket, const char *address, struct gw_route *route);
 /// Whether an interface is up and has a carrier. 1, 0, or -1 and errno.
 int gw_netlink_is_running(int socket, int interface);
-/// Whether any interface but the loopback is up, has a carrier and an address that others can reach. 1, 0, or -1 and errno.
+/// Whether any interface but the loopback is up, has a carrier and an address that others can reach. 1, 0, or -1 and
+/// errno.
 int gw_has_usable_address(void);
 /// Whether a text is a numeric address.
 int gw_is_address(const char *text);

@@ -42,6 +42,8 @@ public protocol TimeSource: AnyObject {
   /// When what is being dealt with came in. May be as old as the present turn of the loop gets with one source, so that
   /// what came in one read does not ask the clocks for each of its parts.
   var arrival: Arrival { get }
+  /// The same instant without the wall clock: it costs no look at a clock while the loop deals with something.
+  var received: MonotonicInstant { get }
 }
 
 /// One look at both clocks.
@@ -59,6 +61,7 @@ public struct Arrival: Equatable, Sendable {
 extension TimeSource {
   /// For clocks that cost nothing.
   public var arrival: Arrival { Arrival(instant: now, wallMilliseconds: wallMilliseconds) }
+  public var received: MonotonicInstant { now }
 }
 
 /// Notices that the local wall clock was set: it moves against the monotonic one, which cannot be set, and which goes

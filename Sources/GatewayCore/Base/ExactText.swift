@@ -1,5 +1,5 @@
-/// A text that equals another one only if all bytes do; a `String` also equals its other Unicode spellings. It is hashed once,
-/// however many tables it goes through.
+/// A text that equals another one only if all bytes do; a `String` also equals its other Unicode spellings. It is
+/// hashed once, however many tables it goes through.
 public struct ExactText: Hashable, Sendable {
   public let text: String
   private let hash: Int

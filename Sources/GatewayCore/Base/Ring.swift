@@ -1,5 +1,5 @@
-/// A queue in memory that is used again: what goes makes room for what comes. However long it is, neither adding nor taking
-/// ever moves more than one block of it, so that a queue of a million holds up nothing.
+/// A queue in memory that is used again: what goes makes room for what comes. However long it is, neither adding nor
+/// taking ever moves more than one block of it, so that a queue of a million holds up nothing.
 struct Ring<Element> {
   /// Places that were made together; those without an element are nil.
   private typealias Block = ContiguousArray<Element?>

@@ -56,8 +56,9 @@ public final class Timers {
     nextDeadline = heap.first()?.deadline
   }
 
-  /// Runs the calls that are due, in the order of deadlines, for as long as `mayGoOn` says so after each; the others stay due.
-  /// Calls scheduled meanwhile wait for the next turn, so a body that reschedules itself cannot hold the loop.
+  /// Runs the calls that are due, in the order of deadlines, for as long as `mayGoOn` says so after each; the others
+  /// stay due. Calls scheduled meanwhile wait for the next turn, so a body that reschedules itself cannot hold the
+  /// loop.
   public func fire(while mayGoOn: () -> Bool = { true }) {
     let now = time.now
     let horizon = nextNumber

@@ -6,6 +6,7 @@ public struct Configuration: Equatable, Sendable {
   public var limits = Limits()
   public var state = StateSettings()
   public var outbox = OutboxSettings()
+  public var metrics = MetricsSettings()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
   var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.
@@ -64,6 +65,59 @@ public struct StateSettings: Equatable, Sendable {
   /// default.
   public var path: String?
   init() {}
+}
+
+/// `[metrics]`.
+public struct MetricsSettings: Equatable, Sendable {
+  /// Where metrics are read over HTTP; nil: nowhere.
+  public var listen: ListenAddress?
+  init() {}
+}
+
+/// Where a server of the daemon listens.
+public enum ListenAddress: Equatable, Sendable {
+  /// A Unix socket.
+  case path(String)
+  /// A numeric address of the machine, IPv6 without its brackets.
+  case tcp(host: String, port: UInt16)
+
+  /// Longest path of a Unix socket, in bytes, unix(7).
+  private static let pathLimit = 107
+
+  /// `127.0.0.1:9817`, `[::1]:9817` or an absolute path; nil for anything else.
+  public init?(_ text: String) {
+    if text.hasPrefix("/") {
+      guard text.utf8.count <= Self.pathLimit, text.isPrintable else { return nil }
+      self = .path(text)
+      return
+    }
+    guard let colon = text.lastIndex(of: ":"), let port = Self.number(text[text.index(after: colon)...], UInt16.self),
+      port > 0
+    else { return nil }
+    let host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]"), host.contains(":") {
+      let inner = host.dropFirst().dropLast()
+      guard inner.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { return nil }
+      self = .tcp(host: String(inner), port: port)
+    } else {
+      let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 4, parts.allSatisfy({ Self.number($0, UInt8.self) != nil }) else { return nil }
+      self = .tcp(host: String(host), port: port)
+    }
+  }
+
+  /// A decimal number as it is usually written: without a sign and without zeros in front.
+  private static func number<Number: FixedWidthInteger>(_ text: Substring, _: Number.Type) -> Number? {
+    Number(text).flatMap { String($0) == text ? $0 : nil }
+  }
+
+  /// As it is written.
+  public var text: String {
+    switch self {
+    case .path(let path): path
+    case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+  }
 }
 
 /// `[upstream.NAME]`.

@@ -8,8 +8,9 @@ public struct ConfigurationChange: Equatable, Sendable {
   /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a
   /// change of `[defaults]`.
   public let changed: [String]
-  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `defaults` and `access`, in this
-  /// order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in `changed`.
+  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `defaults` and
+  /// `access`, in this order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in
+  /// `changed`.
   let tables: [String]
 
   /// Tables that are read only when the daemon starts.
@@ -21,7 +22,7 @@ public struct ConfigurationChange: Equatable, Sendable {
     changed = new.upstreams.keys.filter { old.upstreams[$0] != nil && old.upstreams[$0] != new.upstreams[$0] }.sorted()
     let differences = [
       ("socket", old.socket != new.socket), ("log", old.log != new.log), ("limits", old.limits != new.limits),
-      ("state", old.state != new.state), ("outbox", old.outbox != new.outbox),
+      ("state", old.state != new.state), ("outbox", old.outbox != new.outbox), ("metrics", old.metrics != new.metrics),
       ("defaults", old.defaults != new.defaults || old.adhoc != new.adhoc),
       ("access", old.access != new.access),
     ]

@@ -90,7 +90,7 @@ final class Connection {
   var isKept: Bool { specification.settings.keep == .always && !isWithdrawn }
 
   /// A command was written: an unused connection lingers from now on.
-  func noteUse() { leases.noteUse(at: context.time.now) }
+  func noteUse(at now: MonotonicInstant) { leases.noteUse(at: now) }
 
   /// Failed attempts and lost links in a row.
   var failedAttempts: Int { notes.schedule.backoff.attempts }
@@ -181,7 +181,7 @@ final class Connection {
   func committed(_ command: Command) { delivery.committed(command) }
 
   /// The disk does not take a command, which therefore ends here.
-  func reject(_ command: Command, _ problem: OutboxProblem) { delivery.reject(command, problem) }
+  func reject(_ command: Command, _ problem: StorageProblem) { delivery.reject(command, problem) }
 
   /// Takes over commands that were accepted before, by an earlier life of the daemon or for another connection, in
   /// order.

@@ -94,7 +94,7 @@ final class ConnectionHistory {
     return log.problem == nil ? .working : .failing
   }
 
-  var problem: HistoryProblem? {
+  var problem: StorageProblem? {
     isWanted ? stream.log.map(\.problem) ?? logs.problem : nil
   }
 

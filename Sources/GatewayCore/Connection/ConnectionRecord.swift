@@ -9,8 +9,20 @@ struct ConnectionRecord {
   private(set) var downSince: Int64?
   /// How often it was connected after the first time.
   private(set) var reconnects = 0
+  /// Since when it is not connected, and how long it was not before that.
+  private var downBegan: MonotonicInstant?
+  private var downBefore = Duration.zero
 
-  init(_ time: any TimeSource) { (since, sinceWall) = (time.now, time.wallMilliseconds) }
+  init(_ time: any TimeSource) {
+    (since, sinceWall) = (time.now, time.wallMilliseconds)
+    downBegan = since
+  }
+
+  /// How long it is not connected by now, for whatever reason; nil while it is.
+  func down(at now: MonotonicInstant) -> Duration? { downBegan.map { now - $0 } }
+
+  /// How long it was not connected, over all times.
+  func totalDown(at now: MonotonicInstant) -> Duration { downBefore + (down(at: now) ?? .zero) }
 
   /// A state was entered.
   mutating func moved(to state: ConnectionState, _ time: any TimeSource) {
@@ -19,7 +31,10 @@ struct ConnectionRecord {
     case .connected:
       if lastConnected != nil { reconnects += 1 }
       (lastConnected, downSince) = (sinceWall, nil)
-    case .created, .disconnected, .reconnecting: downSince = downSince ?? sinceWall
+      (downBefore, downBegan) = (totalDown(at: since), nil)
+    case .created, .disconnected, .reconnecting:
+      downSince = downSince ?? sinceWall
+      downBegan = downBegan ?? since
     case .released: break
     }
   }

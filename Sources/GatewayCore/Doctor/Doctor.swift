@@ -5,8 +5,8 @@ final class Doctor {
   let seams: DoctorSeams
   /// Of the examination's own, whose links no connection shares.
   let connector: any UpstreamConnector
-  /// What the kind of upstream has to be looked at.
-  let examination: UpstreamTraits.Examination
+  /// What of the kind of upstream has to be looked at.
+  private let examination: UpstreamTraits.Examination
   let timers: Timers
   let time: any TimeSource
   /// How the upstream is dialled; every other request is made from it.
@@ -25,17 +25,9 @@ final class Doctor {
   /// What is under way; only one thing ever is.
   private var underWay: (any HTTPExchange)?
 
-  /// What the server speaks, once it is known.
-  var revision: EngineIORevision?
-  /// Long-polling got its handshake.
-  var pollingWorks = false
-  var webSocketWorks = false
-  /// Of one question and its answer, the shortest so far.
-  var roundTrip: Duration?
-  var stickiness = Stickiness()
-
-  /// A longer round trip is worth a warning.
-  static let slow: Duration = .milliseconds(500)
+  private lazy var route = RouteExamination(self)
+  private lazy var engineIO = EngineIOExamination(self)
+  private lazy var handshake = HandshakeExamination(self)
 
   init(
     _ specification: UpstreamSpecification, _ kind: any UpstreamKind, seams: DoctorSeams, timers: Timers,
@@ -60,12 +52,12 @@ final class Doctor {
   func start() {
     deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
     let settings = specification.settings
-    guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return lookAtRoute() }
+    guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return route.start() }
     credentials.read { [weak self] result in
       guard let self, onEnd != nil else { return }
       // What cannot be read is told where it is asked for, with the credentials of the namespace.
       if let secrets = try? result.get() { dial = dial.adding(secrets) }
-      lookAtRoute()
+      route.start()
     }
   }
 
@@ -101,15 +93,20 @@ final class Doctor {
     onFinding(finding)
   }
 
-  /// The fastest answer counts.
-  func noteRoundTrip(_ duration: Duration) { roundTrip = min(roundTrip ?? duration, duration) }
-
   /// Tells all findings and lets go of everything.
   func finish() {
     let onEnd = onEnd
     self.onEnd = nil
     letGo()
     onEnd?(findings)
+  }
+
+  /// Name, port, proxy and TLS are in order: what the kind of upstream has to be looked at follows.
+  func routeIsOpen() {
+    switch examination {
+    case .engineIO: engineIO.start()
+    case .handshake: handshake.start()
+    }
   }
 
   private func timeIsUp() {
@@ -125,4 +122,43 @@ final class Doctor {
     underWay?.cancel()
     underWay = nil
   }
+
+  // MARK: - What an attempt tells of the credentials
+
+  /// After an attempt that went well.
+  func credentialsAccepted() {
+    if specification.settings.auth == .none {
+      find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
+    } else {
+      find(.ok, "auth.ok", "The server accepts the credentials.")
+    }
+  }
+
+  /// They could not be read, or not be used.
+  func credentialsMissing(_ failure: UpstreamFailure) {
+    begin(.auth)
+    find(
+      .failed, "auth.missing", Self.sentence(failure),
+      "Repair the source of the credentials: the file or command that `auth` names.")
+  }
+
+  /// The server said no.
+  func credentialsRefused(_ failure: UpstreamFailure) {
+    begin(.auth)
+    find(
+      .failed, "auth.refused", Self.sentence(failure),
+      specification.settings.auth == .none
+        ? "If the server wants credentials, give them with `auth`; if it does not know what the URL names, correct the URL."
+        : "The server does not accept us: renew the credentials, and look what it expects in `auth`.")
+  }
+
+  /// What was seen, for a person. The name of a host or of a file stays as it is written.
+  static func sentence(_ failure: UpstreamFailure) -> String {
+    let word = failure.detail.prefix { $0 != " " }
+    guard !word.contains(where: { ".:/".contains($0) }) else { return failure.detail + "." }
+    return sentence(failure.detail)
+  }
+
+  /// The same of what begins with an ordinary word.
+  static func sentence(_ detail: String) -> String { detail.prefix(1).uppercased() + detail.dropFirst() + "." }
 }

@@ -24,12 +24,28 @@ public struct DoctorSeams {
 public protocol RouteProbe: AnyObject {
   /// Makes a connection up to TCP, or with `request.secure` up to TLS, and closes it. `done` is called exactly once,
   /// later, unless the probe is cancelled before.
-  func probe(_ request: DialRequest, _ done: @escaping (Result<RouteReport, RouteProblem>) -> Void) -> any HTTPExchange
+  func probe(_ request: DialRequest, _ done: @escaping (RouteReport) -> Void) -> any HTTPExchange
 }
 
-/// A way that is open.
+/// How far a way is open.
 public struct RouteReport: Equatable, Sendable {
-  /// The address that was connected to; of the proxy, if there is one.
+  /// What a way leads through.
+  public enum Phase: Equatable, Sendable {
+    case name, tcp, proxy, tls
+  }
+
+  /// Where and why a way ends.
+  public struct End: Equatable, Sendable {
+    public var phase: Phase
+    public var failure: UpstreamFailure
+
+    public init(_ phase: Phase, _ failure: UpstreamFailure) {
+      self.phase = phase
+      self.failure = failure
+    }
+  }
+
+  /// The address that was connected to; of the proxy, if there is one. Empty before there was one.
   public var address: String
   /// Host and port of the proxy; nil without one.
   public var proxy: String?
@@ -37,33 +53,18 @@ public struct RouteReport: Equatable, Sendable {
   public var tlsVersion: String?
   /// The server's certificate and those it sent with it; empty without TLS.
   public var certificates: [CertificateFacts]
+  /// Nil for a way that is open.
+  public var end: End?
 
   public init(
-    address: String, proxy: String? = nil, tlsVersion: String? = nil, certificates: [CertificateFacts] = []
+    address: String, proxy: String? = nil, tlsVersion: String? = nil, certificates: [CertificateFacts] = [],
+    end: End? = nil
   ) {
     self.address = address
     self.proxy = proxy
     self.tlsVersion = tlsVersion
     self.certificates = certificates
-  }
-}
-
-/// Where and why a way ended.
-public struct RouteProblem: Error, Equatable, Sendable {
-  public enum Phase: Equatable, Sendable {
-    case name, tcp, proxy, tls
-  }
-  public var phase: Phase
-  public var failure: UpstreamFailure
-  /// How far it got before: as in `RouteReport`; the address is empty before there was one.
-  public var address: String
-  public var proxy: String?
-
-  public init(_ phase: Phase, _ failure: UpstreamFailure, address: String = "", proxy: String? = nil) {
-    self.phase = phase
-    self.failure = failure
-    self.address = address
-    self.proxy = proxy
+    self.end = end
   }
 }
 

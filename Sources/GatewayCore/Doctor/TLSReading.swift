@@ -25,7 +25,7 @@ enum TLSReading {
   /// A handshake that failed; `report` is what a second one without verification saw.
   static func finding(_ failure: UpstreamFailure, host: String, port: UInt16, _ report: RouteReport?) -> DoctorFinding {
     let certificate = report?.certificates.first
-    let seen = sentence(failure.detail) + (certificate.map { " The certificate: \(words($0))." } ?? "")
+    let seen = Doctor.sentence(failure.detail) + (certificate.map { " The certificate: \(words($0))." } ?? "")
     let (code, advice) = reading(failure, host: host, port: port, certificate)
     return DoctorFinding(.tls, .failed, code, seen, advice: advice)
   }
@@ -86,8 +86,6 @@ enum TLSReading {
   private static func words(_ certificate: CertificateFacts) -> String {
     "for \(certificate.subject), issued by \(certificate.issuer), valid until \(certificate.expires)"
   }
-
-  private static func sentence(_ detail: String) -> String { detail.prefix(1).uppercased() + detail.dropFirst() + "." }
 }
 
 extension String {

@@ -19,7 +19,7 @@ struct EventFilter: Equatable, Sendable {
   }
 
   /// From `events` of a call: names and globs mixed; nil means every event, an empty list none.
-  init(_ events: [String]?) throws(EventFilterProblem) {
+  init(_ events: [String]?) throws(LocalError) {
     guard let events else {
       self = .all
       return
@@ -29,9 +29,11 @@ struct EventFilter: Equatable, Sendable {
     for event in events {
       if Glob.isPattern(event) { patterns.append(event) } else { names.insert(ExactText(Glob.unescape(event))) }
     }
-    guard patterns.count <= Self.globLimit else { throw .tooManyGlobs(limit: Self.globLimit) }
-    if let long = patterns.first(where: { $0.utf8.count > Self.globLengthLimit }) {
-      throw .globTooLong(glob: long, limit: Self.globLengthLimit)
+    guard patterns.count <= Self.globLimit else {
+      throw .invalid("events", "'events' has more than \(Self.globLimit) globs.")
+    }
+    guard patterns.allSatisfy({ $0.utf8.count <= Self.globLengthLimit }) else {
+      throw .invalid("events", "a glob in 'events' is longer than \(Self.globLengthLimit) bytes.")
     }
     exact = names
     globs = patterns
@@ -50,20 +52,5 @@ struct EventFilter: Equatable, Sendable {
   func matches(_ name: String) -> Bool {
     guard let exact else { return true }
     return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }
-  }
-}
-
-/// Why the `events` of a call cannot be a filter.
-enum EventFilterProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  case tooManyGlobs(limit: Int)
-  /// The limit is in bytes.
-  case globTooLong(glob: String, limit: Int)
-
-  /// One sentence for a person.
-  var description: String {
-    switch self {
-    case .tooManyGlobs(let limit): "'events' has more than \(limit) globs"
-    case .globTooLong(_, let limit): "a glob in 'events' is longer than \(limit) bytes"
-    }
   }
 }

@@ -1,9 +1,9 @@
 /// The last events of one connection, bounded in number, bytes and age, so that a subscriber that was away gets what it
-/// missed. Every number has its place, events that could not be shown included, so that what is missing is known; and so
-/// has every loss of continuity, where an epoch ends and another begins.
+/// missed. Every number has its place, events that could not be shown included, so that what is missing is known; and
+/// so has every loss of continuity, where an epoch ends and another begins.
 ///
-/// A *place* counts what the history was given in all its life. Within an epoch places and numbers run alike; numbers may
-/// jump where an epoch begins. Decisions 0040 and 0043.
+/// A *place* counts what the history was given in all its life. Within an epoch places and numbers run alike; numbers
+/// may jump where an epoch begins. Decisions 0040 and 0043.
 struct EventHistory {
   /// What stands for one number.
   enum Content: Equatable {
@@ -64,8 +64,8 @@ struct EventHistory {
   var sequence: UInt64 { current.start &+ (nextPlace &- current.place) }
   /// All epochs of which something is known, the oldest first.
   var spans: [EpochSpan] { past + [current] }
-  /// Whether numbers were given before the oldest epoch that is known of which not even places are known: an earlier daemon
-  /// counted them.
+  /// Whether numbers were given before the oldest epoch that is known of which not even places are known: an earlier
+  /// daemon counted them.
   var hasUnknownPast: Bool {
     let oldest = past.first ?? current
     return oldest.start > oldest.place
@@ -139,8 +139,8 @@ struct EventHistory {
     return isDone
   }
 
-  /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty where
-  /// there is none, or where it is not of the size that is wanted.
+  /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty
+  /// where there is none, or where it is not of the size that is wanted.
   mutating func takeSpare(for size: Int) -> [UInt8] {
     // The event that the next one drives out goes now, when its memory can be used.
     if count >= settings.events {
@@ -150,7 +150,7 @@ struct EventHistory {
     var taken: [UInt8] = []
     swap(&taken, &spare)
     guard taken.capacity >= size, taken.capacity <= 4 * size else { return [] }
-    // Where somebody still reads it, this makes another one.
+    // Where it is still being read, this makes another one.
     taken.removeAll(keepingCapacity: true)
     return taken
   }
@@ -184,8 +184,8 @@ struct EventHistory {
     forgetEpochs()
   }
 
-  /// Forgets epochs of which no event is left, and the events of those that are too many: of these a portion at most, the rest
-  /// with what comes next.
+  /// Forgets epochs of which no event is left, and the events of those that are too many: of these a portion at most,
+  /// the rest with what comes next.
   private mutating func forgetEpochs() {
     let last = oldestPlace &+ UInt64(Self.portion)
     while past.count >= Self.epochLimit {

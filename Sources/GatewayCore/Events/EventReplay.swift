@@ -20,7 +20,7 @@ struct EventReplay {
   private var eventBytes = 0
   /// Bytes that all items may have.
   var room = Int.max
-  /// Bytes that the events may have, for whom one page is enough.
+  /// Bytes that the events may have in an answer of one page.
   private let page: Int
   private let holdsGaps: Bool
 

@@ -17,11 +17,16 @@ final class EventStream {
   /// The number of the last event; 0 before the first.
   private(set) var sequence: UInt64 = 0
   private(set) var byteCount: UInt64 = 0
+  /// Events that subscriptions were to get as they came, each counted once for each subscription.
+  private(set) var deliveryCount: UInt64 = 0
+  /// What its subscriptions did not get.
+  let losses = SubscriberLosses()
   /// What is kept for subscribers that come back.
   var history: EventHistory
   /// Keeps it on disk as well.
   var log: HistoryLog?
-  /// Whether this daemon has read or written what is on the disk: all of it that may still be kept is in `history` then.
+  /// Whether this daemon has read or written what is on the disk: all of it that may still be kept is in `history`
+  /// then.
   var hasTakenOverDisk = false
   private(set) var continuity = Continuity.fresh
   /// The number of the last event of an earlier daemon.
@@ -80,13 +85,16 @@ final class EventStream {
   var subscriptions: [Subscription] { router.all }
 
   /// Delivers to one more subscription.
-  func add(_ subscription: Subscription) { router.add(subscription) }
+  func add(_ subscription: Subscription) {
+    subscription.losses = losses
+    router.add(subscription)
+  }
 
   /// Delivers to this subscription no more.
   func remove(_ subscription: Subscription) { router.remove(subscription) }
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
-  /// those who answer; it is called only if there is one, with all who get the event.
+  /// the clients that answer; it is called only if there is one, with all subscriptions that get the event.
   func deliver(
     rawName: RawSpan, arguments: RawSpan, kwargs: RawSpan? = nil, wantsAnswer: Bool, token: (Router.Match) -> String?
   ) {
@@ -107,6 +115,7 @@ final class EventStream {
       remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
       return tell(.tooLarge, to: match)
     }
+    deliveryCount &+= UInt64(truncatingIfNeeded: match.feeds.count)
     remember(.event(tail), name: name, arrival)
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
@@ -169,7 +178,7 @@ final class EventStream {
     leaveHole(reason)
   }
 
-  /// The event has no name that could be looked at, so that everybody might have wanted it.
+  /// The event has no name that could be looked at, so that every subscription might have wanted it.
   private func leaveHole(_ reason: GapReason) {
     remember(.hole(reason, name: nil), time.arrival)
     let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
@@ -214,8 +223,8 @@ final class EventStream {
     log?.adopt(settings)
   }
 
-  /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive. Returns whether
-  /// that was all: if not, it is to be called again soon.
+  /// Lets go of what the history must not keep any longer; to be called now and then, as nothing may arrive. Returns
+  /// whether that was all: if not, it is to be called again soon.
   func forgetOld() -> Bool {
     let isDone = history.trim(time.now)
     if isDone { log?.lookAfter() }

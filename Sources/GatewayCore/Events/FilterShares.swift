@@ -21,16 +21,10 @@ final class FilterShares {
   /// How many subscriptions have a glob.
   private var holders: [Place: [ExactText: Int]] = [:]
 
-  /// Why a filter is one too many.
-  enum Overrun: Error, Equatable {
-    case globs(SharedBounds.Overrun)
-    case bytes(SharedBounds.Overrun)
-  }
-
   /// Counts a filter for as long as the hold lives. What it takes the place of goes later, and takes no room from it.
   func hold(
     _ filter: EventFilter, on connection: String, for uid: UInt32, insteadOf replaced: [FilterHold] = []
-  ) throws(Overrun) -> FilterHold {
+  ) throws(LocalError) -> FilterHold {
     let part = FilterHold.Part(
       place: Place(connection: connection, uid: uid), bytes: Self.cost(of: filter),
       globs: Set(filter.globs.map { ExactText($0) }))
@@ -41,13 +35,15 @@ final class FilterShares {
     return FilterHold(part, in: self)
   }
 
-  private func check(_ part: FilterHold.Part) throws(Overrun) {
+  private func check(_ part: FilterHold.Part) throws(LocalError) {
     let account = Account.user(part.place.uid)
-    do throws(SharedBounds.Overrun) { try taken.check(part.bytes, for: account) } catch { throw .bytes(error) }
+    do throws(SharedBounds.Overrun) { try taken.check(part.bytes, for: account) } catch {
+      throw .noRoom(forFilter: error)
+    }
     let known = holders[part.place] ?? [:]
     let more = part.globs.reduce(0) { $0 + (known[$1] == nil ? Self.weight(of: $1) : 0) }
     let compared = compared[part.place.connection] ?? SharedLimit(Self.globs)
-    do throws(SharedBounds.Overrun) { try compared.check(more, for: account) } catch { throw .globs(error) }
+    do throws(SharedBounds.Overrun) { try compared.check(more, for: account) } catch { throw .noRoom(forGlobs: error) }
   }
 
   private func count(_ part: FilterHold.Part) {
@@ -102,4 +98,22 @@ final class FilterHold {
   }
 
   deinit { shares?.giveBack(part) }
+}
+
+extension LocalError {
+  /// The globs of a subscription are too many.
+  static func noRoom(forGlobs overrun: SharedBounds.Overrun) -> LocalError {
+    LocalError(
+      .quotaExceeded,
+      "There is no room for the globs of this subscription beside \(overrun.words("different globs")) on a connection, of which long ones count several times; use fewer, or names.",
+      [.init("quota", .string("globs"))] + overrun.facts(of: FilterShares.globs))
+  }
+
+  /// The names and globs of a subscription are too long.
+  static func noRoom(forFilter overrun: SharedBounds.Overrun) -> LocalError {
+    LocalError(
+      .quotaExceeded,
+      "There is no room for the names and globs of this subscription beside \(overrun.words("bytes")); name fewer.",
+      [.init("quota", .string("filter_bytes"))] + overrun.facts(of: FilterShares.bytes))
+  }
 }

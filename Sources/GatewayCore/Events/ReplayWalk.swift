@@ -120,8 +120,8 @@ struct ReplayWalk {
     position = Position(span: span, place: span.place + (sequence - span.start))
   }
 
-  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if there were no others,
-  /// in these epochs or in earlier ones. Returns whether the first of them is known.
+  /// The newest that match, over epochs, with a gap wherever one of these ends. Fewer are complete only if there were
+  /// no others, in these epochs or in earlier ones. Returns whether the first of them is known.
   private mutating func begin(last count: Int, _ history: EventHistory) -> Bool {
     var back = backwards ?? Backwards(place: history.nextPlace)
     while back.found < count, back.bytes <= page, let content = history.content(at: back.place &- 1) {

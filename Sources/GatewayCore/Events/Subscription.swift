@@ -40,6 +40,8 @@ final class Subscription {
   private var isMuted = false
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
+  /// Counts the same for all subscriptions of its stream, also when this one is over.
+  var losses: SubscriberLosses?
   /// Told when this subscription's policy or the client's byte limit asks for a disconnect.
   var onOverrun: (() -> Void)?
   /// Told the token of an event that wanted an answer and was lost to this subscription.
@@ -171,7 +173,7 @@ final class Subscription {
     guard !isMuted, !replay.items.isEmpty || replay.lastMissed != nil else { return }
     let before = backlog.byteCount
     backlog.begin(with: replay)
-    dropped += UInt64(replay.missedCount)
+    noteDropped(UInt64(replay.missedCount))
     feed.pointee.flows = false
     onQueued?(backlog.byteCount - before)
     pump()
@@ -231,7 +233,7 @@ final class Subscription {
         miss(sequence, epoch: epoch)
         return false
       }
-      dropped += 1
+      noteDropped(1)
       onQueued?(backlog.byteCount - before)
       lose(tail)
       return true
@@ -249,9 +251,14 @@ final class Subscription {
   private func miss(_ sequence: UInt64, epoch: String) {
     let before = backlog.byteCount
     backlog.noteMissed(sequence: sequence, epoch: epoch, reason: .slowConsumer)
-    dropped += 1
+    noteDropped(1)
     feed.pointee.flows = false
     onQueued?(backlog.byteCount - before)
+  }
+
+  private func noteDropped(_ count: UInt64) {
+    dropped += count
+    losses?.dropped += count
   }
 
   private func hasQueueRoom(for bytes: Int) -> Bool {
@@ -283,8 +290,17 @@ final class Subscription {
   }
 
   private func encode(_ gap: Backlog.Gap) -> [UInt8] {
-    LocalNotification.gap(
+    losses?.gaps += 1
+    return LocalNotification.gap(
       subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, start: gap.start,
       detail: gap.detail)
   }
+}
+
+/// What the subscriptions of one stream did not get, those included that are over.
+final class SubscriberLosses {
+  /// Gaps that they were told.
+  var gaps: UInt64 = 0
+  /// Events that were lost to one of them because its client did not keep up.
+  var dropped: UInt64 = 0
 }

@@ -1,15 +1,16 @@
-/// Who may do what with which upstream, from `[[access]]` of the configuration.
+/// What each user may do with which upstream, from `[[access]]` of the configuration.
 ///
 /// - root and the daemon's own uid have every right on everything, whatever the rules say.
 /// - A rule *covers* the upstreams whose name is, or fits, one of its `upstream` entries. A rule without `upstream`
 ///   covers every configured upstream and the ad-hoc ones.
-/// - An upstream that no rule covers is open to whoever can open the socket: `status`, `subscribe` and `send`.
-/// - As soon as one rule covers an upstream, only the covering rules decide: a program has the verbs that those which name
-///   its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
+/// - An upstream that no rule covers is open to every program that can open the socket: `status`, `subscribe` and
+///   `send`.
+/// - As soon as one rule covers an upstream, only the covering rules decide: a program has the verbs that those which
+///   name its uid or one of its groups allow, all together. Order does not matter, and no verb implies another one.
 /// - `admin` in a rule is for the upstreams that the rule covers; a rule without `upstream` makes a full administrator,
 ///   who may also ask what concerns the whole daemon (`reload`, `clients.kick`). Decisions 0006 and 0084.
 struct AccessPolicy: Equatable, Sendable {
-  /// What everybody may do where no rule says otherwise.
+  /// What every program may do where no rule says otherwise.
   static let open: Set<AccessVerb> = [.status, .subscribe, .send]
 
   private let daemonUser: UInt32

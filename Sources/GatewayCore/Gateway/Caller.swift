@@ -140,6 +140,6 @@ final class Caller {
     return gateway.upstreams.access.allows(.status, upstream: connection.rules.name, for: identity)
   }
 
-  /// An administrator sees everybody, others their own programs.
+  /// An administrator sees every program, other users their own.
   func maySee(_ client: LocalSession) -> Bool { client.peer.uid == identity.uid || isAdministrator }
 }

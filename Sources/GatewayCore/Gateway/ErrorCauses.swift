@@ -65,22 +65,6 @@ extension LocalError {
   /// What stands in a host, its port or a path rather than in a name.
   private static let addressMarks = Set(":/.[".utf8)
 
-  /// The filter of a subscription is one too many.
-  init(_ overrun: FilterShares.Overrun) {
-    switch overrun {
-    case .globs(let globs):
-      self.init(
-        .quotaExceeded,
-        "There is no room for the globs of this subscription beside \(globs.words("different globs")) on a connection, of which long ones count several times; use fewer, or names.",
-        [.init("quota", .string("globs"))] + globs.facts(of: FilterShares.globs))
-    case .bytes(let bytes):
-      self.init(
-        .quotaExceeded,
-        "There is no room for the names and globs of this subscription beside \(bytes.words("bytes")); name fewer.",
-        [.init("quota", .string("filter_bytes"))] + bytes.facts(of: FilterShares.bytes))
-    }
-  }
-
   /// The end of a line cannot be waited for.
   static func noReceiveMemory(_ overrun: SharedBounds.Overrun, of bounds: SharedBounds) -> LocalError {
     LocalError(
@@ -126,15 +110,17 @@ extension LocalError {
     }
   }
 
-  init(_ problem: SubmissionProblem) {
+  /// - Parameter nextAttempt: milliseconds until the connection is tried again; nil where that is not known.
+  init(_ problem: SubmissionProblem, nextAttempt: Int64? = nil) {
     switch problem {
-    case .queueFull(let overrun, let unit, let retryAfter):
+    case .queueFull(let overrun, let unit):
+      self.init(queueFull: overrun, unit, retryAfter: nextAttempt.map { Int($0) + 100 } ?? 1_000)
+    case .linkFull(let overrun): self.init(queueFull: overrun, "bytes", retryAfter: 100)
+    case .outboxFull(let overrun, let unit):
       self.init(
-        .queueFull,
-        "The queue of sends is full (\(overrun.words(unit))); wait until the upstream takes some, or raise the limit.",
-        overrun.facts + [
-          .init("unit", .string(unit)), .init("retry_after", .integer(Int(retryAfter.milliseconds))),
-        ])
+        full: overrun, unit, retryAfter: 1_000,
+        "The outbox is full (\(overrun.words(unit))); wait, take some back with `outbox.cancel`, or raise its limit.")
+    case .notStored(let problem): self.init(outbox: problem)
     case .down(let failure): self.init(down: failure)
     case .impossible(let problem): self.init(problem)
     case .released:
@@ -144,30 +130,31 @@ extension LocalError {
     }
   }
 
+  private init(queueFull overrun: SharedBounds.Overrun, _ unit: String, retryAfter: Int) {
+    self.init(
+      full: overrun, unit, retryAfter: retryAfter,
+      "The queue of sends is full (\(overrun.words(unit))); wait until the upstream takes some, or raise the limit.")
+  }
+
+  private init(full overrun: SharedBounds.Overrun, _ unit: String, retryAfter: Int, _ sentence: String) {
+    self.init(
+      .queueFull, sentence,
+      overrun.facts + [.init("unit", .string(unit)), .init("retry_after", .integer(retryAfter))])
+  }
+
   /// Nothing can be kept on disk.
-  init(outbox problem: OutboxProblem) {
+  init(outbox problem: StorageProblem) {
     self.init(
       .internalError, "The send was not taken, because the outbox cannot keep it: \(problem.message).",
       [.init("reason", .string(problem.kind.rawValue))])
   }
 
   /// So many of the sends that were to be taken again could not be kept; `count` says how many were.
-  init(outbox problem: OutboxProblem, refused: Int, of all: Int) {
+  init(outbox problem: StorageProblem, refused: Int, of all: Int) {
     self.init(
       .internalError,
       "\(refused) of \(all) sends were not taken, because the outbox cannot keep them: \(problem.message).",
       [.init("reason", .string(problem.kind.rawValue)), .init("count", .integer(all - refused))])
-  }
-
-  init(_ refusal: Outbox.Refusal) {
-    switch refusal {
-    case .unavailable(let problem): self.init(outbox: problem)
-    case .full(let overrun, let unit):
-      self.init(
-        .queueFull,
-        "The outbox is full (\(overrun.words(unit))); wait, take some back with `outbox.cancel`, or raise its limit.",
-        overrun.facts + [.init("unit", .string(unit)), .init("retry_after", .integer(1_000))])
-    }
   }
 
   init(down failure: UpstreamFailure) {
@@ -223,31 +210,5 @@ extension LocalError {
       .invalidParams,
       "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
       [.init("problems", .raw(list.bytes))])
-  }
-}
-
-extension SharedBounds.Overrun {
-  /// What is used up, in a sentence.
-  func words(_ unit: String) -> String {
-    switch self {
-    case .share(let limit): "\(limit) \(unit) of this user"
-    case .total(let limit): "\(limit) \(unit) of all users"
-    }
-  }
-
-  /// `limit`, and `share` where it is one user's.
-  var facts: [LocalError.Fact] {
-    switch self {
-    case .share(let limit): [.init("limit", .integer(limit)), .init("share", .integer(limit))]
-    case .total(let limit): [.init("limit", .integer(limit))]
-    }
-  }
-
-  /// The same where `limit` is what all may have.
-  func facts(of bounds: SharedBounds) -> [LocalError.Fact] {
-    switch self {
-    case .share(let share): [.init("limit", .integer(bounds.total)), .init("share", .integer(share))]
-    case .total(let limit): [.init("limit", .integer(limit))]
-    }
   }
 }

@@ -161,7 +161,7 @@ public final class Gateway {
       note(.connectionMoved(connection.fact, from: from, to: to))
       clients.connectionMoved(connection, to: to)
     case .released:
-      upstreams.noteReleased()
+      upstreams.noteReleased(connection)
       note(.connectionReleased(connection.fact))
     case .settled(let command, let outcome): settled(command, outcome, on: connection)
     case .leftOver(let command, let failure):
@@ -203,7 +203,7 @@ public final class Gateway {
   }
 
   /// What was allowed when it began may not be any more: that is looked at before anything is done with new settings
-  /// for those who may not.
+  /// for programs that may not.
   private func apply(_ fresh: Configuration) {
     configuration = fresh
     clients.adopt(fresh.limits.sharedClients)

@@ -17,12 +17,12 @@ public enum GatewayFact: Equatable, Sendable {
   /// So many sends without an outcome are in the outbox when the daemon ends; never zero.
   case sendsKept(Int)
   /// The outbox cannot write; nil when it can again.
-  case outbox(OutboxProblem?)
+  case outbox(StorageProblem?)
   /// Something about the outbox needs attention although it writes; nil when it does not any more.
-  case outboxWarning(OutboxProblem?)
+  case outboxWarning(StorageProblem?)
   /// What became of a history on disk.
   case history(upstream: String, namespace: String, HistoryReport)
-  /// A contradiction inside the gateway that harmed nobody but should not have happened.
+  /// A contradiction inside the gateway that harmed no program but should not have happened.
   case internalError(String)
 }
 

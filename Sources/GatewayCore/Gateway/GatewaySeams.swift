@@ -8,13 +8,15 @@ public struct GatewaySeams {
   public var loader: any ConfigurationLoader
   public var outbox: OutboxOpening
   /// Where histories are kept on disk, or why that cannot be.
-  public var histories: Result<any HistoryStore, HistoryProblem>
+  public var histories: Result<any HistoryStore, StorageProblem>
   /// Nil where the network cannot be watched: every upstream counts as reachable then.
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
   public var residentBytes: () -> Int
   /// The longest time for which the daemon was busy with one thing, for `status`; nil where there is no loop.
   public var longestTurn: (() -> Duration)?
+  /// What the process itself says for `stats`, told how many local clients there are; nil where there is no loop.
+  public var figures: ((_ clients: Int) -> ProcessFigures)?
   /// What is shared by all that hold memory for others.
   public let memory: MemoryBudgets
   /// Told of messages that take long; the readers of servers' bytes look at it.
@@ -26,8 +28,9 @@ public struct GatewaySeams {
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
-    histories: Result<any HistoryStore, HistoryProblem> = .failure(.none), residentBytes: @escaping () -> Int,
-    longestTurn: (() -> Duration)? = nil, memory: MemoryBudgets = MemoryBudgets(),
+    histories: Result<any HistoryStore, StorageProblem> = .failure(.none), residentBytes: @escaping () -> Int,
+    longestTurn: (() -> Duration)? = nil, figures: ((_ clients: Int) -> ProcessFigures)? = nil,
+    memory: MemoryBudgets = MemoryBudgets(),
     work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil
   ) {
     self.time = time
@@ -43,7 +46,23 @@ public struct GatewaySeams {
     self.memory = memory
     self.work = work
     self.longestTurn = longestTurn
+    self.figures = figures
     self.doctor = doctor
+  }
+}
+
+/// What the daemon's process says of itself.
+public struct ProcessFigures {
+  /// How long the loop was busy with one thing each time.
+  public var turns: DurationHistogram
+  /// Open file descriptors, and how many there may be.
+  public var descriptors: Int
+  public var descriptorLimit: Int
+
+  public init(turns: DurationHistogram, descriptors: Int, descriptorLimit: Int) {
+    self.turns = turns
+    self.descriptors = descriptors
+    self.descriptorLimit = descriptorLimit
   }
 }
 

@@ -76,8 +76,8 @@ struct IdempotencyTable {
     entries[scope]?.state = state
   }
 
-  /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a target
-  /// means for a user; nil: none.
+  /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a
+  /// target means for a user; nil: none.
   mutating func move(_ meaning: (CallTarget, _ uid: UInt32) -> ConnectionKey?) {
     var known: [String: ConnectionKey?] = [:]
     for (id, home) in homes {

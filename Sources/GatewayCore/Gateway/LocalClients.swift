@@ -13,13 +13,22 @@ final class LocalClients {
   /// In no order.
   var numbers: some Sequence<UInt64> { sessions.pairs.lazy.map(\.key) }
 
+  /// How many each user has, the most first; a place that is about to be given back counts.
+  var countsByUser: [(uid: UInt32, count: Int)] {
+    let counts = places.all.compactMap { account, count -> (uid: UInt32, count: Int)? in
+      guard case .user(let uid) = account, count > 0 else { return nil }
+      return (uid, count)
+    }
+    return counts.sorted { ($1.count, $0.uid) < ($0.count, $1.uid) }
+  }
+
   /// The client of a number, unless it has left.
   subscript(number: UInt64) -> LocalSession? { sessions[number] }
 
   /// Whether a user may have one more.
   func check(for user: UInt32) throws(SharedBounds.Overrun) { try places.check(for: .user(user)) }
 
-  /// Takes a newcomer in, for whom there is room.
+  /// Takes in a program that has connected, and for which there is room.
   func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int) -> LocalSession {
     let session = LocalSession(
       number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag))
@@ -51,7 +60,7 @@ final class LocalClients {
     for number in waiting { sessions[number]?.connectionMoved(connection, to: state) }
   }
 
-  /// Tells everybody that the daemon stops, and when to come back.
+  /// Tells every client that the daemon stops, and when to come back.
   func sayGoodbye(reconnectIn: () -> Duration) {
     for session in sessions.values {
       session.endWaits()

@@ -1,5 +1,5 @@
-/// One local program's conversation with the gateway: who it is, what it may do, what it subscribed to, and which of
-/// its calls are not answered yet.
+/// One local program's conversation with the gateway: its credentials, what it may do, what it subscribed to, and which
+/// of its calls are not answered yet.
 public final class LocalSession {
   /// Unique within the daemon's life; shown as `c<number>`.
   let number: UInt64

@@ -10,7 +10,7 @@ final class LongLine {
   /// What `LocalForm` has looked at.
   private var looked = 0
   private var isPlain = true
-  /// Bytes behind a mistake, which nobody reads.
+  /// Bytes behind a mistake, which are not read.
   private var unread = 0
   private var last: UInt8 = 0
   private let limit: Int
@@ -62,7 +62,7 @@ final class LongLine {
       text.withUnsafeBytes { progress.advance($0.bytes, isWhole: true) }
       settle()
     }
-    // What is carried may wait in a queue, which counts no room that nobody uses.
+    // What is carried may wait in a queue, which counts what is used and not what is reserved.
     if text.capacity > text.count + text.count / 2 { text = text.withUnsafeBytes { [UInt8]($0) } }
     var problem: JSONError?
     if case .broken(let error) = progress.outcome { problem = error }

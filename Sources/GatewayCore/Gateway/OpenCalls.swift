@@ -29,7 +29,7 @@ extension OpenCall {
 struct OpenCalls {
   private var calls = NumberTable<any OpenCall>()
   /// By the client's ids, from the moment at which there are more than `few` until none is left: most clients make one
-  /// call after the other, whose id nobody looks for.
+  /// call after the other, whose id is never looked for.
   private var numbers: [RequestID: UInt64]?
   private static let few = 4
 

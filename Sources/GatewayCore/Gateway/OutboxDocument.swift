@@ -45,10 +45,10 @@ enum OutboxDocument {
       user.map { user in outbox.archive.records.count { $0.entry.owner == user } } ?? outbox.archive.count
     out.key("outbox")
     out.object {
-      $0.member("state", outbox.condition.name)
-      $0.member("reason", outbox.condition.problem?.kind.rawValue)
-      $0.member("detail", outbox.condition.problem?.message)
-      $0.member("warning", outbox.warning?.message)
+      $0.member("state", outbox.rows.condition.name)
+      $0.member("reason", outbox.rows.condition.problem?.kind.rawValue)
+      $0.member("detail", outbox.rows.condition.problem?.message)
+      $0.member("warning", outbox.rows.warning?.message)
       $0.key("queued")
       $0.object {
         $0.member("count", queued.count)
@@ -59,7 +59,7 @@ enum OutboxDocument {
   }
 }
 
-extension Outbox.Condition {
+extension OutboxRows.Condition {
   fileprivate var name: String {
     switch self {
     case .working: "working"

@@ -8,6 +8,7 @@ final class OutboxRelay {
   private let upstreams: Upstreams
   private let time: any TimeSource
   private let timers: Timers
+  private var withheld = WithheldSends()
   /// What the ids of this daemon's sends begin with.
   private let life: String
   private var nextNumber: UInt64
@@ -30,14 +31,14 @@ final class OutboxRelay {
 
   /// Takes up what an earlier daemon left: before any connection is used.
   func start() {
-    outbox.onCondition = { [unowned self] in onFact(.outbox($0)) }
-    outbox.onWarning = { [unowned self] in onFact(.outboxWarning($0)) }
+    outbox.rows.onCondition = { [unowned self] in onFact(.outbox($0)) }
+    outbox.rows.onWarning = { [unowned self] in onFact(.outboxWarning($0)) }
     rememberKeys()
     placeAll()
   }
 
   /// Whether durable sends are taken: for `hello`.
-  var keepsSends: Bool { outbox.condition == .working }
+  var keepsSends: Bool { outbox.rows.condition == .working }
 
   /// The number of a send, which grows over restarts.
   func makeNumber() -> UInt64 {
@@ -68,11 +69,12 @@ final class OutboxRelay {
 
   private func stored(
     _ record: OutboxRecord, _ command: Command, _ owner: CommandOwner, on connection: Connection,
-    _ problem: OutboxProblem?
+    _ problem: StorageProblem?
   ) {
     if let problem { return connection.reject(command, problem) }
     if case .call(let client, let request) = owner { onStored(client, request, record.entry.id, connection) }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
+    replaceWithheld(by: command.coalescing, command.number, on: connection)
     if command.isRevoked { withhold(command) } else { connection.committed(command) }
     placeIfHomeless(record)
     while let surplus = outbox.surplus(after: record) {
@@ -80,9 +82,22 @@ final class OutboxRelay {
     }
   }
 
+  /// The entry whose place a durable send takes once it is on disk.
+  func older(_ coalescing: Coalescing, on connection: Connection) -> OutboxRecord? {
+    withheld.older(coalescing, on: connection.key)
+      ?? connection.delivery.commands.queue.older(coalescing)?.record
+  }
+
+  /// A newer send has come for an entry that waits for a right: it would come back as the last one otherwise.
+  func replaceWithheld(by coalescing: Coalescing?, _ number: UInt64, on connection: Connection) {
+    guard let coalescing, let older = withheld.older(coalescing, on: connection.key), older.entry.number < number
+    else { return }
+    finish(older, .dropped, reason: OutboxEntry.coalesced)
+  }
+
   /// A failed entry begins anew, at the end of the queue and with its whole time-to-live; in the name of the program
   /// that wants it, if that is one of the same user.
-  func sendAgain(_ id: String, for identity: AccessIdentity, _ done: @escaping (OutboxProblem?) -> Void) {
+  func sendAgain(_ id: String, for identity: AccessIdentity, _ done: @escaping (StorageProblem?) -> Void) {
     let now = outbox.wallMilliseconds()
     guard let revived = outbox.revive(id) else { return done(nil) }
     let old = revived.entry
@@ -93,7 +108,7 @@ final class OutboxRelay {
     entry.created = now
     (entry.attempts, entry.state, entry.reason, entry.ended) = (0, .queued, nil, nil)
     keys.note(entry.id, state: entry.keyState)
-    let carrier = (try? carrier(of: entry)).map { ($0, command(for: entry)) }
+    let carrier = carrier(of: entry).connection.map { ($0, command(for: entry)) }
     if let (connection, command) = carrier {
       command.isCommitted = false
       connection.restore([command])
@@ -143,18 +158,19 @@ final class OutboxRelay {
   /// Ends an entry from outside, wherever it is; false if it has its outcome already.
   @discardableResult
   func finish(
-    _ record: OutboxRecord, _ state: OutboxState, reason: String?, _ done: ((OutboxProblem?) -> Void)? = nil
+    _ record: OutboxRecord, _ state: OutboxState, reason: String?, _ done: ((StorageProblem?) -> Void)? = nil
   ) -> Bool {
     guard record.line != nil else { return false }
     if let connection = record.connection, let command = record.command, !connection.takeBack(command) {
       connection.forget(command)
     }
     keys.note(record.entry.id, state: state.rawValue)
+    if let place = withheldPlace(of: record) { withheld.remove(record, at: place) }
     return outbox.finish(record, state, reason: reason, done)
   }
 
   /// Forgets an entry that has ended, and its key with it; `done` hears when the disk has.
-  func purge(_ record: OutboxRecord, _ done: @escaping (OutboxProblem?) -> Void) {
+  func purge(_ record: OutboxRecord, _ done: @escaping (StorageProblem?) -> Void) {
     keys.note(record.entry.id, state: nil)
     outbox.purge(record, done)
   }
@@ -170,13 +186,14 @@ final class OutboxRelay {
   /// one, in its place if it has any.
   func placeAll() {
     clockWasSet()
+    withheld = WithheldSends()
     keys.move { [resolver = upstreams.resolver] in resolver.configuredConnection($0, uid: $1) }
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
-        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, .notConfigured) }
+        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, isDenied: false) }
         continue
       }
       let key = ConnectionKey(specification)
@@ -192,7 +209,7 @@ final class OutboxRelay {
         guard upstreams.access.allows(.send, upstream: specification.name, for: sender),
           let connection = upstreams.connection(for: specification)
         else {
-          for record in alike { leave(record, .permission) }
+          for record in alike { leave(record, isDenied: true) }
           continue
         }
         for record in alike { record.connection = connection }
@@ -204,6 +221,7 @@ final class OutboxRelay {
       if let connection = record.connection { remember(record.entry, on: connection) }
     }
     for (connection, records) in queues.values {
+      for record in records { replaceWithheld(by: record.entry.coalescing, record.entry.number, on: connection) }
       let ordered = records.sorted { $0.entry.number < $1.entry.number }
       connection.restore(
         ordered.map { record in
@@ -227,12 +245,13 @@ final class OutboxRelay {
   /// left.
   private func placeIfHomeless(_ record: OutboxRecord) {
     guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
-    let connection: Connection
-    do { connection = try carrier(of: record.entry) } catch {
-      if error == .permission { detachAlone(record) }
-      return leave(record, error)
+    let (carrier, isDenied) = carrier(of: record.entry)
+    guard let connection = carrier else {
+      if isDenied { detachAlone(record) }
+      return leave(record, isDenied: isDenied)
     }
     guard connection !== record.connection else { return expireLater(record) }
+    if let place = withheldPlace(of: record) { withheld.remove(record, at: place) }
     detachAlone(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
@@ -252,37 +271,42 @@ final class OutboxRelay {
     record.detach()
   }
 
-  /// Why no connection can carry an entry now.
-  private enum Obstacle: Error {
-    /// The configuration in force has no such upstream.
-    case notConfigured
-    /// It does not let the sender send to it.
-    case permission
-  }
-
   /// Nil if the configuration in force has no such upstream.
   private func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
     try? upstreams.resolver.resolve(target.call, uid: owner)
   }
 
-  private func carrier(of entry: OutboxEntry) throws(Obstacle) -> Connection {
-    guard let specification = specification(of: entry.target, entry.owner) else { throw .notConfigured }
-    guard upstreams.access.allows(.send, upstream: specification.name, for: entry.sender) else { throw .permission }
-    guard let connection = upstreams.connection(for: specification) else { throw .notConfigured }
-    return connection
+  /// The connection that can carry an entry now. Nil where the configuration in force has no such upstream, or does not
+  /// let the sender send to it, which is denied then.
+  private func carrier(of entry: OutboxEntry) -> (connection: Connection?, isDenied: Bool) {
+    guard let specification = specification(of: entry.target, entry.owner) else { return (nil, false) }
+    guard upstreams.access.allows(.send, upstream: specification.name, for: entry.sender) else { return (nil, true) }
+    return (upstreams.connection(for: specification), false)
   }
 
   /// A command of the outbox may not be written now: its entry waits until the sender has the right to send again.
   func withhold(_ command: Command) {
     guard let record = command.record else { return }
     detach(record)
-    leave(record, .permission)
+    leave(record, isDenied: true)
   }
 
   /// An entry waits for a configuration under which a connection can carry it.
-  private func leave(_ record: OutboxRecord, _ obstacle: Obstacle) {
-    record.isWithheld = obstacle == .permission
+  private func leave(_ record: OutboxRecord, isDenied: Bool) {
+    record.isWithheld = isDenied
+    if let place = withheldPlace(of: record), let older = withheld.add(record, at: place) {
+      finish(older, .dropped, reason: OutboxEntry.coalesced)
+    }
     expireLater(record)
+  }
+
+  /// What a newer send takes the place of an entry by that waits for a right.
+  private func withheldPlace(of record: OutboxRecord) -> WithheldSends.Place? {
+    // What was written may have arrived.
+    guard record.isWithheld, record.entry.attempts == 0, let coalescing = record.entry.coalescing,
+      let specification = specification(of: record.entry.target, record.entry.owner)
+    else { return nil }
+    return WithheldSends.Place(connection: ConnectionKey(specification), coalescing: coalescing)
   }
 
   private func command(for entry: OutboxEntry) -> Command {

@@ -1,9 +1,9 @@
-/// What an outcome of a command means for those who hear of it.
+/// What an outcome of a command means for the call, its key and the outbox.
 struct OutcomeMeaning: Equatable {
   /// The answer to a call that waited for it; nil: a success.
   let error: LocalError.Kind?
-  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key, unless
-  /// it had been taken before.
+  /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key,
+  /// unless it had been taken before.
   let key: String?
   /// What the outbox says of it; nil where it never belonged there.
   let outbox: OutboxState?
@@ -40,8 +40,8 @@ extension CommandOutcome {
     }
   }
 
-  /// The state under which a repeated `key` of a command is answered; nil frees the key. What was taken ends for good; what
-  /// certainly never left while its caller waited may be tried again.
+  /// The state under which a repeated `key` of a command is answered; nil frees the key. What was taken ends for good;
+  /// what certainly never left while its caller waited may be tried again.
   func keyState(of command: Command) -> String? {
     if let key = meaning.key { return key }
     if case .notStored = self { return nil }

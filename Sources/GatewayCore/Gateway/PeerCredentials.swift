@@ -1,4 +1,4 @@
-/// Who is at the other end of a local socket, as the kernel says (`SO_PEERCRED`, `SO_PEERGROUPS`).
+/// The program at the other end of a local socket, as the kernel names it (`SO_PEERCRED`, `SO_PEERGROUPS`).
 public struct PeerCredentials: Equatable, Sendable {
   public var pid: Int32
   public var uid: UInt32

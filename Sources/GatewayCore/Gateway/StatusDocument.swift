@@ -22,7 +22,7 @@ enum StatusDocument {
 
   /// What grows by what others send, in bytes, and what all of it may be together. The outbox holds unfinished entries
   /// twice, and finished ones.
-  private static func writeMemory(_ gateway: Gateway, into out: inout JSONWriter) {
+  static func writeMemory(_ gateway: Gateway, into out: inout JSONWriter) {
     let budgets = gateway.seams.memory
     let outbox = gateway.configuration.outbox
     let limits = [budgets.receive, budgets.send, budgets.history].map(\.limit.total)
@@ -63,12 +63,7 @@ enum StatusDocument {
     out.beginObject()
     out.member("connection", connection.id)
     out.member("link", facts?.link)
-    out.member("upstream", specification.name)
-    // A URL that is not configured was spelled by whoever came first.
-    out.member("url", specification.name == nil ? specification.url.short.redacted : specification.url.redacted)
-    out.member("namespace", specification.shownNamespace)
-    out.member("kind", connection.connector.kind)
-    out.member("state", connection.state.rawValue)
+    writeIdentity(connection, into: &out)
     out.member("since", connection.record.sinceWall)
     out.member("down_since", connection.record.downSince)
     out.member("last_connected", connection.record.lastConnected)
@@ -80,6 +75,17 @@ enum StatusDocument {
     writeTraffic(connection, into: &out)
     writeTime(connection, into: &out)
     out.endObject()
+  }
+
+  /// Which connection it is, without secrets, and its state.
+  static func writeIdentity(_ connection: Connection, into out: inout JSONWriter) {
+    let specification = connection.specification
+    out.member("upstream", specification.name)
+    // A URL that is not configured was spelled by whoever came first.
+    out.member("url", specification.name == nil ? specification.url.short.redacted : specification.url.redacted)
+    out.member("namespace", specification.shownNamespace)
+    out.member("kind", connection.connector.kind)
+    out.member("state", connection.state.rawValue)
   }
 
   /// The member `upstream` of what `send` and `subscribe` answer: whether the connection is up and, if not, why.

@@ -17,6 +17,11 @@ extension OutboxEntry {
     self.key = key
   }
 
+  /// What a newer send takes its place by. What was only accepted, and moved here at a stop, is still one of these.
+  var coalescing: Coalescing? {
+    coalesce.map { Coalescing(user: owner, value: $0, isStored: delivery == .durable) }
+  }
+
   /// The state under which a repeated `key` is answered.
   var keyState: String { state == .queued ? DeliveryLevel.durable.rawValue : state.rawValue }
 }
@@ -35,7 +40,7 @@ extension Command {
       retry?.writes = entry.attempts
     }
     ackTimeout = entry.ackTimeout.map { .milliseconds($0) }
-    coalescing = entry.coalesce.map { Coalescing(user: entry.owner, value: $0, isStored: true) }
+    coalescing = entry.coalescing
     if entry.reason == OutboxEntry.suspected { suspicion = .known(at: now) }
   }
 }

@@ -110,8 +110,8 @@ struct TargetResolver {
     }
   }
 
-  /// Whose rules hold for seeing, taking back and retrying an entry. What no configuration lets any program use was sent by
-  /// URL, and those who may do so see and take back what is left.
+  /// Whose rules hold for seeing, taking back and retrying an entry. What no configuration lets any program use was
+  /// sent by URL, and users that may do so see and take back what is left.
   func rules(of target: OutboxTarget) -> AccessScope {
     let scope = scope(of: target)
     return scope == .closed ? .adhoc : scope

@@ -1,7 +1,7 @@
 /// The upstreams under the configuration in force: what a target means, what each user may do with it, and the
 /// connections that there are.
 final class Upstreams {
-  /// Who may do what.
+  /// What each user may do with them.
   private(set) var access: AccessPolicy
   /// What the targets of calls mean.
   private(set) var resolver: TargetResolver
@@ -10,7 +10,9 @@ final class Upstreams {
   let pool: ConnectionPool
   /// What of histories is kept on disk.
   let histories: HistoryLogs
-  /// Who looks on.
+  /// What connections have counted that have left the pool, by the name that metrics give to their upstream.
+  private(set) var retired: [String: ConnectionCounters] = [:]
+  /// The traces of their connections.
   var traces = TraceTable()
   private let factory: ConnectionFactory
   private let budget: AttemptBudget
@@ -18,7 +20,7 @@ final class Upstreams {
   private let seams: GatewaySeams
   private let outputs: ClientOutputs
   private let work: SlicedWork
-  /// Whom the daemon runs as.
+  /// The uid that the daemon runs as.
   private let daemonUser: UInt32
 
   init(
@@ -56,7 +58,11 @@ final class Upstreams {
   }
 
   /// A connection has left the pool.
-  func noteReleased() { generation += 1 }
+  func noteReleased(_ connection: Connection) {
+    generation += 1
+    retired[UpstreamFigures.label(of: connection), default: ConnectionCounters()]
+      .add(ConnectionCounters(of: connection, at: seams.time.now))
+  }
 
   /// Makes the connections that the configuration keeps up. Returns what is wrong with those that cannot be, a sentence
   /// each.
@@ -88,7 +94,7 @@ final class Upstreams {
 
   // MARK: - Another configuration
 
-  /// From now on another configuration says what targets mean and who may do what. What is there goes on until
+  /// From now on another configuration says what targets mean and what each user may do. What is there goes on until
   /// `adoptSettings`.
   func adopt(_ fresh: Configuration) {
     resolver = TargetResolver(configuration: fresh, urls: seams.urls, factory: factory)

@@ -1,6 +1,6 @@
-/// How much of what no program asked for waits to be sent: pongs, errors, answers that the server demands, signs of life. The
-/// sends of programs are refused when too many wait; these are not refused, so a server that asks and does not read would
-/// make us hoard without end. Each transport has one, and ends when it is full.
+/// How much of what no program asked for waits to be sent: pongs, errors, answers that the server demands, signs of
+/// life. The sends of programs are refused when too many wait; these are not refused, so a server that asks and does
+/// not read would make us hoard without end. Each transport has one, and ends when it is full.
 ///
 /// It does not wait for an empty queue, which a busy link may never have. Beside the bytes stands where they end in the
 /// stream; those of two ages are kept apart, and the older ones go when the peer has taken all of them.

@@ -1,5 +1,5 @@
-/// Where a server is, what a connection to it carries from the configuration, and how it is made: everything about one of
-/// an upstream's URLs that no kind adds to. Holds secrets, so it is never shown.
+/// Where a server is, what a connection to it carries from the configuration, and how it is made: everything about one
+/// of an upstream's URLs that no kind adds to. Holds secrets, so it is never shown.
 struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// The place itself.
   struct Endpoint: Hashable, Sendable {
@@ -74,8 +74,8 @@ struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
     return "\(endpoint.secure ? "https" : "http")://\(host)" + (isUsual ? "" : ":\(endpoint.port)")
   }
 
-  /// The same at the place that a server redirects to. What was configured for the server that we know is not for another
-  /// host: no header, whatever it is for, no client certificate, and no trust that is not checked.
+  /// The same at the place that a server redirects to. What was configured for the server that we know is not for
+  /// another host: no header, whatever it is for, no client certificate, and no trust that is not checked.
   func moved(to target: Endpoint) -> DialTarget {
     var moved = self
     moved.endpoint = target
@@ -129,7 +129,7 @@ struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
 }
 
 extension TLSSettings {
-  /// What of them is for another host than the configured one: who is trusted, and how strictly.
+  /// What of them is for another host than the configured one: which authorities are trusted, and how strictly.
   fileprivate var forStrangers: TLSSettings {
     var settings = TLSSettings()
     (settings.ca, settings.minimum, settings.pins) = (ca, minimum, pins)
@@ -139,8 +139,8 @@ extension TLSSettings {
 
 /// What a request of a link gets beyond the configuration: secrets that were read for the attempt, and cookies.
 extension DialRequest {
-  /// With the headers and query parameters that were read. What was declared to be a secret does not go to a host that a
-  /// redirect named.
+  /// With the headers and query parameters that were read. What was declared to be a secret does not go to a host that
+  /// a redirect named.
   func adding(_ secrets: ConnectSecrets?, at place: DialTarget) -> DialRequest {
     guard var secrets else { return self }
     if place.isForeign { secrets.headers = [] }

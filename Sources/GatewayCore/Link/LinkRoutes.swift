@@ -1,5 +1,5 @@
-/// Where an attempt goes: through the URLs of an upstream in turn, and along redirects where they may be followed. What a
-/// redirect named is forgotten with the link. Decision 0014.
+/// Where an attempt goes: through the URLs of an upstream in turn, and along redirects where they may be followed. What
+/// a redirect named is forgotten with the link. Decision 0014.
 struct LinkRoutes {
   enum Step: Equatable {
     /// Dial `current`.
@@ -47,8 +47,8 @@ struct LinkRoutes {
     return .dial
   }
 
-  /// The present place answered with a redirect. Nil when the failure is none, or when its own words are right: redirects
-  /// are not to be followed, or name no place.
+  /// The present place answered with a redirect, which counts as its failure where it must not be followed. Nil when
+  /// the failure is none, or when its own words are right: redirects are not to be followed at all, or name no place.
   mutating func redirected(_ failure: UpstreamFailure, _ headers: [HTTPHeader]) -> Step? {
     guard current.redirects != .never, let status = failure.status, [301, 302, 303, 307, 308].contains(status),
       let location = headers.first(where: { $0.name == "location" })?.value,
@@ -57,7 +57,7 @@ struct LinkRoutes {
     if let obstacle = obstacle(to: target) {
       let place = current.moved(to: target).server
       let detail = "the server redirects to \(place) (HTTP \(status)), which is not followed: \(obstacle)"
-      return .giveUp(UpstreamFailure(.http, detail, status: status))
+      return failed(UpstreamFailure(.http, detail, status: status))
     }
     redirects += 1
     current = current.moved(to: target)

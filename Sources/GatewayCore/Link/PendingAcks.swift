@@ -1,4 +1,6 @@
-/// The acknowledgements that a server owes on one channel. Ids on the wire count from 0 and are never used again.
+/// The acknowledgements that a server owes on one channel, by their ids on the wire, which count from 0 and are never
+/// used again. They are not the ids of `Flights`: those go on over all channels of a connection, so that no answer of
+/// an old one meets a new command, while these begin anew with each channel, and its own questions take some of them.
 struct PendingAcks: Equatable, Sendable {
   /// The next id on the wire.
   private(set) var next: UInt64

@@ -110,3 +110,29 @@ extension LocalError.Kind {
     }
   }
 }
+
+extension SharedBounds.Overrun {
+  /// What is used up, in a sentence.
+  func words(_ unit: String) -> String {
+    switch self {
+    case .share(let limit): "\(limit) \(unit) of this user"
+    case .total(let limit): "\(limit) \(unit) of all users"
+    }
+  }
+
+  /// `limit`, and `share` where it is one user's.
+  var facts: [LocalError.Fact] {
+    switch self {
+    case .share(let limit): [.init("limit", .integer(limit)), .init("share", .integer(limit))]
+    case .total(let limit): [.init("limit", .integer(limit))]
+    }
+  }
+
+  /// The same where `limit` is what all may have.
+  func facts(of bounds: SharedBounds) -> [LocalError.Fact] {
+    switch self {
+    case .share(let share): [.init("limit", .integer(bounds.total)), .init("share", .integer(share))]
+    case .total(let limit): [.init("limit", .integer(limit))]
+    }
+  }
+}

@@ -48,6 +48,6 @@ extension ParameterName {
 /// says so. A name leaves this list when it enters the method table.
 enum LaterVersions {
   static let methods: Set<String> = [
-    "metrics"
+    "access.explain"
   ]
 }

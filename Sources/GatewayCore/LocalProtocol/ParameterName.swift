@@ -1,6 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, error, event, events, id, ids,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, error, event, events, format,
+    id, ids,
     key,
     kwargs, last, limit, n,
     namespace,
@@ -23,6 +24,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .error: "error"
     case .event: "event"
     case .events: "events"
+    case .format: "format"
     case .id: "id"
     case .ids: "ids"
     case .key: "key"

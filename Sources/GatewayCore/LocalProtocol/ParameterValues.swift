@@ -1,4 +1,4 @@
-/// Where the params of one call stand in its line. Scanned in the same pass as the rest of the line, before anybody
+/// Where the params of one call stand in its line. Scanned in the same pass as the rest of the line, before the reader
 /// knows which method it is: what the method allows is checked later. Large, and on the path of every call: passed
 /// along, never copied.
 struct ParameterValues: ~Copyable {

@@ -184,11 +184,21 @@ extension LocalForm {
   /// A server's text in the local form; nil when it is that already, as most is.
   static func plain(fromServer text: RawSpan, _ range: Range<Int>) -> [UInt8]? {
     guard needsRewriting(text, range) else { return nil }
+    var edits = PayloadEdits()
+    MarkedObject.forEach(in: text, range) { object in
+      if object.dollars != nil { object.forEachKey { edits.insertDollar(at: $0 + 1) } }
+    }
     var output: [UInt8] = []
     output.reserveCapacity(range.count + 16)
-    // Without attachments nothing can be malformed.
-    _ = try? write(fromServer: text, range, attachments: [], into: &output)
+    edits.apply(to: text, range, into: &output) { _, _ in }
+    joinLines(of: text, range, in: &output, from: 0)
     return output
+  }
+
+  /// Makes one line of what was written of a server's text: its line ends stand between tokens.
+  static func joinLines(of text: RawSpan, _ range: Range<Int>, in output: inout [UInt8], from start: Int) {
+    guard text.withUnsafeBytes({ $0[range].contains { $0 == 10 || $0 == 13 } }) else { return }
+    for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
   }
 
   /// Hands on the text itself where it is its own local form.

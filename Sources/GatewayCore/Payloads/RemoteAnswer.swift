@@ -52,7 +52,7 @@ public struct RemoteAnswer: Equatable, Sendable {
 }
 
 /// The application at the other end answered with an error: it was reached, it understood, and it declined.
-public struct RemoteError: Error, Equatable, Sendable {
+public struct RemoteError: Equatable, Sendable {
   /// What the server calls it, such as a URI; at most `nameLimit` bytes and a mark.
   public var name: String
   /// What came with it.

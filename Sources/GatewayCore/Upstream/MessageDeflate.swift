@@ -17,35 +17,34 @@ public struct MessageDeflate: Equatable, Sendable {
   static let offer =
     "permessage-deflate; client_no_context_takeover; server_no_context_takeover; client_max_window_bits"
 
-  /// The server agreed to something that was not offered.
-  struct Unacceptable: Error, Equatable {}
-
-  /// Reads the server's answer, one extension with its parameters in lower case (section 7.1). Unknown and repeated
-  /// parameters and values out of range are refused.
-  init(answer: String) throws(Unacceptable) {
+  /// Reads the server's answer, one extension with its parameters in lower case (section 7.1). Nil where the server
+  /// agreed to something that was not offered: for unknown and repeated parameters and values out of range.
+  init?(answer: String) {
     self.init(serverKeepsContext: true)
     let parts = answer.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
-    guard parts.first == "permessage-deflate" else { throw Unacceptable() }
+    guard parts.first == "permessage-deflate" else { return nil }
     var seen: Set<String> = []
     for part in parts.dropFirst() {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
-      guard seen.insert(pair[0]).inserted else { throw Unacceptable() }
+      guard seen.insert(pair[0]).inserted else { return nil }
       switch (pair[0], pair.count) {
       case ("server_no_context_takeover", 1): serverKeepsContext = false
       case ("client_no_context_takeover", 1): break
       // A larger window of ours reads what a smaller one wrote.
-      case ("server_max_window_bits", 2): _ = try Self.windowBits(pair[1])
-      case ("client_max_window_bits", 2): clientWindowBits = try Self.windowBits(pair[1])
-      default: throw Unacceptable()
+      case ("server_max_window_bits", 2): guard Self.windowBits(pair[1]) != nil else { return nil }
+      case ("client_max_window_bits", 2):
+        guard let bits = Self.windowBits(pair[1]) else { return nil }
+        clientWindowBits = bits
+      default: return nil
       }
     }
   }
 
-  /// A number from 8 to 15 without leading zeros, bare or in quotes.
-  private static func windowBits(_ text: String) throws(Unacceptable) -> Int {
+  /// A number from 8 to 15 without leading zeros, bare or in quotes; nil for anything else.
+  private static func windowBits(_ text: String) -> Int? {
     let isQuoted = text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
     let digits = isQuoted ? String(text.dropFirst().dropLast()) : text
-    guard let bits = Int(digits), (8...15).contains(bits), digits == "\(bits)" else { throw Unacceptable() }
+    guard let bits = Int(digits), (8...15).contains(bits), digits == "\(bits)" else { return nil }
     return bits
   }
 

@@ -20,6 +20,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case noReconnect = "no-reconnect"
   case args, parallel
   case payloads
+  case check
+  case maxDown = "max-down"
+  case format
 }
 
 /// One option as a command offers it.

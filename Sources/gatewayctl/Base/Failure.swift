@@ -5,6 +5,9 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case done = 0
   /// The daemon answered with an error that has no number of its own.
   case refusedByDaemon = 1
+  /// Of `status --check`, whose warnings end with 1.
+  case checkCritical = 2
+  case checkUnknown = 3
   case usage = 64
   /// Bad JSON, or otherwise unusable data, in what was to be sent.
   case badInput = 65
@@ -26,7 +29,9 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .done: "done"
-    case .refusedByDaemon: "the daemon answered with another error"
+    case .refusedByDaemon: "the daemon answered with another error; a warning of 'status --check'"
+    case .checkCritical: "critical, of 'status --check'"
+    case .checkUnknown: "unknown, of 'status --check'"
     case .usage: "usage"
     case .badInput: "bad JSON or file in the input, or something the daemon does not accept"
     case .unavailable: "daemon not reachable, or upstream down or unknown"

@@ -76,7 +76,9 @@ final class Client {
 
   /// The time is up, and the call was not answered. A daemon that takes connections was reached, even if it is stuck.
   func unanswered(_ method: String) -> Failure {
-    Failure(.timedOut, "the daemon did not answer '\(method)' in time; give it more with --timeout")
+    Failure(
+      .timedOut,
+      "the daemon did not answer '\(method)' in time, and may still carry it out; give it more with --timeout")
   }
 
   private func sayWaiting(_ deadline: Deadline) {

@@ -13,7 +13,8 @@ enum CommandTable {
 
   /// Those that look at the daemon and steer it.
   static let operations: [any Subcommand.Type] = [
-    StatusCommand.self, ConnectionsCommand.self, ClientsCommand.self, WaitCommand.self, DoctorCommand.self,
+    StatusCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self, WaitCommand.self,
+    DoctorCommand.self,
     TraceCommand.self, OutboxCommand.self, ReconnectCommand.self, DisconnectCommand.self, ReleaseCommand.self,
     ReloadCommand.self, DrainCommand.self, PingCommand.self, CallCommand.self, IntrospectCommand.self,
     CompletionCommand.self, VersionCommand.self, HelpCommand.self,
@@ -25,7 +26,6 @@ enum CommandTable {
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [
     ("top", "use 'gatewayctl status'"),
-    ("metrics", "use 'gatewayctl status --json'"),
     ("config", "use 'gatewayd --check-config'"),
   ]
 

@@ -1,22 +1,34 @@
 import GatewayCore
 
-/// `status [URL]`: everything the daemon tells, or what concerns one upstream.
+/// `status [URL]`: everything the daemon tells, or what concerns one upstream. `status --check`: whether all is well.
 enum StatusCommand: Subcommand {
   static let specification = CommandSpecification(
-    name: .status, operands: "[URL]", operandCount: 0...1,
+    name: .status, operands: "[URL]", operandCount: 0...1_024,
     summary: "show the daemon, its connections and why they are down",
     details: [
       "On a terminal a table; otherwise, or with --json, everything the daemon tells, as one JSON object. With a URL or "
-        + "the name of an upstream only what concerns that one."
+        + "the name of an upstream only what concerns that one.",
+      "With --check, which takes any number of upstreams, one line for a monitoring system, and the exit code of a "
+        + "Nagios plug-in: 0 fine, 1 a warning, 2 critical, 3 unknown. Without upstreams all are looked at; what users "
+        + "have chosen by URL is a warning at most then. A connection that nobody needs is fine.",
     ],
-    options: [.namespace],
+    options: [
+      .namespace, .init(.check, "print one line and end with 0, 1, 2 or 3, as a Nagios plug-in does"),
+      .init(.maxDown, value: "DUR", "with --check: what is down for less than so long is a warning only"),
+    ],
     examples: [
       .init("Look", "gatewayctl status"),
+      .init("For a monitoring system", "gatewayctl status --check --max-down 5m"),
       .init("Why is it down?", "gatewayctl status --json chat | jq -r '.connections[].detail'"),
     ])
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
+    if context.arguments.has(.check) { return try check(context) }
+    if context.arguments.has(.maxDown) { throw Failure(.usage, "--max-down goes with --check") }
     let named = !context.arguments.operands.isEmpty
+    guard context.arguments.operands.count < 2 else {
+      throw Failure(.usage, "too many arguments for 'status'; only --check takes several upstreams")
+    }
     let result = try context.client.call("status", until: context.deadline) { writer in
       if named { context.target.write(into: &writer) }
     }
@@ -27,6 +39,55 @@ enum StatusCommand: Subcommand {
     let view = try StatusView(result, context)
     context.output.text(named ? view.connections(of: context.target.name) : view.everything())
     return .done
+  }
+}
+
+extension StatusCommand {
+  private static func check(_ context: Context) throws(Failure) -> ExitCode {
+    var check = StatusCheck(
+      now: Clock.wallMilliseconds, maxDown: try context.arguments.duration(.maxDown) ?? .zero)
+    var isReached = false
+    do throws(Failure) {
+      let deadline = context.deadline
+      try context.client.connect(until: deadline)
+      isReached = true
+      // What is said of the daemon is in the answer for every target.
+      let targets = context.arguments.operands.map {
+        Target($0, namespace: context.arguments.value(.namespace)) as Target?
+      }
+      var document = JSONValue.null
+      for target in targets.isEmpty ? [nil] : targets {
+        document = try status(context, target, until: deadline)
+        check.judge(connections: document, areNamed: target != nil)
+      }
+      check.judge(daemon: document)
+    } catch {
+      let isSilent = error.code == .timedOut || (error.code == .unavailable && !isReached)
+      check.find(isSilent ? .critical : .unknown, error.message ?? "no answer")
+    }
+    try context.output.line(Array(check.line.utf8))
+    return check.verdict.exitCode
+  }
+
+  private static func status(
+    _ context: Context, _ target: Target?, until deadline: Deadline
+  ) throws(Failure) -> JSONValue {
+    let result = try context.client.call("status", until: deadline) { target?.write(into: &$0) }
+    guard let document = try? JSONValue.parse(result.span.bytes, limit: .max) else {
+      throw Failure(.protocolMismatch, "the daemon's answer is no status; install the same version of both")
+    }
+    return document
+  }
+}
+
+extension StatusCheck.Verdict {
+  fileprivate var exitCode: ExitCode {
+    switch self {
+    case .fine: .done
+    case .warning: .refusedByDaemon
+    case .critical: .checkCritical
+    case .unknown: .checkUnknown
+    }
   }
 }
 

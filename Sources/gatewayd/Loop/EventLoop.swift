@@ -116,6 +116,10 @@ final class EventLoop {
 
   /// How long the loop was busy with one thing at most, since it was made.
   var longestTurn: Duration { .nanoseconds(meter.longest) }
+  /// How long it was busy with one thing each time.
+  var turns: DurationHistogram { meter.turns }
+  /// How many descriptors it watches.
+  var watchedCount: Int { sources.count }
 
   /// Turns until `exit` is called; returns its code.
   func run() throws(SystemError) -> Int32 {

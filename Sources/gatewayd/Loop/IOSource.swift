@@ -55,6 +55,9 @@ extension EventLoop {
 
     init() throws(SystemError) { epoll = try Epoll(of: "a descriptor") }
 
+    /// How many descriptors are watched.
+    var count: Int { slots.count - vacant.count }
+
     /// Watches a descriptor until the returned object goes.
     func add(_ descriptor: Int32, _ interest: Readiness, _ handler: @escaping (Readiness) -> Void)
       throws(SystemError) -> IOSource

@@ -18,6 +18,8 @@ final class SystemTime: TimeSource {
     return fresh
   }
 
+  var received: MonotonicInstant { begin ?? now }
+
   /// The loop turns to something else, which came in at another time.
   func turn() { (look, begin) = (nil, nil) }
 

@@ -23,6 +23,8 @@ struct TurnMeter {
   private var asleep: Int64
   /// The longest turn, in nanoseconds.
   private(set) var longest: Int64 = 0
+  /// How long each turn was.
+  private(set) var turns = DurationHistogram()
 
   init(_ clock: Clock) {
     self.clock = clock
@@ -47,10 +49,11 @@ struct TurnMeter {
   }
 
   private mutating func note(_ turn: Int64) {
-    guard turn > longest else { return }
+    guard turn > longest else { return turns.add(turn) }
     // A machine that slept in the middle of a turn has made it seem longer than it was.
     let slept = clock == .wall ? SystemTime.asleep - asleep : 0
     asleep += slept
+    turns.add(turn - slept)
     longest = max(longest, turn - slept)
   }
 }

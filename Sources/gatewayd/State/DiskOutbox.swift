@@ -6,7 +6,7 @@ import GatewayCore
 final class DiskOutbox: OutboxStore {
   /// A function by itself would be wrapped, in memory of its own, to stand in an array.
   private struct Waiter {
-    let done: (OutboxProblem?) -> Void
+    let done: (StorageProblem?) -> Void
   }
 
   private let loop: EventLoop
@@ -19,7 +19,7 @@ final class DiskOutbox: OutboxStore {
   private var waiting: [Waiter] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
-  var onWarning: ((OutboxProblem?) -> Void)?
+  var onWarning: ((StorageProblem?) -> Void)?
   /// Rings when what no caller waits for has waited long enough here.
   private var timer: Timers.ID?
   /// Not the writer's: each handing over takes its lock, and every turn of the loop may note something. Together they
@@ -39,7 +39,7 @@ final class DiskOutbox: OutboxStore {
     writer.close()
   }
 
-  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) {
+  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
     waiting.append(Waiter(done: done))
     gathered.append(OutboxWriter.Item(change: change, isAwaited: true))
     guard !isPosting else { return }

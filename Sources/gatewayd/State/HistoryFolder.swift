@@ -46,7 +46,7 @@ final class HistoryFolder: HistoryStore {
 
   func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 { Zlib.checksum(bytes) }
 
-  func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
+  func segments(of name: String) throws(StorageProblem) -> [HistorySegment] {
     var found: [HistorySegment] = []
     for entry in try entries(of: name) {
       let id = HistorySegment.ID(name: name, number: entry.number)
@@ -62,12 +62,12 @@ final class HistoryFolder: HistoryStore {
     return found
   }
 
-  func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem> {
+  func content(of segment: HistorySegment) throws(StorageProblem) -> Result<[UInt8], StorageProblem> {
     try Self.read(place(segment.id, segment.isCut ? .cut : .log), upTo: Self.sizeLimit)
   }
 
-  func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw HistoryProblem("make the folder \(path)") }
+  func make(_ id: HistorySegment.ID) throws(StorageProblem) -> any HistoryFile {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StorageProblem("make the folder \(path)") }
     return try HistorySegmentFile(at: place(id, .new), later: place(id, .log), besideLoop) { [weak self] in
       self?.index?[id.name, default: []].insert(Entry(number: id.number, ending: .log))
     }
@@ -78,23 +78,23 @@ final class HistoryFolder: HistoryStore {
     forget(id, [.log, .cut])
   }
 
-  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String {
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(StorageProblem) -> String {
     let from = access(place(id, .log), F_OK) == 0 ? place(id, .log) : place(id, .cut)
     let base = "\(path)/\(id.name).\(id.number).\(reason.rawValue)"
     // Names that are taken are not taken again.
     for attempt in 1...1_000 {
       let aside = attempt == 1 ? base : "\(base)-\(attempt)"
       guard access(aside, F_OK) != 0 else { continue }
-      guard rename(from, aside) == 0 else { throw HistoryProblem("set \(from) aside") }
+      guard rename(from, aside) == 0 else { throw StorageProblem("set \(from) aside") }
       forget(id, [.log, .cut])
       return aside
     }
-    throw HistoryProblem(.failed, "cannot set \(from) aside: there are too many like it")
+    throw StorageProblem(.failed, "cannot set \(from) aside: there are too many like it")
   }
 
-  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {
+  func cut(_ id: HistorySegment.ID) throws(StorageProblem) {
     guard rename(place(id, .log), place(id, .cut)) == 0 else {
-      guard errno == ENOENT else { throw HistoryProblem("mark \(place(id, .log)) as incomplete") }
+      guard errno == ENOENT else { throw StorageProblem("mark \(place(id, .log)) as incomplete") }
       return
     }
     forget(id, [.log])
@@ -144,7 +144,7 @@ final class HistoryFolder: HistoryStore {
   }
 
   /// The files of a history, by number.
-  private func entries(of name: String) throws(HistoryProblem) -> [Entry] {
+  private func entries(of name: String) throws(StorageProblem) -> [Entry] {
     (try readIndex()[name] ?? []).sorted { $0.number < $1.number }
   }
 
@@ -155,10 +155,10 @@ final class HistoryFolder: HistoryStore {
     index?[id.name] = entries.isEmpty ? nil : entries
   }
 
-  private func readIndex() throws(HistoryProblem) -> [String: Set<Entry>] {
+  private func readIndex() throws(StorageProblem) -> [String: Set<Entry>] {
     if let index { return index }
     guard let folder = opendir(path) else {
-      guard errno == ENOENT else { throw HistoryProblem("open the folder \(path)") }
+      guard errno == ENOENT else { throw StorageProblem("open the folder \(path)") }
       index = [:]
       return [:]
     }
@@ -181,29 +181,29 @@ final class HistoryFolder: HistoryStore {
   /// What is in a file, or why that will never be known. Throws where the file is not to blame, but this moment is.
   private static func read(
     _ path: String, upTo limit: Int, isWhole: Bool = true
-  ) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem> {
+  ) throws(StorageProblem) -> Result<[UInt8], StorageProblem> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       let passes = [EMFILE, ENFILE, ENOMEM].contains(errno)
-      let problem = HistoryProblem("open \(path)")
+      let problem = StorageProblem("open \(path)")
       if passes { throw problem }
       return .failure(problem)
     }
     defer { close(descriptor) }
     var facts = stat()
     guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-      return .failure(HistoryProblem(.failed, "\(path) is no regular file"))
+      return .failure(StorageProblem(.failed, "\(path) is no regular file"))
     }
     guard !isWhole || facts.st_size <= limit else {
-      return .failure(HistoryProblem(.failed, "\(path) is larger than any history"))
+      return .failure(StorageProblem(.failed, "\(path) is larger than any history"))
     }
     let size = min(Int(facts.st_size), limit)
-    var failure: HistoryProblem?
+    var failure: StorageProblem?
     let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       while count < size {
         let got = Glibc.read(descriptor, buffer.baseAddress.unsafelyUnwrapped + count, size - count)
         if got < 0, errno == EINTR { continue }
-        if got < 0 { failure = HistoryProblem("read \(path)") }
+        if got < 0 { failure = StorageProblem("read \(path)") }
         guard got > 0 else { return }
         count += got
       }
@@ -223,12 +223,12 @@ final class HistoryFolder: HistoryStore {
   }
 }
 
-extension Result where Success == [UInt8], Failure == HistoryProblem {
+extension Result where Success == [UInt8], Failure == StorageProblem {
   /// Nil where there are none.
   fileprivate var bytes: [UInt8]? { try? get() }
 }
 
-extension HistoryProblem {
+extension StorageProblem {
   /// The last call to the kernel failed.
   init(_ operation: String) {
     let error = SystemError(operation)

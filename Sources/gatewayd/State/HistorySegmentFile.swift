@@ -18,14 +18,14 @@ final class HistorySegmentFile: HistoryFile {
 
   init(
     at temporary: String, later path: String, _ besideLoop: WorkBesideLoop? = nil, onPublish: @escaping () -> Void
-  ) throws(HistoryProblem) {
+  ) throws(StorageProblem) {
     self.besideLoop = besideLoop
     self.temporary = temporary
     self.path = path
     self.onPublish = onPublish
     unlink(temporary)
     descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    if descriptor < 0 { throw HistoryProblem("make \(temporary)") }
+    if descriptor < 0 { throw StorageProblem("make \(temporary)") }
   }
 
   deinit {
@@ -34,13 +34,13 @@ final class HistorySegmentFile: HistoryFile {
     if let besideLoop { besideLoop.close(descriptor) } else { close(descriptor) }
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageProblem) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else {
-        let problem = HistoryProblem("write \(isPublished ? path : temporary)")
+        let problem = StorageProblem("write \(isPublished ? path : temporary)")
         // What was written of it is nothing by itself.
         _ = ftruncate(descriptor, size)
         throw problem
@@ -50,9 +50,9 @@ final class HistorySegmentFile: HistoryFile {
     size += bytes.count
   }
 
-  func publish() throws(HistoryProblem) {
-    // A file of that name belongs to somebody else: it is never replaced.
-    guard link(temporary, path) == 0 else { throw HistoryProblem("put \(temporary) in its place") }
+  func publish() throws(StorageProblem) {
+    // A file of that name may be another program's: it is never replaced.
+    guard link(temporary, path) == 0 else { throw StorageProblem("put \(temporary) in its place") }
     unlink(temporary)
     isPublished = true
     onPublish()

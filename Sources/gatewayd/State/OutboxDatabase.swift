@@ -28,10 +28,10 @@ final class OutboxDatabase {
     /// It has to be set aside; the sentence says why.
     case damaged(String)
     /// It stays where it is.
-    case unusable(OutboxProblem)
+    case unusable(StorageProblem)
 
     init(_ failure: SQLiteDatabase.Failure, _ path: String) {
-      self = failure.isDamage ? .damaged(failure.message) : .unusable(OutboxProblem(failure, path))
+      self = failure.isDamage ? .damaged(failure.message) : .unusable(StorageProblem(failure, path))
     }
   }
 

@@ -35,7 +35,7 @@ struct OutboxFile {
   }
 
   /// The database and its entries; a damaged file is set aside first.
-  func open() throws(OutboxProblem) -> Contents {
+  func open() throws(StorageProblem) -> Contents {
     try finishRepair()
     switch Result(catching: { () throws(OutboxDatabase.Refusal) in try OutboxDatabase(path: path) }) {
     case .success(let database):
@@ -49,9 +49,9 @@ struct OutboxFile {
   }
 
   /// The new file is complete before the old one moves, so that a crash in between loses nothing.
-  private func repair(_ damage: String, saving entries: [OutboxEntry]) throws(OutboxProblem) -> Contents {
+  private func repair(_ damage: String, saving entries: [OutboxEntry]) throws(StorageProblem) -> Contents {
     removeFresh()
-    do throws(OutboxProblem) { try make(entries) } catch {
+    do throws(StorageProblem) { try make(entries) } catch {
       // What there is of it takes room that the disk may not have.
       removeFresh()
       throw error
@@ -62,11 +62,11 @@ struct OutboxFile {
     case .success(let database):
       // What counts is what the new file has, not what was meant to be in it.
       let (kept, fresh) = database.load()
-      if let fresh { throw OutboxProblem(.damaged, "\(path) is damaged again: \(fresh)") }
+      if let fresh { throw StorageProblem(.damaged, "\(path) is damaged again: \(fresh)") }
       return Contents(
         database: database, entries: kept, repair: Repair(path: aside, damage: damage, saved: kept.count))
     case .failure(.unusable(let problem)): throw problem
-    case .failure(.damaged(let damage)): throw OutboxProblem(.damaged, "\(path) is damaged again: \(damage)")
+    case .failure(.damaged(let damage)): throw StorageProblem(.damaged, "\(path) is damaged again: \(damage)")
     }
   }
 
@@ -75,11 +75,11 @@ struct OutboxFile {
   }
 
   /// Makes the new file, with everything in it: what stayed in its write-ahead log would not move with it.
-  private func make(_ entries: [OutboxEntry]) throws(OutboxProblem) {
+  private func make(_ entries: [OutboxEntry]) throws(StorageProblem) {
     let made: OutboxDatabase
     do throws(OutboxDatabase.Refusal) { made = try OutboxDatabase(path: fresh) } catch {
       switch error {
-      case .damaged(let damage): throw OutboxProblem(.damaged, "\(fresh): \(damage)")
+      case .damaged(let damage): throw StorageProblem(.damaged, "\(fresh): \(damage)")
       case .unusable(let problem): throw problem
       }
     }
@@ -87,7 +87,7 @@ struct OutboxFile {
       try made.apply(entries.map { .add(.init($0)) })
       try made.moveLog()
     } catch {
-      throw OutboxProblem(error, fresh)
+      throw StorageProblem(error, fresh)
     }
   }
 
@@ -96,21 +96,21 @@ struct OutboxFile {
   private var aside: String { "\(path).damaged-\(now)" }
 
   /// The file first: a log that is left behind by a crash in between is moved by `finishRepair`.
-  private func setAside() throws(OutboxProblem) {
+  private func setAside() throws(StorageProblem) {
     for suffix in Self.suffixes where access(path + suffix, F_OK) == 0 {
       guard rename(path + suffix, aside + suffix) == 0 else {
-        throw OutboxProblem(.readOnly, SystemError("set the damaged \(path + suffix) aside").description)
+        throw StorageProblem(.readOnly, SystemError("set the damaged \(path + suffix) aside").description)
       }
     }
   }
 
   /// Puts a new file in the place of one that was set aside, also where a crash came between the two.
-  private func finishRepair() throws(OutboxProblem) {
+  private func finishRepair() throws(StorageProblem) {
     guard access(path, F_OK) != 0, access(fresh, F_OK) == 0 else { return }
     // The old file's log must not be taken for the new one's.
     try setAside()
     guard rename(fresh, path) == 0 else {
-      throw OutboxProblem(.readOnly, SystemError("put \(fresh) in its place").description)
+      throw StorageProblem(.readOnly, SystemError("put \(fresh) in its place").description)
     }
     let folder = Glibc.open(String(path.dropLast(Self.name.count)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return }

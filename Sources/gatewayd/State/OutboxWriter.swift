@@ -18,9 +18,9 @@ final class OutboxWriter: @unchecked Sendable {
   enum Letter: Sendable {
     /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that
     /// one thread allocates and another frees costs both of them a lock.
-    case decided(Int, OutboxProblem?, [Item])
+    case decided(Int, StorageProblem?, [Item])
     /// What is written cannot be tidied up; nil when it can again.
-    case warned(OutboxProblem?)
+    case warned(StorageProblem?)
     /// Everything is written, as far as it could be, and the files are closed.
     case closed
   }
@@ -183,9 +183,9 @@ final class OutboxWriter: @unchecked Sendable {
     guard let database, database.hasLongLog else { return }
     let now = SystemTime().now
     guard logMoving.isDue(at: now) else { return }
-    var problem: OutboxProblem?
+    var problem: StorageProblem?
     do { try database.moveLog() } catch {
-      problem = OutboxProblem(error, database.path)
+      problem = StorageProblem(error, database.path)
       problem?.message += "; its write-ahead log cannot move to it, and grows"
     }
     if logMoving.ended(problem == nil, at: now) { mailbox.post(.warned(problem)) }
@@ -213,9 +213,9 @@ final class OutboxWriter: @unchecked Sendable {
     OutboxChange.Snapshot(snapshot.entry.moved(by: 0 &- offset))
   }
 
-  private func apply(_ changes: some Sequence<OutboxChange>) -> OutboxProblem? {
-    guard let database else { return OutboxProblem(.failed, "the outbox is closed") }
-    do { try database.apply(changes, offset: offset) } catch { return OutboxProblem(error, database.path) }
+  private func apply(_ changes: some Sequence<OutboxChange>) -> StorageProblem? {
+    guard let database else { return StorageProblem(.failed, "the outbox is closed") }
+    do { try database.apply(changes, offset: offset) } catch { return StorageProblem(error, database.path) }
     return nil
   }
 

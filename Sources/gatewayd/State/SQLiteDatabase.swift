@@ -230,7 +230,7 @@ final class SQLiteDatabase {
   }
 }
 
-extension OutboxProblem {
+extension StorageProblem {
   /// What an administrator has to know about a failure of SQLite.
   init(_ failure: SQLiteDatabase.Failure, _ path: String) {
     let kind: Kind =

@@ -7,7 +7,7 @@ final class StateFolder {
   /// Which folder is meant.
   struct Choice: Equatable {
     var path: String
-    /// Somebody named it for this daemon: another daemon that has it is a mistake worth stopping for.
+    /// The administrator named it for this daemon: another daemon that has it is a mistake worth stopping for.
     var isNamed: Bool
 
     /// The first of: `$STATE_DIRECTORY` (its first path), `configured` (`state.path`), `gatewayd` in `$XDG_STATE_HOME`,
@@ -32,7 +32,7 @@ final class StateFolder {
   private let lock: Int32
 
   /// Makes the folder for its owner alone if it is not there, and locks it.
-  init(_ path: String) throws(OutboxProblem) {
+  init(_ path: String) throws(StorageProblem) {
     self.path = path
     try Self.make(path)
     let file = path + "/" + Self.lockName
@@ -43,7 +43,7 @@ final class StateFolder {
       let problem = Self.problem(SystemError("lock \(file)"))
       close(descriptor)
       throw isTaken
-        ? OutboxProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or \(Self.advice)")
+        ? StorageProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or \(Self.advice)")
         : problem
     }
     lock = descriptor
@@ -51,7 +51,7 @@ final class StateFolder {
 
   deinit { close(lock) }
 
-  private static func make(_ path: String) throws(OutboxProblem) {
+  private static func make(_ path: String) throws(StorageProblem) {
     var place = ""
     for part in path.split(separator: "/") {
       place += "/" + part
@@ -63,16 +63,16 @@ final class StateFolder {
     var facts = stat()
     guard stat(path, &facts) == 0 else { throw problem(SystemError("use the state folder \(path)")) }
     guard facts.st_mode & S_IFMT == S_IFDIR else {
-      throw OutboxProblem(.folder, "cannot use \(path) as the state folder: it is no folder")
+      throw StorageProblem(.folder, "cannot use \(path) as the state folder: it is no folder")
     }
   }
 
-  private static func problem(_ error: SystemError) -> OutboxProblem {
+  private static func problem(_ error: SystemError) -> StorageProblem {
     switch error.code {
-    case EROFS: OutboxProblem(.readOnly, error.description)
-    // Somebody else's: the disk would take it.
-    case EACCES, EPERM: OutboxProblem(.folder, "\(error.description); \(advice)")
-    default: OutboxProblem(.folder, error.description)
+    case EROFS: StorageProblem(.readOnly, error.description)
+    // The folder is another user's: the disk would take it.
+    case EACCES, EPERM: StorageProblem(.folder, "\(error.description); \(advice)")
+    default: StorageProblem(.folder, error.description)
     }
   }
 

@@ -10,6 +10,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
+  case metricsUnavailable
 
   var message: String {
     switch self {
@@ -46,13 +47,15 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .descriptorsExhausted: "no file descriptor left for a new client"
     case .acceptFailed: "cannot accept clients for the moment"
     case .internalError: "internal error"
+    case .metricsUnavailable: "cannot offer metrics, everything else works"
     }
   }
 
   /// Level of a record that names none.
   var level: LogLevel {
     switch self {
-    case .configurationRefused, .outboxFailing, .historyFailing, .descriptorsExhausted, .acceptFailed, .internalError:
+    case .configurationRefused, .outboxFailing, .historyFailing, .descriptorsExhausted, .acceptFailed, .internalError,
+      .metricsUnavailable:
       .error
     case .outboxUnavailable, .outboxRepaired, .outboxUntidy, .historySetAside, .connectionDown, .clientDropped,
       .quotaExceeded,
@@ -102,6 +105,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .descriptorsExhausted: "18dff9994724415e90214e37c847356e"
     case .acceptFailed: "205a24a0b051465d8a85cdce41d5c7a6"
     case .internalError: "a629c7ff59574099a50a19fe2037d44c"
+    case .metricsUnavailable: "5b1ee2d90c7e4a3fb6f08d41c29a7e36"
     }
   }
 }

@@ -28,7 +28,7 @@ enum UnixSocket {
 
   /// What a client would meet at a path.
   enum Listener: Equatable {
-    /// Somebody accepts connections, or would if the backlog were not full.
+    /// A program accepts connections, or would if the backlog were not full.
     case alive
     /// The file is left over: no program listens behind it.
     case dead

@@ -8,7 +8,7 @@ final class CurlRouteProbe: RouteProbe {
   init(multi: CurlMulti) { self.multi = multi }
 
   func probe(
-    _ request: DialRequest, _ done: @escaping (Result<RouteReport, RouteProblem>) -> Void
+    _ request: DialRequest, _ done: @escaping (RouteReport) -> Void
   ) -> any HTTPExchange {
     let look = Look(request, done) { [weak self] in self?.looks[ObjectIdentifier($0)] = nil }
     looks[ObjectIdentifier(look)] = look
@@ -21,11 +21,11 @@ final class CurlRouteProbe: RouteProbe {
 private final class Look: HTTPExchange {
   private let request: DialRequest
   private var easy: CurlEasy?
-  private var done: ((Result<RouteReport, RouteProblem>) -> Void)?
+  private var done: ((RouteReport) -> Void)?
   private let onOver: (Look) -> Void
 
   init(
-    _ request: DialRequest, _ done: @escaping (Result<RouteReport, RouteProblem>) -> Void,
+    _ request: DialRequest, _ done: @escaping (RouteReport) -> Void,
     onOver: @escaping (Look) -> Void
   ) {
     self.request = request
@@ -52,9 +52,9 @@ private final class Look: HTTPExchange {
 
   private func finish(_ problem: CurlProblem?) {
     let done = done
-    let result: Result<RouteReport, RouteProblem> = problem.map { .failure(routeProblem($0)) } ?? .success(report)
+    let report = problem.map(report(of:)) ?? openReport
     end()
-    done?(result)
+    done?(report)
   }
 
   private func end() {
@@ -63,7 +63,7 @@ private final class Look: HTTPExchange {
     onOver(self)
   }
 
-  private var report: RouteReport {
+  private var openReport: RouteReport {
     guard let easy else { return RouteReport(address: "") }
     guard request.secure else { return RouteReport(address: easy.address, proxy: easy.proxy) }
     // libcurl tells of the TLS session only once something was read or written.
@@ -80,12 +80,13 @@ private final class Look: HTTPExchange {
     return CertificateFacts(subject: value("Subject"), issuer: value("Issuer"), expires: value("Expire date"))
   }
 
-  private func routeProblem(_ problem: CurlProblem) -> RouteProblem {
-    RouteProblem(
-      phase(problem), problem.failure(dialing: request), address: easy?.address ?? "", proxy: problem.proxy)
+  private func report(of problem: CurlProblem) -> RouteReport {
+    RouteReport(
+      address: easy?.address ?? "", proxy: problem.proxy,
+      end: RouteReport.End(phase(problem), problem.failure(dialing: request)))
   }
 
-  private func phase(_ problem: CurlProblem) -> RouteProblem.Phase {
+  private func phase(_ problem: CurlProblem) -> RouteReport.Phase {
     switch problem.kind {
     case .nameNotResolved: .name
     case .notConnected: .tcp
@@ -96,7 +97,7 @@ private final class Look: HTTPExchange {
     }
   }
 
-  private static func phase(_ phase: CurlProblem.Phase) -> RouteProblem.Phase {
+  private static func phase(_ phase: CurlProblem.Phase) -> RouteReport.Phase {
     switch phase {
     case .name: .name
     case .tcp: .tcp

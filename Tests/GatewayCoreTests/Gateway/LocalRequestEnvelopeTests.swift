@@ -84,7 +84,7 @@ private func refusal(_ line: String) -> Refusal? { refusal(Array(line.utf8)) }
   }
 
   @Test(arguments: [
-    "", "snd", "Ping", "ping ", "PING", "outbox", "outbox.lists", "draining", "metrics", "rpc.",
+    "", "snd", "Ping", "ping ", "PING", "outbox", "outbox.lists", "draining", "metric", "rpc.",
     "subscribe\\u0000", "a name that is much longer than the name of any method",
   ])
   func unknownMethodsAreAnsweredToTheirId(_ method: String) {

@@ -204,7 +204,7 @@ private struct Params {
   @Test(arguments: [
     ("snd", #"There is no method "snd"; did you mean "send"?"#),
     ("publish!", #"There is no method "publish!"; "rpc.discover" lists all."#),
-    ("metrics", #"The method "metrics" is not available in this version."#),
+    ("access.explain", #"The method "access.explain" is not available in this version."#),
   ])
   func anUnknownMethodIsNamedWithTheNearest(_ method: String, _ message: String) {
     #expect(failure(method, "{}") == LocalError(.methodNotFound, message, [.init("method", .string(method))]))
@@ -231,11 +231,12 @@ private struct Params {
     #expect(
       MethodTable.methods.map { "\($0.name) \($0.right?.rawValue ?? "-")" }.sorted() == [
         "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin", "doctor send",
-        "drain admin", "hello -", "history subscribe", "outbox.cancel send", "outbox.list status", "outbox.purge send",
+        "drain admin", "hello -", "history subscribe", "metrics admin", "outbox.cancel send", "outbox.list status",
+        "outbox.purge send",
         "outbox.retry send",
         "ping -",
         "reconnect admin", "release admin", "reload admin", "request send", "respond send", "rpc.cancel -",
-        "rpc.discover -", "send send", "status status", "subscribe subscribe", "trace admin",
+        "rpc.discover -", "send send", "stats status", "status status", "subscribe subscribe", "trace admin",
         "unsubscribe subscribe", "untrace admin",
         "wait subscribe",
       ])

@@ -8,7 +8,7 @@ import Testing
   static let outcomes: [CommandOutcome] = [
     .written, .acknowledged(RemoteAnswer([])), .failed(RemoteError("no")),
     .down(lost), .refused(lost), .impossible(.tooLarge(limit: 1, size: 2)), .impossible(.invalid("It is wrong.")),
-    .impossible(.outdated("It is old.")), .expired, .replaced, .notStored(OutboxProblem(.full, "full")), .denied,
+    .impossible(.outdated("It is old.")), .expired, .replaced, .notStored(StorageProblem(.full, "full")), .denied,
     .acknowledgementTimeout, .acknowledgementLost(lost),
   ]
 

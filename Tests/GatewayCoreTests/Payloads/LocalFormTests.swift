@@ -6,7 +6,7 @@ private func fromServer(_ text: String, _ attachments: [[UInt8]] = []) -> Result
   let bytes = [UInt8](text.utf8)
   return Result { () throws(SocketIOProblem) in
     var output: [UInt8] = []
-    try LocalForm.write(
+    try SocketIOForm.write(
       fromServer: bytes.span.bytes, 0..<bytes.count, attachments: attachments, into: &output)
     return String(decoding: output, as: UTF8.self)
   }
@@ -119,6 +119,17 @@ private let untouched = [
   }
 }
 
+/// Kinds without attachments write the same as the one with them does without any.
+@Test(arguments: [
+  #"{"$bin":"AQ=="}"#, #"[{"a":[{"$$bin":1}]},{"\u0024bin":{}}]"#, "[1,\n 2]", "{\"$bin\":\r\n1}",
+  #"{"_placeholder":true,"$bin":0}"#,
+])
+func plainFormIsThatWithoutAttachments(_ text: String) {
+  let bytes = [UInt8](text.utf8)
+  let plain = LocalForm.plain(fromServer: bytes.span.bytes, 0..<bytes.count).map { String(decoding: $0, as: UTF8.self) }
+  #expect(plain.map { Result.success($0) } == fromServer(text))
+}
+
 @Test func anAttachmentMayStandInSeveralPlaces() {
   #expect(
     fromServer(#"{"_placeholder":true,"num":0},[{"_placeholder":true,"num":0}]"#, [[1, 2, 3, 4]])
@@ -129,7 +140,7 @@ private let untouched = [
   let copies = Array((0..<100).map { _ in #"{"_placeholder":true,"num":0}"# }.joined(separator: ",").utf8)
   var output: [UInt8] = []
   #expect(throws: SocketIOProblem.tooLarge(limit: 50_000)) {
-    try LocalForm.write(
+    try SocketIOForm.write(
       fromServer: copies.span.bytes, 0..<copies.count, attachments: [[UInt8](repeating: 7, count: 1_000)],
       byteLimit: 50_000, into: &output)
   }

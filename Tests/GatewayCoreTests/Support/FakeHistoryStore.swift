@@ -11,11 +11,11 @@ final class FakeHistoryStore: HistoryStore {
   private(set) var stored: [HistorySegment.ID: Stored] = [:]
   private(set) var aside: [String: [UInt8]] = [:]
   /// Answers every write; nil writes.
-  var problem: HistoryProblem?
+  var problem: StorageProblem?
   /// Answers when segments are looked for; nil lists them.
-  var listingProblem: HistoryProblem?
+  var listingProblem: StorageProblem?
   /// Answers when a segment is marked as cut; nil marks it.
-  var markProblem: HistoryProblem?
+  var markProblem: StorageProblem?
   /// What is to be done beside the loop waits for `doWork`.
   var holdsWork = false
   /// A segment was begun and is not published.
@@ -36,14 +36,14 @@ final class FakeHistoryStore: HistoryStore {
     bytes.reduce(UInt32(1)) { ($0 &* 31) &+ UInt32($1) }
   }
 
-  func segments(of name: String) throws(HistoryProblem) -> [HistorySegment] {
+  func segments(of name: String) throws(StorageProblem) -> [HistorySegment] {
     if let listingProblem { throw listingProblem }
     return stored.filter { $0.key.name == name }.sorted { $0.key.number < $1.key.number }.map {
       HistorySegment(id: $0.key, isCut: $0.value.isCut, size: $0.value.bytes.count)
     }
   }
 
-  func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem> {
+  func content(of segment: HistorySegment) throws(StorageProblem) -> Result<[UInt8], StorageProblem> {
     if let listingProblem { throw listingProblem }
     return .success(stored[segment.id]?.bytes ?? [])
   }
@@ -66,7 +66,7 @@ final class FakeHistoryStore: HistoryStore {
     return true
   }
 
-  func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile {
+  func make(_ id: HistorySegment.ID) throws(StorageProblem) -> any HistoryFile {
     if let problem { throw problem }
     isMaking = true
     return FakeFile(store: self, id: id)
@@ -74,13 +74,13 @@ final class FakeHistoryStore: HistoryStore {
 
   func remove(_ id: HistorySegment.ID) { stored[id] = nil }
 
-  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String {
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(StorageProblem) -> String {
     let path = "/aside/\(id.number)-\(aside.count)"
     aside[path] = stored.removeValue(forKey: id)?.bytes
     return path
   }
 
-  func cut(_ id: HistorySegment.ID) throws(HistoryProblem) {
+  func cut(_ id: HistorySegment.ID) throws(StorageProblem) {
     if let markProblem { throw markProblem }
     stored[id]?.isCut = true
   }
@@ -129,17 +129,17 @@ final class FakeHistoryStore: HistoryStore {
       self.id = id
     }
 
-    func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem) {
+    func append(_ bytes: UnsafeRawBufferPointer) throws(StorageProblem) {
       if let problem = store.problem { throw problem }
       store.writes += 1
       store.largestWrite = max(store.largestWrite, bytes.count)
       if unpublished != nil { unpublished?.append(contentsOf: bytes) } else { store.stored[id]?.bytes += bytes }
     }
 
-    func publish() throws(HistoryProblem) {
+    func publish() throws(StorageProblem) {
       if let problem = store.problem { throw problem }
       // As in a folder: what is there under that name is never replaced.
-      guard store.stored[id] == nil else { throw HistoryProblem(.failed, "put it in its place: file exists") }
+      guard store.stored[id] == nil else { throw StorageProblem(.failed, "put it in its place: file exists") }
       store.stored[id] = Stored(bytes: unpublished ?? [])
       unpublished = nil
       store.isMaking = false

@@ -3,19 +3,19 @@
 /// A disk that the test plays: changes wait until it lets them through, or fails them.
 final class FakeOutboxStore: OutboxStore {
   private(set) var entries: [UInt64: OutboxEntry] = [:]
-  private var waiting: [(change: OutboxChange, done: (OutboxProblem?) -> Void)] = []
+  private var waiting: [(change: OutboxChange, done: (StorageProblem?) -> Void)] = []
   private(set) var isClosed = false
   /// How many changes reached the disk.
   private(set) var written = 0
   /// Answers at the next `settle`; nil writes.
-  var problem: OutboxProblem?
+  var problem: StorageProblem?
 
-  var onWarning: ((OutboxProblem?) -> Void)?
+  var onWarning: ((StorageProblem?) -> Void)?
 
   var stored: [OutboxEntry] { entries.values.sorted { $0.number < $1.number } }
   var waitingCount: Int { waiting.count }
 
-  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void) { waiting.append((change, done)) }
+  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) { waiting.append((change, done)) }
 
   /// Behind what waits, as on a disk.
   func note(_ change: OutboxChange) {

@@ -15,8 +15,9 @@ final class GatewayHarness {
 
   /// Several in a row share a clock; each one draws random numbers of its own by `seed`.
   init(
-    outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, HistoryProblem> = .failure(.none),
+    outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, StorageProblem> = .failure(.none),
     wall: Int64? = nil, time: FakeTime = FakeTime(), seed: UInt64 = 0,
+    figures: ProcessFigures? = nil,
     _ configure: (inout Configuration) -> Void = { _ in }
   ) {
     self.time = time
@@ -33,7 +34,8 @@ final class GatewayHarness {
       seams: GatewaySeams(
         time: time, timers: timers, random: random, urls: urls, kinds: [upstream], loader: loader,
         network: network, outbox: outbox, histories: histories,
-        residentBytes: { 4_096 }))
+        residentBytes: { 4_096 }, longestTurn: figures.map { _ in { .milliseconds(1) } },
+        figures: figures.map { figures in { _ in figures } }))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in
       attached.first { $0.session === session }?.disconnect()

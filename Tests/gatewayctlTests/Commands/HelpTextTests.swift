@@ -45,7 +45,7 @@ import Testing
     for example in CommandTable.specifications.flatMap(\.examples) {
       let words = example.line.split(separator: " ").map(String.init)
       let start = try #require(words.firstIndex(of: "gatewayctl"), "\(example)")
-      let end = words[start...].firstIndex { $0 == "|" || $0 == "&&" } ?? words.endIndex
+      let end = words[start...].firstIndex { ["|", "&&", ">"].contains($0) } ?? words.endIndex
       #expect(throws: Never.self, "\(example)") { try CommandTable.parser.parse(Array(words[(start + 1)..<end])) }
     }
   }

@@ -52,6 +52,7 @@ struct ConfigurationSettingTests {
     Change("outbox.when_full", #""drop_oldest""#) { $0.outbox.whenFull = .dropOldest },
     Change("outbox.keep", #""8s""#) { $0.outbox.keep = .seconds(8) },
     Change("outbox.keep_entries", "26") { $0.outbox.keepEntries = 26 },
+    Change("metrics.listen", #""[::1]:9817""#) { $0.metrics.listen = .tcp(host: "::1", port: 9_817) },
     Change("defaults.adhoc", "false") { $0.adhoc = false },
   ]
 

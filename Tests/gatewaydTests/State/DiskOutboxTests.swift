@@ -88,12 +88,12 @@ import Testing
         "CREATE TRIGGER full BEFORE INSERT ON outbox WHEN new.number = 6 BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     }
     let outbox = try DiskOutbox(loop: loop, database: OutboxFile(in: folder.path, now: 1).open().database)
-    var problems: [OutboxProblem?] = []
+    var problems: [StorageProblem?] = []
     outbox.note(.adding(OutboxSamples.plain(5)))
     outbox.commit(.adding(OutboxSamples.plain(6))) { problems.append($0) }
     outbox.close { [loop] in loop.exit(0) }
     _ = try loop.run()
-    #expect(problems == [OutboxProblem(.failed, "\(folder / OutboxFile.name): disk full")])
+    #expect(problems == [StorageProblem(.failed, "\(folder / OutboxFile.name): disk full")])
     #expect(try stored() == [5])
   }
 }

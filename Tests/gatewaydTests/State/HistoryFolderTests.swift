@@ -33,7 +33,7 @@ import Testing
   private func append(_ text: String, to file: any HistoryFile) throws {
     let bytes = Array(text.utf8)
     let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(HistoryProblem) in try file.append(bytes) }
+      Result { () throws(StorageProblem) in try file.append(bytes) }
     }
     try result.get()
   }
@@ -95,7 +95,7 @@ import Testing
   @Test func publishingNeverReplacesAFile() throws {
     defer { clean() }
     try write("first", id(1))
-    #expect(throws: HistoryProblem.self) { try write("second", id(1)) }
+    #expect(throws: StorageProblem.self) { try write("second", id(1)) }
     #expect(try contents() == ["1 first"])
   }
 

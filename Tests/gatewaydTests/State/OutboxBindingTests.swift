@@ -9,7 +9,7 @@ import Testing
 
   init() throws { folder = try TemporaryDirectory() }
 
-  private func open() throws(OutboxProblem) -> OutboxFile.Contents {
+  private func open() throws(StorageProblem) -> OutboxFile.Contents {
     try OutboxFile(in: folder.path, now: 77).open()
   }
 

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { folder = try TemporaryDirectory() }
 
-  private func open() throws(OutboxProblem) -> OutboxFile.Contents {
+  private func open() throws(StorageProblem) -> OutboxFile.Contents {
     try OutboxFile(in: folder.path, now: 77).open()
   }
 
@@ -95,7 +95,7 @@ import Testing
     #expect {
       _ = try open()
     } throws: {
-      ($0 as? OutboxProblem)?.kind == .future
+      ($0 as? StorageProblem)?.kind == .future
     }
     #expect(OutboxSamples.read(file) == before)
     #expect(OutboxSamples.read(file + "-wal") == [])

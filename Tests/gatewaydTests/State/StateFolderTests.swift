@@ -36,7 +36,7 @@ import Testing
   @Test func twoDaemonsNeverShareAFolder() throws {
     let directory = try TemporaryDirectory()
     let first = try StateFolder(directory.path)
-    let problem = OutboxProblem(
+    let problem = StorageProblem(
       .locked,
       "another gatewayd uses the state folder \(directory.path): stop it, "
         + "or name another folder in $STATE_DIRECTORY or state.path")
@@ -53,7 +53,7 @@ import Testing
   @Test func fileInTheWayIsNamed() throws {
     let directory = try TemporaryDirectory()
     OutboxSamples.write([], to: directory / "file")
-    let problem = OutboxProblem(.folder, "cannot use \(directory / "file") as the state folder: it is no folder")
+    let problem = StorageProblem(.folder, "cannot use \(directory / "file") as the state folder: it is no folder")
     #expect(throws: problem) { _ = try StateFolder(directory / "file") }
   }
 }

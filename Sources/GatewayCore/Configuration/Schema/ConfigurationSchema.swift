@@ -8,6 +8,7 @@ enum ConfigurationSchema {
       + Setting<Limits>.declared.map { $0.within(\.limits, prefix: "limits.") }
       + Setting<StateSettings>.declared.map { $0.within(\.state, prefix: "state.") }
       + Setting<OutboxSettings>.declared.map { $0.within(\.outbox, prefix: "outbox.") }
+      + Setting<MetricsSettings>.declared.map { $0.within(\.metrics, prefix: "metrics.") }
       + [adhoc] + Setting<UpstreamSettings>.declared.map { $0.within(\.defaults, prefix: "defaults.") },
     others: ["upstream", "access"])
 

@@ -42,6 +42,19 @@ extension Setting<StateSettings> {
   }
 }
 
+extension Setting<MetricsSettings> {
+  /// `[metrics]`.
+  static var declared: [Self] {
+    [
+      Setting(
+        "listen", \.listen, SettingType<ListenAddress>.address.optional,
+        "Where Prometheus reads `/metrics` over HTTP: a numeric address with a port, or the absolute path of a Unix socket, which has mode 0660. Whoever can connect there, over TCP every user of this machine, can read names of upstreams, uids with their numbers of clients, and other numbers, but no URL and no payload; there is no login and no TLS. Without it: nowhere.",
+        example: #""127.0.0.1:9817""#
+      )
+    ]
+  }
+}
+
 extension Setting<Limits> {
   private static var many: ClosedRange<Int> { 1...1_000_000 }
   private static var bytes: ClosedRange<Int> { (4 << 10)...(64 << 30) }

@@ -63,6 +63,23 @@ extension SettingType<String> {
   }
 }
 
+extension SettingType<ListenAddress> {
+  /// Where a server listens.
+  static var address: Self {
+    let expectation = "an address with a port such as \"127.0.0.1:9817\", or an absolute path of at most 107 bytes"
+    return Self(
+      "address or path",
+      read: { (node) throws(SettingFindings) in
+        let text = try node.text(expected: expectation)
+        guard let address = ListenAddress(text) else {
+          throw SettingFindings("must be \(expectation), not \(text.tomlString)", at: node)
+        }
+        return address
+      },
+      write: { $0.text.tomlString })
+  }
+}
+
 extension SettingType where Value: RawRepresentable & CaseIterable & Equatable, Value.RawValue == String {
   private static var names: String { Value.allCases.map(\.rawValue.tomlString).joined(separator: ", ") }
 

@@ -53,6 +53,8 @@ final class Command {
   var suspicion = Suspicion()
   /// What was written, of a command whose content is not kept after that.
   var writtenSize: MessageSize?
+  /// When it was written last.
+  var writtenAt = MonotonicInstant(nanoseconds: 0)
 
   init(
     _ name: CommandID, number: UInt64, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
@@ -164,7 +166,7 @@ public struct Retry: Equatable, Sendable {
 struct Coalescing: Hashable, Sendable {
   var user: UInt32
   var value: String
-  /// What is on disk gives way only to what is on disk too.
+  /// Asked for as durable: gives way only to what is durable too, once that is on disk.
   var isStored: Bool
 
   init(user: UInt32, value: String, isStored: Bool = false) {

@@ -11,6 +11,8 @@ struct CommandLedger {
   /// What was written since the connection exists.
   private(set) var sentEvents: UInt64 = 0
   private(set) var sentBytes: UInt64 = 0
+  /// How long the server took to answer what it answered, from the last write.
+  var latencies = DurationHistogram()
 
   init(limits: Limits, memory: SharedMemoryHold? = nil) {
     queue = CommandQueue(countLimit: limits.sendQueue, byteLimit: limits.sendQueueBytes)
@@ -77,7 +79,7 @@ struct CommandLedger {
   var isAwaiting: Bool { !flights.isEmpty }
 
   /// Queues a command and returns the one whose place it takes, if any.
-  mutating func append(_ command: Command) throws(QueueFull) -> Command? { try queue.append(command) }
+  mutating func append(_ command: Command) throws(SubmissionProblem) -> Command? { try queue.append(command) }
 
   /// Commands of the outbox that were written, but perhaps only into our own buffer: they are sent when the kernel has
   /// taken everything, and queue again if the link breaks before.

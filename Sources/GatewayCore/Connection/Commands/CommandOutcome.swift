@@ -15,7 +15,7 @@ enum CommandOutcome: Equatable, Sendable {
   /// Certainly not sent: its time-to-live ended in the queue.
   case expired
   /// Certainly not sent: the outbox could not keep it.
-  case notStored(OutboxProblem)
+  case notStored(StorageProblem)
   /// Certainly not sent: its sender has lost the right to.
   case denied
   /// Certainly not sent: a newer command took its place in the queue.
@@ -48,9 +48,16 @@ enum Submission: Equatable {
   case dropped
 }
 
-/// Why a command was not taken.
+/// Why a send is not taken; nothing of it is kept. Units are words such as `bytes`.
 enum SubmissionProblem: Error, Equatable {
-  case queueFull(SharedBounds.Overrun, unit: String, retryAfter: Duration)
+  /// The queue of its connection has no room.
+  case queueFull(SharedBounds.Overrun, unit: String)
+  /// The link holds too many bytes that the server has not taken.
+  case linkFull(SharedBounds.Overrun)
+  case outboxFull(SharedBounds.Overrun, unit: String)
+  /// The outbox cannot keep it.
+  case notStored(StorageProblem)
+  /// It may not wait for a connection, and there is none.
   case down(UpstreamFailure)
   case impossible(MessageProblem)
   case released

@@ -71,7 +71,7 @@ struct CommandQueue {
   /// Puts a command at the end, and returns the older one whose place it takes by its `coalescing`. Beyond a limit the
   /// queue stays as it is.
   @discardableResult
-  mutating func append(_ command: Command) throws(QueueFull) -> Command? {
+  mutating func append(_ command: Command) throws(SubmissionProblem) -> Command? {
     guard !command.isStored else {
       // It replaces nothing before it is on disk.
       insert(command, makePlace())
@@ -79,15 +79,21 @@ struct CommandQueue {
     }
     let older = command.coalescing.flatMap { replaceable[$0] }
     let account = Account.user(command.user)
-    // What it replaces is of the same user.
-    if older == nil { do { try sends.check(for: account) } catch { throw .count(error) } }
-    let cost = Self.cost(of: command) - (older.map(Self.cost) ?? 0)
-    do { try bytes.check(cost, for: account) } catch { throw .bytes(error) }
-    if let memory { do { try memory.check(cost, for: account) } catch { throw .bytes(error) } }
+    // What it replaces is of the same user; what a stop moved to the outbox counts there.
+    let counted = older?.isStored == false ? older : nil
+    if counted == nil { do { try sends.check(for: account) } catch { throw .queueFull(error, unit: "sends") } }
+    let cost = Self.cost(of: command) - (counted.map(Self.cost) ?? 0)
+    do {
+      try bytes.check(cost, for: account)
+      try memory?.check(cost, for: account)
+    } catch { throw .queueFull(error, unit: "bytes") }
     let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced
   }
+
+  /// The command whose place a newer one with that value takes.
+  func older(_ coalescing: Coalescing) -> Command? { replaceable[coalescing] }
 
   /// A place at the end for a command that may come to the queue later.
   mutating func makePlace() -> UInt64 { order.makePlace() }
@@ -312,10 +318,4 @@ struct CommandQueue {
     lines[line]?.remove(at: place)
     if lines[line]?.isEmpty == true { lines[line] = nil }
   }
-}
-
-/// A command queue has no room; nothing was queued.
-public enum QueueFull: Error, Equatable, Sendable {
-  case count(SharedBounds.Overrun)
-  case bytes(SharedBounds.Overrun)
 }

@@ -35,7 +35,7 @@ extension Delivery {
   }
 
   /// The disk does not take a command, which therefore ends here.
-  func reject(_ command: Command, _ problem: OutboxProblem) {
+  func reject(_ command: Command, _ problem: StorageProblem) {
     guard commands.takeBack(command) else { return }
     settle(command, .notStored(problem))
     flowOn(without: command)
@@ -146,7 +146,7 @@ extension Delivery {
 
   private func whyNotWritten(_ command: Command) -> CommandOutcome {
     if command.wasWritten { return .acknowledgementTimeout }
-    if !command.isCommitted { return .notStored(OutboxProblem(.failed, "the disk did not answer in time")) }
+    if !command.isCommitted { return .notStored(StorageProblem(.failed, "the disk did not answer in time")) }
     if channel != nil {
       return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
     }

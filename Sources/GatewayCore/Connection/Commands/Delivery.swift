@@ -93,13 +93,7 @@ final class Delivery {
 
   /// Takes a command that has to wait.
   func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
-    let replaced: Command?
-    do { replaced = try commands.append(command) } catch {
-      switch error {
-      case .count(let overrun): throw .queueFull(overrun, unit: "sends", retryAfter: retryAfter)
-      case .bytes(let overrun): throw .queueFull(overrun, unit: "bytes", retryAfter: retryAfter)
-      }
-    }
+    let replaced = try commands.append(command)
     armDeadline(command)
     armExpiry()
     if let replaced { settle(replaced, .replaced) }
@@ -107,8 +101,6 @@ final class Delivery {
     if channel == nil || command.isCommitted { connection.hurry(command.owner == .none ? .lease : .request) }
     return .queued
   }
-
-  private var retryAfter: Duration { connection.retryIn.map { .milliseconds($0 + 100) } ?? .seconds(1) }
 
   /// A server that stops reading must not make us hoard what it does not take.
   /// What one user has waiting there leaves room for another.
@@ -120,7 +112,7 @@ final class Delivery {
     do {
       try SharedBounds(share: context.limits.sendQueueBytes).check(message.byteCount, own: own, all: unsent)
       try context.memory.send.limit.check(message.byteCount, for: account)
-    } catch { throw .queueFull(error, unit: "bytes", retryAfter: .milliseconds(100)) }
+    } catch { throw .linkFull(error) }
   }
 
   private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }
@@ -129,7 +121,8 @@ final class Delivery {
   func noteWrite(of command: Command, to channel: any UpstreamChannel) {
     commands.noteOutgoing(command.message)
     if isShared { unsentSends(channel).wrote(command.message.byteCount, for: .user(command.user)) }
-    connection.noteUse()
+    command.writtenAt = context.time.now
+    connection.noteUse(at: command.writtenAt)
   }
 
   /// Writes a command that was in the queue, or ends it where it may not be written any more. Returns whether it was
@@ -239,6 +232,7 @@ final class Delivery {
 
   /// The server has answered a command.
   func finish(_ command: Command, _ outcome: CommandOutcome) {
+    commands.latencies.add((context.time.received - command.writtenAt).nanoseconds)
     guard command.retry == nil else { return finishTry(command, outcome) }
     guard commands.land(command) != nil else { return }
     settle(command, outcome)

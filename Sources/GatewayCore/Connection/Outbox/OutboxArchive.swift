@@ -1,6 +1,6 @@
-/// Finished entries, which are shown for a while. Those that failed keep their message, so that they can be sent again. Where there
-/// are too many, those go first of the user who has the most, and of these the ones that cannot be sent again: neither another
-/// user's sends nor a user's own successes take away what still can be.
+/// Finished entries, which are shown for a while. Those that failed keep their message, so that they can be sent again.
+/// Where there are too many, those go first of the user that has the most, and of these the ones that cannot be sent
+/// again: neither another user's sends nor a user's own successes take away what still can be.
 struct OutboxArchive {
   /// One user's, each kind in the order of its end.
   private struct Share {

@@ -1,5 +1,4 @@
-/// One durable send, as it is kept on disk. One that ended well keeps what
-/// `outbox.list` shows, without its arguments.
+/// One durable send, as it is kept on disk. One that ended well keeps what `outbox.list` shows, without its arguments.
 public struct OutboxEntry: Equatable, Sendable {
   /// Orders all sends of the daemon by their acceptance, over restarts. Unique.
   public var number: UInt64
@@ -83,4 +82,16 @@ public struct OutboxEntry: Equatable, Sendable {
 
   /// Bytes that an entry counts beyond its message.
   static let overhead = 512
+}
+
+extension OutboxEntry {
+  /// Whether a finished entry keeps its message, so that it can be sent again: it never arrived for certain, and no
+  /// newer one has taken its place.
+  var isRepeatable: Bool {
+    switch state {
+    case .dropped where reason == Self.coalesced: false
+    case .expired, .cancelled, .refused, .dropped, .lost: true
+    case .queued, .sent, .acked: false
+    }
+  }
 }

@@ -2,7 +2,7 @@
 public protocol OutboxStore: AnyObject {
   /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would
   /// survive the machine's power loss, or with what prevents that; then nothing of it was kept.
-  func commit(_ change: OutboxChange, _ done: @escaping (OutboxProblem?) -> Void)
+  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void)
 
   /// A change that is not awaited: it goes along with the next `commit`, or alone after a moment. It is tried until it
   /// succeeds. A crash before that leaves the entry as it was.
@@ -10,7 +10,7 @@ public protocol OutboxStore: AnyObject {
 
   /// Told when something about the files needs attention although writing works, and with nil when it does not any
   /// more.
-  var onWarning: ((OutboxProblem?) -> Void)? { get set }
+  var onWarning: ((StorageProblem?) -> Void)? { get set }
 
   /// Writes what is left and lets go of the files. Nothing may be asked of it afterwards.
   func close(_ done: @escaping () -> Void)
@@ -36,41 +36,10 @@ public enum OutboxChange: Sendable {
   }
 }
 
-/// Why nothing can be kept on disk.
-public struct OutboxProblem: Error, Equatable, Sendable {
-  public enum Kind: String, CaseIterable, Sendable {
-    /// There is no usable state folder.
-    case folder
-    /// Another daemon has the folder.
-    case locked
-    /// The disk, or the quota, is used up.
-    case full
-    /// The disk takes no writes.
-    case readOnly = "read_only"
-    /// The files are not what they should be.
-    case damaged
-    /// The files were written by a later version.
-    case future
-    /// Anything else that the system says.
-    case failed
-  }
-  public var kind: Kind
-  /// One sentence for a person, without a full stop.
-  public var message: String
-
-  public init(_ kind: Kind, _ message: String) {
-    self.kind = kind
-    self.message = message
-  }
-
-  /// The daemon was given no store.
-  public static let none = OutboxProblem(.folder, "this gateway was started without an outbox")
-}
-
 /// What the daemon found when it opened the outbox.
 public enum OutboxOpening {
   /// It works. The entries are those that were kept, by number.
   case open(any OutboxStore, [OutboxEntry])
   /// Durable sends fail, everything else works.
-  case unavailable(OutboxProblem)
+  case unavailable(StorageProblem)
 }

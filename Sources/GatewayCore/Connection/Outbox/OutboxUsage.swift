@@ -31,6 +31,7 @@ struct OutboxUsage {
 
   var allLines: some Collection<OutboxLine> { lines.values }
   var total: Amount { Amount(all) }
+
   /// All that counts for one more entry of a user to a target: what the user and what all have there, and everywhere.
   struct Amounts {
     var ownHere: Amount
@@ -50,6 +51,11 @@ struct OutboxUsage {
   }
 
   func amount(of owner: UInt32) -> Amount { Amount(owners[owner]) }
+
+  /// What one user, or for nil what all have there.
+  func amount(to target: OutboxTarget, of owner: UInt32?) -> Amount {
+    owner.map { Amount(lines[Place(target: target, owner: $0)]) } ?? Amount(targets[target])
+  }
 
   mutating func add(_ record: OutboxRecord) {
     if let recent, recent.owner == record.entry.owner, recent.target == record.entry.target {
@@ -88,112 +94,56 @@ struct OutboxUsage {
   }
 
   /// The oldest entry of a user to a target that is meant.
-  func oldest(to target: OutboxTarget, of owner: UInt32, where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+  private func oldest(
+    to target: OutboxTarget, of owner: UInt32, where isMeant: (OutboxRecord) -> Bool
+  ) -> OutboxRecord? {
     lines[Place(target: target, owner: owner)]?.oldest(where: isMeant)
   }
 
   /// The oldest entry of a user that is meant.
-  func oldest(of owner: UInt32, where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+  private func oldest(of owner: UInt32, where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
     lines.values.filter { $0.owner == owner }.compactMap { $0.oldest(where: isMeant) }
       .min { $0.entry.number < $1.entry.number }
   }
 }
 
-/// The unfinished sends of one user to one target, in the order of their acceptance, and the sums in which they count.
-final class OutboxLine {
-  let target: OutboxTarget
-  let owner: UInt32
-  private let all: OutboxSum
-  let ofTarget: OutboxSum
-  let ofOwner: OutboxSum
-  /// By their numbers.
-  private var records = TombstoneQueue<OutboxRecord>()
-  /// Of those that count in it.
-  private(set) var bytes = 0
-
-  init(target: OutboxTarget, owner: UInt32, all: OutboxSum, ofTarget: OutboxSum, ofOwner: OutboxSum) {
-    self.target = target
-    self.owner = owner
-    self.all = all
-    self.ofTarget = ofTarget
-    self.ofOwner = ofOwner
+/// What the limits of the outbox say about what is in it.
+extension OutboxUsage {
+  /// A limit that one more entry would exceed.
+  struct Overrun {
+    var limit: SharedBounds.Overrun
+    var unit: String
+    /// All upstreams together are too many, not only the one.
+    fileprivate var isTotal: Bool
   }
 
-  var count: Int { records.count }
-
-  private func count(_ entry: OutboxEntry, _ sign: Int) {
-    let cost = entry.cost
-    bytes += sign * cost
-    all.add(cost, sign)
-    ofTarget.add(cost, sign)
-    ofOwner.add(cost, sign)
+  /// What so many entries more would exceed; nil where they have room.
+  func overrun(
+    adding cost: Int, to target: OutboxTarget, of owner: UInt32, count: Int = 1, _ settings: OutboxSettings
+  ) -> Overrun? {
+    let amounts = amounts(to: target, of: owner)
+    return Self.overrun(
+      count, cost, own: amounts.ownHere, all: amounts.here, isTotal: false,
+      entries: SharedBounds(share: settings.entries), bytes: SharedBounds(share: settings.bytes))
+      ?? Self.overrun(
+        count, cost, own: amounts.own, all: amounts.total, isTotal: true,
+        entries: SharedBounds(total: settings.totalEntries), bytes: SharedBounds(total: settings.totalBytes))
   }
 
-  /// The first of those that are meant.
-  func oldest(where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
-    records.all.first(where: isMeant)
-  }
-
-  /// All of those that are meant, in their order.
-  func records(where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
-    records.all.filter(isWanted)
-  }
-
-  /// Where a reader of a line stands: at a record that is on disk. The one with the oldest record comes first.
-  private struct Reader: Comparable {
-    let line: OutboxLine
-    let record: OutboxRecord
-
-    static func == (a: Reader, b: Reader) -> Bool { a.record === b.record }
-    static func < (a: Reader, b: Reader) -> Bool { a.record.entry.number < b.record.entry.number }
-  }
-
-  private func reader(from number: UInt64) -> Reader? {
-    var next = records.nextPlace(from: number)
-    while let number = next, let record = records[number] {
-      if record.isCommitted { return Reader(line: self, record: record) }
-      next = records.nextPlace(from: number + 1)
+  private static func overrun(
+    _ count: Int, _ cost: Int, own: Amount, all: Amount, isTotal: Bool, entries: SharedBounds, bytes: SharedBounds
+  ) -> Overrun? {
+    do throws(SharedBounds.Overrun) { try entries.check(count, own: own.count, all: all.count) } catch {
+      return Overrun(limit: error, unit: "sends", isTotal: isTotal)
+    }
+    do throws(SharedBounds.Overrun) { try bytes.check(cost, own: own.bytes, all: all.bytes) } catch {
+      return Overrun(limit: error, unit: "bytes", isTotal: isTotal)
     }
     return nil
   }
 
-  /// The first so many records of several lines that are on disk, the oldest first. It looks at no more of them than it
-  /// returns, however many there are.
-  static func oldest(_ limit: Int, of lines: some Sequence<OutboxLine>) -> [OutboxRecord] {
-    var readers = Heap<Reader>()
-    for line in lines { if let reader = line.reader(from: 0) { readers.push(reader) } }
-    var found: [OutboxRecord] = []
-    while found.count < limit, let reader = readers.first {
-      found.append(reader.record)
-      readers.removeFirst()
-      if let next = reader.line.reader(from: reader.record.entry.number + 1) { readers.push(next) }
-    }
-    return found
-  }
-
-  /// One that comes late, because it was on its way while another one was moved here, has its place all the same.
-  func add(_ record: OutboxRecord) {
-    record.line = self
-    records.insert(record, at: record.entry.number)
-    count(record.entry, 1)
-  }
-
-  func remove(_ record: OutboxRecord) {
-    guard record.line === self else { return }
-    record.line = nil
-    records.remove(at: record.entry.number)
-    count(record.entry, -1)
-  }
-}
-
-/// Entries and their bytes, counted together.
-final class OutboxSum {
-  private(set) var count = 0
-  private(set) var bytes = 0
-
-  /// One entry more, or less with a negative sign.
-  func add(_ cost: Int, _ sign: Int) {
-    count += sign
-    bytes += sign * cost
+  /// The oldest entry that may give way where there is no room: nothing was written of it on the present link.
+  func victim(of overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {
+    overrun.isTotal ? oldest(of: owner) { !$0.isWritten } : oldest(to: target, of: owner) { !$0.isWritten }
   }
 }

@@ -34,7 +34,7 @@ struct FreshSegment {
   /// Makes the file, with its beginning.
   init(
     _ id: HistorySegment.ID, _ header: HistoryHeader, in store: any HistoryStore, now: MonotonicInstant, wall: Int64
-  ) throws(HistoryProblem) {
+  ) throws(StorageProblem) {
     self.id = id
     self.store = store
     self.now = now
@@ -46,7 +46,7 @@ struct FreshSegment {
   }
 
   /// Writes what is kept and not written yet, up to about so many bytes more. Returns whether that was all.
-  mutating func write(_ history: EventHistory, upTo limit: Int) throws(HistoryProblem) -> Bool {
+  mutating func write(_ history: EventHistory, upTo limit: Int) throws(StorageProblem) -> Bool {
     let start = fill.all
     repeat {
       let hasJumped = epoch == nil || place < history.oldestPlace
@@ -91,7 +91,7 @@ struct FreshSegment {
   }
 
   /// Writes what the upstream needs to go on, behind everything else.
-  mutating func finish(_ resumption: Resumption?, target: UInt64) throws(HistoryProblem) {
+  mutating func finish(_ resumption: Resumption?, target: UInt64) throws(StorageProblem) {
     frame.write(.resumption(resumption, target: target))
     try flush()
   }
@@ -99,16 +99,16 @@ struct FreshSegment {
   /// How much is gathered at least before it is handed to the system, in bytes.
   private static let portion = 256 << 10
 
-  private mutating func flush() throws(HistoryProblem) {
+  private mutating func flush() throws(StorageProblem) {
     frame.close(store.checksum)
     fill.all += frame.bytes.count
     defer { frame.reset() }
     try Self.append(frame.bytes, to: file)
   }
 
-  static func append(_ bytes: [UInt8], to file: any HistoryFile) throws(HistoryProblem) {
+  static func append(_ bytes: [UInt8], to file: any HistoryFile) throws(StorageProblem) {
     let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(HistoryProblem) in try file.append(bytes) }
+      Result { () throws(StorageProblem) in try file.append(bytes) }
     }
     try result.get()
   }

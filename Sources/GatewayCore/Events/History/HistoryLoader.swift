@@ -3,9 +3,7 @@ struct HistoryLoader {
   /// A segment that has to be set aside.
   struct Finding: Equatable {
     var segment: HistorySegment.ID
-    var damage: HistoryDamage
-    /// A mark is none: all of the segment was read.
-    var isDamage: Bool { damage != .cut }
+    var damage: StorageProblem
   }
 
   /// Numbers that are left out where the end of a history is missing, so that none is used twice: more than can have
@@ -37,10 +35,10 @@ struct HistoryLoader {
   }
 
   /// Takes the next segment, the oldest first.
-  mutating func load(_ segment: HistorySegment, _ content: Result<[UInt8], HistoryProblem>) {
+  mutating func load(_ segment: HistorySegment, _ content: Result<[UInt8], StorageProblem>) {
     // What was wrong with an earlier one is made good by a later one, which begins where it ended.
     isWhole = true
-    do throws(HistoryDamage) { try take(segment, content) } catch {
+    do throws(StorageProblem) { try take(segment, content) } catch {
       isWhole = false
       findings.append(Finding(segment: segment.id, damage: error))
     }
@@ -56,20 +54,15 @@ struct HistoryLoader {
   }
 
   private mutating func take(
-    _ segment: HistorySegment, _ content: Result<[UInt8], HistoryProblem>
-  ) throws(HistoryDamage) {
-    let bytes: [UInt8]
-    switch content {
-    case .success(let found): bytes = found
-    case .failure(let problem): throw .unreadable(problem.message)
-    }
+    _ segment: HistorySegment, _ content: Result<[UInt8], StorageProblem>
+  ) throws(StorageProblem) {
+    let bytes = try content.get()
     var reader = HistoryReader(bytes, checksum: checksum)
     var scene = Scene()
     try reader.read { take($0, &scene) }
     guard scene.hasEpoch else { throw .torn(at: bytes.count) }
-    if segment.isCut { throw .cut }
     // What a machine that lost its power had not written yet leaves no trace in the file.
-    if !scene.hasEnded, scene.header?.boot != boot { isWhole = false }
+    if segment.isCut || (!scene.hasEnded && scene.header?.boot != boot) { isWhole = false }
   }
 
   /// What is known of the segment that is being read.

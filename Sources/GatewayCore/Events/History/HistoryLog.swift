@@ -1,6 +1,6 @@
 /// Writes the history of one connection down. What happened is gathered as one frame, and handed to the system before
-/// anybody is told of it. Where the disk fails everything else goes on, and all of the history is written anew as soon
-/// as it can be. Decisions 0042 and 0082.
+/// any client is told of it. Where the disk fails everything else goes on, and all of the history is written anew as
+/// soon as it can be. Decisions 0042 and 0082.
 final class HistoryLog {
   /// Whose history it is, on this machine and at the server.
   struct Identity: Equatable {
@@ -9,7 +9,7 @@ final class HistoryLog {
     var upstream: String
     /// As it may be shown.
     var namespace: String
-    /// Changes with everything that decides whom the server takes us for.
+    /// Changes with everything by which the server tells users apart.
     var target: UInt64
   }
 
@@ -38,7 +38,7 @@ final class HistoryLog {
   private var frame = HistoryWriter()
   private var isListed = false
   private var lastResumption: Resumption?
-  private(set) var problem: HistoryProblem?
+  private(set) var problem: StorageProblem?
   /// What is on the disk was taken over; before that nothing of it is touched.
   private var isTakenOver = false
   /// What is on the disk is being read.
@@ -70,13 +70,13 @@ final class HistoryLog {
 
   // MARK: - The beginning
 
-  /// Whether the stream's past is not known yet: nobody must be told any of it, and no event may come before it is.
+  /// Whether the stream's past is not known yet: no client may be told any of it, and no event may come before it is.
   var isReadingPast: Bool { reading != nil && problem == nil }
 
   /// Takes over what is on the disk. Where the disk cannot even be looked at, that is tried again now and then.
   func begin() {
     let segments: [HistorySegment]
-    do throws(HistoryProblem) { segments = try store.segments(of: identity.name) } catch { return leave(error) }
+    do throws(StorageProblem) { segments = try store.segments(of: identity.name) } catch { return leave(error) }
     // A stream that has had events replaces what is there.
     let reading = HistoryReading(
       segments, of: identity, settings, in: store, now: logs.time.now, wall: logs.time.wallMilliseconds,
@@ -116,14 +116,14 @@ final class HistoryLog {
     }
     stream.restore(history, isContinuous: reading.isContinuous)
     stream.history.adopt(settings, now: logs.time.now)
-    do throws(HistoryProblem) { try replaceAll(by: fresh.get(), reading.resumption) } catch { fail(error) }
+    do throws(StorageProblem) { try replaceAll(by: fresh.get(), reading.resumption) } catch { fail(error) }
   }
 
   /// What was taken for what is being read.
   private func giveBackMemory() { _ = stream.history.memory?.change(to: stream.history.byteCount) }
 
   /// What is on the disk cannot be looked at now.
-  private func leave(_ problem: HistoryProblem) {
+  private func leave(_ problem: StorageProblem) {
     fail(problem)
     begun(nil)
   }
@@ -135,14 +135,14 @@ final class HistoryLog {
   }
 
   private func setAside(_ findings: [HistoryLoader.Finding]) {
-    for finding in findings where finding.isDamage {
-      setAside(finding.segment, as: .damaged, because: finding.damage.description)
+    for finding in findings {
+      setAside(finding.segment, as: .damaged, because: finding.damage.message)
     }
   }
 
   @discardableResult
   private func setAside(_ segment: HistorySegment.ID, as reason: HistoryAside, because detail: String) -> Bool {
-    do throws(HistoryProblem) {
+    do throws(StorageProblem) {
       let path = try store.setAside(segment, as: reason)
       logs.report(identity, .setAside(path: path, detail: detail))
       return true
@@ -192,7 +192,7 @@ final class HistoryLog {
 
   // MARK: - To the disk
 
-  /// Hands over what was gathered. To be called before anybody is given any of it, and while no event is being
+  /// Hands over what was gathered. To be called before any subscription is given any of it, and while no event is being
   /// delivered.
   func commit() {
     isListed = false
@@ -210,13 +210,13 @@ final class HistoryLog {
       lastResumption = now
     }
     guard !frame.isEmpty else { return }
-    do throws(HistoryProblem) {
+    do throws(StorageProblem) {
       try write(to: file)
       try turnOverIfFull()
     } catch { fail(error) }
   }
 
-  private func write(to file: any HistoryFile) throws(HistoryProblem) {
+  private func write(to file: any HistoryFile) throws(StorageProblem) {
     frame.close(store.checksum)
     segments.written.all += frame.bytes.count
     defer { frame.reset() }
@@ -224,7 +224,7 @@ final class HistoryLog {
   }
 
   /// A segment that alone holds as much as the history may begins another one; those before it go.
-  private func turnOverIfFull() throws(HistoryProblem) {
+  private func turnOverIfFull() throws(StorageProblem) {
     guard rewriting == nil else { return }
     let written = segments.written
     let isFull = written.events >= settings.events || written.bytes >= settings.bytes
@@ -237,7 +237,7 @@ final class HistoryLog {
     try turnOver()
   }
 
-  private func turnOver() throws(HistoryProblem) {
+  private func turnOver() throws(StorageProblem) {
     let end = stream.history.nextPlace
     var fresh = try make(isComplete: false)
     fresh.goOn(from: stream.history)
@@ -254,12 +254,12 @@ final class HistoryLog {
   private func writeAnew() {
     isUnmade = false
     guard rewriting == nil else { return }
-    do throws(HistoryProblem) { rewriting = try make(isComplete: true) } catch { return fail(error) }
+    do throws(StorageProblem) { rewriting = try make(isComplete: true) } catch { return fail(error) }
     writeOn()
   }
 
   private func writeOn(upTo limit: Int = portion) {
-    do throws(HistoryProblem) {
+    do throws(StorageProblem) {
       guard try rewriting?.write(stream.history, upTo: limit) == true else {
         logs.timers.after(.zero) { [weak self] in
           if let self, !isClosed, rewriting != nil { writeOn() }
@@ -275,7 +275,7 @@ final class HistoryLog {
   }
 
   /// The last segment that counts is a complete one.
-  private func replaceAll(by fresh: FreshSegment, _ resumption: Resumption?) throws(HistoryProblem) {
+  private func replaceAll(by fresh: FreshSegment, _ resumption: Resumption?) throws(StorageProblem) {
     try publish(fresh, resumption, behind: 0)
     segments.removeOlder()
     (isStale, mustLeaveEpoch) = (false, false)
@@ -285,14 +285,14 @@ final class HistoryLog {
   }
 
   /// A segment with its beginning.
-  private func make(isComplete: Bool) throws(HistoryProblem) -> FreshSegment {
+  private func make(isComplete: Bool) throws(StorageProblem) -> FreshSegment {
     try FreshSegment(
       segments.nextID, HistoryHeader(identity, settings, boot: store.boot, isComplete: isComplete), in: store,
       now: logs.time.now, wall: logs.time.wallMilliseconds)
   }
 
   /// What was gathered for the segment before it is in this one, too.
-  private func publish(_ fresh: FreshSegment, _ resumption: Resumption?, behind end: UInt64) throws(HistoryProblem) {
+  private func publish(_ fresh: FreshSegment, _ resumption: Resumption?, behind end: UInt64) throws(StorageProblem) {
     try segments.publish(fresh, behind: end)
     frame.reset()
     lastResumption = resumption
@@ -302,7 +302,7 @@ final class HistoryLog {
 
   /// What is on the disk must not be taken for all that there was, should the daemon die now. Where it cannot even be
   /// marked, the numbers from now on belong to another epoch, which the disk does not know: so none is used twice.
-  private func fail(_ problem: HistoryProblem) {
+  private func fail(_ problem: StorageProblem) {
     segments.leaveFile()
     rewriting = nil
     frame.reset()
@@ -329,7 +329,7 @@ final class HistoryLog {
     let written = segments.written
     guard written.events > 0, written.first < oldest, !segments.hasOlder, rewriting == nil else { return }
     commit()
-    do throws(HistoryProblem) { if segments.file != nil { try turnOver() } } catch { fail(error) }
+    do throws(StorageProblem) { if segments.file != nil { try turnOver() } } catch { fail(error) }
   }
 
   private func tryAgain() {
@@ -347,7 +347,7 @@ final class HistoryLog {
     if reading != nil { giveBackMemory() }
     // Where it is still being read nothing has changed, and nothing is to be said.
     guard !isUnmade, !isReadingPast else { return }
-    // Who still waits to be asked for what it has gathered may be asked when the stream is gone.
+    // What still waits to be asked for what it has gathered may be asked when the stream is gone.
     defer { mustLeaveEpoch = false }
     noteResumption()
     commit()
@@ -355,7 +355,7 @@ final class HistoryLog {
     if rewriting != nil { writeOn(upTo: .max) }
     guard let file = segments.file else { return }
     frame.write(.end)
-    do throws(HistoryProblem) { try write(to: file) } catch { return fail(error) }
+    do throws(StorageProblem) { try write(to: file) } catch { return fail(error) }
     segments.closeFile()
     if end == .daemon { file.sync() }
   }

@@ -3,7 +3,7 @@ final class HistoryLogs {
   let time: any TimeSource
   let timers: Timers
   private let random: any RandomSource
-  private let opening: Result<any HistoryStore, HistoryProblem>
+  private let opening: Result<any HistoryStore, StorageProblem>
   private var pending: [HistoryLog] = []
   /// The names of those that are open.
   private var open: Set<String> = []
@@ -40,7 +40,7 @@ final class HistoryLogs {
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
 
   init(
-    _ opening: Result<any HistoryStore, HistoryProblem>, time: any TimeSource, timers: Timers, random: any RandomSource
+    _ opening: Result<any HistoryStore, StorageProblem>, time: any TimeSource, timers: Timers, random: any RandomSource
   ) {
     self.opening = opening
     self.time = time
@@ -70,7 +70,7 @@ final class HistoryLogs {
   // MARK: - Opening
 
   /// Why there can be no history on disk; nil: there can.
-  var problem: HistoryProblem? {
+  var problem: StorageProblem? {
     if case .failure(let problem) = opening { problem } else { nil }
   }
 

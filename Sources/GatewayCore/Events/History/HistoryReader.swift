@@ -13,23 +13,23 @@ struct HistoryReader {
 
   /// Hands out every record up to the end, or up to the first frame that is damaged. `take` returns false for a record
   /// that contradicts those before it.
-  mutating func read(_ take: (HistoryRecord) -> Bool) throws(HistoryDamage) {
+  mutating func read(_ take: (HistoryRecord) -> Bool) throws(StorageProblem) {
     guard bytes.starts(with: HistoryFormat.mark), bytes.count >= HistoryFormat.prefixLength else {
       // A file that was cut within its first bytes is still recognised as ours.
-      throw bytes.isEmpty || HistoryWriter.prefix.starts(with: bytes) ? .torn(at: 0) : .foreign
+      throw bytes.isEmpty || HistoryWriter.prefix.starts(with: bytes) ? .torn(at: 0) : .damaged("it is no history")
     }
     let version = bytes[HistoryFormat.prefixLength - 1]
-    guard version == HistoryFormat.version else { throw .version(version) }
+    guard version == HistoryFormat.version else { throw .laterVersion(version) }
     at = HistoryFormat.prefixLength
     while at < bytes.count {
       let start = at
       try openFrame()
       var records: [HistoryRecord] = []
       while at < end {
-        guard let record = record() else { throw .nonsense(at: start) }
+        guard let record = record() else { throw .damaged("the record behind byte \(start) makes no sense") }
         records.append(record)
       }
-      for record in records where !take(record) { throw .nonsense(at: start) }
+      for record in records where !take(record) { throw .damaged("the record behind byte \(start) makes no sense") }
     }
   }
 
@@ -37,7 +37,7 @@ struct HistoryReader {
   static func header(_ bytes: [UInt8], checksum: @escaping (UnsafeRawBufferPointer) -> UInt32) -> HistoryHeader? {
     var reader = Self(bytes, checksum: checksum)
     var header: HistoryHeader?
-    do throws(HistoryDamage) {
+    do throws(StorageProblem) {
       try reader.read { record in
         guard header == nil, case .header(let found) = record else { return header != nil }
         header = found
@@ -47,14 +47,14 @@ struct HistoryReader {
     return header
   }
 
-  private mutating func openFrame() throws(HistoryDamage) {
+  private mutating func openFrame() throws(StorageProblem) {
     let start = at
     guard bytes.count - at >= HistoryFormat.frameHeadLength, let length = integer(UInt32.self, bytes.count),
       let sum = integer(UInt32.self, bytes.count), length > 0, Int(length) <= bytes.count - at
     else { throw .torn(at: start) }
     end = at + Int(length)
     let found = bytes.withUnsafeBytes { checksum(UnsafeRawBufferPointer(rebasing: $0[at..<end])) }
-    guard found == sum else { throw .checksum(at: start) }
+    guard found == sum else { throw .damaged("the check sum behind byte \(start) is wrong") }
   }
 
   private mutating func record() -> HistoryRecord? {
@@ -127,5 +127,19 @@ struct HistoryReader {
     guard let length = integer(UInt16.self, end), Int(length) <= end - at else { return nil }
     defer { at += Int(length) }
     return String(validating: bytes[at..<at + Int(length)], as: UTF8.self)
+  }
+}
+
+/// Why a segment ends before its end.
+extension StorageProblem {
+  static func damaged(_ sentence: String) -> StorageProblem { StorageProblem(.damaged, sentence) }
+
+  /// The last piece is not whole.
+  static func torn(at place: Int) -> StorageProblem {
+    .damaged("it ends in the middle of a record, behind byte \(place)")
+  }
+
+  fileprivate static func laterVersion(_ version: UInt8) -> StorageProblem {
+    StorageProblem(.future, "it was written by a later version (format \(version))")
   }
 }

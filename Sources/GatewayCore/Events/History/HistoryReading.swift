@@ -30,9 +30,9 @@ final class HistoryReading {
   private(set) var resumption: Resumption?
   private(set) var findings: [HistoryLoader.Finding] = []
   /// All of the history, or why it cannot be written.
-  private(set) var fresh: Result<FreshSegment, HistoryProblem>?
+  private(set) var fresh: Result<FreshSegment, StorageProblem>?
   /// Why it cannot be read now.
-  private(set) var problem: HistoryProblem?
+  private(set) var problem: StorageProblem?
 
   /// `epoch`: the name of one that begins if the one that is found has ended.
   init(
@@ -54,14 +54,14 @@ final class HistoryReading {
 
   /// The segments that need not be kept for a person to look at.
   var undamaged: [HistorySegment.ID] {
-    segments.map(\.id).filter { id in !findings.contains { $0.segment == id && $0.isDamage } }
+    segments.map(\.id).filter { id in !findings.contains { $0.segment == id } }
   }
 
   /// The whole work. Takes about eight milliseconds for each megabyte.
   func read() {
     guard occasion != .replaced, !segments.isEmpty else { return }
     var loader = HistoryLoader(settings, boot: store.boot, now: now, wall: wall, checksum: store.checksum)
-    do throws(HistoryProblem) {
+    do throws(StorageProblem) {
       for segment in segments { try loader.load(segment, store.content(of: segment)) }
     } catch {
       problem = error
@@ -73,12 +73,12 @@ final class HistoryReading {
     if occasion == .late, loader.isWhole { history.begin(epoch: epoch) }
     isContinuous = loader.isWhole && occasion == .first
     if occasion == .first, let (found, target) = loader.resumption, target == identity.target { resumption = found }
-    let result = Result { () throws(HistoryProblem) in try write(history) }
+    let result = Result { () throws(StorageProblem) in try write(history) }
     fresh = result
     self.history = consume history
   }
 
-  private func write(_ history: EventHistory) throws(HistoryProblem) -> FreshSegment {
+  private func write(_ history: EventHistory) throws(StorageProblem) -> FreshSegment {
     let id = HistorySegment.ID(name: identity.name, number: (segments.last?.id.number ?? 0) + 1)
     let header = HistoryHeader(identity, settings, boot: store.boot, isComplete: true)
     var fresh = try FreshSegment(id, header, in: store, now: now, wall: wall)

@@ -28,34 +28,6 @@ struct HistoryHeader: Equatable {
   var isComplete: Bool
 }
 
-/// Why a segment ends before its end.
-enum HistoryDamage: Error, Equatable {
-  /// It is no history at all.
-  case foreign
-  case version(UInt8)
-  /// The last piece is not whole.
-  case torn(at: Int)
-  case checksum(at: Int)
-  /// A piece with the right check sum that says nothing that could be.
-  case nonsense(at: Int)
-  /// Marked by a daemon that could not write.
-  case cut
-  case unreadable(String)
-
-  /// One sentence for a person, without a full stop.
-  var description: String {
-    switch self {
-    case .foreign: "it is no history"
-    case .version(let version): "it was written by a later version (format \(version))"
-    case .torn(let place): "it ends in the middle of a record, behind byte \(place)"
-    case .checksum(let place): "the check sum behind byte \(place) is wrong"
-    case .nonsense(let place): "the record behind byte \(place) makes no sense"
-    case .cut: "the daemon could not write all of it"
-    case .unreadable(let reason): reason
-    }
-  }
-}
-
 /// The layout of a history's file: a mark with the version, then frames. A frame is the number of bytes of its content,
 /// their check sum (both 32 bits, the least byte first), and the content: records one behind the other. What was handed
 /// to the system in one piece is one frame, so that a crash leaves all of it or none.

@@ -34,7 +34,7 @@ struct HistorySegments {
 
   /// Puts a segment in its place, which is the last one from now on. `end` is the place behind the last event of the
   /// one before it.
-  mutating func publish(_ fresh: FreshSegment, behind end: UInt64) throws(HistoryProblem) {
+  mutating func publish(_ fresh: FreshSegment, behind end: UInt64) throws(StorageProblem) {
     try fresh.file.publish()
     leaveFile(behind: end)
     number = fresh.id.number
@@ -67,9 +67,9 @@ struct HistorySegments {
 
   /// Marks the segments that are not written any more, so that they are not taken for all that there was. Returns why
   /// some could not be.
-  func mark() -> [HistoryProblem] {
-    older.compactMap { (segment) -> HistoryProblem? in
-      do throws(HistoryProblem) { try store.cut(segment.id) } catch { return error }
+  func mark() -> [StorageProblem] {
+    older.compactMap { (segment) -> StorageProblem? in
+      do throws(StorageProblem) { try store.cut(segment.id) } catch { return error }
       return nil
     }
   }

@@ -7,18 +7,18 @@ public protocol HistoryStore: AnyObject {
   /// A check sum that finds damage. May be called beside the loop.
   func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32
   /// The segments of a history, the oldest first. One that was still being made when the daemon died is none.
-  func segments(of name: String) throws(HistoryProblem) -> [HistorySegment]
+  func segments(of name: String) throws(StorageProblem) -> [HistorySegment]
   /// What is in a segment, or why that will never be known. Throws where the segment is not to blame, but this moment
   /// is. May be called beside the loop.
-  func content(of segment: HistorySegment) throws(HistoryProblem) -> Result<[UInt8], HistoryProblem>
+  func content(of segment: HistorySegment) throws(StorageProblem) -> Result<[UInt8], StorageProblem>
   /// Begins a segment that is none before it is published. May be called beside the loop, and so may `append` of what
   /// it returns.
-  func make(_ id: HistorySegment.ID) throws(HistoryProblem) -> any HistoryFile
+  func make(_ id: HistorySegment.ID) throws(StorageProblem) -> any HistoryFile
   func remove(_ id: HistorySegment.ID)
   /// Keeps a segment out of the way, for a person to look at. Returns where it is now.
-  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(HistoryProblem) -> String
+  func setAside(_ id: HistorySegment.ID, as reason: HistoryAside) throws(StorageProblem) -> String
   /// Marks a segment: something that was given out is missing behind it.
-  func cut(_ id: HistorySegment.ID) throws(HistoryProblem)
+  func cut(_ id: HistorySegment.ID) throws(StorageProblem)
   /// The names of all histories that there are.
   func names() -> [String]
   /// Whether there is one of a name. Looks at no file.
@@ -33,9 +33,9 @@ public protocol HistoryStore: AnyObject {
 /// A segment that grows.
 public protocol HistoryFile: AnyObject {
   /// Hands bytes to the system, all of them or, with an error, none.
-  func append(_ bytes: UnsafeRawBufferPointer) throws(HistoryProblem)
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageProblem)
   /// Everything that was appended so far is there from now on, also for `segments(of:)`.
-  func publish() throws(HistoryProblem)
+  func publish() throws(StorageProblem)
   /// Waits until it would survive the machine's power loss. To be called where no client waits.
   func sync()
 }
@@ -87,36 +87,11 @@ public struct HistoryListing: Equatable, Sendable {
   }
 }
 
-/// Why a history cannot be kept on disk.
-public struct HistoryProblem: Error, Equatable, Sendable {
-  public enum Kind: String, CaseIterable, Sendable {
-    /// There is no usable state folder.
-    case folder
-    /// The disk, or the quota, is used up.
-    case full
-    /// The disk takes no writes.
-    case readOnly = "read_only"
-    /// Anything else that the system says.
-    case failed
-  }
-  public var kind: Kind
-  /// One sentence for a person, without a full stop.
-  public var message: String
-
-  public init(_ kind: Kind, _ message: String) {
-    self.kind = kind
-    self.message = message
-  }
-
-  /// The daemon was given no store.
-  public static let none = HistoryProblem(.folder, "this gateway was started without a state folder")
-}
-
 /// What became of a history on disk, for the log.
 public enum HistoryReport: Equatable, Sendable {
   /// It is complete again.
   case working
-  case failing(HistoryProblem)
+  case failing(StorageProblem)
   /// A segment is not used any more, for a reason in a sentence, and is kept at a path.
   case setAside(path: String, detail: String)
 }
@@ -124,6 +99,7 @@ public enum HistoryReport: Equatable, Sendable {
 /// Why a segment is kept out of the way: how the name of its file ends.
 public enum HistoryAside: String, Sendable {
   case damaged
-  /// The daemon had events of its own before it was to keep them on disk again: their numbers are not those of the file.
+  /// The daemon had events of its own before it was to keep them on disk again: their numbers are not those of the
+  /// file.
   case replaced
 }

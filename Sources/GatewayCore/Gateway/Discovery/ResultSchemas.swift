@@ -87,7 +87,7 @@ enum ResultSchemas {
     .always("more", .boolean, "There are further entries behind these."),
   ])
 
-  private static let outboxStatus = JSONSchema.object([
+  static let outboxStatus = JSONSchema.object([
     .always("state", .choice(["working", "failing", "unavailable"])), .always("reason", .optional(.text)),
     .always("detail", .optional(.text)),
     .sometimes("warning", .optional(.text), "What needs attention although it works."), .always("queued", queue),
@@ -159,7 +159,7 @@ enum ResultSchemas {
         .always("events", .count, "How many are kept."), .always("bytes", .count),
         .always("oldest", .optional(.count), "The number of the oldest that is kept."),
         .always("disk", .choice(ConnectionHistory.Condition.allCases.map(\.rawValue)), "Whether it is on disk too."),
-        .always("reason", .optional(.choice(HistoryProblem.Kind.allCases.map(\.rawValue)))),
+        .always("reason", .optional(.choice(StorageProblem.ofHistories.map(\.rawValue)))),
         .always("detail", .optional(.text), "Why it is not, in a sentence."),
       ])),
     .always("reconnects", .count),
@@ -168,7 +168,7 @@ enum ResultSchemas {
   ])
 
   /// Bytes.
-  private static let memory = JSONSchema.object([
+  static let memory = JSONSchema.object([
     .always("receive", .count), .always("send", .count), .always("history", .count), .always("outbox", .count),
     .always("limit", .count, "What all of it may be together."),
   ])

@@ -1,4 +1,4 @@
-/// `clients.list`: who is connected to the daemon.
+/// `clients.list`: the programs that are connected to the daemon.
 struct ClientsListCall: LocalCall {
   static let method = LocalMethod(
     "clients.list", "Lists the local clients that the caller may see.", right: .status,
@@ -9,7 +9,7 @@ struct ClientsListCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
-    try session.answer(id, .clients)
+    try session.answer(id) { StatusAnswer($0, .clients) }
   }
 }
 

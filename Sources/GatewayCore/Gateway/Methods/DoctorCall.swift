@@ -63,7 +63,7 @@ extension LocalSession {
     do throws(SharedBounds.Overrun) { try gateway.shares.doctors.check(for: .user(peer.uid)) } catch {
       throw Self.tooManyExaminations(error.facts)
     }
-    // Nobody would hear of it.
+    // A notification is never answered.
     guard let id else { return }
     let number = makeCallNumber()
     let doctor = Doctor(

@@ -1,4 +1,4 @@
-/// `hello`: who the client is, and what the daemon offers.
+/// `hello`: what the client is, and what the daemon offers.
 struct HelloCall: LocalCall {
   var client: String?
   /// The version of the protocol that the client speaks.

@@ -38,7 +38,7 @@ private final class OpenHistory: OpenCall {
   let id: RequestID?
   let call: HistoryCall
   let target: Connection
-  /// As long as the past is being read, after which the connection may be nobody's.
+  /// As long as the past is being read, after which the connection may have no other use.
   var lease: Lease?
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
@@ -96,7 +96,7 @@ private final class OpenHistory: OpenCall {
 
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
-    let filter = try EventFilter.wanted(by: call.events)
+    let filter = try EventFilter(call.events)
     // An empty past would be a lie: what there is has been let go of.
     if gateway.isClosed { throw .draining }
     let connection = try caller.connection(call.target, need: .subscribe)

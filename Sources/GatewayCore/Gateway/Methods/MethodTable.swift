@@ -1,8 +1,8 @@
 /// The one table of methods. Checking a call, naming what is wrong with it, the rights and `rpc.discover` all read it.
 enum MethodTable {
   private static let calls: [any LocalCall.Type] = [
-    HelloCall.self, PingCall.self, StatusCall.self, ClientsListCall.self, ClientsKickCall.self, ReloadCall.self,
-    DiscoverCall.self, CancelCall.self,
+    HelloCall.self, PingCall.self, StatusCall.self, StatsCall.self, MetricsCall.self, ClientsListCall.self,
+    ClientsKickCall.self, ReloadCall.self, DiscoverCall.self, CancelCall.self,
     SubscribeCall.self, HistoryCall.self, UnsubscribeCall.self, CreditCall.self,
     SendCall.self, RequestCall.self, RespondCall.self,
     OutboxListCall.self, OutboxCancelCall.self, OutboxRetryCall.self, OutboxPurgeCall.self, DrainCall.self,

@@ -13,7 +13,7 @@ struct OutboxRetryCall: LocalCall {
     let gateway = session.gateway
     let records = gateway.relay.outbox.withoutSuperseded(
       try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal || $0.entry.isRepeatable })
-    do throws(Outbox.Refusal) {
+    do throws(SubmissionProblem) {
       if let first = records.first(where: \.entry.state.isFinal) { try gateway.relay.outbox.checkRoom(again: first) }
     } catch {
       throw LocalError(error)

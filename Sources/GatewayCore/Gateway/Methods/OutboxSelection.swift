@@ -47,20 +47,16 @@ extension OutboxSelection {
     for session: LocalSession, need verb: AccessVerb, limit: Int = .max
   ) throws(LocalError) -> [OutboxRecord] {
     let gateway = session.gateway
-    let wanted = try target.map { target throws(LocalError) in try Wanted(target, for: session, need: verb) }
-    let rights = EntryRights(session, verb)
-    let isWanted: (OutboxTarget, UInt32) -> Bool = { other, owner in
-      rights.maySee(other, of: owner) && wanted?.covers(other) ?? true
-    }
+    let filter = try EntryFilter(target, for: session, need: verb)
     guard let ids else {
       return gateway.relay.outbox.records(limit: limit, states: states) {
-        isWanted($0, $1) && rights.hasRight(on: $0)
+        filter.isMeant($0, of: $1) && filter.hasRight(on: $0)
       }
     }
     let found = Set(ids).compactMap { gateway.relay.outbox.record($0) }.filter {
-      states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+      states?.contains($0.entry.state) ?? true && filter.isMeant($0.entry.target, of: $0.entry.owner)
     }
-    if let first = found.first(where: { !rights.hasRight(on: $0.entry.target) }) {
+    if let first = found.first(where: { !filter.hasRight(on: $0.entry.target) }) {
       throw .denied(verb, on: gateway.upstreams.resolver.scope(of: first.entry.target).name)
     }
     return found.sorted { $0.entry.number < $1.entry.number }
@@ -78,88 +74,85 @@ extension OutboxSelection {
   ])
 }
 
-/// A target whose upstream may have left the configuration, or claimed the URL by which a send was made.
-private final class Wanted {
-  private let names: Set<OutboxTarget.Name>
-  private let namespace: String?
-  private let resolver: TargetResolver
-  /// Whether a URL means one of the names by now.
-  private var claimed: [OutboxTarget.Name: Bool] = [:]
-
-  init(_ target: CallTarget, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
-    resolver = session.gateway.upstreams.resolver
-    guard case .upstream(let name) = target.name else {
-      let specification = try session.caller.specification(target, need: verb)
-      names = OutboxTarget.names(of: specification)
-      namespace = specification.namespace
-      return
-    }
-    guard session.gateway.configuration.upstreams[name] != nil || Self.holdsSends(to: .upstream(name), for: session)
-    else {
-      throw session.caller.unknownUpstream(name)
-    }
-    guard session.caller.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
-    names = [.upstream(name)]
-    namespace = target.namespace
-  }
-
-  /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
-  private static func holdsSends(to name: OutboxTarget.Name, for session: LocalSession) -> Bool {
-    let rights = EntryRights(session, .status)
-    return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && rights.maySee($0, of: $1) }.isEmpty
-  }
-
-  func covers(_ target: OutboxTarget) -> Bool {
-    (namespace == nil || namespace == target.namespace) && (names.contains(target.name) || isClaimed(target))
-  }
-
-  private func isClaimed(_ target: OutboxTarget) -> Bool {
-    guard case .url = target.name else { return false }
-    if let known = claimed[target.name] { return known }
-    let isClaimed = resolver.scope(of: target).name.map { names.contains(.upstream($0)) } ?? false
-    claimed[target.name] = isClaimed
-    return isClaimed
-  }
-}
-
-/// What a program may do with entries of the outbox: asked once for each target. Most have that of the one before them.
-private final class EntryRights {
-  private let session: LocalSession
-  private let verb: AccessVerb
-  private let isAdministrator: Bool
-  private struct Rights {
+/// Which entries of the outbox a program means, and what it may do with them: asked once for each target. Most have
+/// that of the one before them.
+private final class EntryFilter {
+  private struct Verdict {
+    var isMeant: Bool
     var hasRight: Bool
     var administers: Bool
   }
-  private var last: (target: OutboxTarget, rights: Rights)?
-  private var known: [OutboxTarget: Rights] = [:]
 
-  init(_ session: LocalSession, _ verb: AccessVerb) {
+  /// An upstream that may have left the configuration, or claimed the URL by which a send was made.
+  private typealias Meant = (names: Set<OutboxTarget.Name>, namespace: String?)
+
+  private let session: LocalSession
+  private let verb: AccessVerb
+  private let isAdministrator: Bool
+  /// Nil for all.
+  private let meant: Meant?
+  private var last: (target: OutboxTarget, verdict: Verdict)?
+  private var known: [OutboxTarget: Verdict] = [:]
+
+  /// - Parameter target: the upstream that is meant; nil for all.
+  init(_ target: CallTarget?, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
     self.session = session
     self.verb = verb
     isAdministrator = session.caller.isAdministrator
+    meant = try target.map { (target) throws(LocalError) in try Self.meant(by: target, for: session, need: verb) }
   }
 
-  /// One's own, and those of upstreams that one administers.
-  func maySee(_ target: OutboxTarget, of owner: UInt32) -> Bool {
-    owner == session.caller.identity.uid || isAdministrator || rights(on: target).administers
+  private static func meant(
+    by target: CallTarget, for session: LocalSession, need verb: AccessVerb
+  ) throws(LocalError) -> Meant {
+    guard case .upstream(let name) = target.name else {
+      let specification = try session.caller.specification(target, need: verb)
+      return (OutboxTarget.names(of: specification), specification.namespace)
+    }
+    if session.gateway.configuration.upstreams[name] == nil, try !holdsSends(to: .upstream(name), for: session) {
+      throw session.caller.unknownUpstream(name)
+    }
+    guard session.caller.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
+    return ([.upstream(name)], target.namespace)
   }
 
-  func hasRight(on target: OutboxTarget) -> Bool { rights(on: target).hasRight }
-
-  private func rights(on target: OutboxTarget) -> Rights {
-    if let last, last.target == target { return last.rights }
-    let rights = known[target] ?? ask(target)
-    known[target] = rights
-    last = (target, rights)
-    return rights
+  /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
+  private static func holdsSends(to name: OutboxTarget.Name, for session: LocalSession) throws(LocalError) -> Bool {
+    let filter = try EntryFilter(nil, for: session, need: .status)
+    return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && filter.isMeant($0, of: $1) }.isEmpty
   }
 
-  private func ask(_ target: OutboxTarget) -> Rights {
-    let rules = session.gateway.upstreams.resolver.rules(of: target)
-    let access = session.gateway.upstreams.access
-    return Rights(
-      hasRight: access.allows(verb, under: rules, for: session.caller.identity),
-      administers: access.allows(.admin, under: rules, for: session.caller.identity))
+  /// Of what is meant: one's own, and what is of upstreams that one administers.
+  func isMeant(_ target: OutboxTarget, of owner: UInt32) -> Bool {
+    let verdict = verdict(on: target)
+    return verdict.isMeant && (owner == session.caller.identity.uid || isAdministrator || verdict.administers)
+  }
+
+  func hasRight(on target: OutboxTarget) -> Bool { verdict(on: target).hasRight }
+
+  private func verdict(on target: OutboxTarget) -> Verdict {
+    if let last, last.target == target { return last.verdict }
+    let verdict = known[target] ?? judge(target)
+    known[target] = verdict
+    last = (target, verdict)
+    return verdict
+  }
+
+  private func judge(_ target: OutboxTarget) -> Verdict {
+    let upstreams = session.gateway.upstreams
+    let rules = upstreams.resolver.rules(of: target)
+    let identity = session.caller.identity
+    return Verdict(
+      isMeant: covers(target), hasRight: upstreams.access.allows(verb, under: rules, for: identity),
+      administers: upstreams.access.allows(.admin, under: rules, for: identity))
+  }
+
+  private func covers(_ target: OutboxTarget) -> Bool {
+    guard let meant else { return true }
+    guard meant.namespace == nil || meant.namespace == target.namespace else { return false }
+    if meant.names.contains(target.name) { return true }
+    guard case .url = target.name else { return false }
+    let claimant = session.gateway.upstreams.resolver.scope(of: target).name
+    return claimant.map { meant.names.contains(.upstream($0)) } ?? false
   }
 }

@@ -7,7 +7,7 @@ final class OutboxWork {
     /// How many decisions of the disk were refusals.
     var refused = 0
     /// Why the first of them was.
-    var problem: OutboxProblem?
+    var problem: StorageProblem?
   }
 
   private var result = Result()
@@ -33,7 +33,7 @@ final class OutboxWork {
 
   private init(_ done: @escaping (Result) -> Void) { self.done = done }
 
-  /// Does something to many entries, some at a time so that nobody else has to wait for all of them, and answers as
+  /// Does something to many entries, some at a time so that no other client has to wait for all of them, and answers as
   /// soon as the disk has decided everything that was awaited.
   static func answer(
     _ id: RequestID?, of session: LocalSession, onceDone records: [OutboxRecord], _ answer: Answer,
@@ -72,12 +72,12 @@ final class OutboxWork {
   }
 
   /// One more decision of the disk is awaited; what is returned hears it.
-  func awaited() -> (OutboxProblem?) -> Void {
+  func awaited() -> (StorageProblem?) -> Void {
     left += 1
     return { [self] in decided($0) }
   }
 
-  private func decided(_ problem: OutboxProblem?) {
+  private func decided(_ problem: StorageProblem?) {
     if let problem {
       result.refused += 1
       result.problem = result.problem ?? problem

@@ -117,6 +117,7 @@ extension LocalSession {
         return gateway.relay.store(command, on: connection, asked: call.delivery, key: call.key)
       }
       if submission == .dropped { return dropped(command, number, id, on: connection) }
+      gateway.relay.replaceWithheld(by: command.coalescing, command.number, on: connection)
       guard command.owner == .none else { return }
       reply(id) { out in
         out.member("id", command.id)
@@ -124,9 +125,10 @@ extension LocalSession {
         StatusDocument.writeUpstream(connection, into: &out)
       }
     } catch {
+      let problem = LocalError(error, nextAttempt: connection.retryIn)
       _ = close(number)
       gateway.relay.keys.note(command, state: nil)
-      throw LocalError(error)
+      throw problem
     }
   }
 
@@ -135,7 +137,7 @@ extension LocalSession {
   ) -> Command {
     let now = gateway.seams.time.now
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
-    // Nobody would hear of an acknowledgement, so a notification asks the server for none.
+    // The client of a notification hears of no acknowledgement, and so the server is asked for none.
     let delivery = call.delivery == .acked && !answered ? .sent : call.delivery
     let isStored = call.delivery == .durable
     let waits = call.delivery != .accepted || (call.noQueue && connection.state == .created)
@@ -244,10 +246,12 @@ extension LocalSession {
     if call.noQueue {
       throw LocalError(.invalidParams, "`no_queue` keeps nothing, `delivery: \"durable\"` does; choose one.")
     }
-    do throws(Outbox.Refusal) {
+    do throws(SubmissionProblem) {
       try gateway.relay.outbox.checkRoom(
-        cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
-        owner: peer.uid)
+        cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget, owner: peer.uid,
+        inPlaceOf: call.coalesce.flatMap {
+          gateway.relay.older(Coalescing(user: peer.uid, value: $0, isStored: true), on: connection)
+        })
     } catch {
       throw LocalError(error)
     }

@@ -1,6 +1,6 @@
 /// `status`: the daemon, its connections and its clients.
 struct StatusCall: LocalCall {
-  /// Only the connection of this upstream, and who uses it; nil shows all.
+  /// Only the connection of this upstream, and the programs that use it; nil shows all.
   var target: CallTarget?
 
   static let method = LocalMethod(
@@ -9,9 +9,9 @@ struct StatusCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
-    guard let target else { return try session.answer(id, .everything) }
+    guard let target else { return try session.answer(id) { StatusAnswer($0, .everything) } }
     let asked = session.gateway.upstreams.pool.existing(try session.caller.specification(target, need: .status))
-    try session.answer(id, asked.map { .connection($0) } ?? .nothing)
+    try session.answer(id) { StatusAnswer($0, asked.map { .connection($0) } ?? .nothing) }
   }
 }
 

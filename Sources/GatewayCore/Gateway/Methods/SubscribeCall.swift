@@ -62,7 +62,7 @@ extension SubscribeCall {
 
 extension LocalSession {
   fileprivate func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
-    let filter = try EventFilter.wanted(by: call.events)
+    let filter = try EventFilter(call.events)
     let replaced = call.subscription.flatMap { subscriptions[$0] }
     let limit = gateway.configuration.limits.subscriptions
     guard subscriptions.count + openCalls(OpenSubscribe.self).count < limit || replaced != nil else {
@@ -101,10 +101,8 @@ extension LocalSession {
   func hold(
     _ filter: EventFilter, on connection: Connection, insteadOf subscription: String? = nil
   ) throws(LocalError) -> FilterHold {
-    do throws(FilterShares.Overrun) {
-      return try gateway.shares.filters.hold(
-        filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
-    } catch { throw LocalError(error) }
+    try gateway.shares.filters.hold(
+      filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
   }
 
   /// What the filters take of a subscription, and of the `subscribe` calls for its id that wait.

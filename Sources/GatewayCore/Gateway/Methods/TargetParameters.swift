@@ -52,10 +52,3 @@ extension ParameterValues {
     return named.contains { given & $0.bit != 0 } ? try target(line) : nil
   }
 }
-
-extension EventFilter {
-  /// The filter that the `events` of a call mean.
-  static func wanted(by events: [String]?) throws(LocalError) -> EventFilter {
-    do { return try EventFilter(events) } catch { throw .invalid("events", "\(error).") }
-  }
-}

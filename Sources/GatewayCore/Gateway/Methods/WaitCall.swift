@@ -16,7 +16,7 @@ struct WaitCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    // A connection that is waited for is used: only one that nobody uses is released, and then there is none.
+    // A connection that is waited for is used: only one without any use is released, and then there is none.
     let pool = session.gateway.upstreams.pool
     if state == .released, pool.existing(try session.caller.specification(target, need: .subscribe)) == nil {
       return session.reply(id) { $0.member("state", state.rawValue) }
@@ -74,7 +74,7 @@ private final class OpenWait: OpenCall {
 }
 
 extension LocalSession {
-  /// A connection took another state: answers those who waited for it.
+  /// A connection took another state: answers the calls that waited for it.
   func connectionMoved(_ connection: Connection, to state: ConnectionState) {
     for (number, call) in openCalls(OpenWait.self) where call.connection === connection && call.state == state {
       _ = close(number)

@@ -1,4 +1,4 @@
-/// Everybody who traces one connection.
+/// All traces of one connection.
 final class TraceFan: UpstreamObserver {
   private(set) var traces: [Trace] = []
 
@@ -17,7 +17,7 @@ final class TraceFan: UpstreamObserver {
 struct TraceTable {
   private var fans: [ConnectionKey: TraceFan] = [:]
 
-  /// Who observes a connection; nil when nobody does.
+  /// What observes a connection; nil where it is not traced.
   func observer(of key: ConnectionKey) -> TraceFan? { fans.isEmpty ? nil : fans[key] }
 
   /// Adds a trace and returns the observer that its connection needs.

@@ -2,8 +2,8 @@
 final class LinesConnector: UpstreamConnector {
   private let way: DirectConnectorState
   private let profile: LinesProfile
-  /// In front of a body, also after a restart: it shows which kind of upstream a message was prepared for, and with which
-  /// names of members.
+  /// In front of a body, also after a restart: it shows which kind of upstream a message was prepared for, and with
+  /// which names of members.
   private let mark: [UInt8]
 
   init(_ specification: UpstreamSpecification, seams: DirectSeams) {

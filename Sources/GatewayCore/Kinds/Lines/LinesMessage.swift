@@ -1,14 +1,6 @@
 /// One message of a server, as ranges of its line. Nothing is copied; the other members are those that the profile does
 /// not name. Decision 0052.
 struct LinesMessage: Equatable, Sendable {
-  /// Why a line is no message.
-  enum Problem: Error, Equatable, Sendable {
-    /// It is no JSON object, or not UTF-8: the server does not speak this protocol.
-    case malformed(String)
-    /// It is one that cannot be shown: nested too deeply, with too many members, or one of the profile's members twice.
-    case undecodable
-  }
-
   /// The text of the type, with its quotes; nil when there is none.
   private(set) var type: Range<Int>?
   private(set) var id: Range<Int>?
@@ -20,30 +12,22 @@ struct LinesMessage: Equatable, Sendable {
   /// The line is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
   private(set) var hasNonNumbers = false
 
-  /// Most members of which it is looked who they are: those of the profile and one more than it may have of others.
+  /// Most members whose names are looked at: those of the profile and one more than it may have of others.
   static let elementLimit = LinesProfile.memberLimit + 5
 
   /// `long` is what is known of the line already.
-  init(_ line: RawSpan, _ profile: LinesProfile, long: LongText? = nil) throws(Problem) {
+  init(_ line: RawSpan, _ profile: LinesProfile, long: LongText? = nil) throws(JSONError) {
     var at = 0
-    do throws(JSONError) {
-      if let long, !long.isAnother {
-        try take(line, long.outline(line), profile.settings)
-        return
-      }
-      JSONScanner.skipWhitespace(line, &at)
-      try JSONScanner.scanObject(line, &at) { key, value throws(JSONError) in
-        try take(line, key, value, profile.settings)
-      }
-      JSONScanner.skipWhitespace(line, &at)
-      guard at == line.byteCount else { throw .syntax(at: at) }
-    } catch {
-      switch error {
-      case .depth, .duplicateKey, .tooLong: throw .undecodable
-      case .syntax(let place): throw .malformed("at byte \(place + 1)")
-      case .utf8(let place): throw .malformed("its text is not UTF-8 at byte \(place + 1)")
-      }
+    if let long, !long.isAnother {
+      try take(line, long.outline(line), profile.settings)
+      return
     }
+    JSONScanner.skipWhitespace(line, &at)
+    try JSONScanner.scanObject(line, &at) { key, value throws(JSONError) in
+      try take(line, key, value, profile.settings)
+    }
+    JSONScanner.skipWhitespace(line, &at)
+    guard at == line.byteCount else { throw .syntax(at: at) }
   }
 
   private mutating func take(

@@ -38,8 +38,8 @@ struct LinesProfile: Sendable {
   /// How many bytes of a prepared message stand in front of its text.
   static let markSize = 9
 
-  /// The line of a message, with its end. `body` is what an event's argument becomes, `more` the members of a JSON object
-  /// without its braces; both are raw JSON text.
+  /// The line of a message, with its end. `body` is what an event's argument becomes, `more` the members of a JSON
+  /// object without its braces; both are raw JSON text.
   func line(type: String, id: UInt64? = nil, body: [UInt8]? = nil, more: [UInt8] = []) -> [UInt8] {
     var line = head(type: type, id: id)
     line += tail(body: body, more: more)

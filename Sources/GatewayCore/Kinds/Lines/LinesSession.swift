@@ -84,13 +84,10 @@ final class LinesSession: DirectSession {
 
   private func received(_ text: RawSpan, _ long: LongText?) {
     let message: LinesMessage
-    do throws(LinesMessage.Problem) { message = try LinesMessage(text, profile, long: long) } catch {
-      switch error {
-      case .malformed(let place):
-        if let repaired = NonNumbers.replaced(in: text) { return received(repaired.span.bytes, nil) }
-        return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(place)"))
-      case .undecodable: return drop(text)
-      }
+    do { message = try LinesMessage(text, profile, long: long) } catch {
+      guard let problem = Self.notJSON(error) else { return drop(text) }
+      if let repaired = NonNumbers.replaced(in: text) { return received(repaired.span.bytes, nil) }
+      return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(problem)"))
     }
     let type = message.typeText(text)
     if clock != nil, text.byteCount <= LongText.wordLimit { lookAtClock(message, type, text) }
@@ -100,6 +97,16 @@ final class LinesSession: DirectSession {
     guard let type else { return drop(text) }
     trace("EVENT \(TraceDescription.name(type))", text)
     deliver(message, text)
+  }
+
+  /// Where a line is no JSON object: the server does not speak this protocol. Nil where it is one that cannot be shown:
+  /// nested too deeply, with too many members, or one of the profile's members twice.
+  private static func notJSON(_ error: JSONError) -> String? {
+    switch error {
+    case .depth, .duplicateKey, .tooLong: nil
+    case .syntax(let place): "at byte \(place + 1)"
+    case .utf8(let place): "its text is not UTF-8 at byte \(place + 1)"
+    }
   }
 
   func received(binary: RawSpan) {}
@@ -161,7 +168,7 @@ final class LinesSession: DirectSession {
       link, receivedEvent: name, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes, ack: nil)
   }
 
-  /// The answer to a request. One that came before, or that nobody waits for any more, is passed over.
+  /// The answer to a request. One that came before, or that the owner does not wait for any more, is passed over.
   private func receivedAnswer(_ id: UInt64, _ message: LinesMessage, _ text: RawSpan) {
     let isFailure = message.error != nil
     trace("\(isFailure ? "ERROR" : "ANSWER") \(id)", text)
@@ -181,7 +188,8 @@ final class LinesSession: DirectSession {
     owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes)
   }
 
-  /// What a message takes in a line, without its id, if it does not fit into one or is too long to be mended; nil for others.
+  /// What a message takes in a line, without its id, if it does not fit into one or is too long to be mended; nil for
+  /// others.
   private func tooLong(_ message: LinesMessage, _ owner: any UpstreamChannelOwner) -> Int? {
     let size = message.others.reduce((message.body?.count ?? 0) + (message.error?.count ?? 0)) { $0 + $1.count }
     return message.hasNonNumbers || size > owner.lineLimit ? size : nil
@@ -215,7 +223,7 @@ final class LinesSession: DirectSession {
 
   // MARK: - The login
 
-  /// What else comes before the login is answered belongs to nobody yet.
+  /// What else comes before the login is answered is passed over.
   private func receivedLogin(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
     let isOurs = message.number(text) == Self.loginID
     if let refused = names.login.refused, type == refused { return refuse(message, text) }

@@ -1,7 +1,7 @@
 /// Events that a server sent before it accepted the namespace: some do so from their connect handlers. They are
 /// delivered in order right after the acceptance.
-struct HeldEvents: Sendable {
-  enum Item: Sendable {
+struct HeldEvents {
+  enum Item {
     case event(name: [UInt8], arguments: [UInt8], ack: UInt64?)
     case dropped(GapReason)
     case tooLong(LongEvent)
@@ -15,11 +15,13 @@ struct HeldEvents: Sendable {
 
   private var items: [Item] = []
   private var bytes = 0
-  /// What they take in memory.
-  var heldBytes: Int { bytes + items.count * Self.itemCost }
   private let byteLimit: Int
+  private let memory: MemoryHold
 
-  init(byteLimit: Int) { self.byteLimit = byteLimit }
+  init(byteLimit: Int, _ memory: MemoryHold) {
+    self.byteLimit = byteLimit
+    self.memory = memory
+  }
 
   /// False when there is no room, and the item is not kept.
   mutating func append(_ item: Item) -> Bool {
@@ -29,7 +31,9 @@ struct HeldEvents: Sendable {
     case .tooLong(let event): size = event.name.count + (event.ending?.count ?? 0)
     case .dropped: break
     }
-    guard items.count < Self.countLimit, bytes + size <= byteLimit else { return false }
+    guard items.count < Self.countLimit, bytes + size <= byteLimit,
+      memory.change(to: bytes + size + (items.count + 1) * Self.itemCost)
+    else { return false }
     bytes += size
     items.append(item)
     return true
@@ -37,10 +41,13 @@ struct HeldEvents: Sendable {
 
   /// Hands everything over, oldest first, and is empty.
   mutating func takeAll() -> [Item] {
-    defer {
-      items = []
-      bytes = 0
-    }
+    defer { removeAll() }
     return items
+  }
+
+  mutating func removeAll() {
+    items = []
+    bytes = 0
+    memory.set(0)
   }
 }

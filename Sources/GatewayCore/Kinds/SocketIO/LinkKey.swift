@@ -56,8 +56,8 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 
   /// Limit of each phase of a handshake.
   var phaseLimit: Duration { place.phaseLimit }
-  /// The same where something can be fallen back on. A third of it, so that what follows is there in good time for a request
-  /// that waits no longer than one phase.
+  /// The same where something can be fallen back on. A third of it, so that what follows is there in good time for a
+  /// request that waits no longer than one phase.
   var fallbackLimit: Duration { phaseLimit / 3 }
   /// Largest message from the server, in bytes, alone or with its attachments.
   var messageLimit: Int { place.messageLimit }
@@ -114,6 +114,11 @@ final class LinkRequests {
   var postsApart: Bool { links.postsApart(at: key.place.endpoint) }
 
   func notePostsApart() { links.notePostsApart(at: key.place.endpoint) }
+
+  /// Whether they carry what HTTP requests carry of these secrets, as far as there are any yet.
+  func carry(_ wanted: ConnectSecrets) -> Bool {
+    secrets.map { $0.headers == wanted.headers && $0.query == wanted.query } ?? true
+  }
 
   /// The attempt goes on at another place, with the cookies of that one.
   func move(to place: DialTarget) { key = key.at(place) }

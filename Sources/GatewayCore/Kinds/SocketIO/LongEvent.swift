@@ -1,5 +1,5 @@
-/// What is kept of an event or an acknowledgement that is longer than a line of a local client, so that no program will see
-/// it: enough to tell whom it concerns, and what the server wants to have remembered of it.
+/// What is kept of an event or an acknowledgement that is longer than a line of a local client, so that no program will
+/// see it: enough to tell whom it concerns, and what the server wants to have remembered of it.
 struct LongEvent: Equatable, Sendable {
   /// The raw JSON text of the name, or the beginning of one that is too long for a name as well; empty for an
   /// acknowledgement.

@@ -36,8 +36,8 @@ enum MsgpackPacket {
     var data: Int?
   }
 
-  /// Reads one message. The packet's ranges point into the text, whose JSON is in the local form. `long` is what is known of
-  /// it already. What would be longer than `lineLimit` is not translated to its end.
+  /// Reads one message. The packet's ranges point into the text, whose JSON is in the local form. `long` is what is
+  /// known of it already. What would be longer than `lineLimit` is not translated to its end.
   static func read(
     _ bytes: RawSpan, _ long: MsgpackOutline? = nil, binaryLimit: Int, lineLimit: Int
   ) throws(SocketIOProblem) -> (packet: SocketIOPacket, text: [UInt8], long: LongEvent?) {

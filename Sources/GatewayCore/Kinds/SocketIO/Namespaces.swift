@@ -36,7 +36,7 @@ final class Namespaces {
 
   /// In the order in which they came.
   private(set) var channels: [SocketIOChannel] = []
-  var main = Main.pending
+  private(set) var main = Main.pending
   /// Those whose names have the same hash. Names that were chosen so that they have share a place, and are compared.
   private var places: [UInt64: [Member]] = [:]
   private var count = 0
@@ -52,6 +52,9 @@ final class Namespaces {
 
   /// The longest line of the programs for which there is the link.
   var lineLimit: Int { channels.first?.owner.lineLimit ?? .max }
+
+  /// Of the longest name, in bytes.
+  var longestName: Int { channels.reduce(0) { max($0, $1.namespace.count) } }
 
   /// Whether a channel of this namespace may come: a link carries a namespace once at a time.
   func hasRoom(for namespace: [UInt8]) -> Bool {
@@ -93,6 +96,48 @@ final class Namespaces {
     guard let due = repliesDue[namespace] else { return false }
     repliesDue[namespace] = due > 1 ? due - 1 : nil
     return true
+  }
+
+  // MARK: - What the server says
+
+  /// How a channel gets in.
+  func entry(of channel: SocketIOChannel, _ revision: EngineIORevision) -> SocketIOSession.Entry {
+    guard revision == .three else { return .ask }
+    return channel.namespace.isEmpty ? .unasked : main == .accepted ? .ask : .behindMain
+  }
+
+  /// The server accepted one. Revision 3 gives it no id: it has but that of the Engine.IO session, which is a secret,
+  /// as it suffices to take the session over.
+  func accepted(_ name: [UInt8], _ revision: EngineIORevision?, sid: String?, pid: String?) {
+    guard revision == .three else {
+      let channel = channel(name)
+      guard sid != nil else { channel?.handle(.failed(SocketIOProblem.missingSid.failure)); return }
+      channel?.accepted(sid: sid, pid: pid)
+      return
+    }
+    guard name.isEmpty else { channel(name)?.handle(.accepted); return }
+    guard main == .pending else { return }
+    main = .accepted
+    for channel in channels { channel.handle(channel.namespace.isEmpty ? .accepted : .mainAccepted) }
+  }
+
+  /// The server refused one. Without the main namespace a server of revision 3 admits to no other; it also reports
+  /// errors of single packets this way.
+  func refused(_ name: [UInt8], _ revision: EngineIORevision?, _ refusal: SocketIORefusal) {
+    let failure = refusal.failure(.refused, name)
+    if revision == .three, name.isEmpty, main == .pending {
+      main = .closed
+      for channel in channels { channel.handle(.failed(failure)) }
+      return
+    }
+    guard let channel = channel(name), revision != .three || !channel.isJoined else { return }
+    channel.handle(.failed(failure))
+  }
+
+  /// The server has ended one.
+  func disconnected(_ name: [UInt8], _ revision: EngineIORevision?, _ refusal: SocketIORefusal) {
+    if revision == .three, name.isEmpty { main = .closed }
+    channel(name)?.handle(.failed(refusal.failure(.kicked, name)))
   }
 
   // MARK: - By name

@@ -186,7 +186,7 @@ final class PacketReceiver {
     }
     var rewritten: [UInt8] = []
     let lineLimit = namespaces.lineLimit
-    let size = try LocalForm.write(
+    let size = try SocketIOForm.write(
       fromServer: text, range, attachments: attachments, byteLimit: key.messageLimit, lineLimit: lineLimit,
       into: &rewritten)
     guard size <= lineLimit else { return size }

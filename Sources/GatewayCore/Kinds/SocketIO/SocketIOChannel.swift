@@ -7,16 +7,9 @@ final class SocketIOChannel: UpstreamChannel {
   /// The server's id for the namespace, where it gave one.
   private var sid: String?
   private var link: SocketIOLink?
-  /// What was read for this attempt.
-  private var secrets: ConnectSecrets?
-  /// Whether the credentials were read again after a refusal; an attempt does that once.
-  private var secondTry = SecondTry()
-  private var refresh: CredentialRefresh?
+  private let attempt: ConnectAttempt
   private var timer: Timers.ID?
-  private var held: HeldEvents {
-    didSet { if held.heldBytes == 0 { heldMemory.set(0) } }
-  }
-  private let heldMemory: MemoryHold
+  private var held: HeldEvents
   private var acks = PendingAcks()
   /// Nil where nothing is configured from which the server's time could be learnt, and before the joining.
   private var clock: SocketIOClock?
@@ -31,8 +24,9 @@ final class SocketIOChannel: UpstreamChannel {
     self.connector = connector
     self.owner = owner
     namespace = connector.wireNamespace(nil)
-    held = HeldEvents(byteLimit: connector.key.messageLimit)
-    heldMemory = MemoryHold(connector.links.memory.receive, for: connector.key.account)
+    attempt = ConnectAttempt(connector.credentials, timers: connector.links.timers, time: connector.links.time)
+    held = HeldEvents(
+      byteLimit: connector.key.messageLimit, MemoryHold(connector.links.memory.receive, for: connector.key.account))
   }
 
   /// The trace that looks on; nil while there is none.
@@ -41,32 +35,26 @@ final class SocketIOChannel: UpstreamChannel {
   func observerChanged() { link?.retrace() }
 
   /// The CONNECT payload, once it was read. Secret.
-  var payload: [UInt8]? { secrets?.payload }
+  var payload: [UInt8]? { attempt.secrets?.payload }
 
   /// The id that the next acknowledgement will have on the wire.
   var nextAck: UInt64 { acks.next }
 
   /// Reads the credentials and looks for a link; the owner is told nothing from here.
   func start() {
-    connector.credentials.read { [weak self] result in self?.credentialsRead(result) }
+    attempt.start(
+      begin: { [weak self] in self?.takeLink($0) },
+      end: { [weak self] failure in
+        guard let self else { return }
+        perform(session.handle(.failed(failure)))
+      })
   }
 
-  private func credentialsRead(_ result: Result<ConnectSecrets, CredentialProblem>) {
-    guard session.state == .waiting, link == nil else { return }
-    switch result {
-    case .success(let secrets):
-      self.secrets = secrets
-      let link = connector.links.link(
-        for: connector.key, namespace: namespace, sent: secondTry.isUnderWay ? secrets : nil)
-      self.link = link
-      link.attach(self, secrets)
-    case .failure(let problem): failLater(UpstreamFailure(.auth, problem.message))
-    }
-  }
-
-  /// Outside of whatever the owner has just called.
-  private func failLater(_ failure: UpstreamFailure) {
-    connector.links.timers.after(.zero) { [weak self] in self?.handle(.failed(failure)) }
+  private func takeLink(_ secrets: ConnectSecrets) {
+    let link = connector.links.link(
+      for: connector.key, namespace: namespace, sent: attempt.isSecond ? secrets : nil)
+    self.link = link
+    link.attach(self, secrets)
   }
 
   // MARK: - From the link
@@ -109,38 +97,18 @@ final class SocketIOChannel: UpstreamChannel {
   func handle(_ event: SocketIOSession.Event) {
     connector.recovery.note(event, in: session.state)
     // What an earlier server sent early must not be delivered as the next one's.
-    if event == .linkReset { held = HeldEvents(byteLimit: connector.key.messageLimit) }
+    if event == .linkReset { held.removeAll() }
     guard case .failed(let failure) = event else { return perform(session.handle(event)) }
-    if mayTryAgain(after: failure) { return tryAgain(after: failure) }
-    let wall = connector.links.time.wallMilliseconds
-    let explained = failure.explained(secrets, isSecond: secondTry.isUnderWay, wallMilliseconds: wall)
-    perform(session.handle(.failed(explained)))
+    if attempt.mayTryAgain(after: failure) { return tryAgain(after: failure) }
+    perform(session.handle(.failed(attempt.explained(failure))))
   }
 
-  // MARK: - After a refusal
-
-  private func mayTryAgain(after failure: UpstreamFailure) -> Bool {
-    !isJoined && session.state != .left && secondTry.isWorthwhile(after: failure, connector.credentials)
-  }
-
-  /// Leaves the link and reads the credentials again, outside of whatever told of the refusal.
+  /// Leaves the link, so that the credentials that are read again go to the server from the beginning.
   private func tryAgain(after failure: UpstreamFailure) {
-    secondTry.begin()
+    attempt.tryAgain(after: failure)
     perform(session.handle(.triedAgain))
     namespace = connector.wireNamespace(nil)
-    held = HeldEvents(byteLimit: connector.key.messageLimit)
-    connector.links.timers.after(.zero) { [weak self] in
-      guard let self, session.state == .waiting else { return }
-      connector.credentials.read { [weak self] result in self?.credentialsReadAgain(result, after: failure) }
-    }
-  }
-
-  private func credentialsReadAgain(_ result: Result<ConnectSecrets, CredentialProblem>, after failure: UpstreamFailure)
-  {
-    guard session.state == .waiting, link == nil else { return }
-    if secondTry.isOther(result, than: secrets, connector.credentials) { return credentialsRead(result) }
-    let wall = connector.links.time.wallMilliseconds
-    perform(session.handle(.failed(failure.explained(secrets, isSecond: false, wallMilliseconds: wall))))
+    held.removeAll()
   }
 
   // MARK: - Events
@@ -191,7 +159,7 @@ final class SocketIOChannel: UpstreamChannel {
   /// What is too much to be held now would be too much again: the server is not asked to repeat it.
   private func hold(_ item: HeldEvents.Item) {
     guard case .joining = session.state else { return }
-    if held.append(item), heldMemory.change(to: held.heldBytes) { return }
+    if held.append(item) { return }
     connector.recovery.forget()
     handle(.abandoned(Self.tooManyEarlyEvents))
   }
@@ -286,8 +254,8 @@ final class SocketIOChannel: UpstreamChannel {
       case .detach(let replyDue):
         let link = link
         self.link = nil
-        refresh = nil
         clock = nil
+        if session.state == .left { attempt.stop() }
         link?.detach(self, replyDue: replyDue)
       case .end(let failure):
         observer?.observed(TraceFact(.incoming, .socketio, "END \(TraceDescription.failure(failure))"))
@@ -297,6 +265,7 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   private func announce() {
+    attempt.accepted()
     if let sample = link?.dateSample { sampled(sample) }
     owner.channelOpened(self)
     watchExpiry()
@@ -327,11 +296,8 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// The owner decides when the namespace is joined anew.
   private func watchExpiry() {
-    guard isJoined, let secrets else { return }
-    refresh = CredentialRefresh(
-      connector.credentials, used: secrets, settings: connector.refresh, timers: connector.links.timers,
-      time: connector.links.time, fraction: connector.links.fraction()
-    ) { [weak self] in
+    guard isJoined else { return }
+    attempt.watchExpiry(connector.refresh, fraction: connector.links.fraction()) { [weak self] in
       guard let self, isJoined else { return }
       owner.channelHasNewCredentials(self)
     }
@@ -340,18 +306,18 @@ final class SocketIOChannel: UpstreamChannel {
   /// Revision 4 takes the payload as JSON, revision 3 as the query of the namespace.
   private func sendConnect() {
     guard let link else { return }
-    guard link.revision == .three else {
-      return link.connect(namespace, connector.recovery.payload(secrets?.payload))
+    guard link.revision == .three else { return link.connect(namespace, connector.recovery.payload(payload)) }
+    guard let name = SocketIOCredentials.name(namespace, query: connector.namespaceQuery, payload) else {
+      return failLater(Self.unwritableCredentials)
     }
-    var query = connector.namespaceQuery.map { [$0] } ?? []
-    if let payload = secrets?.payload {
-      guard let own = SocketIOCredentials.query(payload) else {
-        return failLater(
-          UpstreamFailure(.auth, "servers of Socket.IO 2 take only texts and numbers as credentials of a namespace"))
-      }
-      if !own.isEmpty { query.append(own) }
-    }
-    let suffix = query.isEmpty ? "" : "?" + query.joined(separator: "&")
-    link.connect(namespace + [UInt8](suffix.utf8))
+    link.connect(name)
+  }
+
+  private static let unwritableCredentials = UpstreamFailure(
+    .auth, "servers of Socket.IO 2 take only texts and numbers as credentials of a namespace")
+
+  /// Outside of whatever the owner has just called.
+  private func failLater(_ failure: UpstreamFailure) {
+    connector.links.timers.after(.zero) { [weak self] in self?.handle(.failed(failure)) }
   }
 }

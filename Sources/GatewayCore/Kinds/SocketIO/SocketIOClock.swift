@@ -1,5 +1,5 @@
-/// The looks of one channel at its server's clock: at events that tell the time, and at the answers to questions of its own.
-/// It asks a few times soon after the joining, because the shortest round trip decides, and then every so often.
+/// The looks of one channel at its server's clock: at events that tell the time, and at the answers to questions of its
+/// own. It asks a few times soon after the joining, because the shortest round trip decides, and then every so often.
 final class SocketIOClock {
   /// How many questions follow each other quickly, and how quickly.
   static let openingQuestions = 4

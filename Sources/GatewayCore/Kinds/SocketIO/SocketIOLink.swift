@@ -1,6 +1,6 @@
-/// One transport to a server with the namespaces that share it. Dials when its first channel comes (`LinkAttempt` says
-/// where), finds out the protocol's revision, lets channels join and ends with the last of them. `PacketReceiver` and
-/// `PacketWriter` carry what is said meanwhile.
+/// One transport to a server with the namespaces that share it. Dials what `SocketIORoute` says when its first channel
+/// comes, lets channels join and ends with the last of them. `PacketReceiver` and `PacketWriter` carry what is said
+/// meanwhile.
 final class SocketIOLink {
   let id: String
   let key: LinkKey
@@ -8,8 +8,7 @@ final class SocketIOLink {
   private let timers: Timers
   private let time: any TimeSource
 
-  private let attempt: LinkAttempt
-  private var detection: RevisionDetection
+  private let route: SocketIORoute
   private var settleTimer: Timers.ID?
   private var dialled: MonotonicInstant?
   /// What the answer that opened the transport said about the server's clock.
@@ -30,8 +29,7 @@ final class SocketIOLink {
     self.links = links
     timers = links.timers
     time = links.time
-    attempt = LinkAttempt(key, links)
-    detection = RevisionDetection(remembered: attempt.revision)
+    route = SocketIORoute(key, links)
     unsentSends = UnsentSends(links.memory.send)
     packets = PacketReceiver(key, namespaces, trace: trace, timers: links.timers, memory: links.memory.receive)
     writer = PacketWriter(key, trace: trace)
@@ -40,10 +38,10 @@ final class SocketIOLink {
   }
 
   /// What the server speaks, once it is known.
-  var revision: EngineIORevision? { detection.revision }
+  var revision: EngineIORevision? { route.revision }
   /// What carries the link's messages.
   var carrier: TransportName {
-    engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? attempt.transport
+    engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? route.transport
   }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
   var isCongested: Bool { engine?.isCongested ?? false }
@@ -52,7 +50,7 @@ final class SocketIOLink {
 
   /// The largest message that the server takes: as it says, and as it showed.
   var sizeLimit: Int? {
-    let shown = attempt.sizeLimit(by: carrier)
+    let shown = route.sizeLimit(by: carrier)
     guard let announced = engine?.handshake?.maxPayload else { return shown }
     return min(announced, shown ?? announced)
   }
@@ -60,10 +58,10 @@ final class SocketIOLink {
   /// What is known of the link, for `status`; `sid` is the channel's.
   func facts(sid: String?) -> ChannelFacts {
     guard let engine, let handshake = engine.handshake, let revision else {
-      return ChannelFacts(link: id, server: attempt.server, transport: engine?.transportFacts)
+      return ChannelFacts(link: id, server: route.server, transport: engine?.transportFacts)
     }
     return ChannelFacts(
-      link: id, server: attempt.server, transport: engine.transportFacts,
+      link: id, server: route.server, transport: engine.transportFacts,
       protocols: [("engineio", revision.rawValue), ("socketio", revision.socketIORevision)], sid: sid,
       roundTrip: engine.roundTrip.map { Double($0.nanoseconds) / 1e6 },
       heartbeat: (handshake.pingInterval, handshake.pingTimeout),
@@ -82,10 +80,7 @@ final class SocketIOLink {
   func canCarry(_ namespace: [UInt8]) -> Bool { !isEnded && namespaces.hasRoom(for: namespace) }
 
   /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
-  func hasSent(_ wanted: ConnectSecrets?) -> Bool {
-    guard let wanted, let secrets = attempt.requests.secrets else { return true }
-    return secrets.headers == wanted.headers && secrets.query == wanted.query
-  }
+  func hasSent(_ wanted: ConnectSecrets?) -> Bool { wanted.map(route.requests.carry) ?? true }
 
   /// Whether another channel than this waits for an acknowledgement, or for its bytes to leave.
   func isAwaited(besides channel: SocketIOChannel) -> Bool {
@@ -96,9 +91,9 @@ final class SocketIOLink {
   /// is dialled for it serves all.
   func attach(_ channel: SocketIOChannel, _ secrets: ConnectSecrets) {
     namespaces.add(channel)
-    if attempt.requests.secrets == nil { attempt.requests.secrets = secrets }
+    if route.requests.secrets == nil { route.requests.secrets = secrets }
     if trace.isWatched || channel.observer != nil { retrace() }
-    if engine == nil { dial(detection.dialled) } else if let revision { join(channel, revision) }
+    if engine == nil { dial(route.asked) } else if let revision { join(channel, revision) }
   }
 
   /// Lets a channel go, and with the last one everything.
@@ -123,20 +118,15 @@ final class SocketIOLink {
     }
     guard !observed.isEmpty else { return trace.stop() }
     trace.tell(
-      observed, request: attempt.requests.request(attempt.transport, detection.dialled),
+      observed, request: route.requests.request(route.transport, route.asked),
       secrets: namespaces.channels.compactMap(\.payload))
-    trace.revision = engine?.revision ?? detection.dialled
+    trace.revision = engine?.revision ?? route.asked
   }
 
   private func join(_ channel: SocketIOChannel, _ revision: EngineIORevision) {
-    let isAccepted = namespaces.main == .accepted
-    let entry: SocketIOSession.Entry
-    switch revision {
-    case .four: entry = .ask
-    case .three: entry = channel.namespace.isEmpty ? .unasked : isAccepted ? .ask : .behindMain
-    }
+    let entry = namespaces.entry(of: channel, revision)
     channel.linkReady(entry, revision: revision, maxPayload: sizeLimit, nextAck: namespaces.nextAck)
-    guard entry == .unasked, isAccepted else { return }
+    guard entry == .unasked, namespaces.main == .accepted else { return }
     timers.after(.zero) { [weak channel] in channel?.handle(.accepted) }
   }
 
@@ -164,7 +154,7 @@ final class SocketIOLink {
 
   private func dial(_ revision: EngineIORevision) {
     let engine = EngineIOSocket(
-      revision: revision, request: attempt.request(revision), dialer: attempt.dialer(revision), timers: timers,
+      revision: revision, request: route.request(revision), dialer: route.dialer(revision), timers: timers,
       time: time, pingLimit: key.pingLimit, trace: trace, receiver: self)
     self.engine = engine
     dialled = time.now
@@ -172,12 +162,24 @@ final class SocketIOLink {
     engine.dial()
   }
 
-  private func perform(_ step: LinkRoutes.Step) {
-    switch step {
-    case .dial:
-      detection = RevisionDetection(remembered: attempt.revision)
-      redial(detection.dialled)
-    case .giveUp(let failure): end(failure)
+  private func perform(_ actions: [SocketIORoute.Action]) {
+    for action in actions {
+      switch action {
+      case .dial(let revision): redial(revision)
+      case .settle(let delay):
+        settleTimer = timers.after(delay) { [weak self] in
+          guard let self else { return }
+          settleTimer = nil
+          perform(route.settleTimePassed())
+        }
+      case .switchToThree:
+        engine?.switchToThree()
+        trace.revision = .three
+      case .join(let revision):
+        cancelSettling()
+        for channel in namespaces.channels { join(channel, revision) }
+      case .end(let failure): end(failure)
+      }
     }
   }
 
@@ -192,31 +194,6 @@ final class SocketIOLink {
     dial(revision)
   }
 
-  private func perform(_ actions: [RevisionDetection.Action]) {
-    for action in actions {
-      switch action {
-      case .redial(let revision): redial(revision)
-      case .settle(let delay):
-        settleTimer = timers.after(delay) { [weak self] in self?.settleTimePassed() }
-      case .switchToThree:
-        engine?.switchToThree()
-        trace.revision = .three
-      case .join:
-        cancelSettling()
-        guard let revision else { continue }
-        for channel in namespaces.channels { join(channel, revision) }
-      case .remember(let revision): attempt.revision = revision
-      case .forget: attempt.revision = nil
-      case .fail(let failure): perform(attempt.failed(failure))
-      }
-    }
-  }
-
-  private func settleTimePassed() {
-    settleTimer = nil
-    perform(detection.handle(.settleTimePassed))
-  }
-
   private func cancelSettling() {
     timers.cancel(settleTimer)
     settleTimer = nil
@@ -225,9 +202,9 @@ final class SocketIOLink {
   /// No namespace was answered in time. True when that concerns the whole place and not the one namespace, and is dealt
   /// with.
   func moveOn(after failure: UpstreamFailure) -> Bool {
-    guard let step = attempt.unanswered(failure) else { return false }
-    perform(step)
-    return true
+    let actions = route.unanswered(failure)
+    perform(actions)
+    return !actions.isEmpty
   }
 
   // MARK: - The end
@@ -255,57 +232,34 @@ final class SocketIOLink {
 extension SocketIOLink {
   /// The server accepted a namespace.
   func accepted(_ namespace: [UInt8], sid: String?, pid: String?) {
-    attempt.answered()
+    route.answered()
     if engine?.revision == .four {
-      perform(detection.handle(sid == nil ? .oldAnswer : .newAnswer))
+      perform(route.accepted(withID: sid != nil))
       guard revision != nil else { return }
     }
     if namespaces.takeDueReply(namespace) {
       if let engine { writer.disconnect(namespace, to: engine) }
       return
     }
-    guard revision == .three else {
-      let channel = namespaces.channel(namespace)
-      guard sid != nil else { channel?.handle(.failed(SocketIOProblem.missingSid.failure)); return }
-      channel?.accepted(sid: sid, pid: pid)
-      return
-    }
-    // Revision 3 has no id but that of the Engine.IO session, which is a secret: it suffices to take the session over.
-    guard namespace.isEmpty else { namespaces.channel(namespace)?.handle(.accepted); return }
-    guard namespaces.main == .pending else { return }
-    namespaces.main = .accepted
-    for channel in namespaces.channels { channel.handle(channel.namespace.isEmpty ? .accepted : .mainAccepted) }
+    namespaces.accepted(namespace, revision, sid: sid, pid: pid)
   }
 
   /// The server accepted a namespace with words that are not read.
   func failed(_ namespace: [UInt8], _ problem: SocketIOProblem) {
-    attempt.answered()
+    route.answered()
     if !namespaces.takeDueReply(namespace) { namespaces.channel(namespace)?.handle(.failed(problem.failure)) }
   }
 
   /// The server refused a namespace.
   func refused(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
-    attempt.answered()
-    if detection.state == .settling, namespace.isEmpty { perform(detection.handle(.oldAnswer)) }
-    if namespaces.takeDueReply(namespace) { return }
-    let failure = refusal.failure(.refused, namespace)
-    if revision == .three, namespace.isEmpty, namespaces.main == .pending { return mainClosed(failure) }
-    guard let channel = namespaces.channel(namespace) else { return }
-    // Revision 3 servers also report errors of single packets this way.
-    if revision == .three, channel.isJoined { return }
-    channel.handle(.failed(failure))
+    route.answered()
+    if namespace.isEmpty { perform(route.mainRefused()) }
+    if !namespaces.takeDueReply(namespace) { namespaces.refused(namespace, revision, refusal) }
   }
 
   /// The server has ended a namespace.
   func disconnected(_ namespace: [UInt8], _ refusal: SocketIORefusal) {
-    if revision == .three, namespace.isEmpty { namespaces.main = .closed }
-    namespaces.channel(namespace)?.handle(.failed(refusal.failure(.kicked, namespace)))
-  }
-
-  /// Without the main namespace a revision 3 server admits to no other.
-  private func mainClosed(_ failure: UpstreamFailure) {
-    namespaces.main = .closed
-    for channel in namespaces.channels { channel.handle(.failed(failure)) }
+    namespaces.disconnected(namespace, revision, refusal)
   }
 }
 
@@ -319,23 +273,16 @@ extension SocketIOLink: EngineIOSocket.Receiver {
   func engineGathers(binary: RawSpan) { packets.gather(binary: binary) }
 
   func engineHeard(_ headers: [HTTPHeader]) {
-    attempt.requests.heard(headers)
+    route.requests.heard(headers)
     dateSample = dialled.flatMap { ClockSample(dateOf: headers, asked: $0, heard: time.now) }
   }
 
   func engineOpened(_ handshake: EngineIOHandshake) {
-    if let revision = engine?.shownRevision {
-      perform(detection.handle(.shownHandshake(revision)))
-    } else {
-      perform(detection.handle(.handshake(namesMaxPayload: handshake.maxPayload != nil)))
-    }
-    if revision != nil || detection.state == .settling {
-      attempt.works(attempt.transport)
-    }
+    perform(route.opened(handshake, shown: engine?.shownRevision))
   }
 
   func engineSwitched() {
-    attempt.works(.websocket)
+    route.works(.websocket)
     for channel in namespaces.channels { channel.transportSwitched() }
   }
 
@@ -343,27 +290,12 @@ extension SocketIOLink: EngineIOSocket.Receiver {
     var failure = failure
     failure.failure.retryAfter = RetryAfter.duration(
       failure.failure.status, failure.headers, now: time.wallMilliseconds)
-    attempt.requests.heard(failure.headers)
-    failure.failure.refusedSize = noteSizeLimit(failure)
-    if let step = attempt.redirected(failure) { return perform(step) }
-    let explained = EngineIORefusal.explain(failure, attempt.transport)
-    guard case .dialling = detection.state else { return perform(attempt.failed(explained)) }
-    if failure.failure.reason == .http, EngineIORefusal(body: failure.httpBody) == .unsupportedRevision {
-      return perform(detection.handle(.revisionRefused))
+    route.requests.heard(failure.headers)
+    // From what size on the server refuses messages, if that was why, is remembered, so that none is written again.
+    if let refusal = writer.refusal(shownBy: failure, revision ?? .four, longestName: namespaces.longestName) {
+      route.note(refusal)
+      failure.failure.refusedSize = refusal.size
     }
-    let isOpen = engine?.transportFacts != nil && attempt.transport == .websocket
-    let told = isOpen ? explained.closing(before: "its Engine.IO handshake") : explained
-    perform(attempt.transportFailed(told, beforeHTTP: failure.isBeforeHTTP))
-  }
-
-  /// The transport has ended. From what size on the server refuses messages, if that was why, is remembered, so that
-  /// none is written again.
-  private func noteSizeLimit(_ failure: TransportFailure) -> MessageSize? {
-    let longestName = namespaces.channels.map(\.namespace.count).max() ?? 0
-    guard let refusal = writer.refusal(shownBy: failure, revision ?? .four, longestName: longestName) else {
-      return nil
-    }
-    attempt.note(refusal)
-    return refusal.size
+    perform(route.ended(failure, wasOpen: engine?.transportFacts != nil))
   }
 }

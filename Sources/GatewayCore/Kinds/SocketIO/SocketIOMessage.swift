@@ -14,8 +14,8 @@ enum SocketIOMessage {
     return try message(name, args: args, attachmentLimit: attachmentLimit, parser: parser)
   }
 
-  /// The same for long arguments of which is known that they need no other form: they stay where they are. Nil where they are
-  /// not written compactly at their ends, which is for the other one.
+  /// The same for long arguments of which is known that they need no other form: they stay where they are. Nil where
+  /// they are not written compactly at their ends, which is for the other one.
   static func event(
     _ name: String, plain args: [UInt8], revision: EngineIORevision?, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage? {
@@ -44,8 +44,9 @@ enum SocketIOMessage {
     return .invalid("the event name \(name) is reserved by Socket.IO; choose another")
   }
 
-  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more. They
-  /// show their form themselves, also after a restart: JSON's array begins with a bracket, MessagePack's never does.
+  /// Whether a message waited while its upstream got another parser: its bytes mean nothing to the server any more.
+  /// They show their form themselves, also after a restart: JSON's array begins with a bracket, MessagePack's never
+  /// does.
   static func problem(withFormOf message: PreparedMessage, parser: ParserName) -> MessageProblem? {
     let form = message.head.first == UInt8(ascii: "[") ? ParserName.json : .msgpack
     guard form != parser else { return nil }

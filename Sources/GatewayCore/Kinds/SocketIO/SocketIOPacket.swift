@@ -142,7 +142,7 @@ struct SocketIOPacket: Equatable, Sendable {
     _ text: RawSpan, _ at: inout Int, limit: Int
   ) throws(SocketIOProblem) -> Int {
     let count: UInt64?
-    do throws(TooLargeNumber) { count = try digits(text, &at) } catch { throw .tooManyAttachments(limit: limit) }
+    do { count = try digits(text, &at) } catch { throw .tooManyAttachments(limit: limit) }
     guard let count, JSONScanner.byte(text, at) == UInt8(ascii: "-") else { throw .malformedAttachmentCount }
     at += 1
     guard count <= UInt64(clamping: limit) else { throw .tooManyAttachments(limit: limit) }
@@ -161,21 +161,20 @@ struct SocketIOPacket: Equatable, Sendable {
   }
 
   private static func ack(_ text: RawSpan, _ at: inout Int) throws(SocketIOProblem) -> UInt64? {
-    do throws(TooLargeNumber) { return try digits(text, &at) } catch { throw .malformedAck }
+    try digits(text, &at)
   }
 
-  private struct TooLargeNumber: Error {}
   /// Most digits of a number, leading zeros among them.
   private static let digitLimit = 64
 
-  /// A run of decimal digits; nil when there is none.
-  private static func digits(_ text: RawSpan, _ at: inout Int) throws(TooLargeNumber) -> UInt64? {
+  /// A run of decimal digits; nil when there is none. Throws for a number that is too large.
+  private static func digits(_ text: RawSpan, _ at: inout Int) throws(SocketIOProblem) -> UInt64? {
     var value: UInt64?
     let longest = at + digitLimit
     while case let digit = JSONScanner.byte(text, at) &- UInt8(ascii: "0"), digit < 10 {
       let (tenfold, overflowed) = (value ?? 0).multipliedReportingOverflow(by: 10)
       let (sum, carried) = tenfold.addingReportingOverflow(UInt64(digit))
-      guard !overflowed, !carried, at < longest else { throw TooLargeNumber() }
+      guard !overflowed, !carried, at < longest else { throw .malformedAck }
       value = sum
       at += 1
     }

@@ -1,6 +1,6 @@
 /// What a server said when it refused or ended a namespace. Node 3 and later send `{"message":…,"data":…}`, Node 2 a
-/// string or the data alone, whatever that is, Python 4 an array of message and data, Python 5 any of them; and some say
-/// nothing.
+/// string or the data alone, whatever that is, Python 4 an array of message and data, Python 5 any of them; and some
+/// say nothing.
 struct SocketIORefusal: Equatable, Sendable {
   /// Without control characters.
   var message: String?

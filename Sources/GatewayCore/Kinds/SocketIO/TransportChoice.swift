@@ -58,8 +58,8 @@ struct TransportChoice: Equatable, Sendable {
     }
   }
 
-  /// What the server did to the preferred transport gives the reason; but an answer, whatever it is, says more than none,
-  /// and a refusal of our credentials more than any.
+  /// What the server did to the preferred transport gives the reason; but an answer, whatever it is, says more than
+  /// none, and a refusal of our credentials more than any.
   private func conclusion(_ last: UpstreamFailure) -> UpstreamFailure {
     guard attempts.count > 1, let first = attempts.first?.failure else { return last }
     let refusal = attempts.first { $0.failure.isRefusal }?.failure

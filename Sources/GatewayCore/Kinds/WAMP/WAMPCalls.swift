@@ -1,5 +1,5 @@
-/// The requests of a session that somebody waits for: calls and acknowledged publications. An answer finds its way back by
-/// the id; answers to what was given up are known as such and ignored.
+/// The requests of a session that the owner waits for: calls and acknowledged publications. An answer finds its way
+/// back by the id; answers to what was given up are known as such and ignored.
 struct WAMPCalls: Equatable, Sendable {
   /// What a request was.
   enum Kind: Equatable, Sendable {
@@ -28,13 +28,13 @@ struct WAMPCalls: Equatable, Sendable {
   private var requests: [UInt64: UInt64] = [:]
   /// Those given up, in their order.
   private var forgotten: [UInt64] = []
-  /// Answers to requests up to this one may come without anybody knowing them.
+  /// Answers to requests up to this one may come that are not known any more.
   private var floor: UInt64 = 0
 
   /// How many are awaited.
   var count: Int { requests.count }
 
-  /// Nil for `ack`: nobody waits, but an answer will come.
+  /// Nil for `ack`: the owner does not wait, but an answer will come.
   mutating func add(_ request: UInt64, _ kind: Kind, ack: UInt64?) {
     entries[request] = Entry(kind: kind, ack: ack)
     if let ack { requests[ack] = request } else { note(forgotten: request) }
@@ -48,14 +48,14 @@ struct WAMPCalls: Equatable, Sendable {
     return entry.kind == .call ? request : nil
   }
 
-  /// A result that others will follow: the owner's id, or nil when nobody waits.
+  /// A result that others will follow: the owner's id, or nil when it does not wait.
   func progressed(_ request: UInt64) throws(WAMPProblem) -> UInt64? {
     guard let entry = entries[request] else { return try unknown(.result, request) }
     guard entry.kind == .call else { throw .unasked(.result, request) }
     return entry.ack
   }
 
-  /// RESULT or PUBLISHED: the owner's id, or nil when nobody waits.
+  /// RESULT or PUBLISHED: the owner's id, or nil when it does not wait.
   mutating func answered(_ request: UInt64, _ kind: Kind) throws(WAMPProblem) -> UInt64? {
     let code: WAMPCode = kind == .call ? .result : .published
     guard let entry = entries[request] else { return try unknown(code, request) }
@@ -63,7 +63,7 @@ struct WAMPCalls: Equatable, Sendable {
     return take(request)
   }
 
-  /// ERROR for a request of this type: the owner's id, or nil when nobody waits.
+  /// ERROR for a request of this type: the owner's id, or nil when it does not wait.
   mutating func failed(_ request: UInt64, type: WAMPCode) throws(WAMPProblem) -> UInt64? {
     guard let entry = entries[request] else { return try unknown(.error, request) }
     guard entry.kind.request == type else { throw .wrongRequestType(type, request) }
@@ -113,13 +113,13 @@ struct WAMPInvocations: Equatable, Sendable {
     return true
   }
 
-  /// An answer is there, or the router wants none any more. False when it is not awaited: an INTERRUPT and an answer may
-  /// cross.
+  /// An answer is there, or the router wants none any more. False when it is not awaited: an INTERRUPT and an answer
+  /// may cross.
   mutating func ended(_ request: UInt64) -> Bool { open.remove(request) != nil }
 }
 
-/// The publications that came last. A session with overlapping subscriptions gets a publication once for each of them, and
-/// local programs get it once (WAMP section "Publishing and Events": a publication has one id).
+/// The publications that came last. A session with overlapping subscriptions gets a publication once for each of them,
+/// and local programs get it once (WAMP section "Publishing and Events": a publication has one id).
 struct WAMPPublications: Equatable, Sendable {
   /// How many are remembered. Copies of one publication follow each other closely.
   static let limit = 1_024

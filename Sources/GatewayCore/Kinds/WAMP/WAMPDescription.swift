@@ -1,4 +1,4 @@
-/// What a message is, in words for people who watch a connection. Payloads are counted and not shown.
+/// What a message is, in words for the observers of a connection. Payloads are counted and not shown.
 enum WAMPDescription {
   /// A message of the router. `name` is what its id stands for, where that is known.
   static func received(_ message: WAMPMessage, name: String?, _ text: RawSpan) -> String {

@@ -1,6 +1,7 @@
 /// Turns what local programs say into the bodies of messages, and refuses whatever a router would end the session for.
 ///
-/// A body begins with a letter that says what it is; what depends on the moment of writing, ids and options, comes later.
+/// A body begins with a letter that says what it is; what depends on the moment of writing, ids and options, comes
+/// later.
 enum WAMPDraft {
   /// What a body is.
   enum Kind: UInt8, Equatable, Sendable {

@@ -1,5 +1,5 @@
-/// The elements of one message: where each stands in the text, without any of them being taken apart. No message of WAMP
-/// has more than seven.
+/// The elements of one message: where each stands in the text, without any of them being taken apart. No message of
+/// WAMP has more than seven.
 struct WAMPElements {
   static let limit = 7
   /// Levels of nesting that a payload may have: with the brackets that the local protocol puts around it, it is within

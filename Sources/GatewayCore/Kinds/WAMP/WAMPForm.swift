@@ -24,7 +24,7 @@ enum WAMPForm {
       output += binaries[number]
       output.append(#""}"#)
     }
-    for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
+    LocalForm.joinLines(of: text, range, in: &output, from: start)
   }
 
   /// Appends a local client's text as routers read it. Routers end the session of a client that sends them a string

@@ -1,6 +1,20 @@
 /// What local programs want of a router, as subscriptions or as registrations. Several interests may need the same
 /// topic, such as two globs that begin alike: the router is asked once, and each of them hears its answer.
 struct WAMPInterests {
+  /// What the router is asked for.
+  enum Kind: Equatable, Sendable {
+    case subscriptions
+    case registrations(WAMPInvocationPolicy)
+  }
+
+  /// What the session has to do.
+  enum Step: Equatable {
+    /// The words are for the observers.
+    case send([UInt8], words: String)
+    /// Tell those that it is theirs or, with a failure, that it is not to be had.
+    case tell(Set<Interest>, UpstreamFailure?)
+  }
+
   private struct Holders {
     var all: Set<Interest> = []
     /// Interests that await the router's word.
@@ -9,20 +23,24 @@ struct WAMPInterests {
     var name: [UInt8]
   }
 
+  private let kind: Kind
   private(set) var grants = WAMPGrants()
   private var holders: [WAMPTopic: Holders] = [:]
 
-  /// What has to be done, and whether this interest is served already.
-  mutating func want(_ interest: Interest) -> WAMPGrants.Action? {
+  init(_ kind: Kind) { self.kind = kind }
+
+  // MARK: - From the connection
+
+  mutating func want(_ interest: Interest, _ requests: inout WAMPRequestIDs) -> Step? {
     let topic = interest.topic
     var entry = holders[topic] ?? Holders(name: Self.json(topic.uri))
     entry.all.insert(interest)
     entry.waiting.insert(interest)
     holders[topic] = entry
-    return grants.want(topic)
+    return step(grants.want(topic), &requests)
   }
 
-  mutating func drop(_ interest: Interest) -> WAMPGrants.Action? {
+  mutating func drop(_ interest: Interest, _ requests: inout WAMPRequestIDs) -> Step? {
     let topic = interest.topic
     guard var entry = holders[topic], entry.all.remove(interest) != nil else { return nil }
     entry.waiting.remove(interest)
@@ -31,36 +49,73 @@ struct WAMPInterests {
       return nil
     }
     holders[topic] = nil
-    return grants.drop(topic)
+    return step(grants.drop(topic), &requests)
   }
 
-  mutating func asked(_ topic: WAMPTopic, request: UInt64) { grants.asked(topic, request: request) }
-  mutating func returning(_ topic: WAMPTopic, request: UInt64) { grants.returning(topic, request: request) }
+  // MARK: - From the router
 
-  mutating func granted(request: UInt64, id: UInt64, _ code: WAMPCode) throws(WAMPProblem) -> WAMPGrants.Action {
-    try grants.granted(request: request, id: id, code)
+  /// SUBSCRIBED or REGISTERED.
+  mutating func granted(
+    request: UInt64, id: UInt64, _ requests: inout WAMPRequestIDs
+  ) throws(WAMPProblem) -> Step? {
+    step(try grants.granted(request: request, id: id, kind == .subscriptions ? .subscribed : .registered), &requests)
   }
 
-  mutating func returned(request: UInt64, _ code: WAMPCode) throws(WAMPProblem) -> WAMPGrants.Action? {
-    try grants.returned(request: request, code)
+  /// UNSUBSCRIBED or UNREGISTERED.
+  mutating func returned(request: UInt64, _ requests: inout WAMPRequestIDs) throws(WAMPProblem) -> Step? {
+    step(try grants.returned(request: request, returned), &requests)
   }
 
-  mutating func failed(request: UInt64) -> WAMPGrants.Action? { grants.failed(request: request) }
-
-  mutating func revoked(id: UInt64, _ code: WAMPCode) throws(WAMPProblem) -> WAMPGrants.Action? {
-    try grants.revoked(id: id, code)
+  /// The router took back what it gave.
+  mutating func revoked(
+    id: UInt64, _ why: UpstreamFailure, _ requests: inout WAMPRequestIDs
+  ) throws(WAMPProblem) -> Step? {
+    step(try grants.revoked(id: id, returned), &requests, why)
   }
 
-  /// Interests that hear that a topic was granted.
-  mutating func takeWaiting(_ topic: WAMPTopic) -> Set<Interest> {
-    defer { holders[topic]?.waiting = [] }
-    return holders[topic]?.waiting ?? []
+  /// ERROR for a request of that type.
+  mutating func failed(
+    request: UInt64, _ type: WAMPCode, _ why: UpstreamFailure, _ requests: inout WAMPRequestIDs
+  ) throws(WAMPProblem) -> Step? {
+    guard grants.awaits(request) else { throw .unasked(.error, request) }
+    guard grants.isReturning(request) == (type == giveBack) else { throw .wrongRequestType(type, request) }
+    return step(grants.failed(request: request), &requests, why)
   }
 
-  /// Interests that hear that a topic is not to be had.
-  mutating func takeAll(_ topic: WAMPTopic) -> Set<Interest> {
-    defer { holders[topic]?.waiting = [] }
-    return holders[topic]?.all ?? []
+  private var returned: WAMPCode { kind == .subscriptions ? .unsubscribed : .unregistered }
+  private var giveBack: WAMPCode { kind == .subscriptions ? .unsubscribe : .unregister }
+
+  // MARK: - What follows
+
+  private mutating func step(
+    _ action: WAMPGrants.Action?, _ requests: inout WAMPRequestIDs, _ why: UpstreamFailure? = nil
+  ) -> Step? {
+    switch action {
+    case nil: return nil
+    case .ask(let topic): return ask(topic, requests.take())
+    case .giveBack(let topic, let id):
+      let request = requests.take()
+      grants.returning(topic, request: request)
+      return .send(WAMPWriter.giveBack(giveBack, request, id: id), words: "\(giveBack.word) \(topic.uri)")
+    case .granted(let topic):
+      defer { holders[topic]?.waiting = [] }
+      return .tell(holders[topic]?.waiting ?? [], nil)
+    case .refused(let topic):
+      defer { holders[topic]?.waiting = [] }
+      return .tell(holders[topic]?.all ?? [], why ?? UpstreamFailure(.refused, "the router refused it"))
+    }
+  }
+
+  private mutating func ask(_ topic: WAMPTopic, _ request: UInt64) -> Step {
+    grants.asked(topic, request: request)
+    let match = topic.match == .exact ? "" : ", \(topic.match.rawValue)"
+    switch kind {
+    case .subscriptions:
+      return .send(WAMPWriter.subscribe(request, topic), words: "SUBSCRIBE \(topic.uri)\(match)")
+    case .registrations(let policy):
+      return .send(
+        WAMPWriter.register(request, topic, invoke: policy), words: "REGISTER \(topic.uri)\(match)")
+    }
   }
 
   /// The topic as a JSON string.

@@ -1,5 +1,5 @@
-/// A WAMP session on a `DirectLink`: what the conversation says goes down to the transport, and what it tells goes up to
-/// the connection.
+/// A WAMP session on a `DirectLink`: what the conversation says goes down to the transport, and what it tells goes up
+/// to the connection.
 final class WAMPLinkSession: DirectSession, WAMPBearer {
   static let subprotocol = "wamp.2.json"
 

@@ -1,5 +1,5 @@
-/// One message from a router. What it carries stays where it is: ranges of bytes in the text that was read. Ids are within
-/// 1…2^53, options and details are objects, URIs are strings with their quotes.
+/// One message from a router. What it carries stays where it is: ranges of bytes in the text that was read. Ids are
+/// within 1…2^53, options and details are objects, URIs are strings with their quotes.
 enum WAMPMessage: Equatable, Sendable {
   case welcome(session: UInt64, details: Range<Int>)
   case abort(details: Range<Int>, reason: Range<Int>)
@@ -98,8 +98,8 @@ enum WAMPID {
   static let range: ClosedRange<UInt64> = 1...1 << 53
 }
 
-/// The ids of our requests in one session: one sequence for requests of every type, from 1 in steps of 1, because strict
-/// routers take a gap for a violation.
+/// The ids of our requests in one session: one sequence for requests of every type, from 1 in steps of 1, because
+/// strict routers take a gap for a violation.
 struct WAMPRequestIDs: Equatable, Sendable {
   /// The id that the next request will have.
   private(set) var next: UInt64 = 1

@@ -1,5 +1,5 @@
-/// What a router sent that WAMP does not allow. Each of them ends the session with ABORT `wamp.error.protocol_violation`
-/// (WAMP section "Protocol Violations").
+/// What a router sent that WAMP does not allow. Each of them ends the session with ABORT
+/// `wamp.error.protocol_violation` (WAMP section "Protocol Violations").
 enum WAMPProblem: Error, Equatable, Sendable {
   /// Not a JSON text, or not strict UTF-8.
   case malformedJSON
@@ -53,7 +53,7 @@ enum WAMPProblem: Error, Equatable, Sendable {
   var failure: UpstreamFailure { UpstreamFailure(.protocolError, sentence) }
 }
 
-/// What the end of a session means for programs and people.
+/// What the end of a session, or a refusal within it, means for programs and people.
 enum WAMPFailure {
   /// ABORT. Before WELCOME it is a refusal, unless the router says that it is leaving.
   static func aborted(_ text: RawSpan, details: Range<Int>, reason: Range<Int>, isJoined: Bool) -> UpstreamFailure {
@@ -81,6 +81,30 @@ enum WAMPFailure {
       return UpstreamFailure(.kicked, "the router ended this session (\(uri))\(said)")
     default: return UpstreamFailure(.closed, "the router closed the session (\(uri))\(said)")
     }
+  }
+
+  /// Why a subscription or registration is not to be had.
+  static func refused(_ text: RawSpan, _ uri: Range<Int>, _ payload: WAMPPayload) -> UpstreamFailure {
+    let name = JSONScanner.decodeString(text, uri, shortenedTo: 200).singleLine
+    let message = payload.arguments.flatMap { firstString(text, $0) }
+    let said = message.map { ": \($0)" } ?? ""
+    return UpstreamFailure(
+      .refused, "the router refused it (\(name))\(said)", serverMessage: message ?? name,
+      serverData: data(name))
+  }
+
+  /// Why one that was had is not any more.
+  static func revoked(_ text: RawSpan, _ details: Range<Int>) -> UpstreamFailure {
+    let reason = WAMPDetails.words("reason", in: text, details, limit: 200)
+    return UpstreamFailure(.refused, "the router took it back (\(reason ?? "without a reason"))", serverMessage: reason)
+  }
+
+  /// Routers put a sentence into the first argument of an ERROR.
+  private static func firstString(_ text: RawSpan, _ arguments: Range<Int>) -> String? {
+    guard let inside = WAMPForm.inside(text, arguments) else { return nil }
+    var at = inside.lowerBound
+    guard let string = try? JSONScanner.scanString(text, &at) else { return nil }
+    return JSONScanner.decodeString(text, string, shortenedTo: 500).singleLine
   }
 
   /// Whether another method of authentication could help after a refusal. Routers have many words for that.

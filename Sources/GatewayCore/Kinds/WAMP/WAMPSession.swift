@@ -4,8 +4,8 @@ struct WAMPSession: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// Nothing was said. May become `joining` or `ended`.
     case waiting
-    /// HELLO or AUTHENTICATE was sent and the router's word is awaited, after so many challenges. May become `answering`,
-    /// `joined` or `ended`.
+    /// HELLO or AUTHENTICATE was sent and the router's word is awaited, after so many challenges. May become
+    /// `answering`, `joined` or `ended`.
     case joining(challenges: Int)
     /// The answer to a challenge is being worked out. May become `joining` or `ended`.
     case answering(challenges: Int)

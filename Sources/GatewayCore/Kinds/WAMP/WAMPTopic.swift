@@ -19,8 +19,8 @@ struct WAMPTopic: Hashable, Sendable {
   /// Every topic.
   static let all = WAMPTopic(uri: "", match: .prefix)
 
-  /// What the router is asked for on behalf of a glob. It may give more than the glob wants: the local filter passes only
-  /// what fits.
+  /// What the router is asked for on behalf of a glob. It may give more than the glob wants: the local filter passes
+  /// only what fits.
   ///
   /// * no wildcards: the name itself
   /// * `a.b.*`: everything that begins with `a.b.`

@@ -1,5 +1,6 @@
-/// Writes the messages of a client (WAMP section "Message Definitions"). Payloads are JSON text already and are copied as
-/// they are; empty ones are left out, and an array stands wherever an object follows (section "Application Payload").
+/// Writes the messages of a client (WAMP section "Message Definitions"). Payloads are JSON text already and are copied
+/// as they are; empty ones are left out, and an array stands wherever an object follows (section "Application
+/// Payload").
 enum WAMPWriter {
   /// `Arguments` and `ArgumentsKw` on their way out: the inside of an array, and a whole object or nothing.
   struct Payload: Equatable, Sendable {
@@ -86,8 +87,8 @@ enum WAMPWriter {
     }
   }
 
-  /// PUBLISH; `body` is the topic and what follows it. The publisher is not excluded: the local programs that subscribed
-  /// to the topic share its session.
+  /// PUBLISH; `body` is the topic and what follows it. The publisher is not excluded: the local programs that
+  /// subscribed to the topic share its session.
   static func publish(_ request: UInt64, acknowledged: Bool, body: ArraySlice<UInt8>) -> [UInt8] {
     let options = acknowledged ? #",{"acknowledge":true,"exclude_me":false},"# : #",{"exclude_me":false},"#
     return head([UInt64(WAMPCode.publish.rawValue), request], reserving: body.count) + options.utf8 + body

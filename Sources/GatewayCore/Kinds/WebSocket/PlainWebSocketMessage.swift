@@ -1,6 +1,6 @@
-/// Between the one argument of an event `message` and what travels: a text that is JSON is that JSON, any other text is a
-/// string, and binary is `$bin`. On the way up a string travels as it is, so that every text can be sent.
-/// Decision 0051.
+/// Between the one argument of an event `message` and what travels: a text that is JSON is that JSON, any other text is
+/// a string, and binary is `$bin`. On the way up a string travels as it is, so that every text can be sent. Decision
+/// 0051.
 enum PlainWebSocketMessage {
   /// The only event that there is.
   static let event = "message"

@@ -55,8 +55,8 @@ struct RefreshSchedule: Equatable, Sendable {
 
   let settings: RefreshSettings
 
-  /// From the acceptance of a token to the first reading. The margin is `share` percent of the time that is left, within
-  /// `least` and `most`, and never more than half of that time. Nil left: the clocks contradict the token.
+  /// From the acceptance of a token to the first reading. The margin is `share` percent of the time that is left,
+  /// within `least` and `most`, and never more than half of that time. Nil left: the clocks contradict the token.
   func first(left: Duration?, fraction: Double) -> Duration {
     guard let left, left > .zero else { return max(settings.most, Self.shortestDelay) }
     let share = min(max(settings.share, 0), 100)
@@ -73,8 +73,8 @@ struct RefreshSchedule: Equatable, Sendable {
 }
 
 /// Looks from time to time whether the files that credentials come from have changed. While an upstream refuses us that
-/// is what ends the waiting. Looking by name finds a file that was replaced as well as one that was written again, behind
-/// a symbolic link too.
+/// is what ends the waiting. Looking by name finds a file that was replaced as well as one that was written again,
+/// behind a symbolic link too.
 final class CredentialWatch {
   /// Between two looks.
   static let interval: Duration = .seconds(1)

@@ -37,8 +37,9 @@ struct WebToken: Equatable, Sendable {
     .milliseconds(Int64(expires * 1_000) - wallMilliseconds)
   }
 
-  /// The same for a token that the server has just accepted, whatever the clocks say: a token from the future was issued
-  /// now, and one that has expired by our clock is as old as one issued now would be. Nil when it cannot be told.
+  /// The same for a token that the server has just accepted, whatever the clocks say: a token from the future was
+  /// issued now, and one that has expired by our clock is as old as one issued now would be. Nil when it cannot be
+  /// told.
   func timeLeft(acceptedAt wallMilliseconds: Int64) -> Duration? {
     let left = timeLeft(at: wallMilliseconds)
     let life: Duration? = issued.flatMap { $0 < expires ? .milliseconds(Int64((expires - $0) * 1_000)) : nil }

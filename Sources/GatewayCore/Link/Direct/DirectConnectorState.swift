@@ -1,5 +1,5 @@
-/// What all attempts of one connection share, when it has a transport of its own: where they go, with what, and what worked
-/// the last time.
+/// What all attempts of one connection share, when it has a transport of its own: where they go, with what, and what
+/// worked the last time.
 final class DirectConnectorState {
   /// The upstream's URLs, the preferred one first.
   let places: [DialTarget]
@@ -15,10 +15,10 @@ final class DirectConnectorState {
   var subprotocols: [String] = []
   /// Which of the places worked the last time.
   var remembered: Int?
-  private var jars: [DialTarget: CookieJar] = [:]
+  private var jars = ServerMemory<DialTarget, CookieJar>(limit: jarLimit)
   private weak var link: DirectLink?
-  /// From so many bytes on the server was seen not to take a message.
-  private var refusedSize: (bytes: Int, place: Int, until: MonotonicInstant)?
+  /// From so many bytes on a place was seen not to take a message.
+  private var refusedSizes = RefusalMemory<Int, Int>()
   private lazy var watch = CredentialWatch(credentials, timers: seams.timers)
 
   var observer: (any UpstreamObserver)? {
@@ -27,9 +27,7 @@ final class DirectConnectorState {
 
   /// How long a goodbye may take.
   static let closeLimit: Duration = .seconds(1)
-  /// How long a size is not tried again that the server refused.
-  private static let sizeLimitTime: Duration = .seconds(3_600)
-  /// Most places whose cookies are kept; beyond it an arbitrary one forgets its own.
+  /// Most places whose cookies are kept.
   private static let jarLimit = 32
 
   /// - Parameter path: makes the path of a request from a URL.
@@ -61,12 +59,13 @@ final class DirectConnectorState {
   /// Takes the cookies out of an answer's header lines.
   func heard(_ headers: [HTTPHeader], at place: DialTarget) {
     guard headers.contains(where: { $0.name == "set-cookie" }) else { return }
-    if jars[place] == nil, jars.count >= Self.jarLimit { _ = jars.popFirst() }
-    jars[place, default: CookieJar()].store(headers, from: place, now: seams.time.wallMilliseconds)
+    var jar = jars[place] ?? CookieJar()
+    jar.store(headers, from: place, now: seams.time.wallMilliseconds)
+    jars[place] = jar
   }
 
   /// The server has ended the link because of a message of so many bytes, or a smaller one.
-  func refused(_ bytes: Int, by place: Int) { refusedSize = (bytes, place, seams.time.now + Self.sizeLimitTime) }
+  func refused(_ bytes: Int, by place: Int) { refusedSizes.note(bytes, of: place, at: seams.time.now) }
 
   /// A message that the server may take.
   func checked(_ message: PreparedMessage) throws(MessageProblem) -> PreparedMessage {
@@ -76,8 +75,8 @@ final class DirectConnectorState {
 
   /// What a message is told that is as large as one that the server refused; nil otherwise.
   func sizeProblem(_ message: PreparedMessage) -> MessageProblem? {
-    guard let refusedSize, refusedSize.place == remembered, seams.time.now < refusedSize.until else { return nil }
-    return MessageSize(body: refusedSize.bytes, attachment: refusedSize.bytes).problem(with: MessageSize(message))
+    guard let remembered, let bytes = refusedSizes.value(of: remembered, at: seams.time.now) else { return nil }
+    return MessageSize(body: bytes, attachment: bytes).problem(with: MessageSize(message))
   }
 
   /// Starts one attempt.

@@ -10,10 +10,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private(set) var transport: (any Transport)?
   private var transportFacts: TransportFacts?
   private var routes: LinkRoutes
-  /// What was read for this attempt. Secret.
-  private(set) var secrets: ConnectSecrets?
-  private var secondTry = SecondTry()
-  private var refresh: CredentialRefresh?
+  private let attempt: ConnectAttempt
   private var timer: Timers.ID?
   /// What was wanted before there was a session that could be told.
   private var wanted: Set<Interest> = []
@@ -36,11 +33,14 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     self.makeSession = makeSession
     id = way.seams.random.uuid()
     routes = LinkRoutes(way.places, remembered: way.remembered)
+    attempt = ConnectAttempt(way.credentials, timers: way.seams.timers, time: way.seams.time)
   }
 
   var timers: Timers { way.seams.timers }
   var now: MonotonicInstant { way.seams.time.now }
   var isJoined: Bool { machine.state == .joined }
+  /// What was read for this attempt. Secret.
+  var secrets: ConnectSecrets? { attempt.secrets }
   /// A redirect led to another host, whose business the credentials are not.
   var isForeign: Bool { routes.current.isForeign }
 
@@ -55,22 +55,9 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// Reads the credentials and dials; the owner is told nothing from here.
   func start() {
     retrace()
-    way.credentials.read { [weak self] result in self?.secretsRead(result) }
+    attempt.start(
+      begin: { [weak self] _ in self?.perform(.secretsRead) }, end: { [weak self] in self?.perform(.failed($0)) })
   }
-
-  private func secretsRead(_ result: Result<ConnectSecrets, CredentialProblem>) {
-    guard machine.state == .reading else { return }
-    switch result {
-    case .success(let secrets):
-      self.secrets = secrets
-      perform(machine.handle(.secretsRead))
-    case .failure(let problem):
-      later { [weak self] in self?.failForGood(UpstreamFailure(.auth, problem.message)) }
-    }
-  }
-
-  /// Outside of whatever has just been called.
-  private func later(_ body: @escaping () -> Void) { timers.after(.zero, body) }
 
   /// The observer of the connection has changed.
   func retrace() {
@@ -84,15 +71,16 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   func send(binary: RawSpan, compress: Bool = true) { transport?.send(binary: binary, compress: compress) }
 
   /// The kind's handshake is done.
-  func ready() { perform(machine.handle(.ready)) }
+  func ready() { perform(.ready) }
 
   /// What the server said or did not say ends the attempt, or the conversation.
   func fail(_ failure: UpstreamFailure) {
     switch machine.state {
     case .joined, .leaving, .left, .reading: failForGood(failure)
     case .dialling, .joining:
-      if secondTry.isWorthwhile(after: failure, way.credentials), owner != nil { return tryAgain(after: failure) }
-      goOn(routes.failed(failure))
+      guard attempt.mayTryAgain(after: failure), owner != nil else { return goOn(routes.failed(failure)) }
+      attempt.tryAgain(after: failure)
+      perform(.triedAgain)
     }
   }
 
@@ -104,42 +92,21 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   }
 
   /// The server has answered our goodbye.
-  func closeEnded() { perform(machine.handle(.closeEnded)) }
+  func closeEnded() { perform(.closeEnded) }
 
   // MARK: - After a failure
 
   private func goOn(_ step: LinkRoutes.Step) {
     switch step {
     case .dial:
-      perform(machine.handle(.triedAgain))
+      perform(.triedAgain)
       retrace()
-      perform(machine.handle(.secretsRead))
+      perform(.secretsRead)
     case .giveUp(let failure): failForGood(failure)
     }
   }
 
-  private func failForGood(_ failure: UpstreamFailure) {
-    let explained = failure.explained(
-      secrets, isSecond: secondTry.isUnderWay, wallMilliseconds: way.seams.time.wallMilliseconds)
-    perform(machine.handle(.failed(explained)))
-  }
-
-  /// Reads the credentials again, outside of whatever told of the refusal.
-  private func tryAgain(after failure: UpstreamFailure) {
-    secondTry.begin()
-    perform(machine.handle(.triedAgain))
-    later { [weak self] in
-      guard let self, machine.state == .reading else { return }
-      way.credentials.read { [weak self] result in
-        guard let self, machine.state == .reading else { return }
-        guard secondTry.isOther(result, than: secrets, way.credentials) else {
-          secondTry = SecondTry()
-          return failForGood(failure)
-        }
-        secretsRead(result)
-      }
-    }
-  }
+  private func failForGood(_ failure: UpstreamFailure) { perform(.failed(attempt.explained(failure))) }
 
   // MARK: - From the owner
 
@@ -175,7 +142,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   func close() {
     owner = nil
-    perform(machine.handle(.leave))
+    perform(.leave)
   }
 
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
@@ -201,7 +168,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     if let dialled, let sample = ClockSample(dateOf: headers, asked: dialled, heard: now) {
       owner?.channel(self, sampledTime: sample)
     }
-    perform(machine.handle(.transportOpened))
+    perform(.transportOpened)
   }
 
   func transportReceived(text: RawSpan) {
@@ -232,19 +199,15 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
       told.refusedSize = MessageSize(body: largest, attachment: largest)
       way.refused(largest, by: routes.index)
     }
-    if machine.state == .dialling, let step = routes.redirected(told, failure.headers) { return redirected(step) }
+    if machine.state == .dialling, let step = routes.redirected(told, failure.headers) { return goOn(step) }
     if machine.state == .joining, let session { told = told.closing(before: "it answered \(session.awaited)") }
     fail(told)
   }
 
-  private func redirected(_ step: LinkRoutes.Step) {
-    if case .giveUp(let failure) = step { goOn(routes.failed(failure)) } else { goOn(step) }
-  }
-
   // MARK: - What the machine asks for
 
-  private func perform(_ actions: [DirectMachine.Action]) {
-    for action in actions {
+  private func perform(_ event: DirectMachine.Event) {
+    for action in machine.handle(event) {
       switch action {
       case .dial: dial()
       case .beginHandshake: beginHandshake()
@@ -280,6 +243,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   private func announce() {
     stopTimer()
+    attempt.accepted()
     way.remembered = routes.index
     liveness = DirectLiveness(
       session?.heartbeat, timers: timers, time: way.seams.time, ask: { [weak self] in self?.session?.probe() == true },
@@ -288,11 +252,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     owner.channelOpened(self)
     guard isJoined, let session else { return }
     for interest in wanted { session.want(interest) }
-    guard let secrets else { return }
-    refresh = CredentialRefresh(
-      way.credentials, used: secrets, settings: way.refresh, timers: timers, time: way.seams.time,
-      fraction: way.seams.random.fraction()
-    ) { [weak self] in
+    attempt.watchExpiry(way.refresh, fraction: way.seams.random.fraction()) { [weak self] in
       guard let self, isJoined else { return }
       self.owner?.channelHasNewCredentials(self)
     }
@@ -309,7 +269,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private func hangUp() {
     stopTimer()
     liveness = nil
-    refresh = nil
+    if machine.state == .left { attempt.stop() }
     let (session, transport) = (session, transport)
     self.session = nil
     self.transport = nil

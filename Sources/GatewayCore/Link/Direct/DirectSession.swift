@@ -1,6 +1,6 @@
-/// What a kind with one transport per connection adds to a `DirectLink`: its own handshake and the meaning of messages. Made
-/// for each transport and never used again; it speaks through its link, which outlives it. Spans are valid only during
-/// the call.
+/// What a kind with one transport per connection adds to a `DirectLink`: its own handshake and the meaning of messages.
+/// Made for each transport and never used again; it speaks through its link, which outlives it. Spans are valid only
+/// during the call.
 protocol DirectSession: AnyObject {
   /// The transport is open. The session begins its handshake and, in the end or at once, calls `link.ready()`.
   func begin(_ facts: TransportFacts)

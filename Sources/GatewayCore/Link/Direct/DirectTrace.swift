@@ -12,7 +12,8 @@ final class DirectTrace {
     if let payload = secrets?.payload { redaction.add(json: payload) }
   }
 
-  /// One message in words; `payload` is its text, which is shown only to those who want it, without known secrets.
+  /// One message in words; `payload` is its text, which is shown only to an observer that wants it, without known
+  /// secrets.
   func message(_ direction: TraceFact.Direction, _ text: String, payload: RawSpan) {
     var fact = TraceFact(direction, layer, text)
     if payload.byteCount > 0, observer.wantsPayloads {

@@ -81,7 +81,7 @@ struct IncomingFrameHead: Equatable, Sendable {
 
   let opcode: FrameOpcode
   let isFinal: Bool
-  /// RSV1, the mark of a compressed message. RSV2 and RSV3 mean nothing that anybody agrees on.
+  /// RSV1, the mark of a compressed message. RSV2 and RSV3 belong to extensions that are not offered.
   let isMarked: Bool
   /// Bytes of payload.
   let length: Int
@@ -93,7 +93,7 @@ struct IncomingFrameHead: Equatable, Sendable {
   init?(parsing bytes: UnsafeRawBufferPointer) throws(FrameReader.Problem) {
     guard bytes.count >= 2 else { return nil }
     let (first, second) = (bytes[0], bytes[1])
-    // Bits that nobody agreed on, or a masked frame, which only a client may send.
+    // Bits of extensions that were not agreed on, or a masked frame, which only a client may send.
     guard first & 0x30 == 0, second & 0x80 == 0, let opcode = FrameOpcode(rawValue: first & 15) else {
       throw .violation
     }

@@ -1,6 +1,6 @@
 /// Takes apart the frames that a server sends and puts its messages together (RFC 6455 sections 5.2 to 5.5): bytes in,
-/// messages and control frames out. What lies whole within the bytes at hand is handed over where it lies; anything else
-/// is gathered in memory of just its size, which goes as soon as it was handed over. Decision 0066.
+/// messages and control frames out. What lies whole within the bytes at hand is handed over where it lies; anything
+/// else is gathered in memory of just its size, which goes as soon as it was handed over. Decision 0066.
 public final class FrameReader {
   /// What comes out, each with its payload.
   public enum Item: Equatable, Sendable {
@@ -38,7 +38,7 @@ public final class FrameReader {
 
   private let messageLimit: Int
   private let allowsCompression: Bool
-  /// Nobody wants to have messages any more: they are read over.
+  /// The link has no receiver any more: messages are read over.
   public var ignoresMessages = false
 
   /// The beginning of a head whose rest has not come yet.
@@ -126,7 +126,8 @@ public final class FrameReader {
     return head
   }
 
-  /// Whether a frame is a message by itself, and all of it there: what nearly all are. Nothing has to be remembered of it.
+  /// Whether a frame is a message by itself, and all of it there: what nearly all are. Nothing has to be remembered of
+  /// it.
   @inline(__always)
   private func isWholeMessage(_ head: IncomingFrameHead, _ rest: UnsafeRawBufferPointer) -> Bool {
     head.isFinal && !head.isMarked && (head.opcode == .text || head.opcode == .binary)
@@ -219,8 +220,8 @@ struct GatheredBytes: ~Copyable {
   /// What has come so far; valid until the next change.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-  /// Takes another piece. `expected` is how many bytes there will be in all, as far as that is known: where it grows, so
-  /// does the memory. What nothing was written to yet takes no memory of the machine.
+  /// Takes another piece. `expected` is how many bytes there will be in all, as far as that is known: where it grows,
+  /// so does the memory. What nothing was written to yet takes no memory of the machine.
   mutating func append(_ piece: UnsafeRawBufferPointer, expecting expected: Int) {
     let needed = max(expected, count + piece.count)
     if memory.count < needed { grow(needed) }

@@ -127,7 +127,7 @@ public struct WebSocketUpgrade: Sendable {
     headBytes += end
     guard headBytes <= Self.headLimit else { return fail(Self.tooLongHead) }
     let head: HTTPResponseHead
-    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(UpstreamFailure(error)) }
+    do { head = try HTTPResponseHead(parsing: buffer[..<end]) } catch { return fail(error) }
     let rest = [UInt8](buffer[end...])
     buffer = []
     return judge(head, rest: rest, consumed: chunk.count - rest.count)
@@ -136,11 +136,11 @@ public struct WebSocketUpgrade: Sendable {
   private mutating func judge(_ head: HTTPResponseHead, rest: [UInt8], consumed: Int) -> Outcome {
     switch head.status {
     case 101:
-      guard let expectedAccept else { return fail(UpstreamFailure(.malformed)) }
+      guard let expectedAccept else { return fail(UpstreamFailure.malformedHead) }
       if let problem = problem(of: head, expectedAccept: expectedAccept) {
         return fail(UpstreamFailure(.protocolError, problem, status: 101))
       }
-      do throws(MessageDeflate.Unacceptable) { deflate = try agreement(head) } catch {
+      guard agreeOnDeflate(head) else {
         return fail(UpstreamFailure(.protocolError, Self.unofferedExtension, status: 101))
       }
       state = .upgraded
@@ -154,7 +154,7 @@ public struct WebSocketUpgrade: Sendable {
         let failure = TransportFailure(Self.refusal(head), headers: head.headers)
         state = .body(failure, try HTTPBodyPrefix(of: head, limit: Self.bodyLimit))
       } catch {
-        return fail(UpstreamFailure(error))
+        return fail(error)
       }
       return receiveBody(rest)
     }
@@ -171,7 +171,7 @@ public struct WebSocketUpgrade: Sendable {
 
   private mutating func refuseForeignProtocol() -> Outcome? {
     guard buffer.span.bytes.byteCount > 0, Self.looksLikeHTTP(buffer.span.bytes) == false else { return nil }
-    return fail(UpstreamFailure(.notHTTP))
+    return fail(UpstreamFailure.notHTTP)
   }
 
   private mutating func receiveBody(_ chunk: [UInt8]) -> Outcome {
@@ -215,12 +215,14 @@ public struct WebSocketUpgrade: Sendable {
 
   private static let unofferedExtension = "the server chose a WebSocket extension or a parameter that was not offered"
 
-  /// RFC 6455 section 9.1 and RFC 7692 section 5: nothing, or the one extension that was offered.
-  private func agreement(_ head: HTTPResponseHead) throws(MessageDeflate.Unacceptable) -> MessageDeflate? {
+  /// RFC 6455 section 9.1 and RFC 7692 section 5: nothing, or the one extension that was offered. False for anything
+  /// else.
+  private mutating func agreeOnDeflate(_ head: HTTPResponseHead) -> Bool {
     let extensions = head.elements("sec-websocket-extensions")
-    guard let answer = extensions.first else { return nil }
-    guard extensions.count == 1, offersDeflate else { throw MessageDeflate.Unacceptable() }
-    return try MessageDeflate(answer: answer)
+    guard let answer = extensions.first else { return true }
+    guard extensions.count == 1, offersDeflate else { return false }
+    deflate = MessageDeflate(answer: answer)
+    return deflate != nil
   }
 
   // MARK: - Failures

@@ -18,7 +18,7 @@ struct HTTPBodyPrefix: Equatable, Sendable {
   private let limit: Int
 
   /// A body that `head` announces, of which at most `limit` bytes are kept.
-  init(of head: HTTPResponseHead, limit: Int) throws(HTTPResponseHead.Problem) {
+  init(of head: HTTPResponseHead, limit: Int) throws(UpstreamFailure) {
     self.limit = limit
     let length = try head.contentLength()
     if head.status < 200 || head.status == 204 || head.status == 304 {

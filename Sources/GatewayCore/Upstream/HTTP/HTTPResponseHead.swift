@@ -6,17 +6,9 @@ struct HTTPResponseHead: Equatable, Sendable {
   /// Names in lower case, values without surrounding white space, in the order of the lines.
   var headers: [HTTPHeader]
 
-  /// What is wrong with a head.
-  enum Problem: Error, Equatable, Sendable {
-    /// The first line is no HTTP/1 status line: another protocol altogether.
-    case notHTTP
-    /// A status line, then a line that is no header.
-    case malformed
-  }
-
   /// Parses a head without its final empty line. Folded lines, spaces before the colon and control characters are
   /// refused.
-  init(parsing bytes: some Collection<UInt8>) throws(Problem) {
+  init(parsing bytes: some Collection<UInt8>) throws(UpstreamFailure) {
     var lines = bytes.split(separator: 10, omittingEmptySubsequences: false)[...]
     guard let first = lines.popFirst(), let (status, phrase) = Self.statusLine(Self.withoutReturn(first)) else {
       throw .notHTTP
@@ -27,7 +19,7 @@ struct HTTPResponseHead: Equatable, Sendable {
     for line in lines {
       let line = Self.withoutReturn(line)
       if line.isEmpty { continue }
-      guard let header = Self.header(line) else { throw .malformed }
+      guard let header = Self.header(line) else { throw .malformedHead }
       headers.append(header)
     }
   }
@@ -41,11 +33,11 @@ struct HTTPResponseHead: Equatable, Sendable {
   }
 
   /// The body's length by `Content-Length`; nil when there is none. A list of equal values counts once.
-  func contentLength() throws(Problem) -> Int? {
+  func contentLength() throws(UpstreamFailure) -> Int? {
     var length: Int?
     for text in elements("content-length") {
-      guard text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text) else { throw .malformed }
-      if let length, length != value { throw .malformed }
+      guard text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text) else { throw .malformedHead }
+      if let length, length != value { throw .malformedHead }
       length = value
     }
     return length

@@ -59,12 +59,8 @@ public struct HTTPResponse: Equatable, Sendable {
 extension HTTPResponse {
   /// From the bytes of a head, status line and header lines, and a body that is no longer in chunks.
   public init(head: [UInt8], body: [UInt8], tlsVersion: String?, proxy: String?) throws(UpstreamFailure) {
-    do throws(HTTPResponseHead.Problem) {
-      let head = try HTTPResponseHead(parsing: head)
-      self.init(status: head.status, headers: head.headers, body: body, tlsVersion: tlsVersion, proxy: proxy)
-    } catch {
-      throw UpstreamFailure(error)
-    }
+    let head = try HTTPResponseHead(parsing: head)
+    self.init(status: head.status, headers: head.headers, body: body, tlsVersion: tlsVersion, proxy: proxy)
   }
 }
 

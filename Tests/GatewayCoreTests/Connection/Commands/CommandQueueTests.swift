@@ -35,7 +35,7 @@ import Testing
 
   @Test func theCountLimitRefusesOneMoreAndKeepsTheRest() throws {
     var queue = try Self.queue([Self.command("a"), Self.command("b")], count: 2)
-    #expect(throws: QueueFull.count(.share(2))) { try queue.append(Self.command("c")) }
+    #expect(throws: SubmissionProblem.queueFull(.share(2), unit: "sends")) { try queue.append(Self.command("c")) }
     #expect(queue.commands.map(\.id) == ["a", "b"])
     _ = queue.popFirst()
     try queue.append(Self.command("c"))
@@ -45,10 +45,11 @@ import Testing
   @Test func theByteLimitCountsMessageAndOverhead() throws {
     let limit = 2 * (CommandQueue.overhead + 10)
     var queue = try Self.queue([Self.command("a", bytes: 10)], bytes: limit)
-    #expect(throws: QueueFull.bytes(.share(limit))) { try queue.append(Self.command("b", bytes: 11)) }
+    let full = SubmissionProblem.queueFull(.share(limit), unit: "bytes")
+    #expect(throws: full) { try queue.append(Self.command("b", bytes: 11)) }
     try queue.append(Self.command("b", bytes: 10))
     #expect(queue.byteCount == limit)
-    #expect(throws: QueueFull.bytes(.share(limit))) { try queue.append(Self.command("c", bytes: 0)) }
+    #expect(throws: full) { try queue.append(Self.command("c", bytes: 0)) }
     _ = Self.remove("a", from: &queue)
     #expect(queue.byteCount == limit / 2)
   }
@@ -161,7 +162,7 @@ import Testing
           try queue.append(command)
           model.append(command)
         } else {
-          #expect(throws: QueueFull.self) { try queue.append(command) }
+          #expect(throws: SubmissionProblem.self) { try queue.append(command) }
         }
       case 6:
         guard let command = all.isEmpty ? nil : all[pick(all.count)] else { break }

@@ -75,17 +75,17 @@ import Testing
     connect()
     send("a", id: 1)
     send("b", id: 2, durable: false)
-    store.problem = OutboxProblem(.full, "the disk is full")
+    store.problem = StorageProblem(.full, "the disk is full")
     store.settle()
     let lines = HarnessClient.values(client.read())
     #expect(lines.compactMap { $0["error"]?["data"]?["reason"]?.stringValue } == ["full"])
     #expect(written == ["hi []", "b []"])
-    #expect(harness.gateway.relay.outbox.condition == .failing(OutboxProblem(.full, "the disk is full")))
-    #expect(harness.facts.contains(.outbox(OutboxProblem(.full, "the disk is full"))))
+    #expect(harness.gateway.relay.outbox.rows.condition == .failing(StorageProblem(.full, "the disk is full")))
+    #expect(harness.facts.contains(.outbox(StorageProblem(.full, "the disk is full"))))
     store.problem = nil
     send("c", id: 3)
     store.settle()
-    #expect(harness.gateway.relay.outbox.condition == .working)
+    #expect(harness.gateway.relay.outbox.rows.condition == .working)
     #expect(written == ["hi []", "b []", "c []"])
   }
 
@@ -202,7 +202,7 @@ import Testing
     store.settle()
     client.read()
     send("b", #","coalesce":"k""#, id: 2)
-    store.problem = OutboxProblem(.full, "full")
+    store.problem = StorageProblem(.full, "full")
     store.settle()
     client.read()
     #expect(states() == ["a queued"])
@@ -269,7 +269,7 @@ import Testing
     for id in 1...3 { send("e", id: id) }
     store.settle()
     client.read()
-    store.problem = OutboxProblem(.full, "the disk is full")
+    store.problem = StorageProblem(.full, "the disk is full")
     client.call("outbox.cancel", #"{"upstream":"chat"}"#)
     store.settle()
     let answer = try #require(HarnessClient.values(client.read()).first?["result"])
@@ -289,7 +289,7 @@ import Testing
     client.read()
     client.call("outbox.retry", #"{"upstream":"chat"}"#)
     store.settle(1)
-    store.problem = OutboxProblem(.full, "the disk is full")
+    store.problem = StorageProblem(.full, "the disk is full")
     store.settle()
     let error = try #require(HarnessClient.values(client.read()).first?["error"])
     #expect(error["data"]?["count"]?.integerValue == 1)
@@ -321,7 +321,7 @@ import Testing
 
   @Test func anAcceptedSendThatTheOutboxCannotKeepAtTheStopIsReported() {
     send("a", durable: false)
-    store.problem = OutboxProblem(.full, "no room")
+    store.problem = StorageProblem(.full, "no room")
     harness.gateway.stop(reason: "test") {}
     harness.pass(.seconds(6))
     let outcomes = harness.facts.compactMap { if case .sendFailed(_, _, let outcome) = $0 { outcome } else { nil } }

@@ -16,7 +16,7 @@ import Testing
     tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#)
     // What follows waits for the disk behind it.
     tests.client.call("send", #"{"upstream":"chat","event":"b","delivery":"durable"}"#, id: 2)
-    tests.store.problem = OutboxProblem(.full, "full")
+    tests.store.problem = StorageProblem(.full, "full")
     tests.store.settle(1)
     tests.store.problem = nil
     tests.store.settle()
@@ -39,7 +39,7 @@ import Testing
     client.call("outbox.retry", #"{"upstream":"chat","states":["cancelled"]}"#, id: 2)
     // What follows waits for the disk behind both.
     client.call("send", #"{"upstream":"chat","event":"b","delivery":"durable"}"#, id: 3)
-    store.problem = OutboxProblem(.full, "full")
+    store.problem = StorageProblem(.full, "full")
     store.settle(2)
     store.problem = nil
     store.settle()
@@ -51,7 +51,7 @@ import Testing
     harness.pass(.seconds(2))
     client.call("outbox.retry", #"{"upstream":"chat","states":["expired"]}"#)
     harness.pass(.seconds(2))
-    store.problem = OutboxProblem(.full, "full")
+    store.problem = StorageProblem(.full, "full")
     store.settle(1)
     store.problem = nil
     store.settle()

@@ -80,10 +80,10 @@ import Testing
     let (scene, _, second) = scene()
     let client = scene.harness.client()
     client.call("subscribe", #"{"upstream":"chat"}"#)
-    scene.store.problem = HistoryProblem(.full, "cannot write: no space left on device")
+    scene.store.problem = StorageProblem(.full, "cannot write: no space left on device")
     scene.emit("d")
     #expect(scene.digest(client.read()) == ["event 4"])
-    #expect(scene.reports == [.failing(HistoryProblem(.full, "cannot write: no space left on device"))])
+    #expect(scene.reports == [.failing(StorageProblem(.full, "cannot write: no space left on device"))])
     #expect(scene.connection.history.condition == .failing)
     // Were it to die now, no daemon could take the disk's end for the history's.
     let dead = HistoryScene(scene.store.copy(), seed: 700)
@@ -99,7 +99,7 @@ import Testing
   @Test func aDiskThatTakesNotEvenTheMarkGetsNoNumberOfItsEpochTwice() {
     let (scene, _, second) = scene()
     scene.harness.client().call("subscribe", #"{"upstream":"chat"}"#)
-    let problem = HistoryProblem(.readOnly, "read-only file system")
+    let problem = StorageProblem(.readOnly, "read-only file system")
     (scene.store.problem, scene.store.markProblem) = (problem, problem)
     scene.emit("d")
     scene.flush()
@@ -129,7 +129,7 @@ import Testing
 
   @Test func aHistoryThatCannotBeListedIsLeftAloneAndReadLater() {
     let (scene, first, second) = scene()
-    scene.store.listingProblem = HistoryProblem(.failed, "too many open files")
+    scene.store.listingProblem = StorageProblem(.failed, "too many open files")
     let whole = scene.store.newest
     scene.crash()
     #expect(scene.connection.history.condition == .failing)
@@ -150,7 +150,7 @@ import Testing
 
   @Test func aDiskThatFailsAtTheStartLosesNothingOfWhatIsThere() {
     let (scene, _, second) = scene()
-    scene.store.problem = HistoryProblem(.readOnly, "cannot write")
+    scene.store.problem = StorageProblem(.readOnly, "cannot write")
     scene.crash()
     #expect(scene.subscribe(since: second, 2) == ["recovered true", "event 3"])
     #expect(scene.connection.history.condition == .failing)

@@ -160,7 +160,7 @@ import Testing
     scene.harness.pass(.zero)
     scene.channel.accept()
     let epoch = scene.position.epoch
-    scene.store.problem = HistoryProblem(.full, "cannot write: no space left on device")
+    scene.store.problem = StorageProblem(.full, "cannot write: no space left on device")
     scene.emit("a")
     scene.flush()
     scene.store.problem = nil

@@ -41,7 +41,7 @@ import Testing
     #expect(document["methods"]?.elements?.count == MethodTable.methods.count)
   }
 
-  @Test(arguments: ["hello", "ping", "status", "clients.list", "reload", "rpc.cancel"])
+  @Test(arguments: ["hello", "ping", "status", "stats", "metrics", "clients.list", "reload", "rpc.cancel"])
   func answersAboutTheDaemonAreDescribed(_ method: String) throws {
     let params = method == "rpc.cancel" ? #"{"id":99}"# : "{}"
     #expect(try problems(method, client.call(method, params)) == [])
@@ -67,6 +67,7 @@ import Testing
     harness.upstream.channel.accept()
     harness.upstream.channel.emit("e")
     #expect(try problems("status", client.call("status")) == [])
+    #expect(try problems("stats", client.call("stats")) == [])
   }
 
   @Test func answersOfSendsAreDescribed() throws {

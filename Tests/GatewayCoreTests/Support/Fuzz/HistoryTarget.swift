@@ -111,7 +111,7 @@ private final class Store: HistoryStore {
     }
   }
 
-  func content(of segment: HistorySegment) -> Result<[UInt8], HistoryProblem> {
+  func content(of segment: HistorySegment) -> Result<[UInt8], StorageProblem> {
     .success(found[Int(segment.id.number)])
   }
 

@@ -18,7 +18,7 @@ enum PayloadTarget {
     var reader = PayloadReader(form: form, sizeLimit: 1_024)
     var packets: [PollingOutbox.Packet] = []
     var end = 0
-    do throws(PayloadProblem) {
+    do throws(EngineIOProblem) {
       while let packet = try reader.next(in: body) {
         guard packet.range.lowerBound >= end, packet.range.upperBound <= body.count, !packet.range.isEmpty else {
           return "a packet lies outside of the body or of the order"
@@ -37,7 +37,7 @@ enum PayloadTarget {
     var again: [PollingOutbox.Packet] = []
     while let body = outbox.takeBatch(.three, sizeLimit: 512) {
       var reader = PayloadReader(form: .octets, sizeLimit: 1_024)
-      do throws(PayloadProblem) {
+      do throws(EngineIOProblem) {
         while let packet = try reader.next(in: body) {
           again.append(PollingOutbox.Packet(isBinary: packet.isBinary, bytes: Array(body[packet.range])))
         }

@@ -1,4 +1,4 @@
-/// What a server sent that Engine.IO does not allow.
+/// What a server sent that Engine.IO does not allow, as a packet or as the body of a poll.
 enum EngineIOProblem: Error, Equatable, Sendable {
   /// A text message without a packet type.
   case emptyPacket
@@ -14,12 +14,24 @@ enum EngineIOProblem: Error, Equatable, Sendable {
   case handshakeTooLong
   /// Something else before the open packet.
   case foreignOpening
+  /// A poll with a length, a kind or a separator that is not where it must be.
+  case malformedPayload
+  /// A poll that ends within a packet.
+  case incompletePayload
+  /// A poll with text that is not UTF-8.
+  case payloadNotUTF8
+  /// A poll with more packets than it may hold.
+  case tooManyPackets
+  /// A poll with a packet above the limit of a message.
+  case packetTooLarge
 
   /// What it means where the open packet is awaited: what is no packet at all comes from no Engine.IO server.
   var atTheOpening: EngineIOProblem {
     switch self {
     case .emptyPacket, .unknownType, .malformedBase64, .foreignOpening: .foreignOpening
-    case .malformedHandshake, .handshakeNotJSON, .handshakeTooLong: self
+    case .malformedHandshake, .handshakeNotJSON, .handshakeTooLong, .malformedPayload, .incompletePayload,
+      .payloadNotUTF8, .tooManyPackets, .packetTooLarge:
+      self
     }
   }
 
@@ -37,6 +49,14 @@ enum EngineIOProblem: Error, Equatable, Sendable {
       UpstreamFailure(
         .protocolError,
         "the server did not begin with an Engine.IO handshake: it may be a WebSocket server of another kind")
+    case .malformedPayload: UpstreamFailure(.protocolError, "the server answered a poll with a malformed payload")
+    case .incompletePayload: UpstreamFailure(.protocolError, "the server's answer to a poll ends within a packet")
+    case .payloadNotUTF8:
+      UpstreamFailure(.protocolError, "the server's answer to a poll holds text that is not UTF-8")
+    case .tooManyPackets:
+      UpstreamFailure(.tooLarge, "the server's answer to a poll holds more than \(PayloadReader.packetLimit) packets")
+    case .packetTooLarge:
+      UpstreamFailure(.tooLarge, "the server's answer to a poll holds a message above the limit")
     }
   }
 }

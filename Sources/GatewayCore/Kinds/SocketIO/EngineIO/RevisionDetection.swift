@@ -4,8 +4,8 @@
 /// the other is dialled at once. Old Node servers refuse nothing: they ignore what was asked for, speak revision 3, and
 /// are known by two signs together. Their handshake names no `maxPayload`, and they accept the main namespace unasked
 /// and without an id. Servers from 3.0 to 4.4 show the first sign only; they get a short time of silence to tell them
-/// apart, once, because the answer is remembered. By long-polling there is nothing to guess: the two revisions put packets
-/// together differently.
+/// apart, once, because the answer is remembered. By long-polling there is nothing to guess: the two revisions put
+/// packets together differently.
 struct RevisionDetection: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// The handshake is awaited. May become `settling`, `settled`, `failed`, or itself with the other revision.

@@ -1,4 +1,5 @@
-/// Takes the packets out of the body of a poll, one after the other. Nothing is copied: a packet is a range of the body.
+/// Takes the packets out of the body of a poll, one after the other. Nothing is copied: a packet is a range of the
+/// body.
 struct PayloadReader: Equatable, Sendable {
   /// One packet in the form that it would have in a WebSocket message.
   struct Packet: Equatable, Sendable {
@@ -52,7 +53,7 @@ struct PayloadReader: Equatable, Sendable {
 
   /// The next packet of this body, which must be the same at each call; nil behind the last one. After an error nothing
   /// more is to be read.
-  mutating func next(in body: [UInt8]) throws(PayloadProblem) -> Packet? {
+  mutating func next(in body: [UInt8]) throws(EngineIOProblem) -> Packet? {
     while let step = try step(in: body, budget: .max) {
       if case .packet(let packet) = step { return packet }
     }
@@ -60,7 +61,7 @@ struct PayloadReader: Equatable, Sendable {
   }
 
   /// The same in steps, of which none looks at many more than `budget` bytes.
-  mutating func step(in body: [UInt8], budget: Int) throws(PayloadProblem) -> Step? {
+  mutating func step(in body: [UInt8], budget: Int) throws(EngineIOProblem) -> Step? {
     if search == nil { search = try begin(body) }
     guard var search else { return nil }
     try find(&search, body, budget)
@@ -75,7 +76,7 @@ struct PayloadReader: Equatable, Sendable {
   }
 
   /// Begins with the next packet; nil behind the last one.
-  private mutating func begin(_ body: [UInt8]) throws(PayloadProblem) -> Search? {
+  private mutating func begin(_ body: [UInt8]) throws(EngineIOProblem) -> Search? {
     if offset >= body.count, !(count == 0 && form == .separated) { return nil }
     guard count < Self.packetLimit else { throw .tooManyPackets }
     // So says an old server that it has nothing to say.
@@ -90,10 +91,10 @@ struct PayloadReader: Equatable, Sendable {
       return search
     case .octets:
       let kind = body[offset]
-      guard kind <= 1 else { throw .malformed }
+      guard kind <= 1 else { throw .malformedPayload }
       offset += 1
       let length = try readLength(body, zero: 0, end: 0xff)
-      guard length <= body.count - offset else { throw .incomplete }
+      guard length <= body.count - offset else { throw .incompletePayload }
       var search = Search(start: offset, end: offset + length)
       search.isBinary = kind == 1
       return search
@@ -101,7 +102,7 @@ struct PayloadReader: Equatable, Sendable {
   }
 
   /// Looks for the packet's end, and says what is wrong with its length.
-  private func find(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+  private func find(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(EngineIOProblem) {
     if search.end == nil {
       switch form {
       case .separated: try findSeparator(&search, body, budget)
@@ -109,15 +110,15 @@ struct PayloadReader: Equatable, Sendable {
       case .octets: break
       }
     }
-    if search.end == search.start { throw .malformed }
-    guard (search.end ?? search.at) - search.start <= sizeLimit else { throw .tooLarge }
+    if search.end == search.start { throw .malformedPayload }
+    guard (search.end ?? search.at) - search.start <= sizeLimit else { throw .packetTooLarge }
   }
 
-  private func findSeparator(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+  private func findSeparator(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(EngineIOProblem) {
     let limit = Self.limit(search.at, budget, body.count)
     if let end = body[search.at..<limit].firstIndex(of: PayloadForm.separator) {
       // A separator is between packets, never behind the last.
-      if end == body.count - 1 { throw .malformed }
+      if end == body.count - 1 { throw .malformedPayload }
       search.end = end
     } else if limit == body.count {
       search.end = limit
@@ -127,27 +128,27 @@ struct PayloadReader: Equatable, Sendable {
   }
 
   /// Counts characters as UTF-16 does.
-  private func countUnits(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+  private func countUnits(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(EngineIOProblem) {
     let limit = Self.limit(search.at, budget, body.count)
     while search.units > 0, search.at < limit {
       let width = Self.width(body[search.at])
-      guard width > 0 else { throw .notUTF8 }
+      guard width > 0 else { throw .payloadNotUTF8 }
       search.units -= width == 4 ? 2 : 1
       search.at += width
     }
-    guard search.units >= 0 else { throw .malformed }
-    guard search.at <= body.count, search.units == 0 || search.at < body.count else { throw .incomplete }
+    guard search.units >= 0 else { throw .malformedPayload }
+    guard search.at <= body.count, search.units == 0 || search.at < body.count else { throw .incompletePayload }
     if search.units == 0 { search.end = search.at }
   }
 
   /// Looks whether a text is UTF-8, as far as its characters are known to be complete.
-  private func judge(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(PayloadProblem) {
+  private func judge(_ search: inout Search, _ body: [UInt8], _ budget: Int) throws(EngineIOProblem) {
     guard !search.isBinary else { return }
     let known = min(search.end ?? search.at, body.count)
     let limit = Self.limit(search.judged, budget, known)
     let piece = body.span.bytes.extracting(search.judged..<limit)
     let length = limit == search.end ? piece.byteCount : piece.endOfCharacters
-    guard piece.extracting(0..<length).isUTF8 else { throw .notUTF8 }
+    guard piece.extracting(0..<length).isUTF8 else { throw .payloadNotUTF8 }
     search.judged += length
   }
 
@@ -156,18 +157,18 @@ struct PayloadReader: Equatable, Sendable {
   }
 
   /// Reads digits, of which the first has the value `zero`, and what ends them.
-  private mutating func readLength(_ body: [UInt8], zero: UInt8, end: UInt8) throws(PayloadProblem) -> Int {
+  private mutating func readLength(_ body: [UInt8], zero: UInt8, end: UInt8) throws(EngineIOProblem) -> Int {
     var length = 0
     var digits = 0
     while offset < body.count, body[offset] != end {
       let (digit, isBelow) = body[offset].subtractingReportingOverflow(zero)
-      guard !isBelow, digit <= 9, digits < Self.lengthDigits else { throw .malformed }
+      guard !isBelow, digit <= 9, digits < Self.lengthDigits else { throw .malformedPayload }
       length = length * 10 + Int(digit)
       digits += 1
       offset += 1
     }
-    guard offset < body.count else { throw .incomplete }
-    guard digits > 0 else { throw .malformed }
+    guard offset < body.count else { throw .incompletePayload }
+    guard digits > 0 else { throw .malformedPayload }
     offset += 1
     return length
   }
@@ -223,31 +224,5 @@ enum PayloadForm: Equatable, Sendable {
 
   private static func isBinary(_ contentType: String?) -> Bool {
     contentType?.lowercased().hasPrefix("application/octet-stream") == true
-  }
-}
-
-/// What is wrong with the body of a poll.
-enum PayloadProblem: Error, Equatable, Sendable {
-  /// A length, a kind or a separator that is not where it must be.
-  case malformed
-  /// A body that ends within a packet.
-  case incomplete
-  /// Text that is not UTF-8.
-  case notUTF8
-  /// More packets than a body may hold.
-  case tooManyPackets
-  /// One packet above the limit of a message.
-  case tooLarge
-
-  /// As the end of a link.
-  var failure: UpstreamFailure {
-    switch self {
-    case .malformed: UpstreamFailure(.protocolError, "the server answered a poll with a malformed payload")
-    case .incomplete: UpstreamFailure(.protocolError, "the server's answer to a poll ends within a packet")
-    case .notUTF8: UpstreamFailure(.protocolError, "the server's answer to a poll holds text that is not UTF-8")
-    case .tooManyPackets:
-      UpstreamFailure(.tooLarge, "the server's answer to a poll holds more than \(PayloadReader.packetLimit) packets")
-    case .tooLarge: UpstreamFailure(.tooLarge, "the server's answer to a poll holds a message above the limit")
-    }
   }
 }

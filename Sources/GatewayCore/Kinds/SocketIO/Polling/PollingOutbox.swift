@@ -46,8 +46,8 @@ struct PollingOutbox: Equatable, Sendable {
 
   mutating func removeAll() { self = PollingOutbox() }
 
-  /// Takes the packets of the next POST and returns its body: as many as fit, but at least one, because a packet that is
-  /// too large is refused before it gets here. Nil when nothing waits.
+  /// Takes the packets of the next POST and returns its body: as many as fit, but at least one, because a packet that
+  /// is too large is refused before it gets here. Nil when nothing waits.
   /// - Parameter packetLimit: most packets of it.
   mutating func takeBatch(
     _ revision: EngineIORevision, sizeLimit: Int, packetLimit: Int = PollingOutbox.packetLimit

@@ -199,7 +199,7 @@ final class PollingTransport: Transport {
   private func deliverRest() {
     guard let bytes = body?.bytes else { return }
     let end = timers.now + Self.turnLimit
-    do throws(PayloadProblem) {
+    do throws(EngineIOProblem) {
       while phase == .open, let step = try body?.reader.step(in: bytes, budget: Self.portion) {
         switch step {
         case .packet(let packet): deliver(packet, bytes)

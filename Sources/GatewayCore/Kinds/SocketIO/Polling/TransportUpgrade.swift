@@ -1,8 +1,8 @@
 /// The change of one session from long-polling to a WebSocket, without either. Engine.IO protocol, section "Upgrade".
 ///
 /// The order of packets depends on it: what the server sent by polling must have been read before it may speak on the
-/// WebSocket, and what was posted must have arrived before anything is written there. Therefore polling pauses first, and
-/// the last packets of its pending requests are still delivered.
+/// WebSocket, and what was posted must have arrived before anything is written there. Therefore polling pauses first,
+/// and the last packets of its pending requests are still delivered.
 struct TransportUpgrade: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// The handshake has not come. May become `probing`, `staying` or `over`.

@@ -1,5 +1,5 @@
 /// A transport that begins with long-polling and goes on as a WebSocket where the server has one: performs what
-/// `TransportUpgrade` asks for. Above it nobody notices but by `TransportNotice.switched`. Decision 0012.
+/// `TransportUpgrade` asks for. The session above notices it only by `TransportNotice.switched`. Decision 0012.
 final class UpgradingTransport: Transport {
   private let requests: LinkRequests
   private let timers: Timers
@@ -22,7 +22,7 @@ final class UpgradingTransport: Transport {
     self.receiver = receiver
   }
 
-  /// Starts the handshake; nobody is called back from here.
+  /// Starts the handshake; the receiver is not called from here.
   func start(_ revision: EngineIORevision, _ requester: any HTTPRequester) {
     let polling = PollingTransport(
       revision: revision, requests: requests, requester: requester, timers: timers, receiver: self)

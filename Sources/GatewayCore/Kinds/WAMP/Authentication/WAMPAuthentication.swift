@@ -1,5 +1,5 @@
-/// One session's proof of who it is, from HELLO to WELCOME: what is offered, the answer to each challenge, and whether the
-/// router proved itself. Never used twice.
+/// One session's proof of its identity, from HELLO to WELCOME: what is offered, the answer to each challenge, and
+/// whether the router proved itself. Never used twice.
 struct WAMPAuthentication {
   /// What a challenge leads to.
   enum Step: Equatable {
@@ -12,7 +12,7 @@ struct WAMPAuthentication {
 
   private let credentials: WAMPCredentials
   private let cryptography: any Cryptography
-  /// Nobody can listen on the way to the router.
+  /// No third party can listen on the way to the router.
   private let isPrivate: Bool
   /// Our part of SCRAM's nonce: base64 of 16 random bytes.
   private let nonce: String
@@ -120,8 +120,8 @@ struct WAMPAuthentication {
       return Self.decline("the router sent a challenge of wampcra without its text")
     }
     guard let salt = WAMPDetails.string("salt", in: text, range), !salt.isEmpty else {
-      // Its answer lets a password be guessed at the speed of one hash, and anybody on the way could ask for it instead of
-      // the slow method that the router has.
+      // Its answer lets a password be guessed at the speed of one hash, and a third party on the way could ask for it
+      // instead of the slow method that the router has.
       guard isPrivate || credentials.methods == [.wampcra] else {
         return Self.decline(
           "the router asked for wampcra without a salt over wamp+ws, whose answer gives away a weak password; use wamp+wss,"
@@ -153,7 +153,7 @@ struct WAMPAuthentication {
       let derivation = try scram.derivation(password: credentials.secret ?? "", cryptography)
       pending = .scram(scram)
       return .derive(derivation)
-    } catch { return Self.decline(error.sentence) }
+    } catch { return .decline(error) }
   }
 
   private func cryptosign(_ text: RawSpan, _ range: Range<Int>) -> Step {
@@ -185,9 +185,9 @@ struct WAMPAuthentication {
 /// In which order a router is offered what the credentials are enough for.
 ///
 /// First everything at once, from which the router takes what it likes best. Not every router can: Crossbar.io denies a
-/// session at the first name that it does not know, and takes the first method that it is configured for, though it knows the
-/// user by another. So when a router refuses an offer without having asked for a proof, each method is offered alone, the
-/// safest first. What was accepted is offered first the next time. Decision 0097.
+/// session at the first name that it does not know, and takes the first method that it is configured for, though it
+/// knows the user by another. So when a router refuses an offer without having asked for a proof, each method is
+/// offered alone, the safest first. What was accepted is offered first the next time. Decision 0097.
 final class WAMPOffers {
   /// Of `offers(of:)` the one that is made next.
   private var place = 0

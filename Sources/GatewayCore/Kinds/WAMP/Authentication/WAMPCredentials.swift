@@ -15,8 +15,8 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
 
   init(authID: String? = nil) { self.authID = authID }
 
-  /// Reads a payload, a JSON object that was checked before. `authID` is the configured one, which the payload may name too.
-  /// The problem's sentence never contains a value.
+  /// Reads a payload, a JSON object that was checked before. `authID` is the configured one, which the payload may name
+  /// too. The problem's sentence never contains a value.
   init(_ payload: [UInt8]?, authID: String?) throws(CredentialProblem) {
     self.init(authID: authID)
     guard let payload else { return }
@@ -90,7 +90,7 @@ struct WAMPCredentials: Equatable, Sendable, CustomStringConvertible, CustomRefl
   var customMirror: Mirror { Mirror(reflecting: description) }
 }
 
-/// The ways to prove who one is (WAMP section "Authentication Methods").
+/// The ways to prove an identity (WAMP section "Authentication Methods").
 enum WAMPMethod: String, CaseIterable, Equatable, Sendable {
   case anonymous
   case ticket

@@ -1,12 +1,9 @@
 /// One exchange of SCRAM (WAMP section "Salted Challenge Response Authentication Mechanism"; RFC 5802, RFC 7677).
 ///
 /// Autobahn and Crossbar.io compute it otherwise than the specification: without a GS2 header and without escapes, and
-/// with the encoded instead of the plain hash of Argon2id. Which of the two a router means shows in the names that it uses.
-/// Decision 0054.
+/// with the encoded instead of the plain hash of Argon2id. Which of the two a router means shows in the names that it
+/// uses. Decision 0054.
 struct WAMPScram: Equatable {
-  /// Why an exchange does not go on, as a sentence.
-  struct Problem: Error, Equatable { var sentence: String }
-
   private enum Function: Equatable {
     case pbkdf2(iterations: Int)
     case argon2id(iterations: Int, memory: Int)
@@ -22,15 +19,15 @@ struct WAMPScram: Equatable {
   init(
     _ method: WAMPMethod, authID: String, nonce own: String, _ text: RawSpan, _ range: Range<Int>,
     cryptography: any Cryptography
-  ) throws(Problem) {
+  ) throws(UpstreamFailure) {
     guard let nonce = WAMPDetails.string("nonce", in: text, range), Self.goesOn(nonce, from: own) else {
-      throw Problem(sentence: "the router's nonce does not begin with ours")
+      throw UpstreamFailure(.auth, "the router's nonce does not begin with ours")
     }
     guard let saltText = WAMPDetails.string("salt", in: text, range),
       let salt = Base64.decode(saltText.utf8Span.span.bytes), salt.count >= 8
-    else { throw Problem(sentence: "the router sent no salt of at least 8 bytes") }
+    else { throw UpstreamFailure(.auth, "the router sent no salt of at least 8 bytes") }
     guard let iterations = WAMPDetails.integer("iterations", in: text, range) else {
-      throw Problem(sentence: "the router sent no number of iterations")
+      throw UpstreamFailure(.auth, "the router sent no number of iterations")
     }
     let kdf = WAMPDetails.string("kdf", in: text, range) ?? ""
     function = try Self.function(kdf, iterations: iterations, memory: WAMPDetails.integer("memory", in: text, range))
@@ -38,7 +35,7 @@ struct WAMPScram: Equatable {
     self.nonce = nonce
     self.salt = salt
     guard let prepared = cryptography.saslPrepared(authID) else {
-      throw Problem(sentence: "the authid holds characters that SCRAM forbids")
+      throw UpstreamFailure(.auth, "the authid holds characters that SCRAM forbids")
     }
     let name = followsSpecification ? Self.escaped(prepared) : prepared
     // "biws" is the base64 of "n,,": no channel binding.
@@ -47,9 +44,9 @@ struct WAMPScram: Equatable {
   }
 
   /// What the salted password is worked out by.
-  func derivation(password: String, _ cryptography: any Cryptography) throws(Problem) -> KeyDerivation {
+  func derivation(password: String, _ cryptography: any Cryptography) throws(UpstreamFailure) -> KeyDerivation {
     guard let prepared = followsSpecification ? cryptography.saslPrepared(password) : password else {
-      throw Problem(sentence: "the secret holds characters that SCRAM forbids")
+      throw UpstreamFailure(.auth, "the secret holds characters that SCRAM forbids")
     }
     let password = Array(prepared.utf8)
     switch function {
@@ -87,21 +84,22 @@ struct WAMPScram: Equatable {
     }
   }
 
-  private static func function(_ kdf: String, iterations: Int, memory: Int?) throws(Problem) -> Function {
+  private static func function(_ kdf: String, iterations: Int, memory: Int?) throws(UpstreamFailure) -> Function {
     switch kdf {
     case "pbkdf2":
       if let problem = KeyDerivationCost.problem(iterations: iterations, KeyDerivationCost.scramIterations) {
-        throw Problem(sentence: problem)
+        throw UpstreamFailure(.auth, problem)
       }
       return .pbkdf2(iterations: iterations)
     case "argon2id13", "argon2id-13":
-      guard let memory else { throw Problem(sentence: "the router sent no amount of memory for Argon2id") }
+      guard let memory else { throw UpstreamFailure(.auth, "the router sent no amount of memory for Argon2id") }
       if let problem = KeyDerivationCost.problem(iterations: iterations, memory: memory) {
-        throw Problem(sentence: problem)
+        throw UpstreamFailure(.auth, problem)
       }
       return .argon2id(iterations: iterations, memory: memory)
     default:
-      throw Problem(sentence: "the router asked for the unknown key derivation '\(kdf.shortened(to: 40).singleLine)'")
+      throw UpstreamFailure(
+        .auth, "the router asked for the unknown key derivation '\(kdf.shortened(to: 40).singleLine)'")
     }
   }
 

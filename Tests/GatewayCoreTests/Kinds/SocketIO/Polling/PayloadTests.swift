@@ -2,13 +2,13 @@ import Testing
 
 @testable import GatewayCore
 
-private typealias Read = (packets: [String], problem: PayloadProblem?)
+private typealias Read = (packets: [String], problem: EngineIOProblem?)
 
 /// The packets as text, binary ones as `<01 02>`, and what ended the reading.
 private func read(_ body: [UInt8], _ form: PayloadForm, sizeLimit: Int = 1_000) -> Read {
   var reader = PayloadReader(form: form, sizeLimit: sizeLimit)
   var packets: [String] = []
-  do throws(PayloadProblem) {
+  do throws(EngineIOProblem) {
     while let packet = try reader.next(in: body) {
       let bytes = Array(body[packet.range])
       packets.append(
@@ -25,7 +25,7 @@ private func readInSteps(_ body: [UInt8], _ form: PayloadForm, budget: Int) -> [
   var reader = PayloadReader(form: form, sizeLimit: 1_000)
   var packets: [String] = []
   var shown = 0
-  do throws(PayloadProblem) {
+  do throws(EngineIOProblem) {
     while let step = try reader.step(in: body, budget: budget) {
       switch step {
       case .packet(let packet):
@@ -50,7 +50,7 @@ func packetsReadInStepsAreTheSame(_ budget: Int) {
   #expect(readInSteps(broken, .separated, budget: budget) == nil)
 }
 
-private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ problem: PayloadProblem? = nil) {
+private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ problem: EngineIOProblem? = nil) {
   let read = read([UInt8](body.utf8), form)
   #expect(read.packets == packets && read.problem == problem, "\(body): \(read)")
 }
@@ -60,10 +60,10 @@ private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ 
   expect("0\u{1e}1\u{1e}2probe\u{1e}3probe\u{1e}4test", .separated, ["0", "1", "2probe", "3probe", "4test"])
   expect("4test\u{1e}bAQIDBA==", .separated, ["4test", "bAQIDBA=="])
   expect("4€😀", .separated, ["4€😀"])
-  expect("", .separated, [], .malformed)
-  expect("\u{1e}4a", .separated, [], .malformed)
-  expect("4a\u{1e}\u{1e}4b", .separated, ["4a"], .malformed)
-  expect("4a\u{1e}", .separated, [], .malformed)
+  expect("", .separated, [], .malformedPayload)
+  expect("\u{1e}4a", .separated, [], .malformedPayload)
+  expect("4a\u{1e}\u{1e}4b", .separated, ["4a"], .malformedPayload)
+  expect("4a\u{1e}", .separated, [], .malformedPayload)
 }
 
 @Test func textOfRevisionThreeCountsUTF16Units() {
@@ -74,27 +74,28 @@ private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ 
   expect("3:4😀2:4a", .counted, ["4😀", "4a"])
   expect("0:", .counted, [])
   expect("", .counted, [])
-  expect("2:4", .counted, [], .incomplete)
-  expect("2:4a3", .counted, ["4a"], .incomplete)
-  expect("2:4😀", .counted, [], .malformed)
-  expect("0:2:4a", .counted, [], .malformed)
-  expect("2:4a0:", .counted, ["4a"], .malformed)
-  expect(":4a", .counted, [], .malformed)
-  expect("x:4a", .counted, [], .malformed)
-  expect("-1:4a", .counted, [], .malformed)
-  expect("00000000001:4", .counted, [], .malformed)
-  expect("9999999999:4", .counted, [], .incomplete)
+  expect("2:4", .counted, [], .incompletePayload)
+  expect("2:4a3", .counted, ["4a"], .incompletePayload)
+  expect("2:4😀", .counted, [], .malformedPayload)
+  expect("0:2:4a", .counted, [], .malformedPayload)
+  expect("2:4a0:", .counted, ["4a"], .malformedPayload)
+  expect(":4a", .counted, [], .malformedPayload)
+  expect("x:4a", .counted, [], .malformedPayload)
+  expect("-1:4a", .counted, [], .malformedPayload)
+  expect("00000000001:4", .counted, [], .malformedPayload)
+  expect("9999999999:4", .counted, [], .incompletePayload)
 }
 
 @Test func octetsOfRevisionThreeCountBytes() {
   let text = [UInt8]("4€".utf8)
   let body = [0, 4, 0xff] + text + [1, 5, 0xff, 4, 1, 2, 3, 4] + [0, 1, 0, 0xff] + [UInt8]("4123456789".utf8)
   #expect(read(body, .octets).packets == ["4€", "<4 1 2 3 4>", "4123456789"])
-  let broken: [([UInt8], PayloadProblem)] = [
-    ([0], .incomplete), ([0, 2], .incomplete), ([0, 2, 0xff], .incomplete), ([0, 2, 0xff, 52], .incomplete),
-    ([2, 1, 0xff, 52], .malformed), ([0, 0xff, 52], .malformed), ([0, 10, 0xff, 52], .malformed),
-    ([0, 0, 0xff], .malformed), ([0] + [UInt8](repeating: 9, count: 11) + [0xff], .malformed),
-    ([0, 1, 0xff, 0x80], .notUTF8),
+  let broken: [([UInt8], EngineIOProblem)] = [
+    ([0], .incompletePayload), ([0, 2], .incompletePayload), ([0, 2, 0xff], .incompletePayload),
+    ([0, 2, 0xff, 52], .incompletePayload),
+    ([2, 1, 0xff, 52], .malformedPayload), ([0, 0xff, 52], .malformedPayload), ([0, 10, 0xff, 52], .malformedPayload),
+    ([0, 0, 0xff], .malformedPayload), ([0] + [UInt8](repeating: 9, count: 11) + [0xff], .malformedPayload),
+    ([0, 1, 0xff, 0x80], .payloadNotUTF8),
   ]
   for (body, problem) in broken { #expect(read(body, .octets).problem == problem, "\(body)") }
   #expect(read([1, 1, 0xff, 0x80], .octets).packets == ["<80>"], "binary need not be text")
@@ -102,13 +103,13 @@ private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ 
 
 @Test func payloadsAreBounded() {
   #expect(read([UInt8]("4abc".utf8), .separated, sizeLimit: 4).problem == nil)
-  #expect(read([UInt8]("4abcd".utf8), .separated, sizeLimit: 4).problem == .tooLarge)
+  #expect(read([UInt8]("4abcd".utf8), .separated, sizeLimit: 4).problem == .packetTooLarge)
   let many = [UInt8](String(repeating: "6\u{1e}", count: PayloadReader.packetLimit).utf8)
   #expect(read(many + [54], .separated).problem == .tooManyPackets)
   #expect(read(Array(many.dropLast()), .separated).problem == nil)
-  #expect(read([52, 0xc3], .separated).problem == .notUTF8)
-  #expect(read([UInt8]("2:4".utf8) + [0xc3], .counted).problem == .incomplete)
-  #expect(read([UInt8]("2:4".utf8) + [0xff, 0x40], .counted).problem == .notUTF8)
+  #expect(read([52, 0xc3], .separated).problem == .payloadNotUTF8)
+  #expect(read([UInt8]("2:4".utf8) + [0xc3], .counted).problem == .incompletePayload)
+  #expect(read([UInt8]("2:4".utf8) + [0xff, 0x40], .counted).problem == .payloadNotUTF8)
 }
 
 @Test func everyCutOfAPayloadIsReadWithoutATrap() {

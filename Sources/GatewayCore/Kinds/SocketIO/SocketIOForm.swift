@@ -1,7 +1,8 @@
-extension LocalForm {
+/// The local form of a server's payloads: its placeholders become the binary data that they stand for.
+enum SocketIOForm {
   /// Writes a server's text in the local form. `attachments` are those of the whole packet. Each may stand in several
-  /// places; together with its copies it must not become larger than `byteLimit`. Returns how long the text is, or would
-  /// be: one that is longer than `lineLimit` is not written.
+  /// places; together with its copies it must not become larger than `byteLimit`. Returns how long the text is, or
+  /// would be: one that is longer than `lineLimit` is not written.
   @discardableResult
   static func write(
     fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max, lineLimit: Int = .max,
@@ -33,14 +34,8 @@ extension LocalForm {
       Base64.encode(attachment.span.bytes, into: &output)
       output.append(contentsOf: #""}"#.utf8)
     }
-    if hasLineEnd(text, range) {
-      for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
-    }
+    LocalForm.joinLines(of: text, range, in: &output, from: start)
     return lineCount
-  }
-
-  private static func hasLineEnd(_ text: RawSpan, _ range: Range<Int>) -> Bool {
-    text.withUnsafeBytes { $0[range].contains { $0 == 10 || $0 == 13 } }
   }
 
   /// What stands around the base64 of binary data, in bytes.

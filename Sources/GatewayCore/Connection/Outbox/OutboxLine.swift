@@ -1,0 +1,98 @@
+/// The unfinished sends of one user to one target, in the order of their acceptance, and the sums in which they count.
+final class OutboxLine {
+  let target: OutboxTarget
+  let owner: UInt32
+  private let all: OutboxSum
+  let ofTarget: OutboxSum
+  let ofOwner: OutboxSum
+  /// By their numbers.
+  private var records = TombstoneQueue<OutboxRecord>()
+  /// Of those that count in it.
+  private(set) var bytes = 0
+
+  init(target: OutboxTarget, owner: UInt32, all: OutboxSum, ofTarget: OutboxSum, ofOwner: OutboxSum) {
+    self.target = target
+    self.owner = owner
+    self.all = all
+    self.ofTarget = ofTarget
+    self.ofOwner = ofOwner
+  }
+
+  var count: Int { records.count }
+
+  private func count(_ entry: OutboxEntry, _ sign: Int) {
+    let cost = entry.cost
+    bytes += sign * cost
+    all.add(cost, sign)
+    ofTarget.add(cost, sign)
+    ofOwner.add(cost, sign)
+  }
+
+  /// The first of those that are meant.
+  func oldest(where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
+    records.all.first(where: isMeant)
+  }
+
+  /// All of those that are meant, in their order.
+  func records(where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
+    records.all.filter(isWanted)
+  }
+
+  /// Where a reader of a line stands: at a record that is on disk. The one with the oldest record comes first.
+  private struct Reader: Comparable {
+    let line: OutboxLine
+    let record: OutboxRecord
+
+    static func == (a: Reader, b: Reader) -> Bool { a.record === b.record }
+    static func < (a: Reader, b: Reader) -> Bool { a.record.entry.number < b.record.entry.number }
+  }
+
+  private func reader(from number: UInt64) -> Reader? {
+    var next = records.nextPlace(from: number)
+    while let number = next, let record = records[number] {
+      if record.isCommitted { return Reader(line: self, record: record) }
+      next = records.nextPlace(from: number + 1)
+    }
+    return nil
+  }
+
+  /// The first so many records of several lines that are on disk, the oldest first. It looks at no more of them than it
+  /// returns, however many there are.
+  static func oldest(_ limit: Int, of lines: some Sequence<OutboxLine>) -> [OutboxRecord] {
+    var readers = Heap<Reader>()
+    for line in lines { if let reader = line.reader(from: 0) { readers.push(reader) } }
+    var found: [OutboxRecord] = []
+    while found.count < limit, let reader = readers.first {
+      found.append(reader.record)
+      readers.removeFirst()
+      if let next = reader.line.reader(from: reader.record.entry.number + 1) { readers.push(next) }
+    }
+    return found
+  }
+
+  /// One that comes late, because it was on its way while another one was moved here, has its place all the same.
+  func add(_ record: OutboxRecord) {
+    record.line = self
+    records.insert(record, at: record.entry.number)
+    count(record.entry, 1)
+  }
+
+  func remove(_ record: OutboxRecord) {
+    guard record.line === self else { return }
+    record.line = nil
+    records.remove(at: record.entry.number)
+    count(record.entry, -1)
+  }
+}
+
+/// Entries and their bytes, counted together.
+final class OutboxSum {
+  private(set) var count = 0
+  private(set) var bytes = 0
+
+  /// One entry more, or less with a negative sign.
+  func add(_ cost: Int, _ sign: Int) {
+    count += sign
+    bytes += sign * cost
+  }
+}

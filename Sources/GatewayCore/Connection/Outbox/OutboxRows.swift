@@ -1,0 +1,117 @@
+/// The rows of the outbox on the disk: whether they can be kept, and how long those stay of what is not shown any more.
+final class OutboxRows {
+  /// Whether sends can be kept.
+  enum Condition: Equatable {
+    case working
+    /// The last change could not be written; the next one is tried all the same.
+    case failing(StorageProblem)
+    /// There is no store, from the start of the daemon to its end.
+    case unavailable(StorageProblem)
+
+    var problem: StorageProblem? {
+      switch self {
+      case .working: nil
+      case .failing(let problem), .unavailable(let problem): problem
+      }
+    }
+  }
+
+  private let store: (any OutboxStore)?
+  private(set) var condition: Condition
+  /// Told when the store begins to fail, and with nil when it works again.
+  var onCondition: ((StorageProblem?) -> Void)?
+  /// What needs attention about the store although it works.
+  private(set) var warning: StorageProblem?
+  /// Told when that changes.
+  var onWarning: ((StorageProblem?) -> Void)?
+
+  /// Finished entries that are not shown any more, but whose keys still count, without their messages.
+  private var keyed: [OutboxEntry] = []
+  /// Rows of finished entries that are not shown any more, until there are enough of them to go together: they lie next
+  /// to each other on the disk.
+  private var leaving: [UInt64] = []
+  private static let leavingLimit = 64
+
+  /// How long a key is remembered, in milliseconds.
+  private static let keyLifetime: Int64 = 86_400_000
+
+  init(_ opening: OutboxOpening) {
+    switch opening {
+    case .open(let store, _):
+      self.store = store
+      condition = .working
+      store.onWarning = { [unowned self] in
+        warning = $0
+        onWarning?($0)
+      }
+    case .unavailable(let problem):
+      store = nil
+      condition = .unavailable(problem)
+    }
+  }
+
+  // MARK: - Changes
+
+  /// There is a store, though it may be failing.
+  var canBeKept: Bool { store != nil }
+
+  /// Makes a change last; `done` is that of `OutboxStore.commit`, and has to say `heard` with what it is told.
+  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) { store?.commit(change, done) }
+
+  /// A change that is not awaited.
+  func note(_ change: OutboxChange) { store?.note(change) }
+
+  /// What the store said of a change.
+  func heard(_ problem: StorageProblem?) {
+    let fresh: Condition = problem.map { .failing($0) } ?? .working
+    guard fresh != condition else { return }
+    condition = fresh
+    onCondition?(problem)
+  }
+
+  /// Writes what is left and lets go of the files.
+  func close(_ done: @escaping () -> Void) {
+    guard let store else { return done() }
+    removeLeaving()
+    store.close(done)
+  }
+
+  // MARK: - What is not shown any more
+
+  /// A finished entry is not shown any more: what has a key stays without its message for as long as the key counts.
+  func forget(_ record: OutboxRecord, at now: Int64) {
+    guard record.entry.key != nil, record.entry.created + Self.keyLifetime > now else {
+      leaving.append(record.entry.number)
+      if leaving.count >= Self.leavingLimit { removeLeaving() }
+      return
+    }
+    var bare = record.entry
+    bare.message = PreparedMessage(event: bare.message.event, body: [])
+    bare.result = nil
+    keyed.append(bare)
+    if !record.entry.message.body.isEmpty { note(.update(.init(bare))) }
+  }
+
+  /// The rows go of which only the key was left, and that does not count any more.
+  func forgetOldKeys(at now: Int64) {
+    guard !keyed.isEmpty else { return }
+    let over = keyed.prefix { $0.created + Self.keyLifetime <= now }
+    for entry in over { note(.remove(entry.number)) }
+    keyed.removeFirst(over.count)
+  }
+
+  /// The rows go that have been waiting for others to go with.
+  func removeLeaving() {
+    for number in leaving { note(.remove(number)) }
+    leaving.removeAll(keepingCapacity: true)
+  }
+
+  /// What is left of the entry of a number because of its key.
+  func keyed(_ number: UInt64) -> OutboxEntry? { keyed.first { $0.number == number } }
+
+  /// The wall clock was set: the disk keeps how far all instants have moved in one row, however many entries there are.
+  func move(by step: Int64) {
+    for index in keyed.indices { keyed[index].move(by: step) }
+    note(.shift(step))
+  }
+}

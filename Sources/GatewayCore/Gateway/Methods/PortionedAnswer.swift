@@ -1,0 +1,93 @@
+/// An answer that is written in portions, as with thousands of connections it takes longer than a turn of the loop may.
+/// Decision 0102.
+protocol PortionedAnswer: AnyObject {
+  /// What is written so far: once that is all, the line.
+  var line: [UInt8] { get }
+
+  /// Whether it is worth more than one turn now.
+  func isLong(in gateway: Gateway) -> Bool
+
+  /// Writes the next portion for the client that asked, which sees what it may see at that moment. Returns whether that
+  /// was all.
+  func write(for session: LocalSession) -> Bool
+
+  /// Throws what the caller would be told if it asked now.
+  func demandRights(of caller: Caller) throws(LocalError)
+}
+
+extension PortionedAnswer {
+  func demandRights(of caller: Caller) throws(LocalError) { try caller.demandStatus() }
+}
+
+/// What of a list is not written yet, and how many were left out.
+struct ListRest<Element> {
+  var elements: ArraySlice<Element> = []
+  var leftOut = 0
+
+  /// Writes the next of those that `shown` finds, or counts them once one did not fit.
+  mutating func write<Shown>(
+    _ portion: Int, within limit: Int, into out: inout JSONWriter, _ shown: (Element) -> Shown?,
+    _ write: (Shown, inout JSONWriter) -> Void
+  ) {
+    let some = elements.prefix(portion).compactMap(shown)
+    elements = elements.dropFirst(portion)
+    leftOut += leftOut > 0 ? some.count : out.values(some, within: limit, write)
+  }
+}
+
+extension ListRest<Connection> {
+  /// How many are looked at in one go: less than a millisecond.
+  static var portion: Int { 64 }
+
+  /// Writes the next portion of those that a program may see.
+  mutating func write(
+    for session: LocalSession, into out: inout JSONWriter, _ write: (Connection, inout JSONWriter) -> Void
+  ) {
+    let limit = StatusDocument.listLimit(session.gateway)
+    self.write(
+      Self.portion, within: limit, into: &out, { $0.state != .released && session.caller.maySee($0) ? $0 : nil }, write)
+  }
+}
+
+/// An answer that is written in turns of its own. Until it is complete, nothing more of its client is heard.
+private final class OpenAnswer: OpenCall {
+  let id: RequestID?
+  let answer: any PortionedAnswer
+
+  init(_ id: RequestID, _ answer: any PortionedAnswer) {
+    self.id = id
+    self.answer = answer
+  }
+
+  func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
+
+  func demandRights(in session: LocalSession) throws(LocalError) { try answer.demandRights(of: session.caller) }
+}
+
+extension LocalSession {
+  /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends,
+  /// nothing waits for turns any more.
+  func answer(_ id: RequestID?, _ make: (RequestID) -> any PortionedAnswer) throws(LocalError) {
+    guard let id else { return }
+    let answer = make(id)
+    guard answer.isLong(in: gateway), !gateway.isStopping else {
+      while !answer.write(for: self) {}
+      return reply(line: answer.line)
+    }
+    try checkOpenCalls()
+    awaitsLongAnswer = true
+    let number = makeCallNumber()
+    open(OpenAnswer(id, answer), number: number)
+    gateway.shares.work.add(for: .user(peer.uid)) { [weak self] in self?.writeAnswer(number) ?? true }
+  }
+
+  /// Writes the next portion. Returns whether that was all, or the client does not wait for it any more.
+  private func writeAnswer(_ number: UInt64) -> Bool {
+    guard let call = openCall(number) as? OpenAnswer else { return true }
+    guard call.answer.write(for: self) else { return false }
+    _ = close(number)
+    awaitsLongAnswer = false
+    reply(line: call.answer.line)
+    return true
+  }
+}

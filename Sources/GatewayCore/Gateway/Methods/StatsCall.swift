@@ -1,0 +1,80 @@
+/// `stats`: what the daemon and its connections count, for whoever asks every second.
+struct StatsCall: LocalCall {
+  /// Only the connection of this upstream; nil shows all.
+  var target: CallTarget?
+
+  static let method = LocalMethod(
+    "stats", "Shows counters that only grow and present amounts, as far as the caller may see them.",
+    right: .status, parameters: LocalParameter.optionalTarget, result: StatsDocument.schema)
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.caller.demandStatus()
+    var scope = StatsAnswer.Scope.everything
+    if let target {
+      let specification = try session.caller.specification(target, need: .status)
+      scope = .one(session.gateway.upstreams.pool.existing(specification))
+    }
+    try session.answer(id) { StatsAnswer($0, scope) }
+  }
+}
+
+extension StatsCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    target = try params.optionalTarget(line)
+  }
+}
+
+/// The answer to `stats` while it is being written. What does not fit into one line is left out and counted.
+final class StatsAnswer: PortionedAnswer {
+  /// What is asked for.
+  enum Scope {
+    case everything
+    /// The connection of one target; nil if it has none.
+    case one(Connection?)
+  }
+
+  private var out = JSONWriter()
+  private let scope: Scope
+  /// Nil before the first portion: one that waits for its turn holds no list.
+  private var connections: ListRest<Connection>?
+
+  init(_ id: RequestID, _ scope: Scope) {
+    self.scope = scope
+    LocalReply.begin(id, into: &out)
+  }
+
+  var line: [UInt8] { out.bytes }
+
+  func isLong(in gateway: Gateway) -> Bool {
+    guard case .everything = scope else { return false }
+    return gateway.upstreams.pool.count > ListRest<Connection>.portion
+  }
+
+  func write(for session: LocalSession) -> Bool {
+    let gateway = session.gateway
+    let user = session.caller.isAdministrator ? nil : session.peer.uid
+    guard var rest = connections else {
+      connections = ListRest(elements: listed(in: gateway)[...])
+      StatsDocument.writeDaemon(gateway, of: user, into: &out)
+      out.key("connections")
+      out.beginArray()
+      return false
+    }
+    rest.write(for: session, into: &out) {
+      StatsDocument.write($0, outbox: gateway.relay.outbox.usage, of: user, into: &$1)
+    }
+    connections = rest
+    guard rest.elements.isEmpty else { return false }
+    out.endArray()
+    out.member("left_out", rest.leftOut)
+    LocalReply.end(&out)
+    return true
+  }
+
+  private func listed(in gateway: Gateway) -> [Connection] {
+    switch scope {
+    case .everything: gateway.upstreams.pool.all
+    case .one(let connection): connection.map { [$0] } ?? []
+    }
+  }
+}

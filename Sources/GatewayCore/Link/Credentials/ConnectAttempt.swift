@@ -1,0 +1,142 @@
+/// One attempt to connect, as far as its credentials go: they are read, read once more when the server has refused what
+/// it saw of them, and once it has accepted them watched for their end. What is tried with them the kind says: a
+/// `DirectLink` dials one place after the other; a `SocketIOChannel` asks for a place on a link that other channels may
+/// be on, so that the places and their limits of time are the link's there (`SocketIORoute`). Decision 0020.
+final class ConnectAttempt {
+  enum State: Equatable {
+    /// May become `trying` or `over`.
+    case reading
+    /// Undecided. May become `readingAgain` (the first time), `accepted` or `over`.
+    case trying(isSecond: Bool)
+    /// The server has refused the first ones. May become `trying` or, with that refusal, `over`.
+    case readingAgain(after: UpstreamFailure)
+    /// The server has taken us. May become `over`.
+    case accepted
+    /// Terminal.
+    case over
+  }
+
+  private(set) var state = State.reading
+  /// What was read the last time. Secret.
+  private(set) var secrets: ConnectSecrets?
+  private let credentials: UpstreamCredentials
+  private let timers: Timers
+  private let time: any TimeSource
+  private var begin: (ConnectSecrets) -> Void = { _ in }
+  private var end: (UpstreamFailure) -> Void = { _ in }
+  private var refresh: CredentialRefresh?
+
+  init(_ credentials: UpstreamCredentials, timers: Timers, time: any TimeSource) {
+    self.credentials = credentials
+    self.timers = timers
+    self.time = time
+  }
+
+  /// Reads. `begin` tries what was read, once or twice, possibly before this returns; `end` hears, later, that there is
+  /// nothing to be tried.
+  func start(begin: @escaping (ConnectSecrets) -> Void, end: @escaping (UpstreamFailure) -> Void) {
+    self.begin = begin
+    self.end = end
+    read()
+  }
+
+  /// Whether what is tried was read again after a refusal.
+  var isSecond: Bool { state == .trying(isSecond: true) }
+
+  /// Whether reading again could help: once, only what the server has seen, and not when it asks for patience.
+  func mayTryAgain(after failure: UpstreamFailure) -> Bool {
+    guard state == .trying(isSecond: false), failure.isRefusal, failure.retryAfter == nil else { return false }
+    return failure.reason == .refused ? credentials.isRefreshable : credentials.requestIsRefreshable
+  }
+
+  /// Reads again, outside of whatever told of the refusal.
+  func tryAgain(after failure: UpstreamFailure) {
+    state = .readingAgain(after: failure)
+    timers.after(.zero) { [weak self] in
+      if let self, state == .readingAgain(after: failure) { read() }
+    }
+  }
+
+  /// The server has taken us: from here on nothing is tried again.
+  func accepted() { state = .accepted }
+
+  /// Reads the credentials again before they expire; `changed` hears, at most once, that there are new ones.
+  /// - Parameter fraction: random, in 0 ..< 1.
+  func watchExpiry(_ settings: RefreshSettings, fraction: Double, changed: @escaping () -> Void) {
+    guard state == .accepted, let secrets else { return }
+    refresh = CredentialRefresh(
+      credentials, used: secrets, settings: settings, timers: timers, time: time, fraction: fraction, changed: changed)
+  }
+
+  /// What was tried, or accepted, has ended: neither `begin` nor `end` nor `changed` is called any more.
+  func stop() {
+    state = .over
+    refresh = nil
+  }
+
+  /// A refusal with what is known about the credentials that were refused; any other failure as it is.
+  func explained(_ failure: UpstreamFailure) -> UpstreamFailure {
+    guard failure.isRefusal else { return failure }
+    var failure = failure
+    if isSecond { failure.detail += "; the credentials were read again and refused again" }
+    if let payload = secrets?.payload, let token = WebToken.earliest(in: payload) {
+      let left = token.timeLeft(at: time.wallMilliseconds)
+      if left <= .zero {
+        failure.detail +=
+          "; by this machine's clock their token expired \((Duration.zero - left).components.seconds) s ago"
+      }
+    }
+    return failure
+  }
+
+  private func read() {
+    credentials.read { [weak self] result in self?.haveRead(result) }
+  }
+
+  /// The same credentials once more would get the same answer; but a command that was run again has been heard.
+  private func haveRead(_ result: Result<ConnectSecrets, CredentialProblem>) {
+    switch (state, result) {
+    case (.reading, .success(let secrets)): proceed(with: secrets, isSecond: false)
+    case (.reading, .failure(let problem)):
+      timers.after(.zero) { [weak self] in self?.conclude(UpstreamFailure(.auth, problem.message)) }
+    case (.readingAgain, .success(let fresh)) where fresh != secrets || credentials.hasCommand:
+      proceed(with: fresh, isSecond: true)
+    case (.readingAgain(let refusal), _): conclude(explained(refusal))
+    case (.trying, _), (.accepted, _), (.over, _): break
+    }
+  }
+
+  private func proceed(with secrets: ConnectSecrets, isSecond: Bool) {
+    self.secrets = secrets
+    state = .trying(isSecond: isSecond)
+    begin(secrets)
+  }
+
+  private func conclude(_ failure: UpstreamFailure) {
+    guard state != .over else { return }
+    stop()
+    end(failure)
+  }
+}
+
+extension DownReason {
+  /// Whether the upstream was reached and does not want us: the namespace was refused, or the handshake was answered by
+  /// HTTP 401 or 403. Such an end has a slower schedule of its own and may be cured by other credentials.
+  func isRefusal(status: Int?) -> Bool {
+    switch self {
+    case .refused: true
+    case .http: status == 401 || status == 403
+    case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .kicked, .closed, .heartbeat, .timeout,
+      .protocolError, .tooLarge, .auth, .draining:
+      false
+    }
+  }
+}
+
+extension UpstreamFailure {
+  /// Whether the upstream was reached and does not want us.
+  var isRefusal: Bool { reason.isRefusal(status: status) }
+
+  /// Whether other credentials may cure it: a refusal, or credentials that could not be read.
+  var concernsCredentials: Bool { isRefusal || reason == .auth }
+}

@@ -1,0 +1,89 @@
+import GatewayCore
+
+/// The `status` result as one line for a monitoring system, in the form of a Nagios plug-in.
+struct StatusCheck: Equatable {
+  /// In the order of their severity.
+  enum Verdict: Int, Comparable {
+    case fine, unknown, warning, critical
+
+    /// As the line begins.
+    var word: String { ["OK", "UNKNOWN", "WARNING", "CRITICAL"][rawValue] }
+
+    static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  private(set) var verdict = Verdict.fine
+  /// What is not fine, the worst first.
+  private var findings: [(verdict: Verdict, text: String)] = []
+  private var connected = 0
+  private var down = 0
+  private var queued = 0
+  /// From when on a connection that is down is critical, in milliseconds.
+  private let maxDown: Int64
+  /// Milliseconds since 1970.
+  private let now: Int64
+
+  init(now: Int64, maxDown: Duration) { (self.now, self.maxDown) = (now, maxDown.milliseconds) }
+
+  static func == (a: Self, b: Self) -> Bool { a.line == b.line }
+
+  /// Reasons that no upstream is to be blamed for: no program waits for it.
+  private static let harmless: Set<String> = ["idle"]
+  /// Reasons that an administrator has given.
+  private static let ordered: Set<String> = ["requested", "draining"]
+
+  /// Judges the connections of a `status`: those of the configuration, and by URL. What a user has chosen by URL is a
+  /// warning at most, unless it was asked for.
+  mutating func judge(connections document: JSONValue, areNamed: Bool) {
+    for connection in document["connections"]?.elements ?? [] { judge(connection, isNamed: areNamed) }
+    if let count = document.leftOut("connections") {
+      find(.unknown, "\(count) connections did not fit into the daemon's answer")
+    }
+  }
+
+  /// Judges what a `status` says of the daemon itself.
+  mutating func judge(daemon document: JSONValue) {
+    let daemon = document["daemon"] ?? .null
+    if daemon["state"]?.stringValue == "draining" { find(.warning, "the daemon takes no new work") }
+    let outbox = daemon["outbox"] ?? .null
+    let detail = outbox["detail"]?.stringValue.map { ": \($0)" } ?? ""
+    switch outbox["state"]?.stringValue {
+    case "failing": find(.critical, "the outbox cannot write\(detail)")
+    case "unavailable": find(.warning, "there is no outbox\(detail)")
+    default: if let warning = outbox["warning"]?.stringValue { find(.warning, "outbox: \(warning)") }
+    }
+  }
+
+  /// Something else that is not fine.
+  mutating func find(_ verdict: Verdict, _ text: String) {
+    self.verdict = max(self.verdict, verdict)
+    findings.append((verdict, text))
+  }
+
+  private mutating func judge(_ connection: JSONValue, isNamed: Bool) {
+    queued += connection["queue"]?["count"]?.integerValue ?? 0
+    guard connection["state"]?.stringValue != "connected" else {
+      connected += 1
+      return
+    }
+    let reason = connection["reason"]?.stringValue
+    if let reason, Self.harmless.contains(reason) { return }
+    down += 1
+    let span = max(0, now - Int64(connection["down_since"]?.integerValue ?? Int(now)))
+    let name = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
+    let detail = connection["detail"]?.stringValue.map { ": \($0)" } ?? ""
+    let why = reason.map { " (\($0)\(detail))" } ?? ""
+    let isOwn = isNamed || connection["upstream"]?.stringValue != nil
+    let isLong = isOwn && span >= maxDown && !Self.ordered.contains(reason ?? "")
+    find(
+      isLong ? .critical : .warning, "\(name) is down for \(DurationText.describe(milliseconds: span))\(why)")
+  }
+
+  /// One line without its end: the verdict, why, and numbers behind a bar.
+  var line: String {
+    let worst = findings.sorted { $0.verdict > $1.verdict }.map(\.text)
+    let text = worst.isEmpty ? "\(connected) connected, none down" : worst.joined(separator: "; ")
+    let plain = TextWidth.escaped(text).replacing("|", with: "/")
+    return "GATEWAYD \(verdict.word): \(plain) | connected=\(connected) down=\(down) queued=\(queued)"
+  }
+}

@@ -1,0 +1,78 @@
+import GatewayCore
+import Testing
+
+@testable import gatewayctl
+
+/// What `status --check` says.
+@Suite struct StatusCheckTests {
+  private let now: Int64 = 1_000_000
+
+  private func connection(_ name: String?, _ state: String, _ reason: String? = nil, down seconds: Int = 0) -> String {
+    let upstream = name.map { "\"\($0)\"" } ?? "null"
+    let since = state == "connected" ? "null" : "\(now - Int64(seconds) * 1_000)"
+    let why = reason.map { "\"\($0)\"" } ?? "null"
+    return #"{"upstream":\#(upstream),"url":"https://\#(name ?? "adhoc").example","state":"\#(state)","#
+      + #""reason":\#(why),"detail":null,"down_since":\#(since),"queue":{"count":2,"bytes":3}}"#
+  }
+
+  private func check(
+    _ connections: [String], maxDown: Duration = .zero, areNamed: Bool = false,
+    daemon: String = #"{"state":"running","outbox":{"state":"working"}}"#
+  ) throws -> StatusCheck {
+    let text = Array(#"{"daemon":\#(daemon),"connections":[\#(connections.joined(separator: ","))]}"#.utf8)
+    let document = try JSONValue.parse(text.span.bytes)
+    var check = StatusCheck(now: now, maxDown: maxDown)
+    check.judge(connections: document, areNamed: areNamed)
+    check.judge(daemon: document)
+    return check
+  }
+
+  @Test func allIsFineWhereEverythingIsConnectedOrNotNeeded() throws {
+    let check = try check([connection("a", "connected"), connection("b", "disconnected", "idle", down: 900)])
+    #expect(check.verdict == .fine)
+    #expect(check.line == "GATEWAYD OK: 1 connected, none down | connected=1 down=0 queued=4")
+  }
+
+  @Test(arguments: [
+    (0, 0, StatusCheck.Verdict.critical), (299, 300, .warning), (300, 300, .critical), (3_000, 300, .critical),
+  ])
+  func whatIsDownIsCriticalFromMaxDownOn(_ down: Int, _ limit: Int, _ verdict: StatusCheck.Verdict) throws {
+    let lost = connection("chat", "reconnecting", "unreachable", down: down)
+    let check = try check([connection("a", "connected"), lost], maxDown: .seconds(limit))
+    #expect(check.verdict == verdict)
+    #expect(check.line.hasPrefix("GATEWAYD \(verdict.word): chat is down for "))
+    #expect(check.line.hasSuffix(" (unreachable) | connected=1 down=1 queued=4"))
+  }
+
+  @Test func whatUsersChoseByURLIsAWarningUnlessItWasAskedFor() throws {
+    let lost = connection(nil, "disconnected", "refused", down: 900)
+    #expect(try check([lost]).verdict == .warning)
+    #expect(try check([lost], areNamed: true).verdict == .critical)
+  }
+
+  @Test func whatAnAdministratorClosedIsAWarning() throws {
+    #expect(try check([connection("a", "disconnected", "requested", down: 900)]).verdict == .warning)
+  }
+
+  @Test(arguments: [
+    (#"{"state":"draining","outbox":{"state":"working"}}"#, StatusCheck.Verdict.warning),
+    (#"{"state":"running","outbox":{"state":"failing","detail":"disk full"}}"#, .critical),
+    (#"{"state":"running","outbox":{"state":"unavailable"}}"#, .warning),
+    (#"{"state":"running","outbox":{"state":"working","warning":"it grows"}}"#, .warning),
+  ])
+  func theDaemonItselfIsLookedAt(_ daemon: String, _ verdict: StatusCheck.Verdict) throws {
+    #expect(try check([], daemon: daemon).verdict == verdict)
+  }
+
+  @Test func theWorstComesFirstAndTheLineIsOne() throws {
+    var check = try check([
+      connection("a", "disconnected", "requested", down: 1), connection("b", "disconnected", "tls", down: 1),
+    ])
+    check.find(.unknown, "a|b\nc")
+    #expect(check.verdict == .critical && check.line.hasPrefix("GATEWAYD CRITICAL: b is down"))
+    #expect(check.line.contains("; a/b"))
+    #expect(!check.line.contains("\n") && check.line.count { $0 == "|" } == 1)
+    let (first, second) = (check.line.firstRange(of: "b is down"), check.line.firstRange(of: "a is down"))
+    #expect(try #require(first).lowerBound < #require(second).lowerBound)
+  }
+}
