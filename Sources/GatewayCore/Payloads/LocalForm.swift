@@ -197,7 +197,13 @@ extension LocalForm {
 
   /// Makes one line of what was written of a server's text: its line ends stand between tokens.
   static func joinLines(of text: RawSpan, _ range: Range<Int>, in output: inout [UInt8], from start: Int) {
-    guard text.withUnsafeBytes({ $0[range].contains { $0 == 10 || $0 == 13 } }) else { return }
+    // Without a way out in the middle, so that the processor takes many bytes at a time.
+    let hasLineEnd = text.withUnsafeBytes { bytes in
+      var found = false
+      for byte in UnsafeRawBufferPointer(rebasing: bytes[range]) { found = (byte == 10) || (byte == 13) || found }
+      return found
+    }
+    guard hasLineEnd else { return }
     for index in start..<output.count where output[index] == 10 || output[index] == 13 { output[index] = 32 }
   }
 

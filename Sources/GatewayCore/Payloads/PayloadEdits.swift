@@ -4,21 +4,31 @@ struct PayloadEdits {
     case insertDollar
     case remove
     /// What stands instead, by its number.
-    case replace(Int)
+    case replace(UInt32)
   }
 
-  private var edits: [(range: Range<Int>, change: Change)] = []
+  /// Small, because a message of a megabyte may need a hundred thousand.
+  private struct Edit {
+    let start: UInt32
+    let count: UInt32
+    let change: Change
+
+    var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
+  }
+
+  private var edits: [Edit] = []
 
   private var isSorted = true
 
   mutating func insertDollar(at offset: Int) { add(offset..<offset, .insertDollar) }
   mutating func remove(_ range: Range<Int>) { add(range, .remove) }
   /// Changes within a replaced range are dropped.
-  mutating func replace(_ range: Range<Int>, number: Int) { add(range, .replace(number)) }
+  mutating func replace(_ range: Range<Int>, number: Int) { add(range, .replace(UInt32(number))) }
 
   private mutating func add(_ range: Range<Int>, _ change: Change) {
-    if let last = edits.last, last.range.lowerBound > range.lowerBound { isSorted = false }
-    edits.append((range, change))
+    let edit = Edit(start: UInt32(range.lowerBound), count: UInt32(range.count), change: change)
+    if let last = edits.last, last.start > edit.start { isSorted = false }
+    edits.append(edit)
   }
 
   /// Appends the changed text of `range`; `replacement` writes what stands for a number.
@@ -27,16 +37,17 @@ struct PayloadEdits {
   ) {
     // Those of objects within objects come first; mostly there are none.
     if !isSorted {
-      edits.sort { $0.range.lowerBound < $1.range.lowerBound }
+      edits.sort { $0.start < $1.start }
     }
     var at = range.lowerBound
-    for (range, change) in edits where range.lowerBound >= at {
+    for edit in edits where Int(edit.start) >= at {
+      let range = edit.range
       output.append(text.extracting(at..<range.lowerBound))
       at = range.upperBound
-      switch change {
+      switch edit.change {
       case .insertDollar: output.append(UInt8(ascii: "$"))
       case .remove: break
-      case .replace(let number): replacement(number, &output)
+      case .replace(let number): replacement(Int(number), &output)
       }
     }
     output.append(text.extracting(at..<range.upperBound))
