@@ -49,6 +49,12 @@ def test_a_kind_is_named_in_its_own_folder_and_where_it_is_registered(kind):
     assert strangers == {}
 
 
+def test_every_kind_is_held_to_it():
+    kinds = ROOT / "Sources" / "GatewayCore" / "Kinds"
+    held = {folder for folders in FOLDERS.values() for folder in folders}
+    assert {f"GatewayCore/Kinds/{folder.name}" for folder in kinds.iterdir() if folder.is_dir()} <= held
+
+
 def test_nobody_asks_what_kind_an_upstream_is():
     names = "|".join(FOLDERS)
     asking = re.compile(

@@ -1,5 +1,5 @@
 /// Told what goes over one connection, packet by packet, by the kind that speaks its protocol. Nothing is made for it
-/// while there is none, so that a trace costs nothing until somebody asks for one.
+/// while there is none, so that a trace costs nothing until a client asks for one.
 public protocol UpstreamObserver: AnyObject {
   /// Whether facts are to carry payloads.
   var wantsPayloads: Bool { get }

@@ -109,9 +109,9 @@ public protocol UpstreamChannel: AnyObject {
   func write(_ message: PreparedMessage, ack: UInt64?)
   /// Answers an acknowledgement that the server asked for.
   func answer(_ id: UInt64, _ message: PreparedMessage)
-  /// Somebody wants this from now on. To be called from the dialling on; asked for once the conversation can begin. The
-  /// owner hears `answered` exactly once for it, after `channelOpened`, unless it is dropped before. Only where the
-  /// connector confirms interests.
+  /// A subscriber wants this from now on. To be called from the dialling on; asked for once the conversation can
+  /// begin. The owner hears `answered` exactly once for it, after `channelOpened`, unless it is dropped before. Only
+  /// where the connector confirms interests.
   func want(_ interest: Interest)
   /// No subscription wants it any more.
   func drop(_ interest: Interest)

@@ -47,7 +47,7 @@ struct OptionSpecification: Equatable, Sendable {
     self.summary = summary
   }
 
-  /// As somebody types it: `-n, --count COUNT`.
+  /// As a user types it: `-n, --count COUNT`.
   var synopsis: String {
     (short.map { "-\($0), " } ?? "") + "--\(name.rawValue)" + (value.map { " \($0)" } ?? "")
   }

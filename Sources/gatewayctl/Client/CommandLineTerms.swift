@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// The daemon's sentences name methods and their params; somebody at a shell knows commands, operands and options.
+/// The daemon's sentences name methods and their params; a user at a shell knows commands, operands and options.
 enum CommandLineTerms {
   /// The sentence in words of the command line. What is no name of a param stays.
   static func of(_ message: String) -> String {

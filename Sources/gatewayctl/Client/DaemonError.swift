@@ -33,7 +33,7 @@ extension DaemonError {
     return error.failure(readsJournal: geteuid() == 0)
   }
 
-  /// The same for `call`, where somebody writes the params of a method and wants to read of them.
+  /// The same for `call`, where the user writes the params of a method and wants to read of them.
   func failure(ofCall method: String) -> Failure {
     var error = self
     error.message = CommandLineTerms.ofCall(message)

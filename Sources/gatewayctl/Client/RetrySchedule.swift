@@ -23,7 +23,7 @@ struct RetrySchedule: Equatable, Sendable {
     end = .after(connectTimeout)
   }
 
-  /// Attempts have failed for so long that somebody may wonder.
+  /// Attempts have failed for so long that the user may wonder.
   var isLong: Bool { Clock.now - start > .seconds(1) }
 
   /// The daemon will be back then.

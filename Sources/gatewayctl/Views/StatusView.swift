@@ -134,7 +134,7 @@ struct StatusView {
       + " (give or take \(span(error)))"
   }
 
-  /// Reasons that somebody wanted.
+  /// Reasons that a user or an administrator wanted.
   private static let harmless: Set<String> = ["idle", "requested", "draining"]
 
   private func role(_ state: String) -> Palette.Role {

@@ -40,7 +40,7 @@ struct LocalPeer {
   var isPostponed = false
 }
 
-/// Finds a local client's slot again, in an epoll event or in an output. A slot that was given to somebody else in the
+/// Finds a local client's slot again, in an epoll event or in an output. A slot that was given to another client in the
 /// meantime has another generation, so a late event cannot reach the wrong client.
 struct PeerTag: Hashable {
   let slot: UInt32

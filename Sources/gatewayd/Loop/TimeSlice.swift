@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// How long one source's input is acted upon: to the limit, or until somebody else is waiting. Asking costs a system
+/// How long one source's input is acted upon: to the limit, or until another source is waiting. Asking costs a system
 /// call, so it is asked after `firstStep` and then after every `nextStep`. All in nanoseconds: it is looked at every
 /// few messages, and `Duration` has 128 bits. Decision 0064.
 struct TimeSlice {
@@ -16,7 +16,7 @@ struct TimeSlice {
   /// It was found to be over, and is so from then on.
   private(set) var hasEnded = false
 
-  /// Without a limit it ends only when somebody else is waiting.
+  /// Without a limit it ends only when another source is waiting.
   init(at now: MonotonicInstant, limit: Duration? = nil) {
     start = now.nanoseconds
     end = limit.map { (now + $0).nanoseconds } ?? .max

@@ -47,7 +47,7 @@ final class DiskOutbox: OutboxStore {
     loop.onNextTurn(posting)
   }
 
-  /// The writer is not woken for it: a change that somebody waits for may follow.
+  /// The writer is not woken for it: a change that a client waits for may follow.
   func note(_ change: OutboxChange) {
     gathered.append(OutboxWriter.Item(change: change, isAwaited: false))
     guard !isPosting, timer == nil else { return }

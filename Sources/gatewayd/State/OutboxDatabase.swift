@@ -217,6 +217,6 @@ final class OutboxDatabase {
     _ = posix_fallocate(log, facts.st_size, size - facts.st_size)
   }
 
-  /// Leaves the write-ahead log beside the file when the database is closed, for somebody to look at.
+  /// Leaves the write-ahead log beside the file when the database is closed, for an administrator to look at.
   func keepAsItIs() { database.keepLogOnClose(true) }
 }

@@ -10,7 +10,7 @@ final class OutboxWriter: @unchecked Sendable {
   /// One change on its way to the disk.
   struct Item: Sendable {
     var change: OutboxChange
-    /// Somebody waits for it; the others may wait for company.
+    /// A client waits for it; the others may wait for company.
     var isAwaited: Bool
   }
 
@@ -30,7 +30,7 @@ final class OutboxWriter: @unchecked Sendable {
     case none
     /// Anything to do.
     case forAnything
-    /// Something that somebody waits for; the rest has time until the end of its patience.
+    /// Something that a client waits for; the rest has time until the end of its patience.
     case forAwaited
   }
 
@@ -48,7 +48,7 @@ final class OutboxWriter: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var inbox: [Item] = []
-  /// How many in the inbox somebody waits for.
+  /// How many in the inbox a client waits for.
   private var awaited = 0
   private var isClosing = false
   private var rest = Rest.none

@@ -5,7 +5,7 @@ import Glibc
 /// Writes log records to the systemd journal with all their facts as fields (systemd.journal-fields(7)).
 enum Journal {
   /// Whether descriptor 2 is the journal itself, which is what `$JOURNAL_STREAM` (device:inode) tells. Otherwise
-  /// somebody redirected the output and wants to see it there.
+  /// the user redirected the output and wants to see it there.
   static func isConnected(environment: (String) -> String?, descriptor: Int32 = STDERR_FILENO) -> Bool {
     guard let stream = environment("JOURNAL_STREAM"), let file = try? FileIdentity(of: descriptor) else { return false }
     return stream == "\(file.device):\(file.inode)"

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The daemon's own listening socket in the file system, when systemd passed none. The file appears in one step,
-/// already listening and with its final mode and group, and leaves with the daemon unless somebody else has put another
+/// already listening and with its final mode and group, and leaves with the daemon unless another program has put another
 /// there.
 final class SocketFile {
   let path: String

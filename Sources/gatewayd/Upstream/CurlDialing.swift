@@ -173,7 +173,7 @@ extension CurlEasy {
     try set(.keyPassword, password ?? tls.keyPassword ?? "")
   }
 
-  /// libcurl opens files on the loop: a pipe would stop everybody until somebody writes to it.
+  /// libcurl opens files on the loop: a pipe would stop the daemon until a program writes to it.
   private static func check(_ path: String) throws(CurlProblem) {
     var facts = stat()
     // What is missing is libcurl's to tell.

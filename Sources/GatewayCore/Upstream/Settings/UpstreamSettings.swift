@@ -105,7 +105,7 @@ public enum ParserName: String, CaseIterable, Sendable {
   case msgpack
 }
 
-/// `keep`: whether a connection exists only while somebody uses it.
+/// `keep`: whether a connection exists only while a client uses it.
 public enum KeepMode: String, CaseIterable, Sendable {
   case onDemand = "on-demand"
   case always
