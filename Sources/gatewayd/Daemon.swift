@@ -39,7 +39,7 @@ final class Daemon {
     do throws(StartFailure) {
       let choice = StateFolder.Choice.resolve(
         configured: configuration.state.path, user: options.user, environment: environment)
-      state = try DaemonState.open(choice, time: SystemTime())
+      state = try DaemonState(choice, runtime: DaemonState.runtimeFolder(environment), time: SystemTime())
       parts = try Self.makeParts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, state, environment)
     } catch {
       listeners.remove()
@@ -135,6 +135,7 @@ extension Daemon {
         seams: GatewaySeams(
           time: loop.time, timers: loop.timers, random: random, urls: urls, kinds: UpstreamKinds.make(seams),
           loader: loader, network: network, outbox: try state.opening(on: loop), histories: state.histories,
+          runtimeHistories: state.runtimeHistories,
           residentBytes: { memory.bytes }, longestTurn: { [unowned loop] in loop.longestTurn },
           figures: { [unowned loop] clients in
             ProcessFigures(

@@ -111,7 +111,7 @@ class Daemon:
             os.unlink(path)
         self.notifications = Notifications(path)
         environment = {key: value for key, value in os.environ.items()
-                       if not key.startswith(("GATEWAYD_", "LISTEN_", "WATCHDOG_", "XDG_RUNTIME_DIR", "JOURNAL_"))}
+                       if not key.startswith(("GATEWAYD_", "LISTEN_", "WATCHDOG_", "XDG_RUNTIME_DIR", "RUNTIME_", "JOURNAL_"))}
         environment |= {"NOTIFY_SOCKET": path, "STATE_DIRECTORY": str(self.folder / "state")}
         environment |= {key: str(value) for key, value in self.environment.items()}
         with open(self.log, "ab") as log:

@@ -12,7 +12,7 @@ struct ConnectionContext {
   /// Nil: nothing is known of the network, and every upstream counts as reachable.
   let network: (any NetworkObserver)?
   /// One for all connections.
-  let histories: HistoryLogs
+  let histories: HistoryPlaces
   /// One for all connections.
   let memory: MemoryBudgets
   /// One for all connections.

@@ -1,11 +1,12 @@
-/// The history of one connection on disk, where its settings ask for one, and the calls that wait to be told of it.
+/// The history of one connection where it outlives the daemon, if its settings and its surroundings allow that, and the
+/// calls that wait to be told of it.
 final class ConnectionHistory {
   private let stream: EventStream
-  private let logs: HistoryLogs
+  private let places: HistoryPlaces
   private let timers: Timers
   private var connector: any UpstreamConnector
-  /// The settings in force ask for one, and the connection may have it.
-  private var isWanted = false
+  /// Where the settings in force want it, if the connection may have one; nil: in memory alone.
+  private var place: HistoryLogs?
   /// Calls that wait until what an earlier daemon received is known.
   private var waiting = Ring<() -> Void>()
   /// Told when the past is known, and all that waited for it have heard. Set by the connection, once.
@@ -14,21 +15,21 @@ final class ConnectionHistory {
   init(of stream: EventStream, connector: any UpstreamConnector, context: ConnectionContext) {
     self.stream = stream
     self.connector = connector
-    logs = context.histories
+    places = context.histories
     timers = context.timers
   }
 
-  /// Opens or ends the history on disk, as the settings in force say.
+  /// Opens or ends what outlives the daemon, as the settings in force say.
   func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
     self.connector = connector
     let settings = specification.settings.history
-    isWanted = settings.disk && specification.name != nil
-    guard settings.disk, let identity = HistoryLog.Identity(specification) else { return end(.connection) }
+    place = specification.name == nil ? nil : places.place(of: settings)
+    guard let place, let identity = HistoryLog.Identity(specification) else { return end(.connection) }
     if let log = stream.log {
-      guard log.identity != identity else { return }
+      guard log.identity != identity || log.logs !== place else { return }
       end(.connection)
     }
-    guard let log = logs.open(identity, settings, for: stream, of: specification.requester) else { return }
+    guard let log = place.open(identity, settings, for: stream, of: specification.requester) else { return }
     stream.log = log
     log.onBegun = { [weak self, unowned log] resumption in
       guard let self else { return }
@@ -39,11 +40,11 @@ final class ConnectionHistory {
     log.begin()
   }
 
-  /// Ends the history on disk in order.
+  /// Ends what outlives the daemon in order.
   func end(_ end: HistoryLog.End) {
     guard let log = stream.log else { return }
     let wasReading = log.isReadingPast
-    logs.close(log, end)
+    log.logs.close(log, end)
     stream.log = nil
     if wasReading { answerAboutPast() }
   }
@@ -75,7 +76,7 @@ final class ConnectionHistory {
 
   // MARK: - The status
 
-  /// What `status` says of the history on disk.
+  /// What `status` says of the history in a place where it outlives the daemon.
   enum Condition: String, CaseIterable {
     /// Not asked for, or not to be had for a connection by URL.
     case off
@@ -84,18 +85,25 @@ final class ConnectionHistory {
     case reading
     /// The last write failed; everything is written anew as soon as that works.
     case failing
-    /// There is no state folder.
+    /// There is no folder for it.
     case unavailable
   }
 
-  var condition: Condition {
+  /// On the disk.
+  var disk: Condition { condition(in: places.state) }
+  /// In the folder that ends with the machine.
+  var runtime: Condition { condition(in: places.runtime) }
+
+  private func condition(in logs: HistoryLogs?) -> Condition {
+    guard let place, place === logs else { return .off }
     guard let log = stream.log else { return problem == nil ? .off : .unavailable }
     if log.isReadingPast { return .reading }
     return log.problem == nil ? .working : .failing
   }
 
+  /// Why it does not outlive the daemon although it should.
   var problem: StorageProblem? {
-    isWanted ? stream.log.map(\.problem) ?? logs.problem : nil
+    place.flatMap { place in stream.log.map(\.problem) ?? place.problem }
   }
 
   /// Whether the server should keep what it knows of us for the next daemon.

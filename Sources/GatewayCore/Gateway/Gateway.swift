@@ -50,7 +50,7 @@ public final class Gateway {
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
   /// to run.
   public func start() {
-    upstreams.histories.onReport = { [unowned self] in
+    upstreams.histories.report { [unowned self] in
       note(.history(upstream: $0.upstream, namespace: $0.namespace, $1))
     }
     upstreams.adoptHistories()

@@ -9,6 +9,8 @@ public struct GatewaySeams {
   public var outbox: OutboxOpening
   /// Where histories are kept on disk, or why that cannot be.
   public var histories: Result<any HistoryStore, StorageProblem>
+  /// The same for those that need not outlive the machine's restarts; nil where there is no place for them.
+  public var runtimeHistories: Result<any HistoryStore, StorageProblem>?
   /// Nil where the network cannot be watched: every upstream counts as reachable then.
   public var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
@@ -28,7 +30,8 @@ public struct GatewaySeams {
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
-    histories: Result<any HistoryStore, StorageProblem> = .failure(.none), residentBytes: @escaping () -> Int,
+    histories: Result<any HistoryStore, StorageProblem> = .failure(.none),
+    runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil, residentBytes: @escaping () -> Int,
     longestTurn: (() -> Duration)? = nil, figures: ((_ clients: Int) -> ProcessFigures)? = nil,
     memory: MemoryBudgets = MemoryBudgets(),
     work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil
@@ -41,6 +44,7 @@ public struct GatewaySeams {
     self.loader = loader
     self.outbox = outbox
     self.histories = histories
+    self.runtimeHistories = runtimeHistories
     self.network = network
     self.residentBytes = residentBytes
     self.memory = memory

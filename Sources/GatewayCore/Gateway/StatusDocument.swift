@@ -166,7 +166,8 @@ enum StatusDocument {
       $0.member("events", history.count)
       $0.member("bytes", history.byteCount)
       $0.member("oldest", history.count > 0 ? Int(clamping: history.oldest) : nil)
-      $0.member("disk", connection.history.condition.rawValue)
+      $0.member("disk", connection.history.disk.rawValue)
+      $0.member("runtime", connection.history.runtime.rawValue)
       $0.member("reason", connection.history.problem?.kind.rawValue)
       $0.member("detail", connection.history.problem?.message)
     }

@@ -8,8 +8,8 @@ final class Upstreams {
   /// Grows whenever what a target means may have changed: by a reload, or by a connection that left the pool.
   private(set) var generation: UInt64 = 0
   let pool: ConnectionPool
-  /// What of histories is kept on disk.
-  let histories: HistoryLogs
+  /// What of histories outlives the daemon.
+  let histories: HistoryPlaces
   /// What connections have counted that have left the pool, by the name that metrics give to their upstream.
   private(set) var retired: [String: ConnectionCounters] = [:]
   /// The traces of their connections.
@@ -32,7 +32,11 @@ final class Upstreams {
     self.outputs = outputs
     factory = ConnectionFactory(kinds: seams.kinds)
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
-    histories = HistoryLogs(seams.histories, time: seams.time, timers: seams.timers, random: seams.random)
+    func logs(_ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder) -> HistoryLogs {
+      HistoryLogs(opening, remainder, time: seams.time, timers: seams.timers, random: seams.random)
+    }
+    histories = HistoryPlaces(
+      state: logs(seams.histories, .kept), runtime: seams.runtimeHistories.map { logs($0, .removed) })
     pool = ConnectionPool(factory: factory, places: SharedBounds(total: configuration.limits.connections))
     access = AccessPolicy(configuration, daemonUser: daemonUser)
     resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
@@ -161,7 +165,7 @@ final class Upstreams {
   /// The names of the histories that the configuration in force wants on disk, whether a program uses them or not:
   /// those of its upstreams with their own namespaces.
   func wantedHistories() -> Set<String> {
-    let wanted = configuration.upstreams.filter(\.value.settings.history.disk).keys
+    let wanted = configuration.upstreams.filter { $0.value.settings.history.disk == true }.keys
     return Set(wanted.compactMap { resolver.configured($0).flatMap(HistoryLog.Identity.init)?.name })
   }
 }

@@ -1,49 +1,74 @@
 import GatewayCore
 
-/// What survives a restart of the daemon, as it was found: the locked folder and the outbox in it. Without them the
-/// daemon runs all the same, and only durable sends fail.
+/// What survives a restart of the daemon, as it was found: the locked folder and the outbox in it, and histories.
+/// Without them the daemon runs all the same, and only durable sends fail.
 final class DaemonState {
-  /// Locked for as long as this object lives.
-  private let folder: StateFolder?
+  /// Where histories are kept in one of the daemon's folders, which is locked for as long as this object lives.
+  private struct Histories {
+    let folder: StateFolder?
+    let files: HistoryFolder?
+    let store: Result<any HistoryStore, StorageProblem>
+
+    init(in folder: StateFolder) {
+      let files = HistoryFolder(in: folder.path)
+      (self.folder, self.files, store) = (folder, files, .success(files))
+    }
+
+    init(_ problem: StorageProblem) {
+      (folder, files, store) = (nil, nil, .failure(StorageProblem(.folder, problem.message)))
+    }
+  }
+
   /// Handed over by `opening`.
   private var found: Result<OutboxFile.Contents, StorageProblem>
-  /// Where histories are kept: in the same locked folder, whatever became of the outbox.
-  let histories: Result<any HistoryStore, StorageProblem>
-  private let historyFolder: HistoryFolder?
+  private let lasting: Histories
+  private let passing: Histories?
   /// For the log.
   let records: [LogRecord]
 
-  private init(folder: StateFolder?, found: Result<OutboxFile.Contents, StorageProblem>, records: [LogRecord]) {
-    self.folder = folder
-    self.found = found
-    historyFolder = folder.map { HistoryFolder(in: $0.path) }
-    switch (historyFolder, found) {
-    case (let folder?, _): histories = .success(folder)
-    case (nil, .failure(let problem)): histories = .failure(StorageProblem(.folder, problem.message))
-    case (nil, .success): histories = .failure(.none)
+  /// Where histories outlive the machine's restarts: in the folder of the outbox, whatever became of that.
+  var histories: Result<any HistoryStore, StorageProblem> { lasting.store }
+  /// Where they outlive those of the daemon; nil where no folder is named for that.
+  var runtimeHistories: Result<any HistoryStore, StorageProblem>? { passing?.store }
+
+  /// Opens the folders and the outbox. A folder that was named for this daemon and that another daemon has is the one
+  /// reason not to start. `runtime` is that of what need not outlive the machine's restarts.
+  init(_ choice: StateFolder.Choice, runtime: String?, time: any TimeSource) throws(StartFailure) {
+    var records: [LogRecord] = []
+    do throws(StorageProblem) {
+      let folder = try StateFolder(choice.path)
+      lasting = Histories(in: folder)
+      do throws(StorageProblem) {
+        let contents = try OutboxFile(in: folder.path, now: time.wallMilliseconds).open()
+        found = .success(contents)
+        if let repair = contents.repair {
+          records.append(
+            LogRecord(
+              .outboxRepaired, [.path: repair.path, .detail: repair.damage, .saved: String(repair.saved)]))
+        }
+      } catch {
+        found = .failure(error)
+        records.append(Self.unavailable(error, choice))
+      }
+    } catch {
+      if error.kind == .locked, choice.isNamed { throw StartFailure(.unavailable, error.message) }
+      lasting = Histories(error)
+      found = .failure(error)
+      records.append(Self.unavailable(error, choice))
+    }
+    passing = runtime.map { path in
+      do throws(StorageProblem) { return Histories(in: try StateFolder(path, .runtime)) } catch {
+        records.append(
+          LogRecord(.historyFailing, level: .warning, [.reason: error.kind.rawValue, .detail: error.message]))
+        return Histories(error)
+      }
     }
     self.records = records
   }
 
-  /// Opens the folder and the outbox. A folder that was named for this daemon and that another daemon has is the one
-  /// reason not to start.
-  static func open(
-    _ choice: StateFolder.Choice, time: any TimeSource
-  ) throws(StartFailure) -> DaemonState {
-    let folder: StateFolder
-    do throws(StorageProblem) { folder = try StateFolder(choice.path) } catch {
-      if error.kind == .locked, choice.isNamed { throw StartFailure(.unavailable, error.message) }
-      return DaemonState(folder: nil, found: .failure(error), records: [unavailable(error, choice)])
-    }
-    do throws(StorageProblem) {
-      let contents = try OutboxFile(in: folder.path, now: time.wallMilliseconds).open()
-      let repair = contents.repair.map {
-        LogRecord(.outboxRepaired, [.path: $0.path, .detail: $0.damage, .saved: String($0.saved)])
-      }
-      return DaemonState(folder: folder, found: .success(contents), records: repair.map { [$0] } ?? [])
-    } catch {
-      return DaemonState(folder: folder, found: .failure(error), records: [unavailable(error, choice)])
-    }
+  /// The folder for what need not outlive the machine's restarts: the first of those that the service manager names.
+  static func runtimeFolder(_ environment: (String) -> String?) -> String? {
+    environment("RUNTIME_DIRECTORY").flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
   }
 
   /// A folder that the administrator did not name may be out of reach without being a fault.
@@ -55,7 +80,7 @@ final class DaemonState {
 
   /// Starts the writer's thread, to which the outbox's files belong from then on. To be called once.
   func opening(on loop: EventLoop) throws(SystemError) -> OutboxOpening {
-    historyFolder?.attach(to: loop)
+    for histories in [lasting, passing] { histories?.files?.attach(to: loop) }
     defer { found = .failure(StorageProblem.none) }
     switch found {
     case .success(let contents):

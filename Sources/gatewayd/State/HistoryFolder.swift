@@ -1,7 +1,7 @@
 import GatewayCore
 import Glibc
 
-/// The histories in the state folder: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and
+/// The histories in one of the daemon's folders: each segment is a file `NAME.NUMBER.log`, while it is being made `.new`, and
 /// `.cut` once something is missing behind it. What is set aside gets a name of its own and is never touched again.
 /// Decision 0095.
 final class HistoryFolder: HistoryStore {
@@ -24,7 +24,7 @@ final class HistoryFolder: HistoryStore {
   /// For what takes long; nil: it is done at once.
   private var besideLoop: WorkBesideLoop?
   /// What is in the folder, by the names of the histories; nil before it is needed. Read once: only this daemon writes
-  /// there as long as the daemon has locked its state folder.
+  /// there as long as the daemon has locked the folder.
   private var index: [String: Set<Entry>]?
 
   /// Makes nothing yet: most daemons keep no history.

@@ -1,7 +1,7 @@
 import GatewayCore
 import Glibc
 
-/// The folder of what survives a restart. It is locked for as long as this object lives, so that two daemons never
+/// A folder of what survives a restart. It is locked for as long as this object lives, so that two daemons never
 /// share it; the kernel drops the lock when the daemon ends in whatever way.
 final class StateFolder {
   /// Which folder is meant.
@@ -25,6 +25,22 @@ final class StateFolder {
     }
   }
 
+  /// Which of the daemon's folders it is.
+  enum Purpose: String {
+    /// What outlives the machine's restarts.
+    case state = "state folder"
+    /// What outlives those of the daemon.
+    case runtime = "runtime folder"
+
+    /// Where such a folder is named, in the order of precedence.
+    fileprivate var advice: String {
+      switch self {
+      case .state: "name another folder in $STATE_DIRECTORY or state.path"
+      case .runtime: "name another folder in $RUNTIME_DIRECTORY"
+      }
+    }
+  }
+
   /// In the folder.
   static let lockName = "lock"
 
@@ -32,18 +48,19 @@ final class StateFolder {
   private let lock: Int32
 
   /// Makes the folder for its owner alone if it is not there, and locks it.
-  init(_ path: String) throws(StorageProblem) {
+  init(_ path: String, _ purpose: Purpose = .state) throws(StorageProblem) {
     self.path = path
-    try Self.make(path)
+    try Self.make(path, purpose)
     let file = path + "/" + Self.lockName
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw Self.problem(SystemError("open \(file)")) }
+    guard descriptor >= 0 else { throw Self.problem(SystemError("open \(file)"), purpose) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       let isTaken = errno == EWOULDBLOCK
-      let problem = Self.problem(SystemError("lock \(file)"))
+      let problem = Self.problem(SystemError("lock \(file)"), purpose)
       close(descriptor)
       throw isTaken
-        ? StorageProblem(.locked, "another gatewayd uses the state folder \(path): stop it, or \(Self.advice)")
+        ? StorageProblem(
+          .locked, "another gatewayd uses the \(purpose.rawValue) \(path): stop it, or \(purpose.advice)")
         : problem
     }
     lock = descriptor
@@ -51,31 +68,28 @@ final class StateFolder {
 
   deinit { close(lock) }
 
-  private static func make(_ path: String) throws(StorageProblem) {
+  private static func make(_ path: String, _ purpose: Purpose) throws(StorageProblem) {
     var place = ""
     for part in path.split(separator: "/") {
       place += "/" + part
       guard mkdir(place, 0o700) != 0 else { continue }
-      let error = SystemError("make the state folder \(place)")
+      let error = SystemError("make the \(purpose.rawValue) \(place)")
       guard error.code != EEXIST, access(place, F_OK) != 0 else { continue }
-      throw problem(error)
+      throw problem(error, purpose)
     }
     var facts = stat()
-    guard stat(path, &facts) == 0 else { throw problem(SystemError("use the state folder \(path)")) }
+    guard stat(path, &facts) == 0 else { throw problem(SystemError("use the \(purpose.rawValue) \(path)"), purpose) }
     guard facts.st_mode & S_IFMT == S_IFDIR else {
-      throw StorageProblem(.folder, "cannot use \(path) as the state folder: it is no folder")
+      throw StorageProblem(.folder, "cannot use \(path) as the \(purpose.rawValue): it is no folder")
     }
   }
 
-  private static func problem(_ error: SystemError) -> StorageProblem {
+  private static func problem(_ error: SystemError, _ purpose: Purpose) -> StorageProblem {
     switch error.code {
     case EROFS: StorageProblem(.readOnly, error.description)
     // The folder is another user's: the disk would take it.
-    case EACCES, EPERM: StorageProblem(.folder, "\(error.description); \(advice)")
+    case EACCES, EPERM: StorageProblem(.folder, "\(error.description); \(purpose.advice)")
     default: StorageProblem(.folder, error.description)
     }
   }
-
-  /// Where a folder is named, in the order of precedence.
-  private static let advice = "name another folder in $STATE_DIRECTORY or state.path"
 }

@@ -16,6 +16,7 @@ final class GatewayHarness {
   /// Several in a row share a clock; each one draws random numbers of its own by `seed`.
   init(
     outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, StorageProblem> = .failure(.none),
+    runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil,
     wall: Int64? = nil, time: FakeTime = FakeTime(), seed: UInt64 = 0,
     figures: ProcessFigures? = nil,
     _ configure: (inout Configuration) -> Void = { _ in }
@@ -33,7 +34,7 @@ final class GatewayHarness {
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
         time: time, timers: timers, random: random, urls: urls, kinds: [upstream], loader: loader,
-        network: network, outbox: outbox, histories: histories,
+        network: network, outbox: outbox, histories: histories, runtimeHistories: runtimeHistories,
         residentBytes: { 4_096 }, longestTurn: figures.map { _ in { .milliseconds(1) } },
         figures: figures.map { figures in { _ in figures } }))
     gateway.onFact = { [unowned self] in facts.append($0) }

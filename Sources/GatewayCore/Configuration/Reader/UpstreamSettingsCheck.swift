@@ -35,9 +35,9 @@ struct UpstreamSettingsCheck {
   }
 
   private func checkHistory(_ history: HistorySettings) {
-    guard history.disk, history.events == 0, let place = origins["history.disk"] ?? origins["history.events"] else {
-      return
-    }
+    guard history.disk == true, history.events == 0,
+      let place = origins["history.disk"] ?? origins["history.events"]
+    else { return }
     notes.note("\(title).history.disk needs \(title).history.events to be more than 0", at: place)
   }
 

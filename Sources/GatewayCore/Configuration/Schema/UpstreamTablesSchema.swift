@@ -113,8 +113,9 @@ extension Setting<HistorySettings> {
       Setting(
         "age", \.age, .duration(milliseconds: 100...31_536_000_000), "How long an event is kept."),
       Setting(
-        "disk", \.disk, .flag,
-        "Keep them in the state folder as well, in files of about twice that size, so that events, numbers and epoch outlive a restart or a crash of the daemon? Nothing is synced for each event: a loss of power ends the epoch. Of configured upstreams only."
+        "disk", \.disk, SettingType<Bool>.flag.optional,
+        "Keep them in the state folder as well, in files of about twice that size, so that events, numbers and epoch outlive restarts of the machine, too? Nothing is synced for each event: a loss of power ends the epoch. Unless set they are kept in `$RUNTIME_DIRECTORY` where the service manager gives one, as its units do: in memory, but so that they outlive restarts and crashes of the daemon. `false` keeps them in neither. Of configured upstreams only.",
+        example: "true"
       ),
     ]
   }

@@ -24,7 +24,7 @@ final class HistoryLog {
   let identity: Identity
   /// Whose connection it is.
   let account: Account
-  private let logs: HistoryLogs
+  let logs: HistoryLogs
   private let store: any HistoryStore
   private unowned let stream: EventStream
   private var settings: HistorySettings
@@ -100,8 +100,8 @@ final class HistoryLog {
     if let problem = reading.problem { return leave(problem) }
     isTakenOver = true
     // What was kept before the daemon had events that it did not write down stays for a person.
-    let isReplaced = !stream.hasTakenOverDisk && stream.sequence > 0
-    stream.hasTakenOverDisk = true
+    let isReplaced = logs.remainder == .kept && !stream.hasTakenOverDisk && stream.sequence > 0
+    if logs.remainder == .kept { stream.hasTakenOverDisk = true }
     let left = reading.undamaged.filter { !isReplaced || !setAside($0, as: .replaced, because: Self.replacement) }
     segments.found(left, last: reading.segments.last?.id.number ?? 0)
     defer {

@@ -1,9 +1,19 @@
-/// The histories on disk of all connections: opens them, and knows which have something to hand over.
+/// The histories in one place where they outlive the daemon, of all connections that have theirs there: opens them, and
+/// knows which have something to hand over.
 final class HistoryLogs {
+  /// What becomes of the history of a connection that is let go while the daemon lives.
+  enum Remainder {
+    /// It stays for the next one, as long as it is not too old, or too much.
+    case kept
+    /// It goes with the connection, as one does that is in memory alone.
+    case removed
+  }
+
   let time: any TimeSource
   let timers: Timers
   private let random: any RandomSource
   private let opening: Result<any HistoryStore, StorageProblem>
+  let remainder: Remainder
   private var pending: [HistoryLog] = []
   /// The names of those that are open.
   private var open: Set<String> = []
@@ -40,9 +50,11 @@ final class HistoryLogs {
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
 
   init(
-    _ opening: Result<any HistoryStore, StorageProblem>, time: any TimeSource, timers: Timers, random: any RandomSource
+    _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: Remainder, time: any TimeSource, timers: Timers,
+    random: any RandomSource
   ) {
     self.opening = opening
+    self.remainder = remainder
     self.time = time
     self.timers = timers
     self.random = random
@@ -122,7 +134,9 @@ final class HistoryLogs {
   func close(_ log: HistoryLog, _ end: HistoryLog.End) {
     log.close(end)
     open.remove(log.identity.name)
-    guard case .success(let store) = opening, end == .connection, log.account != .configuration else { return }
+    guard case .success(let store) = opening, end == .connection else { return }
+    if remainder == .removed { return remove(log.identity.name) }
+    guard log.account != .configuration else { return }
     // One without events has no files.
     guard !kept.contains(log.identity.name), store.has(log.identity.name) else { return }
     unused.add(log.identity.name, of: log.account)
@@ -146,7 +160,8 @@ final class HistoryLogs {
     for name in kept { unused.forget(name) }
     unused.bounds = bounds
     removeExcess()
-    beginRemovingOld()
+    // What goes with its connection waits for it a while: a quiet one is no older than its last event.
+    if remainder == .kept { beginRemovingOld() }
   }
 
   /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the

@@ -159,6 +159,9 @@ enum ResultSchemas {
         .always("events", .count, "How many are kept."), .always("bytes", .count),
         .always("oldest", .optional(.count), "The number of the oldest that is kept."),
         .always("disk", .choice(ConnectionHistory.Condition.allCases.map(\.rawValue)), "Whether it is on disk too."),
+        .always(
+          "runtime", .choice(ConnectionHistory.Condition.allCases.map(\.rawValue)),
+          "Whether it outlives the daemon, but not the machine's restarts."),
         .always("reason", .optional(.choice(StorageProblem.ofHistories.map(\.rawValue)))),
         .always("detail", .optional(.text), "Why it is not, in a sentence."),
       ])),

@@ -215,8 +215,9 @@ public struct HistorySettings: Hashable, Sendable {
   public var bytes = 4 << 20
   /// How long an event is kept.
   var age: Duration = .seconds(600)
-  /// Whether the events of a configured upstream, their numbers and their epoch outlive the daemon.
-  public var disk = false
+  /// Whether the events of a configured upstream, their numbers and their epoch outlive the machine's restarts, too. Nil:
+  /// those of the daemon, where the service manager gave it a folder for that.
+  public var disk: Bool?
   init() {}
 }
 

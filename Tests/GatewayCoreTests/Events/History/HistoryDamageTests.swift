@@ -84,13 +84,13 @@ import Testing
     scene.emit("d")
     #expect(scene.digest(client.read()) == ["event 4"])
     #expect(scene.reports == [.failing(StorageProblem(.full, "cannot write: no space left on device"))])
-    #expect(scene.connection.history.condition == .failing)
+    #expect(scene.connection.history.disk == .failing)
     // Were it to die now, no daemon could take the disk's end for the history's.
     let dead = HistoryScene(scene.store.copy(), seed: 700)
     #expect(dead.position.sequence == 3 + HistoryLoader.safetyDistance && dead.position.epoch != second)
     scene.store.problem = nil
     scene.harness.pass(.seconds(31))
-    #expect(scene.reports.last == .working && scene.connection.history.condition == .working)
+    #expect(scene.reports.last == .working && scene.connection.history.disk == .working)
     scene.crash()
     #expect(scene.position == (second, 4))
     #expect(scene.subscribe(since: second, 3) == ["recovered true", "event 4"])
@@ -132,12 +132,12 @@ import Testing
     scene.store.listingProblem = StorageProblem(.failed, "too many open files")
     let whole = scene.store.newest
     scene.crash()
-    #expect(scene.connection.history.condition == .failing)
+    #expect(scene.connection.history.disk == .failing)
     #expect(scene.store.newest == whole)
     #expect(![first, second].contains(scene.position.epoch))
     scene.store.listingProblem = nil
     scene.harness.pass(.seconds(31))
-    #expect(scene.connection.history.condition == .working)
+    #expect(scene.connection.history.disk == .working)
     #expect(scene.reports.last == .working)
     #expect(![first, second].contains(scene.position.epoch))
     #expect(scene.subscribe(since: second, 2).prefix(2) == ["recovered false", "event 3"])
@@ -153,12 +153,12 @@ import Testing
     scene.store.problem = StorageProblem(.readOnly, "cannot write")
     scene.crash()
     #expect(scene.subscribe(since: second, 2) == ["recovered true", "event 3"])
-    #expect(scene.connection.history.condition == .failing)
+    #expect(scene.connection.history.disk == .failing)
     scene.harness.pass(.seconds(61))
     #expect(scene.reports.count == 1)
     scene.store.problem = nil
     scene.harness.pass(.seconds(31))
-    #expect(scene.connection.history.condition == .working)
+    #expect(scene.connection.history.disk == .working)
   }
 
   @Test func aCrashBetweenTheNewAndTheOldFileLosesNothing() {

@@ -296,12 +296,12 @@ import Testing
           path: "/aside/1-0",
           detail: "events came in before it was read, and have numbers of another epoch")
       ])
-    #expect(scene.connection.history.condition == .working && scene.position.sequence == 1)
+    #expect(scene.connection.history.disk == .working && scene.position.sequence == 1)
     // What this daemon has written itself is all in its history.
     scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = false }
     scene.emit("d")
     scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = true }
     scene.harness.pass(.zero)
-    #expect(scene.store.aside.count == 1 && scene.connection.history.condition == .working)
+    #expect(scene.store.aside.count == 1 && scene.connection.history.disk == .working)
   }
 }

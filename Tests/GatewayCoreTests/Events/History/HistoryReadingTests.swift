@@ -37,7 +37,7 @@ import Testing
     let lines = client.read()
     #expect(scene.digest(Array(lines.prefix(3))) == ["recovered true", "event 99", "event 100"])
     #expect(HarnessClient.values(lines).last?["result"]?["events"]?.elements?.count == 2)
-    #expect(scene.harness.upstream.channels.count == 1 && scene.connection.history.condition == .working)
+    #expect(scene.harness.upstream.channels.count == 1 && scene.connection.history.disk == .working)
     #expect(scene.position == (epoch, 100) && scene.reports.isEmpty && scene.store.stored.count == 1)
   }
 
@@ -88,15 +88,15 @@ import Testing
     scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = false }
     scene.harness.pass(.zero)
     #expect(scene.digest(client.read()).first == "recovered false")
-    #expect(scene.connection.history.condition == .off && scene.harness.upstream.channels.count == 1)
+    #expect(scene.connection.history.disk == .off && scene.harness.upstream.channels.count == 1)
     scene.harness.reload { $0.upstreams["chat"]?.settings.history.disk = true }
-    #expect(scene.connection.history.condition == .reading)
+    #expect(scene.connection.history.disk == .reading)
     // The reading that was given up, its end, and the new one.
     scene.store.doWork()
-    #expect(scene.connection.history.condition == .reading && scene.store.stored.count == 1)
+    #expect(scene.connection.history.disk == .reading && scene.store.stored.count == 1)
     while scene.store.doWork() {}
     scene.harness.pass(.seconds(1))
-    #expect(scene.position == (epoch, 100) && scene.connection.history.condition == .working)
+    #expect(scene.position == (epoch, 100) && scene.connection.history.disk == .working)
     #expect(scene.harness.upstream.channels.count == 2)
   }
 
@@ -118,7 +118,7 @@ import Testing
     let (scene, _) = reading()
     let administrator = scene.harness.client(uid: 0)
     scene.harness.reload { $0.upstreams["chat"]?.settings.linger = .seconds(7) }
-    #expect(scene.connection.state == .disconnected && scene.connection.history.condition == .reading)
+    #expect(scene.connection.state == .disconnected && scene.connection.history.disk == .reading)
     #expect(administrator.call("reconnect", #"{"upstream":"chat"}"#)[0].contains("disconnected"))
     #expect(administrator.call("release", #"{"upstream":"chat"}"#)[0].contains("error"))
     #expect(scene.harness.upstream.channels.isEmpty)
@@ -170,11 +170,11 @@ import Testing
       scene.harness.time.advance(by: max(.zero, next - scene.harness.time.now))
       scene.harness.timers.fire()
     }
-    #expect(scene.connection.history.condition == .failing && scene.store.largestWrite < 300_000)
+    #expect(scene.connection.history.disk == .failing && scene.store.largestWrite < 300_000)
     scene.emit("b")
     scene.flush()
     scene.harness.pass(.zero)
-    #expect(scene.connection.history.condition == .working && scene.store.stored.count == 1)
+    #expect(scene.connection.history.disk == .working && scene.store.stored.count == 1)
     scene.emit("c")
     scene.flush()
     scene.crash()
