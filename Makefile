@@ -62,8 +62,10 @@ lint: ## formatting, that no layer is used from below, that tests stand beside w
 	@$(PYTHON) Tests/decisions.py
 	@$(PYTHON) Tests/ways.py
 
-documents: packages ## writes what the documents say about the settings, from the table that the daemon reads them with
+documents: packages ## writes what the documents say about the settings, from the table that the daemon reads them with, and gatewayd-protocol(7)
 	GATEWAY_WRITE_DOCUMENTS=1 swift test --filter SettingDocumentsTests
+	swift build --product gatewayd
+	$(PYTHON) Tests/protocol_page.py --write
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
