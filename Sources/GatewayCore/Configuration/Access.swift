@@ -1,15 +1,34 @@
-/// `[[access]]`: who may do what with which upstream.
+/// `[[access]]`: who may do what with which events of which upstream.
 public struct AccessRule: Equatable, Sendable {
   /// Either a user id or a group id, resolved from a name or a number when the configuration is read.
   public var subject: AccessSubject
   /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
   public var upstreams: [String]
+  /// Names or globs of the namespaces in which it allows something; empty means every one.
+  var namespaces: [String]
+  /// Names or globs of the events that it allows to send and to read; empty means every one.
+  var events: [String]
   public var allow: Set<AccessVerb>
-  init(subject: AccessSubject, upstreams: [String], allow: Set<AccessVerb>) {
+  /// How a person finds it: `[[access]] 2 (user "backup", upstream "chat")`.
+  var label = AccessRuleLabel()
+
+  init(
+    subject: AccessSubject, upstreams: [String], namespaces: [String] = [], events: [String] = [],
+    allow: Set<AccessVerb>
+  ) {
     self.subject = subject
     self.upstreams = upstreams
+    self.namespaces = namespaces
+    self.events = events
     self.allow = allow
   }
+}
+
+/// What a rule is called before people. Not a part of what it says: the same rule elsewhere in the file is no change.
+struct AccessRuleLabel: Equatable, Sendable {
+  var text = ""
+
+  static func == (a: Self, b: Self) -> Bool { true }
 }
 
 /// A user or a group of the machine, by its number.
@@ -40,11 +59,11 @@ public struct AccessIdentity: Hashable, Sendable {
 
 /// The verbs of the local protocol's rights.
 public enum AccessVerb: String, CaseIterable, Sendable {
-  case status, subscribe, send, admin
+  case status, subscribe, send, request, admin
 }
 
 /// Which rules say who may use an upstream.
-enum AccessScope: Equatable {
+enum AccessScope: Hashable {
   /// Those of the configured upstream of that name.
   case upstream(String)
   /// Those of upstreams that are used by URL.
@@ -58,4 +77,26 @@ enum AccessScope: Equatable {
   var name: String? {
     if case .upstream(let name) = self { name } else { nil }
   }
+}
+
+/// Where something is done, as access rules see it.
+struct AccessPlace: Hashable {
+  var scope: AccessScope
+  /// Configured upstreams whose rules have to allow it as well, because it is their server, so that another URL or
+  /// another upstream's namespace is no way around them.
+  var neighbours: [String] = []
+  /// Without its query; nil stands for any namespace, of which one is enough.
+  private(set) var namespace: String?
+
+  init(_ scope: AccessScope, neighbours: [String] = [], namespace: String?) {
+    self.scope = scope
+    self.neighbours = neighbours
+    // Old servers take credentials as a query, which does not make it another namespace.
+    self.namespace = namespace.map { namespace in
+      namespace.contains("?") ? String(namespace.prefix { $0 != "?" }) : namespace
+    }
+  }
+
+  /// The name of a configured upstream.
+  var name: String? { scope.name }
 }

@@ -16,7 +16,9 @@ extension Connection: UpstreamChannelOwner {
     var isHandedOn = false
     stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) { match in
       let token = context.tokens.next()
-      for old in answers.add(ack, as: token, for: match.answerers) { channel.decline(old, .abandoned) }
+      for old in answers.add(ack, as: token, of: EventStream.name(of: name), for: match.answerers) {
+        channel.decline(old, .abandoned)
+      }
       isHandedOn = true
       return token
     }

@@ -8,7 +8,7 @@ final class Connection {
   let account: Account
   private(set) var specification: UpstreamSpecification
   /// Whose access rules hold for it. Those of another upstream than it was made for, if that has its URL by now.
-  var rules: AccessScope
+  var rules: AccessPlace
   /// How the outbox names it; the settings in it change nothing about that.
   lazy var outboxTarget = OutboxTarget(specification)
   private(set) var connector: any UpstreamConnector
@@ -43,7 +43,8 @@ final class Connection {
     self.key = key
     account = specification.requester
     self.specification = specification
-    rules = specification.name.map { .upstream($0) } ?? .adhoc
+    rules = AccessPlace(
+      specification.name.map { .upstream($0) } ?? .adhoc, namespace: specification.namespace)
     self.connector = connector
     self.context = context
     id = context.random.uuid()
@@ -175,7 +176,7 @@ final class Connection {
   func settle(_ command: Command, _ outcome: CommandOutcome) { delivery.settle(command, outcome) }
 
   /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld.
-  func checkSenders(_ maySend: (AccessIdentity) -> Bool) { delivery.checkSenders(maySend) }
+  func checkSenders(_ permit: (AccessIdentity, AccessVerb) -> EventPermit) { delivery.checkSenders(permit) }
 
   /// The disk has a command: it may be written when its turn comes, and its caller does not wait for it any more.
   func committed(_ command: Command) { delivery.committed(command) }

@@ -84,6 +84,35 @@ struct Backlog {
     return item
   }
 
+  /// Takes out the events that are meant, of the past and since; their tails are returned.
+  mutating func removeEvents(_ isMeant: ([UInt8]) -> Bool) -> [[UInt8]] {
+    var gone: [[UInt8]] = []
+    var kept = Ring<Item>()
+    while let item = replay.popFirst() {
+      guard case .event(_, let tail, _) = item, isMeant(tail) else {
+        kept.append(item)
+        continue
+      }
+      gone.append(tail)
+      replayed.events -= 1
+      replayed.bytes -= item.byteCount
+      eventCount -= 1
+      byteCount -= item.byteCount
+    }
+    replay = kept
+    var next = items.nextPlace(from: 0)
+    while let place = next {
+      if let item = items[place], case .event(_, let tail, _) = item, isMeant(tail) {
+        items.remove(at: place)
+        gone.append(tail)
+        eventCount -= 1
+        byteCount -= item.byteCount
+      }
+      next = items.nextPlace(from: place + 1)
+    }
+    return gone
+  }
+
   /// Whether the oldest item is an event: it needs credit, the others do not.
   var startsWithEvent: Bool {
     if case .event = replay.first ?? items.first { true } else { false }

@@ -1,5 +1,5 @@
-/// Which events a subscription wants: all of them, or those with one of its names, or whose name fits one of its globs.
-/// Names are compared byte by byte, as the upstream sends them.
+/// Which events a subscription wants: all of them, or those with one of its names, or whose name fits one of its globs;
+/// and which of them its client may have. Names are compared byte by byte, as the upstream sends them.
 struct EventFilter: Equatable, Sendable {
   /// Most globs of one filter, and the longest one in bytes: what matching one event may cost.
   static let globLimit = 256
@@ -9,6 +9,8 @@ struct EventFilter: Equatable, Sendable {
   private let exact: Set<ExactText>?
   /// The globs, in the order of the call.
   let globs: [String]
+  /// What the rights of the client let pass of what it wants.
+  var permit = EventPermit.all
 
   /// Every event.
   static let all = EventFilter()
@@ -39,8 +41,17 @@ struct EventFilter: Equatable, Sendable {
     globs = patterns
   }
 
+  /// From names and globs that were checked before.
+  init(names events: [String]) {
+    exact = Set(events.lazy.filter { !Glob.isPattern($0) }.map { ExactText(Glob.unescape($0)) })
+    globs = events.filter { Glob.isPattern($0) }
+  }
+
+  /// Whether every event is wanted.
+  var wantsAll: Bool { exact == nil }
+
   /// Whether every event passes, so that names need not be looked at.
-  var passesAll: Bool { exact == nil }
+  var passesAll: Bool { exact == nil && permit.passesAll }
 
   /// The names without wildcards, in no order; none when every event passes.
   var exactNames: Set<ExactText> { exact ?? [] }
@@ -48,8 +59,13 @@ struct EventFilter: Equatable, Sendable {
   /// How many names and globs it has.
   var size: Int { (exact?.count ?? 0) + globs.count }
 
+  /// How many globs a name is compared with, those of access rules among them.
+  var comparedGlobs: Int { globs.count + permit.globCount }
+
   /// Whether an event of this name passes.
-  func matches(_ name: String) -> Bool {
+  func matches(_ name: String) -> Bool { wants(name) && (permit.passesAll || permit.passes(name)) }
+
+  private func wants(_ name: String) -> Bool {
     guard let exact else { return true }
     return exact.contains(ExactText(name)) || globs.contains { Glob.matches($0, name) }
   }

@@ -90,6 +90,14 @@ final class EventStream {
     router.add(subscription)
   }
 
+  /// The rights of a subscription's client have changed: it gets from now on what they let pass, also of what waits for
+  /// it.
+  func adopt(_ permit: EventPermit, for subscription: Subscription) {
+    guard subscription.filter.permit != permit else { return }
+    subscription.adopt(permit)
+    router.permitsChanged()
+  }
+
   /// Delivers to this subscription no more.
   func remove(_ subscription: Subscription) { router.remove(subscription) }
 
@@ -271,7 +279,7 @@ final class EventStream {
   }
 
   /// The name behind its JSON text; a number stands for itself.
-  private static func name(of raw: RawSpan) -> String {
+  static func name(of raw: RawSpan) -> String {
     guard raw.byteCount > 0, raw.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == UInt8(ascii: "\"") else {
       return raw.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }

@@ -67,7 +67,7 @@ struct RememberingFilter {
   }
 
   private mutating func noteMatching(_ length: Int) {
-    left -= max(1, filter.globs.count) * (length + Self.nameCost)
+    left -= max(1, filter.comparedGlobs) * (length + Self.nameCost)
   }
 
   /// Asks about the names of events that are gone, so that their count costs little. Returns whether the portion was

@@ -55,6 +55,9 @@ struct Router {
     forgetMatches()
   }
 
+  /// What a subscription may have is another now.
+  mutating func permitsChanged() { forgetMatches() }
+
   /// `rawName`: the name's JSON text; `name`: the name itself, read only when needed.
   mutating func match(rawName: RawSpan, name: () -> String) -> Match {
     if recentName.span.bytes.isEqual(to: rawName), !recentName.isEmpty { return recentMatch }
@@ -72,10 +75,14 @@ struct Router {
     work.note(fitting.words * text.utf8.count)
     let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
     var found = Match()
+    var known: [ObjectIdentifier: Bool] = [:]
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
+      let permit = subscription.filter.permit
+      guard permit.passesAll || permit.passes(text, &known) else { continue }
       found.feeds.append(subscription.feed)
       if subscription.feed.pointee.answers { found.hasAnswerer = true }
     }
+    work.note(known.count * text.utf8.count)
     found.commonHead = Self.commonHead(found.feeds)
     guard rawName.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }
@@ -98,6 +105,6 @@ struct Router {
 }
 
 extension EventFilter {
-  /// The globs, where `*` stands for the filter that every event passes.
-  var patterns: [String] { passesAll ? ["*"] : globs }
+  /// The globs, where `*` stands for the filter that wants every event.
+  var patterns: [String] { wantsAll ? ["*"] : globs }
 }

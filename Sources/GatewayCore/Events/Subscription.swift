@@ -20,7 +20,7 @@ final class Subscription {
   let id: String
   /// Orders subscriptions of one connection by age.
   let serial: UInt64
-  let filter: EventFilter
+  private(set) var filter: EventFilter
   let wantsState: Bool
   let policy: SlowPolicy
   /// What it wants of the upstream.
@@ -116,6 +116,23 @@ final class Subscription {
       Backlog.Gap(
         epoch: epoch, range: nil, count: nil, reason: .upstream,
         detail: "the server refuses \(interest): \(refusal)"))
+  }
+
+  /// Its client has other rights: what waits here and may not be delivered any more is gone, without a gap.
+  func adopt(_ permit: EventPermit) {
+    filter.permit = permit
+    guard !permit.passesAll, !backlog.isEmpty else { return }
+    let before = backlog.byteCount
+    var known: [String: Bool] = [:]
+    let gone = backlog.removeEvents { tail in
+      let name = LocalNotification.eventName(inTail: tail.span.bytes)
+      let passes = known[name] ?? permit.passes(name)
+      known[name] = passes
+      return !passes
+    }
+    onQueued?(backlog.byteCount - before)
+    gone.forEach(lose)
+    pump()
   }
 
   /// Nothing more is delivered: the client is on its way out.

@@ -12,13 +12,17 @@ final class Caller {
     /// Not looked at unless `isCurrent`: a connection that leaves the pool begins a new generation.
     unowned(unsafe) let connection: Connection
     private let generation: UInt64
-    /// The right that was found to be there the last time.
-    var right: AccessVerb?
+    /// The right that was found to be there the last time, and for which events.
+    var right: AccessVerb
+    var permit: EventPermit
 
-    init(_ target: CallTarget, _ connection: Connection, right: AccessVerb, generation: UInt64) {
+    init(
+      _ target: CallTarget, _ connection: Connection, right: AccessVerb, permit: EventPermit, generation: UInt64
+    ) {
       self.target = target
       self.connection = connection
       self.right = right
+      self.permit = permit
       self.generation = generation
     }
 
@@ -33,23 +37,28 @@ final class Caller {
 
   // MARK: - Which upstream
 
-  /// The connection that a call is about, made if it does not exist yet and there is room for one more. Most programs
-  /// name the same target again and again, so the last one is remembered.
-  func connection(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> Connection {
+  /// The connection that a call is about, made if it does not exist yet and there is room for one more; `event` is what
+  /// it sends. Most programs name the same target again and again, so the last one is remembered.
+  func connection(
+    _ target: CallTarget, need verb: AccessVerb, event: String? = nil
+  ) throws(LocalError) -> Connection {
     let upstreams = gateway.upstreams
     if let lastUsed, lastUsed.isCurrent(in: upstreams), lastUsed.target == target {
       if lastUsed.right != verb {
-        try demand(verb, on: lastUsed.connection)
+        lastUsed.permit = try permit(verb, event, on: lastUsed.connection)
         lastUsed.right = verb
+      }
+      if !lastUsed.permit.passesAll, let event, !lastUsed.permit.passes(event) {
+        throw .denied(verb, lastUsed.connection, event: event)
       }
       return lastUsed.connection
     }
-    let specification = try specification(target, need: verb)
+    let (specification, permit) = try permitted(target, need: verb, event: event)
     try checkRoom(for: specification)
     guard let connection = upstreams.connection(for: specification) else {
       throw LocalError(.internalError, "No kind of upstream takes this URL.")
     }
-    lastUsed = LastUsed(target, connection, right: verb, generation: upstreams.generation)
+    lastUsed = LastUsed(target, connection, right: verb, permit: permit, generation: upstreams.generation)
     return connection
   }
 
@@ -74,11 +83,18 @@ final class Caller {
 
   /// Finds the upstream a call is about and checks the right to use it so.
   func specification(_ target: CallTarget, need verb: AccessVerb) throws(LocalError) -> UpstreamSpecification {
+    try permitted(target, need: verb, event: nil).specification
+  }
+
+  /// The same, and with which events it may be used so.
+  private func permitted(
+    _ target: CallTarget, need verb: AccessVerb, event: String?
+  ) throws(LocalError) -> (specification: UpstreamSpecification, permit: EventPermit) {
     let specification = try resolve(target)
-    guard gateway.upstreams.access.allows(verb, upstream: specification.name, for: identity) else {
-      throw .denied(verb, on: specification.name ?? specification.url.redacted)
-    }
-    return specification
+    let place = gateway.upstreams.resolver.place(of: specification)
+    let answer = gateway.upstreams.access.answer(verb, at: place, for: identity)
+    guard answer.allows(event) else { throw .denied(verb, specification, place, event: event) }
+    return (specification, answer.permit)
   }
 
   private func resolve(_ target: CallTarget) throws(LocalError) -> UpstreamSpecification {
@@ -97,17 +113,40 @@ final class Caller {
 
   // MARK: - Rights
 
-  /// Throws unless it may do that where the connection is there already: its URL may have become that of a configured
-  /// upstream.
-  func demand(_ verb: AccessVerb, on connection: Connection) throws(LocalError) {
-    guard may(verb, connection.rules) else {
-      throw .denied(verb, on: connection.rules.name ?? connection.specification.url.redacted)
-    }
+  /// Throws unless it may do that, with that event or with any, where the connection is there already: its URL may have
+  /// become that of a configured upstream.
+  func demand(_ verb: AccessVerb, _ event: String? = nil, on connection: Connection) throws(LocalError) {
+    let answer = gateway.upstreams.access.answer(verb, at: connection.rules, for: identity)
+    guard answer.allows(event) else { throw .denied(verb, connection, event: event) }
   }
 
-  /// Whether it may do that where those rules hold.
-  func may(_ verb: AccessVerb, _ rules: AccessScope) -> Bool {
-    gateway.upstreams.access.allows(verb, under: rules, for: identity)
+  /// With which events it may do that on a connection; throws where there are none. `event` is what is asked for.
+  func permit(
+    _ verb: AccessVerb, _ event: String? = nil, on connection: Connection
+  ) throws(LocalError) -> EventPermit {
+    let permit = permit(verb, connection.rules)
+    guard !permit.passesNone else { throw .denied(verb, connection, event: event) }
+    return permit
+  }
+
+  /// With which events it may do that there.
+  func permit(_ verb: AccessVerb, _ place: AccessPlace) -> EventPermit {
+    gateway.upstreams.access.answer(verb, at: place, for: identity).permit
+  }
+
+  /// Whether it may do that there, with some event at least.
+  func may(_ verb: AccessVerb, _ place: AccessPlace) -> Bool {
+    gateway.upstreams.access.allows(verb, at: place, for: identity)
+  }
+
+  /// Throws unless it may answer what a subscription with this filter brings: what it names it has to have the right to
+  /// send.
+  func demandAnswering(_ filter: EventFilter, on connection: Connection) throws(LocalError) {
+    let permit = try permit(.send, on: connection)
+    guard !permit.passesAll else { return }
+    for name in filter.exactNames where !permit.passes(name.text) {
+      throw .denied(.send, connection, event: name.text)
+    }
   }
 
   /// Whether it may ask what concerns the whole daemon.
@@ -128,7 +167,7 @@ final class Caller {
     let access = gateway.upstreams.access
     if access.generalRights(identity).contains(.status) { return }
     let names = gateway.configuration.upstreams.keys
-    guard names.contains(where: { access.allows(.status, upstream: $0, for: identity) }) else {
+    guard names.contains(where: { access.verbs(upstream: $0, for: identity).contains(.status) }) else {
       throw .denied(.status, on: nil)
     }
   }
@@ -137,7 +176,7 @@ final class Caller {
   func maySee(_ connection: Connection) -> Bool {
     if isAdministrator { return true }
     if let owner = connection.specification.owner, owner != identity.uid { return false }
-    return gateway.upstreams.access.allows(.status, upstream: connection.rules.name, for: identity)
+    return may(.status, connection.rules.orByURL)
   }
 
   /// An administrator sees every program, other users their own.

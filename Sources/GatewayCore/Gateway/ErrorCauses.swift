@@ -4,11 +4,43 @@ extension LocalError {
     LocalError(.draining, "The gateway is draining and takes nothing new until it is restarted.")
   }
 
+  /// A right is missing that is for no single upstream, or for the one of that name.
   static func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {
-    let place = upstream.map { " on '\($0)'" } ?? ""
+    denied(verb, upstream.map { " on '\($0)'" } ?? "", upstream: upstream, event: nil)
+  }
+
+  /// A right on a connection is missing, or on an event of it.
+  static func denied(_ verb: AccessVerb, _ connection: Connection, event: String? = nil) -> LocalError {
+    denied(verb, connection.specification, connection.rules, event: event)
+  }
+
+  /// The same where there is no connection yet.
+  static func denied(
+    _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil
+  ) -> LocalError {
+    let name = place.name ?? specification.name
+    var words = event.map { " on the event \($0.shortened(to: 64).tomlString)" } ?? ""
+    words += "\(event == nil ? " on" : " of") '\(name ?? specification.url.redacted)'"
+    if let namespace = place.namespace, namespace != "/" {
+      words += ", namespace \(namespace.shortened(to: 64).tomlString)"
+    }
+    if place.scope == .adhoc, !place.neighbours.isEmpty {
+      words += ", which is on the server of a configured upstream, whose rules hold as well"
+    }
+    var error = denied(verb, words, upstream: name, event: event)
+    if let event { error.facts.append(.init("event", .string(event))) }
+    if let namespace = place.namespace { error.facts.append(.init("namespace", .string(namespace))) }
+    return error
+  }
+
+  private static func denied(_ verb: AccessVerb, _ words: String, upstream: String?, event: String?) -> LocalError {
+    var members = upstream.map { ["upstream = [\($0.tomlString)]"] } ?? []
+    if let event { members.append("events = [\(event.shortened(to: 64).tomlString)]") }
+    members.append("allow = [\(verb.rawValue.tomlString)]")
     return LocalError(
       .permissionDenied,
-      "This needs the right '\(verb.rawValue)'\(place), which an administrator can give in [[access]].",
+      "This needs the right '\(verb.rawValue)'\(words); ask the administrator for an [[access]] rule with "
+        + members.joined(separator: ", ") + ".",
       [.init("need", .string(verb.rawValue))])
   }
 

@@ -267,21 +267,21 @@ public final class LocalSession {
   /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {
     let resolver = gateway.upstreams.resolver
-    for trace in traces.values where !caller.may(.admin, resolver.scope(of: trace.specification)) {
-      return drop(reason: "permission")
+    for trace in traces.values {
+      trace.permit = caller.permit(.admin, resolver.place(of: trace.specification))
+      if trace.permit.passesNone { return drop(reason: "permission") }
     }
     for held in subscriptions.all {
-      for verb in AccessVerb.needed(answers: held.subscription.feed.pointee.answers) {
-        guard caller.may(verb, held.connection.rules) else { return drop(reason: "permission") }
+      let (subscription, connection) = (held.subscription, held.connection)
+      do throws(LocalError) {
+        connection.stream.adopt(try caller.permit(.subscribe, on: connection), for: subscription)
+        if subscription.feed.pointee.answers { try caller.demandAnswering(subscription.filter, on: connection) }
+      } catch {
+        return drop(reason: "permission")
       }
     }
     for (number, call) in calls.numbered {
       do throws(LocalError) { try call.demandRights(in: self) } catch { end(number, error) }
     }
   }
-}
-
-extension AccessVerb {
-  /// What a subscription needs.
-  static func needed(answers: Bool) -> [AccessVerb] { answers ? [.subscribe, .send] : [.subscribe] }
 }

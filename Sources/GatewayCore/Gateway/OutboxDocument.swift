@@ -2,7 +2,10 @@
 enum OutboxDocument {
   /// With `size`, of an entry that takes so many bytes, which is more than a line has: what it takes to find and to
   /// steer it, and how large it is.
-  static func write(_ record: OutboxRecord, ofBytes size: Int? = nil, _ out: inout JSONWriter) {
+  /// `showsAnswer`: whether its reader may be told what a server answers.
+  static func write(
+    _ record: OutboxRecord, ofBytes size: Int? = nil, showsAnswer: Bool = true, _ out: inout JSONWriter
+  ) {
     let entry = record.entry
     func shown(_ text: String) -> String { size == nil ? text : text.shortened(to: shortLimit) }
     out.object {
@@ -20,7 +23,7 @@ enum OutboxDocument {
       if let size { return $0.member("size", size) }
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }
-      guard let result = entry.result else { return }
+      guard showsAnswer, let result = entry.result else { return }
       $0.key("args")
       $0.raw([UInt8(ascii: "[")] + result + [UInt8(ascii: "]")])
     }

@@ -88,6 +88,12 @@ final class OutboxRelay {
       ?? connection.delivery.commands.queue.older(coalescing)?.record
   }
 
+  /// The name of the event of what a send with that value takes the place of.
+  func replaced(by coalescing: Coalescing, on connection: Connection) -> String? {
+    withheld.older(coalescing, on: connection.key)?.entry.message.event
+      ?? connection.delivery.commands.queue.older(coalescing)?.message.event
+  }
+
   /// A newer send has come for an entry that waits for a right: it would come back as the last one otherwise.
   func replaceWithheld(by coalescing: Coalescing?, _ number: UInt64, on connection: Connection) {
     guard let coalescing, let older = withheld.older(coalescing, on: connection.key), older.entry.number < number
@@ -203,12 +209,17 @@ final class OutboxRelay {
         carriers[ObjectIdentifier(connection), default: (connection, [])].gone.append(command)
       }
       // A line has one user and one target, but the user's programs may have had other groups.
-      for (groups, alike) in Dictionary(grouping: waiting, by: \.entry.groups) {
-        for record in alike { detach(record) }
+      let place = upstreams.resolver.place(of: specification)
+      for (groups, ofOne) in Dictionary(grouping: waiting, by: \.entry.groups) {
+        for record in ofOne { detach(record) }
         let sender = AccessIdentity(uid: line.owner, groups: groups)
-        guard upstreams.access.allows(.send, upstream: specification.name, for: sender),
-          let connection = upstreams.connection(for: specification)
-        else {
+        let permit = upstreams.access.answer(.send, at: place, for: sender).permit
+        let alike = ofOne.filter { permit.passes($0.entry.message.event) }
+        if alike.count < ofOne.count {
+          for record in ofOne where !permit.passes(record.entry.message.event) { leave(record, isDenied: true) }
+        }
+        guard !alike.isEmpty else { continue }
+        guard let connection = upstreams.connection(for: specification) else {
           for record in alike { leave(record, isDenied: true) }
           continue
         }
@@ -280,7 +291,8 @@ final class OutboxRelay {
   /// let the sender send to it, which is denied then.
   private func carrier(of entry: OutboxEntry) -> (connection: Connection?, isDenied: Bool) {
     guard let specification = specification(of: entry.target, entry.owner) else { return (nil, false) }
-    guard upstreams.access.allows(.send, upstream: specification.name, for: entry.sender) else { return (nil, true) }
+    let place = upstreams.resolver.place(of: specification)
+    guard upstreams.access.allows(.send, entry.message.event, at: place, for: entry.sender) else { return (nil, true) }
     return (upstreams.connection(for: specification), false)
   }
 

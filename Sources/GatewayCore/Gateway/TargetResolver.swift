@@ -5,6 +5,10 @@ struct TargetResolver {
   private let factory: ConnectionFactory
   /// The names of the configured upstreams by the canonical spelling of each of their URLs, sorted.
   private let names: [UpstreamURL: [String]]
+  /// The names of the configured upstreams by each of their servers, sorted.
+  private var neighbours: [ServerAddress: [String]] = [:]
+  /// The namespace that each configured upstream has without a call that names another one.
+  private var ownNamespaces: [String: String] = [:]
 
   init(configuration: Configuration, urls: any URLReader, factory: ConnectionFactory) {
     self.configuration = configuration
@@ -15,6 +19,10 @@ struct TargetResolver {
       for url in Set(upstream.urls.map(\.canonical)) { names[url, default: []].append(name) }
     }
     self.names = names
+    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) {
+      for server in Set(upstream.urls.map(ServerAddress.init)) { neighbours[server, default: []].append(name) }
+      ownNamespaces[name] = try? namespace(of: upstream.url, asked: nil)
+    }
   }
 
   /// The upstream that `target` means for a program of `uid`.
@@ -89,9 +97,37 @@ struct TargetResolver {
     return ConnectionKey(specification)
   }
 
+  // MARK: - Whose rules hold
+
   /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.
-  func scope(of specification: UpstreamSpecification) -> AccessScope {
-    specification.name.map { .upstream($0) } ?? scope(of: specification.url)
+  func place(of specification: UpstreamSpecification) -> AccessPlace {
+    let scope = specification.name.map { AccessScope.upstream($0) } ?? scope(of: specification.url)
+    return place(scope, specification.url, specification.namespace)
+  }
+
+  /// The same for the target of an entry of the outbox. What no configuration lets any program use is `closed`.
+  func place(of target: OutboxTarget) -> AccessPlace {
+    switch target.name {
+    case .upstream(let name): return place(.upstream(name), nil, target.namespace)
+    case .url(let text):
+      guard let url = try? urls.read(text) else { return AccessPlace(.closed, namespace: target.namespace) }
+      return place(scope(of: url), url, target.namespace)
+    }
+  }
+
+  /// A URL on the server of configured upstreams needs the rights on these as well, and so does a namespace of one
+  /// upstream that is another one's own.
+  private func place(_ scope: AccessScope, _ url: UpstreamURL?, _ namespace: String) -> AccessPlace {
+    var place = AccessPlace(scope, namespace: namespace)
+    switch scope {
+    case .adhoc: place.neighbours = url.flatMap { neighbours[ServerAddress($0)] } ?? []
+    case .upstream(let name):
+      guard let upstream = configuration.upstreams[name], ownNamespaces[name] != place.namespace else { break }
+      let others = Set(upstream.urls.flatMap { neighbours[ServerAddress($0)] ?? [] }).subtracting([name])
+      place.neighbours = others.filter { ownNamespaces[$0] == place.namespace }.sorted()
+    case .shared, .closed: break
+    }
+    return place
   }
 
   private func scope(of url: UpstreamURL) -> AccessScope {
@@ -100,22 +136,9 @@ struct TargetResolver {
     return names.count == 1 ? .upstream(name) : .shared(names)
   }
 
-  /// The same for the target of an entry of the outbox.
-  func scope(of target: OutboxTarget) -> AccessScope {
-    switch target.name {
-    case .upstream(let name): return .upstream(name)
-    case .url(let text):
-      guard let url = try? urls.read(text) else { return .closed }
-      return scope(of: url)
-    }
-  }
-
   /// Whose rules hold for seeing, taking back and retrying an entry. What no configuration lets any program use was
   /// sent by URL, and users that may do so see and take back what is left.
-  func rules(of target: OutboxTarget) -> AccessScope {
-    let scope = scope(of: target)
-    return scope == .closed ? .adhoc : scope
-  }
+  func rules(of target: OutboxTarget) -> AccessPlace { place(of: target).orByURL }
 
   /// A URL that no kind claims is refused as a whole.
   private func namespace(of url: UpstreamURL, asked: String?) throws(LocalError) -> String {
@@ -127,5 +150,30 @@ struct TargetResolver {
   /// Whether a connection's namespace may be another one than its URL names.
   func namesNamespaces(_ url: UpstreamURL) -> Bool {
     factory.traits(of: url)?.path == .namespace && (url.path.isEmpty || url.path == "/")
+  }
+}
+
+extension AccessPlace {
+  /// The same for what is left of a place that no program may use any more: the rules for URLs hold.
+  var orByURL: AccessPlace {
+    var place = self
+    if scope == .closed { place.scope = .adhoc }
+    return place
+  }
+}
+
+/// Where a server is: URLs that differ in anything else lead to the same one. All names and addresses of the loopback
+/// are one host; that another name leads to the same machine is not known without asking a name server.
+private struct ServerAddress: Hashable {
+  let host: String
+  let port: UInt16
+
+  init(_ url: UpstreamURL) {
+    var host = url.host.lowercased()
+    while host.hasSuffix(".") { host.removeLast() }
+    let plain = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
+    if plain.contains(".") { host = plain }
+    self.host = UpstreamURL.isThisMachine(host) ? "localhost" : host
+    port = url.effectivePort
   }
 }

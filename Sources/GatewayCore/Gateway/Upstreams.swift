@@ -47,7 +47,9 @@ final class Upstreams {
 
   /// The connection for a specification, made now if it does not exist. Nil for a scheme that no kind claims.
   func connection(for specification: UpstreamSpecification) -> Connection? {
-    let connection = pool.connection(for: specification, context: context)
+    let known = pool.existing(specification)
+    let connection = known ?? pool.connection(for: specification, context: context)
+    if known == nil { connection?.rules = resolver.place(of: specification) }
     if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
       connection.observer = observer
     }
@@ -106,14 +108,14 @@ final class Upstreams {
     generation += 1
     budget.adopt(fresh.limits)
     pool.places.bounds = SharedBounds(total: fresh.limits.connections)
-    for connection in pool.all { connection.rules = resolver.scope(of: connection.specification) }
+    for connection in pool.all { connection.rules = resolver.place(of: connection.specification) }
   }
 
   /// What waits to be sent ends where its sender has lost the right to. Connections that are only there under other
   /// rules go as soon as those that used them have given back what they held.
   func checkSenders() {
     for connection in pool.inNoOrder {
-      connection.checkSenders { access.allows(.send, under: connection.rules, for: $0) }
+      connection.checkSenders { access.answer($1, at: connection.rules, for: $0).permit }
     }
     seams.timers.after(.zero) { [weak self] in
       guard let self else { return }
@@ -146,7 +148,7 @@ final class Upstreams {
   /// What an existing connection's specification is under the configuration in force; nil if it has none.
   private func current(_ old: UpstreamSpecification) -> UpstreamSpecification? {
     guard let name = old.name else {
-      guard resolver.scope(of: old) != .closed else { return nil }
+      guard resolver.place(of: old).scope != .closed else { return nil }
       var settings = configuration.adhocSettings
       settings.auth = old.settings.auth
       var fresh = old

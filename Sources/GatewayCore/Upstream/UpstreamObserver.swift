@@ -28,8 +28,19 @@ public struct TraceFact: Equatable, Sendable {
     static let socketio = Layer(rawValue: "socketio")
   }
 
+  /// What it tells of: who may see it, where rights are bound to events.
+  enum Subject: Equatable, Sendable {
+    /// The link itself, or a packet that carries nothing of an event.
+    case link
+    /// An event of that name.
+    case event(String)
+    /// Something whose event is not known here, such as an acknowledgement.
+    case message
+  }
+
   public var direction: Direction
   public var layer: Layer
+  let subject: Subject
   /// Such as `EVENT chat (2 args, 58 bytes) ack 7`; without payloads and secrets, at most `textLimit` bytes and a mark.
   public var text: String
   /// The payload's text with secrets replaced, at most `payloadLimit` bytes of it; nil unless it was wanted.
@@ -40,8 +51,11 @@ public struct TraceFact: Equatable, Sendable {
   /// Longest payload that is shown, in bytes.
   static let payloadLimit = 16 << 10
 
-  init(_ direction: Direction, _ layer: Layer, _ text: String, payload: String? = nil) {
+  init(
+    _ direction: Direction, _ layer: Layer, _ text: String, of subject: Subject = .link, payload: String? = nil
+  ) {
     self.direction = direction
+    self.subject = subject
     self.layer = layer
     self.text = text.shortened(to: Self.textLimit)
     self.payload = payload

@@ -235,7 +235,7 @@ private struct Params {
         "outbox.purge send",
         "outbox.retry send",
         "ping -",
-        "reconnect admin", "release admin", "reload admin", "request send", "respond send", "rpc.cancel -",
+        "reconnect admin", "release admin", "reload admin", "request request", "respond send", "rpc.cancel -",
         "rpc.discover -", "send send", "stats status", "status status", "subscribe subscribe", "trace admin",
         "unsubscribe subscribe", "untrace admin",
         "wait subscribe",

@@ -5,7 +5,7 @@ import Testing
 
 /// `[[access]]`: whom and what a rule names.
 struct ConfigurationAccessTests {
-  static let verbs = #""status", "subscribe", "send", "admin""#
+  static let verbs = #""status", "subscribe", "send", "request", "admin""#
 
   static let broken = [
     broken("allow = [\"send\"]", "1: access must say whom it is for, by user or by group"),
@@ -38,7 +38,13 @@ struct ConfigurationAccessTests {
       "user = \"ann\"\nallow = [\"send\"]\nupstream = \"chat\"",
       "4: access.upstream must be a list of names of upstreams, not a string"),
     broken(
-      "user = \"ann\"\nallow = [\"send\"]\nevents = [\"x\"]", "4: access.events is not available in this version"),
+      "user = \"ann\"\nallow = [\"send\"]\nevents = []",
+      "4: access.events must be a list of names or globs of events, not an empty one"),
+    broken(
+      "user = \"ann\"\nallow = [\"send\"]\nevents = [\"\"]", "4: access.events must have names of 1 to 256 bytes"),
+    broken(
+      "user = \"ann\"\nallow = [\"send\"]\nnamespaces = \"/\"",
+      "4: access.namespaces must be a list of names or globs of namespaces, not a string"),
     BrokenConfiguration(
       "[access]\nuser = \"ann\"",
       "g.toml:1: access must be an array of tables, each written as [[access]], not a table"),
@@ -52,6 +58,33 @@ struct ConfigurationAccessTests {
   @Test(arguments: broken)
   func mistakeInARuleIsNamed(_ broken: BrokenConfiguration) {
     #expect(problems(broken.text) == broken.problems)
+  }
+
+  @Test func aRuleSaysWhereItStandsAndNamesItsNamespacesAndEvents() throws {
+    let text = """
+      [upstream.chat]
+      url = "http://h"
+      [[access]]
+      uid = 7
+      allow = ["send"]
+      [[access]]
+      user = "ann"
+      upstream = ["chat"]
+      namespaces = ["/", "/a*"]
+      events = ["alarm.*", "say"]
+      allow = ["send", "request"]
+      """
+    let rules = try configure(text).get().access
+    #expect(
+      rules.last
+        == AccessRule(
+          subject: .user(1001), upstreams: ["chat"], namespaces: ["/", "/a*"], events: ["alarm.*", "say"],
+          allow: [.send, .request]))
+    #expect(
+      rules.map(\.label.text) == [
+        "[[access]] 1 (user 7)",
+        #"[[access]] 2 (user "ann", upstream "chat", namespaces "/", "/a*", events "alarm.*", "say")"#,
+      ])
   }
 
   @Test func rulesAreReadInOrderWithTheirAccountsLookedUp() throws {

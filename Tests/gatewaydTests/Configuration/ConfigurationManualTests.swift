@@ -20,7 +20,6 @@ struct ConfigurationManualTests {
   }
 
   @Test func examplesAreValidOnceTheyAreTakenTogether() throws {
-    let unavailable = ["events"]
     let alternatives = [
       "#   tls.key_password = ", "#   auth = ", "#   auth_credential = ", "#   auth_command = ", "#   uid = ",
       "#   group = ", "#   gid = ",
@@ -29,8 +28,7 @@ struct ConfigurationManualTests {
       if alternatives.contains(where: line.hasPrefix) { return nil }
       if line.hasPrefix("# ["), line.hasSuffix("]") { return String(line.dropFirst(2)) }
       guard line.hasPrefix("#   "), line.contains(" = ") else { return line }
-      let example = line.dropFirst(4)
-      return unavailable.contains(where: example.hasPrefix) ? nil : String(example)
+      return String(line.dropFirst(4))
     }
     let upstream = #"upstream = ["chat", "metrics-*"]"#
     let configuration = try configure(text.joined(separator: "\n")).get()
@@ -38,7 +36,11 @@ struct ConfigurationManualTests {
     #expect(configuration.upstreams["chat"]?.settings.auth == .file("/etc/gatewayd/chat.token"))
     #expect(
       configuration.access
-        == [AccessRule(subject: .user(34), upstreams: ["chat", "metrics-*"], allow: [.status, .subscribe, .send])])
+        == [
+          AccessRule(
+            subject: .user(34), upstreams: ["chat", "metrics-*"], namespaces: ["/", "/chat*"],
+            events: ["alarm.*", "say"], allow: [.status, .subscribe, .send])
+        ])
   }
 
   /// Wherever the settings are cut off, the parser answers: with a tree, or with an error that has a place.

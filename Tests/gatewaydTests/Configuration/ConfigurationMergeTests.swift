@@ -138,7 +138,7 @@ struct ConfigurationMergeTests {
         2.toml:1: syntax error in table header: expected ']', saw '\\n'
         3.toml:2: access.user names the user "eve", which does not exist
         3.toml:3: access.upstream names "b", but there is no such upstream, did you mean "a"?
-        3.toml:4: access.allow must be a list of "status", "subscribe", "send", "admin", not an empty one
+        3.toml:4: access.allow must be a list of "status", "subscribe", "send", "request", "admin", not an empty one
         3.toml:5: there is no setting or table "lgo", did you mean "log"?
         4.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://x
         """)

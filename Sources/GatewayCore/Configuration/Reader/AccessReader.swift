@@ -8,6 +8,7 @@ struct AccessReader {
   /// The rules of all files in their order; what is wrong with one is noted, and the rule left out.
   func read(_ roots: [(file: Int, entries: [ConfigurationEntry])]) -> [AccessRule] {
     var rules: [AccessRule] = []
+    var number = 0
     for (file, entries) in roots {
       guard let access = entries.first(where: { $0.key == "access" }) else { continue }
       guard case .array(let elements) = access.node.value else {
@@ -17,17 +18,20 @@ struct AccessReader {
         continue
       }
       for element in elements {
+        number += 1
         guard let members = element.entries else {
           notes.note(SettingFindings(expected: "a table", found: element), about: "access", file: file)
           continue
         }
-        if let rule = rule(members, at: Place(file: file, position: element.position)) { rules.append(rule) }
+        if let rule = rule(members, number: number, at: Place(file: file, position: element.position)) {
+          rules.append(rule)
+        }
       }
     }
     return rules
   }
 
-  private func rule(_ members: [ConfigurationEntry], at place: Place) -> AccessRule? {
+  private func rule(_ members: [ConfigurationEntry], number: Int, at place: Place) -> AccessRule? {
     var draft = AccessDraft()
     let origins = ConfigurationSchema.access.read(
       members, title: "access", file: place.file, into: &draft, noting: notes)
@@ -36,7 +40,11 @@ struct AccessReader {
       notes.note("access has no allow, so that the rule allows nothing", at: place)
     }
     guard let subject = subject(draft, origins, at: place), let allow = draft.allow else { return nil }
-    return AccessRule(subject: subject, upstreams: (draft.upstreams ?? []).map(\.text), allow: Set(allow))
+    var rule = AccessRule(
+      subject: subject, upstreams: (draft.upstreams ?? []).map(\.text), namespaces: draft.namespaces ?? [],
+      events: draft.events ?? [], allow: Set(allow))
+    rule.label = AccessRuleLabel(draft, number: number)
+    return rule
   }
 
   /// Nil, with the reason noted, unless the rule names exactly one account that exists.
@@ -81,5 +89,28 @@ struct AccessReader {
       message += ", did you mean \(nearest.tomlString)?"
     }
     notes.note(message, at: Place(file: file, position: pattern.position))
+  }
+}
+
+extension AccessRuleLabel {
+  /// The rules of all files are counted together, from 1.
+  fileprivate init(_ draft: AccessDraft, number: Int) {
+    var words: [String] = []
+    func add(_ name: String, _ values: [String]?) {
+      if let values { words.append("\(name) \(values.map(\.tomlString).joined(separator: ", "))") }
+    }
+    func add(_ name: String, _ account: AccessDraft.Account?) {
+      switch account {
+      case .name(let text): add(name, [text])
+      case .number(let id): words.append("\(name) \(id)")
+      case nil: break
+      }
+    }
+    add("user", draft.user ?? draft.uid)
+    add("group", draft.group ?? draft.gid)
+    add("upstream", draft.upstreams?.map(\.text))
+    add("namespaces", draft.namespaces)
+    add("events", draft.events)
+    text = "[[access]] \(number) (\(words.joined(separator: ", ")))".shortened(to: 512)
   }
 }

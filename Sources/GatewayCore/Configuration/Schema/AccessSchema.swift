@@ -22,10 +22,15 @@ extension Setting<AccessDraft> {
       ),
       Setting(
         "allow", \.allow, SettingType<AccessVerb>.choices.optional,
-        "What is allowed, at least one of them; none implies another.", example: #"["status", "subscribe", "send"]"#),
+        "What is allowed, at least one of them; none implies another, but where no rule for the upstream names `request`, `send` includes it.",
+        example: #"["status", "subscribe", "send"]"#),
       Setting(
-        "events", \.events, .unavailable, "Rights per event come with a later version; until then the name is refused.",
-        example: #"["alert.*"]"#),
+        "namespaces", \.namespaces, SettingType<[String]>.patterns("namespaces", longest: 1_024).optional,
+        "Namespaces in which it is allowed, by name or glob; without it in every one.", example: #"["/", "/chat*"]"#),
+      Setting(
+        "events", \.events, SettingType<[String]>.patterns("events", longest: 256).optional,
+        "Events that may be sent and read, by name or glob; without it every one. Packets of other events are not shown by a trace, and other users' durable sends of them are not listed.",
+        example: #"["alarm.*", "say"]"#),
     ]
   }
 }
@@ -51,7 +56,7 @@ struct AccessDraft {
   var gid: Account?
   var upstreams: [UpstreamPattern]?
   var allow: [AccessVerb]?
-  /// Never set: rights per event have their name only.
+  var namespaces: [String]?
   var events: [String]?
 }
 
@@ -98,5 +103,31 @@ extension SettingType<[AccessDraft.UpstreamPattern]> {
         return try node.elements(of: pattern, expected: "a list of names of upstreams")
       },
       write: { patterns in "[" + patterns.map(\.text.tomlString).joined(separator: ", ") + "]" })
+  }
+}
+
+extension SettingType<[String]> {
+  /// Names and globs, at most 256 of them, with at most so many bytes each.
+  static func patterns(_ what: String, longest: Int) -> Self {
+    let limit = 256
+    return Self(
+      "list of names",
+      read: { (node) throws(SettingFindings) in
+        let expectation = "a list of names or globs of \(what)"
+        let pattern = SettingType<String>(
+          "name",
+          read: { (node) throws(SettingFindings) in
+            let text = try node.text(expected: expectation)
+            guard 1...longest ~= text.utf8.count else {
+              throw SettingFindings("must have names of 1 to \(longest) bytes", at: node)
+            }
+            return text
+          },
+          write: { $0.tomlString })
+        let patterns = try node.elements(of: pattern, expected: expectation)
+        guard patterns.count <= limit else { throw SettingFindings("may have \(limit) names and globs", at: node) }
+        return patterns
+      },
+      write: { "[" + $0.map(\.tomlString).joined(separator: ", ") + "]" })
   }
 }

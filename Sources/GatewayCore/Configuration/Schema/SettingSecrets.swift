@@ -134,16 +134,6 @@ extension SettingType<AuthSource> {
   }
 }
 
-extension SettingType {
-  /// A setting whose name is taken but which a later version will bring. Any value is a finding.
-  static var unavailable: Self {
-    Self(
-      "later",
-      read: { (node) throws(SettingFindings) in throw SettingFindings("is not available in this version", at: node) },
-      write: { _ in nil })
-  }
-}
-
 extension ConfigurationNode {
   /// Writes the value as JSON. Dates, times, infinities and NaN have no JSON form.
   fileprivate func writeJSON(into writer: inout JSONWriter) throws(SettingFindings) {

@@ -4,6 +4,8 @@ struct AnswerTable {
   private struct Entry {
     /// The server's own id.
     var id: UInt64
+    /// The name of the event that asked for it.
+    let event: String
     /// The clients that were asked and are still there.
     var clients: [ClientOutputs.Pointer]
     /// One that left may have seen it.
@@ -22,8 +24,10 @@ struct AnswerTable {
 
   /// Remembers which of the server's acknowledgement ids a fresh token stands for, and which clients were asked.
   /// Returns the ids that were pushed out.
-  mutating func add(_ id: UInt64, as token: String, for clients: [ClientOutputs.Pointer]) -> [UInt64] {
-    pending[token] = Entry(id: id, clients: clients, place: order.append(token))
+  mutating func add(
+    _ id: UInt64, as token: String, of event: String, for clients: [ClientOutputs.Pointer]
+  ) -> [UInt64] {
+    pending[token] = Entry(id: id, event: event, clients: clients, place: order.append(token))
     var pushedOut: [UInt64] = []
     while pending.count > Self.limit, let oldest = order.first, let id = take(oldest) {
       unanswered += 1
@@ -33,6 +37,9 @@ struct AnswerTable {
   }
 
   func isPending(_ token: String) -> Bool { pending[token] != nil }
+
+  /// The name of the event behind a token that is not answered yet.
+  func event(of token: String) -> String? { pending[token]?.event }
 
   /// The server's id behind a token, once.
   mutating func take(_ token: String) -> UInt64? {

@@ -20,6 +20,8 @@ final class Command {
   var user: UInt32 { sender.uid }
   /// In whose name it is written.
   var sender = AccessIdentity(uid: 0, groups: [])
+  /// What its sender needs the right to.
+  var right = AccessVerb.send
   /// When the caller gives up: before the write the command is taken back, after it the acknowledgement is not awaited
   /// any more. Nil when no caller waits.
   var deadline: MonotonicInstant?

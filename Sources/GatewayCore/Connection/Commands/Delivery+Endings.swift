@@ -55,13 +55,15 @@ extension Delivery {
 
   /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld. A call is
   /// checked when it is made; what is written later, then and when it is handed to a connection.
-  func checkSenders(_ maySend: (AccessIdentity) -> Bool) {
+  func checkSenders(_ permit: (AccessIdentity, AccessVerb) -> EventPermit) {
     let queued = commands.queue.commands
     // Most have the sender of the one before.
-    var last: (sender: AccessIdentity, isRevoked: Bool)?
+    var last: (sender: AccessIdentity, right: AccessVerb, permit: EventPermit)?
     for command in queued + commands.handedOver + commands.flights.retries {
-      if last?.sender != command.sender { last = (command.sender, !maySend(command.sender)) }
-      command.isRevoked = last?.isRevoked ?? true
+      if last?.sender != command.sender || last?.right != command.right {
+        last = (command.sender, command.right, permit(command.sender, command.right))
+      }
+      command.isRevoked = !(last?.permit.passes(command.message.event) ?? false)
     }
     // What is on its way to the disk is looked at when it is there.
     let revoked = queued.filter { $0.isRevoked && $0.isCommitted }

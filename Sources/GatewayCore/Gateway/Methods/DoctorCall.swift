@@ -44,10 +44,8 @@ private final class OpenExamination: OpenCall {
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
-    let rules = session.gateway.upstreams.resolver.scope(of: doctor.specification)
-    guard session.caller.may(.send, rules) else {
-      throw .denied(.send, on: rules.name ?? doctor.specification.url.redacted)
-    }
+    let place = session.gateway.upstreams.resolver.place(of: doctor.specification)
+    guard session.caller.may(.send, place) else { throw .denied(.send, doctor.specification, place) }
   }
 }
 

@@ -42,7 +42,7 @@ private final class OpenHistory: OpenCall {
   var lease: Lease?
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
-  private let filter: EventFilter
+  private var filter: EventFilter
   private let byteLimit: Int
   private var walk: ReplayWalk
   /// What the walk remembers counts among what waits for the clients of the user.
@@ -91,15 +91,21 @@ private final class OpenHistory: OpenCall {
 
   func cancel(in session: LocalSession) { giveBackLease() }
 
-  func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demand(.subscribe, on: target) }
+  func demandRights(in session: LocalSession) throws(LocalError) {
+    let permit = try session.caller.permit(.subscribe, on: target)
+    guard permit != filter.permit else { return }
+    filter.permit = permit
+    forget()
+  }
 }
 
 extension LocalSession {
   fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
-    let filter = try EventFilter(call.events)
+    var filter = try EventFilter(call.events)
     // An empty past would be a lie: what there is has been let go of.
     if gateway.isClosed { throw .draining }
     let connection = try caller.connection(call.target, need: .subscribe)
+    filter.permit = try caller.permit(.subscribe, on: connection)
     let pending = OpenHistory(
       id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
       memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))

@@ -2,7 +2,7 @@
 final class OpenSubscribe: OpenCall {
   let id: RequestID?
   let call: SubscribeCall
-  let filter: EventFilter
+  private(set) var filter: EventFilter
   let target: Connection
   let lease: Lease
   let interests: Set<Interest>
@@ -73,6 +73,10 @@ final class OpenSubscribe: OpenCall {
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
-    for verb in AccessVerb.needed(answers: call.options.answer) { try session.caller.demand(verb, on: target) }
+    let permit = try session.caller.permit(.subscribe, on: target)
+    if call.options.answer { try session.caller.demandAnswering(filter, on: target) }
+    guard permit != filter.permit else { return }
+    filter.permit = permit
+    forget(in: session)
   }
 }

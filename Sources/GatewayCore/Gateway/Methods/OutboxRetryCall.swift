@@ -23,7 +23,7 @@ struct OutboxRetryCall: LocalCall {
     OutboxWork.answer(id, of: session, onceDone: records, .asTheDiskSays) { gateway, record, work in
       // The rights may have changed between two portions.
       let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
-      guard gateway.upstreams.access.allows(.send, under: rules, for: identity) else { return }
+      guard gateway.upstreams.access.allows(.send, record.entry.message.event, at: rules, for: identity) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.relay.outbox.checkRoom(again: record)) != nil else { return }

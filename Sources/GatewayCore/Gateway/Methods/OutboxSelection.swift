@@ -49,15 +49,19 @@ extension OutboxSelection {
     let gateway = session.gateway
     let filter = try EntryFilter(target, for: session, need: verb)
     guard let ids else {
-      return gateway.relay.outbox.records(limit: limit, states: states) {
+      // Where a rule has events each entry has to be looked at, also beyond the limit.
+      let looksAtEvents = filter.looksAtEvents
+      let found = gateway.relay.outbox.records(limit: looksAtEvents ? .max : limit, states: states) {
         filter.isMeant($0, of: $1) && filter.hasRight(on: $0)
       }
+      guard looksAtEvents else { return found }
+      return Array(found.filter { filter.isMeant($0) && filter.hasRight(on: $0) }.prefix(limit))
     }
     let found = Set(ids).compactMap { gateway.relay.outbox.record($0) }.filter {
-      states?.contains($0.entry.state) ?? true && filter.isMeant($0.entry.target, of: $0.entry.owner)
+      states?.contains($0.entry.state) ?? true && filter.isMeant($0)
     }
-    if let first = found.first(where: { !filter.hasRight(on: $0.entry.target) }) {
-      throw .denied(verb, on: gateway.upstreams.resolver.scope(of: first.entry.target).name)
+    if let first = found.first(where: { !filter.hasRight(on: $0) }) {
+      throw .denied(verb, on: gateway.upstreams.resolver.place(of: first.entry.target).name)
     }
     return found.sorted { $0.entry.number < $1.entry.number }
   }
@@ -79,8 +83,10 @@ extension OutboxSelection {
 private final class EntryFilter {
   private struct Verdict {
     var isMeant: Bool
-    var hasRight: Bool
-    var administers: Bool
+    /// For which events there is the right. One's own sends are listed whatever their event is.
+    var right: EventPermit
+    /// For which events it may be done to other users' sends.
+    var admin: EventPermit
   }
 
   /// An upstream that may have left the configuration, or claimed the URL by which a send was made.
@@ -112,7 +118,11 @@ private final class EntryFilter {
     if session.gateway.configuration.upstreams[name] == nil, try !holdsSends(to: .upstream(name), for: session) {
       throw session.caller.unknownUpstream(name)
     }
-    guard session.caller.may(verb, .upstream(name)) else { throw .denied(verb, on: name) }
+    let place =
+      target.namespace.map {
+        session.gateway.upstreams.resolver.rules(of: OutboxTarget(name: .upstream(name), namespace: $0))
+      } ?? AccessPlace(.upstream(name), namespace: nil)
+    guard session.caller.may(verb, place) else { throw .denied(verb, on: name) }
     return ([.upstream(name)], target.namespace)
   }
 
@@ -122,13 +132,29 @@ private final class EntryFilter {
     return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && filter.isMeant($0, of: $1) }.isEmpty
   }
 
-  /// Of what is meant: one's own, and what is of upstreams that one administers.
+  /// Whether what was found by its target has to be asked about by its event.
+  var looksAtEvents: Bool { session.gateway.configuration.access.contains { !$0.events.isEmpty } }
+
+  /// Of what is meant: one's own, and what is of upstreams that one administers; whatever the event is.
   func isMeant(_ target: OutboxTarget, of owner: UInt32) -> Bool {
     let verdict = verdict(on: target)
-    return verdict.isMeant && (owner == session.caller.identity.uid || isAdministrator || verdict.administers)
+    return verdict.isMeant && (isOwn(owner) || !verdict.admin.passesNone)
   }
 
-  func hasRight(on target: OutboxTarget) -> Bool { verdict(on: target).hasRight }
+  /// The same with the event.
+  func isMeant(_ record: OutboxRecord) -> Bool {
+    let verdict = verdict(on: record.entry.target)
+    return verdict.isMeant && (isOwn(record.entry.owner) || verdict.admin.passes(record.entry.message.event))
+  }
+
+  private func isOwn(_ owner: UInt32) -> Bool { owner == session.caller.identity.uid || isAdministrator }
+
+  func hasRight(on target: OutboxTarget) -> Bool { !verdict(on: target).right.passesNone }
+
+  func hasRight(on record: OutboxRecord) -> Bool {
+    let right = verdict(on: record.entry.target).right
+    return verb == .status ? !right.passesNone : right.passes(record.entry.message.event)
+  }
 
   private func verdict(on target: OutboxTarget) -> Verdict {
     if let last, last.target == target { return last.verdict }
@@ -140,11 +166,9 @@ private final class EntryFilter {
 
   private func judge(_ target: OutboxTarget) -> Verdict {
     let upstreams = session.gateway.upstreams
-    let rules = upstreams.resolver.rules(of: target)
-    let identity = session.caller.identity
+    let place = upstreams.resolver.rules(of: target)
     return Verdict(
-      isMeant: covers(target), hasRight: upstreams.access.allows(verb, under: rules, for: identity),
-      administers: upstreams.access.allows(.admin, under: rules, for: identity))
+      isMeant: covers(target), right: session.caller.permit(verb, place), admin: session.caller.permit(.admin, place))
   }
 
   private func covers(_ target: OutboxTarget) -> Bool {
@@ -152,7 +176,7 @@ private final class EntryFilter {
     guard meant.namespace == nil || meant.namespace == target.namespace else { return false }
     if meant.names.contains(target.name) { return true }
     guard case .url = target.name else { return false }
-    let claimant = session.gateway.upstreams.resolver.scope(of: target).name
+    let claimant = session.gateway.upstreams.resolver.place(of: target).name
     return claimant.map { meant.names.contains(.upstream($0)) } ?? false
   }
 }

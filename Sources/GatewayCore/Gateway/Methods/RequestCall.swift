@@ -5,7 +5,7 @@ struct RequestCall: LocalCall {
   static let method = LocalMethod(
     "request",
     "Sends an event to an upstream and waits for the server's acknowledgement; `progress` tells what comes before it.",
-    right: .send,
+    right: .request,
     parameters: LocalParameter.target + SendParameters.ofEvent + [
       .optional(
         .timeout, .duration(default: 10_000), "How long to wait for the answer, in milliseconds; 10000 unless given.")

@@ -23,8 +23,8 @@ struct RespondCall: LocalCall {
     // A token names its connection: only those that this client subscribes to are searched.
     for held in session.subscriptions.all where held.subscription.feed.pointee.answers {
       let connection = held.connection
-      guard connection.answers.isPending(ack) else { continue }
-      try session.caller.demand(.send, on: connection)
+      guard let event = connection.answers.event(of: ack) else { continue }
+      try session.caller.demand(.send, event, on: connection)
       let answered: Bool
       do { answered = try connection.answer(ack, draft) } catch { throw LocalError(error) }
       if answered { return session.reply(id) }

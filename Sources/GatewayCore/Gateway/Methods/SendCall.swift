@@ -77,7 +77,9 @@ final class OpenSend: OpenCall {
 
 extension LocalSession {
   func send(_ call: SendParameters, form: OpenSend.Form, _ id: RequestID?) throws(LocalError) {
-    let connection = try caller.connection(call.target, need: .send)
+    let right = Self.right(for: call, form)
+    let connection = try caller.connection(call.target, need: right, event: call.event)
+    if let coalesce = call.coalesce { try checkReplacing(coalesce, by: right, call.delivery, on: connection) }
     let fingerprint = call.key == nil ? 0 : call.fingerprint
     if let key = call.key, let known = try findKey(key, fingerprint, connection) {
       return reply(id) { out in
@@ -106,6 +108,7 @@ extension LocalSession {
     if call.delivery == .durable { try checkDurable(call, message, connection) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
+    command.right = right
     if let key = call.key {
       command.fingerprint = fingerprint
       remember(key, of: call.target, command, connection)
@@ -130,6 +133,22 @@ extension LocalSession {
       gateway.relay.keys.note(command, state: nil)
       throw problem
     }
+  }
+
+  /// A server's answer is told to who may ask for it.
+  private static func right(for call: SendParameters, _ form: OpenSend.Form) -> AccessVerb {
+    form == .request || call.delivery == .acked ? .request : .send
+  }
+
+  /// What it takes the place of is not sent: that needs the right to what is replaced, too.
+  private func checkReplacing(
+    _ value: String, by right: AccessVerb, _ delivery: DeliveryLevel, on connection: Connection
+  ) throws(LocalError) {
+    let permit = caller.permit(right, connection.rules)
+    guard !permit.passesAll else { return }
+    let coalescing = Coalescing(user: peer.uid, value: value, isStored: delivery == .durable)
+    guard let older = gateway.relay.replaced(by: coalescing, on: connection), !permit.passes(older) else { return }
+    throw .denied(right, connection, event: older)
   }
 
   private func command(
@@ -209,9 +228,10 @@ extension LocalSession {
         }
         answer.write(into: &out)
       }
+    case .denied: reply(call.id, .denied(command.right, connection, event: command.message.event))
     case .failed(let error): reply(call.id, LocalError(error, limit: lineLimit))
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced", on: connection)
-    case .down, .refused, .impossible, .expired, .notStored, .denied, .replaced, .acknowledgementTimeout,
+    case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout,
       .acknowledgementLost:
       reply(call.id, LocalError(outcome, on: connection))
     }

@@ -62,7 +62,7 @@ extension SubscribeCall {
 
 extension LocalSession {
   fileprivate func subscribe(_ call: SubscribeCall, _ id: RequestID?) throws(LocalError) {
-    let filter = try EventFilter(call.events)
+    var filter = try EventFilter(call.events)
     let replaced = call.subscription.flatMap { subscriptions[$0] }
     let limit = gateway.configuration.limits.subscriptions
     guard subscriptions.count + openCalls(OpenSubscribe.self).count < limit || replaced != nil else {
@@ -71,7 +71,8 @@ extension LocalSession {
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
     let connection = try caller.connection(call.target, need: .subscribe)
-    for verb in AccessVerb.needed(answers: call.options.answer) { try caller.demand(verb, on: connection) }
+    filter.permit = try caller.permit(.subscribe, on: connection)
+    if call.options.answer { try caller.demandAnswering(filter, on: connection) }
     let asks = connection.connector.confirmsInterests
     let interests = asks ? Interest.of(events: call.events, answers: call.options.answer) : []
     for interest in interests {

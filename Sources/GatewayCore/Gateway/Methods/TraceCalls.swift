@@ -21,8 +21,9 @@ struct TraceCall: LocalCall {
     }
     let gateway = session.gateway
     let trace = Trace(
-      id: session.makeTraceID(), of: specification, payloads: payloads, output: session.output,
-      outputs: gateway.outputs, time: gateway.seams.time)
+      id: session.makeTraceID(), of: specification,
+      permit: session.caller.permit(.admin, gateway.upstreams.resolver.place(of: specification)), payloads: payloads,
+      output: session.output, outputs: gateway.outputs, time: gateway.seams.time)
     session.reply(id) { $0.member("trace", trace.id) }
     session.traces[trace.id] = trace
     let observer = gateway.upstreams.traces.add(trace)

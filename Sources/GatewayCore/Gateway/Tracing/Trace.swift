@@ -7,6 +7,8 @@ final class Trace {
   /// What the right to trace hangs on.
   let specification: UpstreamSpecification
   let wantsPayloads: Bool
+  /// The events whose packets it shows.
+  var permit: EventPermit
   private let output: ClientOutputs.Pointer
   private let outputs: ClientOutputs
   private let time: any TimeSource
@@ -18,13 +20,14 @@ final class Trace {
   static let limit = 16
 
   init(
-    id: String, of specification: UpstreamSpecification, payloads: Bool, output: ClientOutputs.Pointer,
-    outputs: ClientOutputs, time: any TimeSource
+    id: String, of specification: UpstreamSpecification, permit: EventPermit = .all, payloads: Bool,
+    output: ClientOutputs.Pointer, outputs: ClientOutputs, time: any TimeSource
   ) {
     self.id = id
     key = ConnectionKey(specification)
     self.specification = specification
     wantsPayloads = payloads
+    self.permit = permit
     self.output = output
     self.outputs = outputs
     self.time = time
@@ -32,7 +35,7 @@ final class Trace {
 
   /// Writes a fact, unless the client has too much unread.
   func take(_ fact: TraceFact) {
-    guard !isMuted else { return }
+    guard !isMuted, shows(fact) else { return }
     guard output.pointee.count < ClientOutput.directLimit else {
       dropped += 1
       return
@@ -41,6 +44,15 @@ final class Trace {
     write(
       LocalNotification.trace(
         id, time: time.wallMilliseconds, fact: fact, payload: wantsPayloads ? fact.payload : nil))
+  }
+
+  private func shows(_ fact: TraceFact) -> Bool {
+    guard !permit.passesAll else { return true }
+    switch fact.subject {
+    case .link: return true
+    case .event(let name): return permit.passes(name)
+    case .message: return false
+    }
   }
 
   /// The client has read: it is told now what it missed.

@@ -42,7 +42,7 @@ final class LinkTrace {
     let concerned = concerned(namespace)
     guard !concerned.isEmpty else { return }
     let text = PacketDescription.packet(msgpack: kind, Self.shown(namespace), ack: ack, size: size)
-    for one in concerned { one.observer.observed(TraceFact(.outgoing, .socketio, text)) }
+    for one in concerned { one.observer.observed(TraceFact(.outgoing, .socketio, text, of: Self.subject(kind))) }
   }
 
   /// A packet of the server, whose text begins at `start`.
@@ -59,7 +59,7 @@ final class LinkTrace {
     let concerned = concerned(namespace)
     guard !concerned.isEmpty else { return }
     let text = PacketDescription.packet(tooLong: kind, Self.shown(namespace), ack: long.ack, size: long.size)
-    for one in concerned { one.observer.observed(TraceFact(.incoming, .socketio, text)) }
+    for one in concerned { one.observer.observed(TraceFact(.incoming, .socketio, text, of: Self.subject(kind))) }
   }
 
   private func packet(
@@ -70,11 +70,28 @@ final class LinkTrace {
     guard !concerned.isEmpty else { return }
     var fact = TraceFact(
       direction, .socketio,
-      PacketDescription.packet(kind, Self.shown(namespace), attachments: attachments, ack: ack, payload: payload))
+      PacketDescription.packet(kind, Self.shown(namespace), attachments: attachments, ack: ack, payload: payload),
+      of: Self.subject(kind, payload))
     if payload.byteCount > 0, concerned.contains(where: \.observer.wantsPayloads) {
       fact.payload = self.payload(kind, payload)
     }
     for one in concerned { one.observer.observed(fact) }
+  }
+
+  /// Of a packet whose event is not known.
+  private static func subject(_ kind: SocketIOPacket.Kind) -> TraceFact.Subject {
+    switch kind {
+    case .connect, .disconnect, .connectError: .link
+    case .event, .binaryEvent, .acknowledgement, .binaryAcknowledgement: .message
+    }
+  }
+
+  /// `payload` is the packet's JSON text, where the name of its event stands first.
+  private static func subject(_ kind: SocketIOPacket.Kind, _ payload: RawSpan) -> TraceFact.Subject {
+    guard kind == .event || kind == .binaryEvent, let name = PacketDescription.event(payload) else {
+      return subject(kind)
+    }
+    return .event(name)
   }
 
   /// The observers of a namespace, with or without its query.

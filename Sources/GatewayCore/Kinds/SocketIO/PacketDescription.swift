@@ -20,6 +20,11 @@ enum PacketDescription {
     }
   }
 
+  /// The name of the event that a packet carries; nil where there is none to read.
+  static func event(_ payload: RawSpan) -> String? {
+    elements(payload).first.map { EventStream.name(of: payload.extracting($0)) }
+  }
+
   /// `EVENT /chat (15000000 bytes, more than a line) ack 7`.
   static func packet(tooLong kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, size: Int) -> String {
     let isEvent = kind == .event || kind == .binaryEvent

@@ -15,7 +15,7 @@ final class DirectTrace {
   /// One message in words; `payload` is its text, which is shown only to an observer that wants it, without known
   /// secrets.
   func message(_ direction: TraceFact.Direction, _ text: String, payload: RawSpan) {
-    var fact = TraceFact(direction, layer, text)
+    var fact = TraceFact(direction, layer, text, of: .message)
     if payload.byteCount > 0, observer.wantsPayloads {
       fact.payload = redaction.shown(payload, limit: TraceFact.payloadLimit)
     }
@@ -24,7 +24,7 @@ final class DirectTrace {
 
   /// One message whose payload is never shown, such as credentials.
   func message(_ direction: TraceFact.Direction, _ text: String) {
-    observer.observed(TraceFact(direction, layer, text))
+    observer.observed(TraceFact(direction, layer, text, of: .message))
   }
 
   func dialled(_ request: DialRequest) {
@@ -38,7 +38,10 @@ final class DirectTrace {
   func opened(_ facts: TransportFacts) { tell(.incoming, TraceDescription.opened(facts)) }
   func closed(_ failure: UpstreamFailure) { tell(.incoming, "CLOSED \(TraceDescription.failure(failure))") }
   func hungUp() { tell(.outgoing, "CLOSE") }
-  func ended(_ failure: UpstreamFailure) { message(.incoming, "END \(TraceDescription.failure(failure))") }
+
+  func ended(_ failure: UpstreamFailure) {
+    observer.observed(TraceFact(.incoming, layer, "END \(TraceDescription.failure(failure))"))
+  }
 
   private func tell(_ direction: TraceFact.Direction, _ text: String) {
     observer.observed(TraceFact(direction, .http, text))

@@ -1,0 +1,52 @@
+/// The events that access rules let a user send or read at some place. Worked out once, and again when the rules
+/// change.
+struct EventPermit: Equatable, Sendable {
+  /// Each of them has to have a rule that names the event: one where one upstream's rules decide, more where several
+  /// do. Empty: every event.
+  private let parts: [[RuledEvents]]
+
+  static let all = EventPermit(parts: [])
+  static let none = EventPermit(parts: [[]])
+
+  private init(parts: [[RuledEvents]]) { self.parts = parts }
+
+  /// The events that one of these rules names.
+  init(_ rules: [RuledEvents]) { parts = [rules] }
+
+  /// What both let pass.
+  func and(_ other: EventPermit) -> EventPermit { EventPermit(parts: parts + other.parts) }
+
+  /// Every event passes: names need not be looked at.
+  var passesAll: Bool { parts.isEmpty }
+  /// No event passes.
+  var passesNone: Bool { parts.contains(where: \.isEmpty) }
+
+  /// How many globs a name is compared with.
+  var globCount: Int { parts.reduce(0) { $0 + $1.reduce(0) { $0 + $1.filter.globs.count } } }
+
+  /// Whether an event of this name passes.
+  func passes(_ name: String) -> Bool { parts.allSatisfy { $0.contains { $0.filter.matches(name) } } }
+
+  /// The same for many permits and one name, each rule asked once.
+  func passes(_ name: String, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
+    for part in parts {
+      var isNamed = false
+      for rule in part where !isNamed {
+        let key = ObjectIdentifier(rule)
+        isNamed = known[key] ?? rule.filter.matches(name)
+        known[key] = isNamed
+      }
+      guard isNamed else { return false }
+    }
+    return true
+  }
+}
+
+/// The `events` of one access rule. An object, so that what it says about a name can be remembered.
+final class RuledEvents: Equatable, Sendable {
+  let filter: EventFilter
+
+  init(_ events: [String]) { filter = EventFilter(names: events) }
+
+  static func == (a: RuledEvents, b: RuledEvents) -> Bool { a === b || a.filter == b.filter }
+}

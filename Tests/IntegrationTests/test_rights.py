@@ -1,0 +1,159 @@
+"""Rights on events and namespaces, against real Socket.IO servers: what a rule does not name is neither sent nor shown."""
+
+import asyncio
+
+import pytest
+
+from users import ALICE, BOB, client_as
+
+pytestmark = pytest.mark.root
+
+SAY = {"user": ALICE, "upstream": ["chat"], "namespaces": ["/"], "events": ["say"], "allow": ["send"]}
+ALARMS = {"user": ALICE, "upstream": ["chat"], "namespaces": ["/"], "events": ["alarm.*"], "allow": ["subscribe"]}
+STATUS = {"user": ALICE, "upstream": ["chat"], "allow": ["status"]}
+ASKING = {"user": BOB, "upstream": ["chat"], "allow": ["request"]}
+"""Where a rule names `request`, `send` does not include it."""
+
+RULES = [SAY, ALARMS, STATUS, ASKING]
+
+
+def configured(server, *rules, **upstreams):
+    return {"socket": {"mode": "0666"}, "upstream": {"chat": {"url": server.url, "keep": "always"}, **upstreams},
+            "access": list(rules)}
+
+
+async def reload(daemon, root, configuration):
+    daemon.configure(configuration)
+    await root.call("reload")
+
+
+async def connected(daemon):
+    """Root's client, once the upstream is connected."""
+    root = await daemon.client()
+    await root.call("wait", upstream="chat", state="connected", timeout=20_000)
+    return root
+
+
+async def test_a_program_reads_and_sends_what_its_rules_name_and_nothing_else(daemons, server):
+    daemon = await daemons(configured(server, *RULES))
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    await root.call("subscribe", upstream="chat")
+    subscription = (await alice.call("subscribe", upstream="chat"))["subscription"]
+    for event in ("secret", "alarm.on", "say", "alarm.off"):
+        await server.emit(event, 1)
+    assert [one["event"] for one in await alice.events(2, subscription)] == ["alarm.on", "alarm.off"]
+    assert [one["event"] for one in await root.events(4)] == ["secret", "alarm.on", "say", "alarm.off"]
+    past = (await alice.call("history", upstream="chat"))["events"]
+    assert [one["event"] for one in past] == ["alarm.on", "alarm.off"]
+    for resume in ({"last": 10}, {"since": {"epoch": "none", "seq": 0}}):
+        again = (await alice.call("subscribe", upstream="chat", **resume))["subscription"]
+        assert [one["event"] for one in await alice.events(2, again)] == ["alarm.on", "alarm.off"]
+    await alice.call("send", upstream="chat", event="say", args=["hello"])
+    for delivery in ("accepted", "durable", "sent", "acked"):
+        error = await alice.fails("PermissionDenied", "send", upstream="chat", event="alarm.on", delivery=delivery)
+        assert error.data["event"] == "alarm.on" and "alarm.on" in error.message and "[[access]]" in error.message
+    for event in ("say", "alarm.on"):
+        assert (await alice.fails("PermissionDenied", "request", upstream="chat", event=event)).data["need"] == "request"
+    await alice.fails("PermissionDenied", "subscribe", upstream="chat", events=["alarm.on"], answer=True)
+    await alice.fails("PermissionDenied", "trace", upstream="chat")
+    received = await server.received(1, "say")
+    assert [one["args"] for one in received] == [["hello"]]
+    assert [one["event"] for one in await server.received(1)] == ["say"]
+
+
+async def test_only_who_may_send_an_event_answers_it(daemons, server):
+    daemon = await daemons(configured(server, SAY, {**ALARMS, "events": ["ask"]}, STATUS))
+    await connected(daemon)
+    alice = await client_as(daemon, ALICE)
+    await alice.call("subscribe", upstream="chat", answer=True)
+    asked = asyncio.ensure_future(server.ask("ask", 1, timeout=1))
+    event = await alice.event()
+    assert (await alice.fails("PermissionDenied", "respond", ack=event["ack"], args=["yes"])).data["event"] == "ask"
+    assert await asked is None
+
+
+async def test_a_reload_grants_and_revokes_at_once(daemons, server):
+    daemon = await daemons(configured(server, *RULES))
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    await alice.call("subscribe", upstream="chat")
+    await reload(daemon, root, configured(server, {**SAY, "events": ["sing"]}, {**ALARMS, "events": ["secret"]}, STATUS))
+    for event in ("alarm.on", "secret"):
+        await server.emit(event, 1)
+    assert (await alice.event())["event"] == "secret"
+    await alice.fails("PermissionDenied", "send", upstream="chat", event="say")
+    await alice.call("send", upstream="chat", event="sing")
+    await server.received(1, "sing")
+    await reload(daemon, root, configured(server, *RULES))
+    for event in ("secret", "alarm.on"):
+        await server.emit(event, 1)
+    assert (await alice.event())["event"] == "alarm.on"
+    await alice.call("send", upstream="chat", event="say")
+    await reload(daemon, root, configured(server, SAY))
+    await alice.until_closed()
+    assert (await alice.note("goodbye"))[1]["reason"] == "permission"
+
+
+async def test_a_durable_send_waits_for_the_right_to_its_event(daemons, server):
+    daemon = await daemons(configured(server, *RULES))
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    await server.stop()
+    await root.call("wait", upstream="chat", state="disconnected", timeout=20_000)
+    kept = await alice.call("send", upstream="chat", event="say", args=[1], delivery="durable")
+    await reload(daemon, root, configured(server, {**SAY, "events": ["sing"]}, STATUS))
+    await alice.call("send", upstream="chat", event="sing", args=[2], delivery="durable")
+    await server.start()
+    await server.received(1, "sing")
+    (entry,) = (await alice.call("outbox.list", ids=[kept["id"]]))["entries"]
+    assert (entry["state"], entry["reason"]) == ("queued", "permission")
+    for method in ("outbox.cancel", "outbox.retry", "outbox.purge"):
+        assert (await alice.fails("PermissionDenied", method, ids=[kept["id"]])).data["need"] == "send"
+    assert [one["event"] for one in await server.received(1)] == ["sing"]
+    await reload(daemon, root, configured(server, *RULES))
+    assert (await server.received(1, "say"))[0]["args"] == [1]
+
+
+async def test_other_namespaces_and_urls_of_the_server_are_no_way_around(daemons, server):
+    daemon = await daemons(configured(server, *RULES))
+    alice = await client_as(daemon, ALICE)
+    port = server.port
+    targets = [{"upstream": "chat", "namespace": "/chat"}, {"url": f"{server.url}/chat"}, {"url": f"ws://127.0.0.1:{port}/chat"},
+               {"url": f"http://localhost:{port}/chat"}, {"url": server.url, "namespace": "/chat"}]
+    for target in targets:
+        if "namespace" in target and "url" in target:
+            await alice.fails("PermissionDenied", "send", target | {"event": "say"})
+            continue
+        for method, params in (("send", {"event": "say"}), ("subscribe", {}), ("history", {}), ("doctor", {}),
+                               ("request", {"event": "say"})):
+            await alice.fails("PermissionDenied", method, target | params)
+    bob = await client_as(daemon, BOB)
+    for url in (server.url + "/?x=1", f"http://localhost:{port}"):
+        await bob.fails("PermissionDenied", "send", url=url, event="say")
+        # The same namespace, and the rights of the upstream: its events count there, too.
+        await alice.call("send", url=url, event="say")
+        await alice.fails("PermissionDenied", "send", url=url, event="other")
+    await server.received(2, "say")
+
+
+async def test_a_namespace_that_is_another_upstreams_own_needs_that_ones_rights(daemons, server):
+    daemon = await daemons(configured(
+        server, {"user": BOB, "upstream": ["inner"], "allow": ["send"]}, inner={"url": server.url + "/chat"}))
+    alice, bob = await client_as(daemon, ALICE), await client_as(daemon, BOB)
+    await alice.fails("PermissionDenied", "send", upstream="chat", namespace="/chat", event="say")
+    await alice.call("send", upstream="chat", event="say")
+    await bob.call("send", upstream="chat", namespace="/chat", event="say")
+
+
+async def test_a_trace_shows_only_the_events_that_its_rule_names(daemons, server):
+    daemon = await daemons(configured(server, {**ALARMS, "allow": ["admin"]}))
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    await alice.call("trace", upstream="chat", payloads=True)
+    await root.call("request", upstream="chat", event="echo", args=["hidden"])
+    for event in ("secret", "alarm.on"):
+        await server.emit(event, "shown" if event == "alarm.on" else "hidden")
+    shown = []
+    while not shown or not shown[-1]["text"].startswith("EVENT"):
+        shown.append((await alice.note("trace"))[1])
+    assert shown[-1]["text"].startswith("EVENT alarm.on") and "shown" in shown[-1]["payload"]
+    assert "hidden" not in str(shown) and "ACK" not in str(shown)
+    # What concerns the whole daemon, and who else is there, is no affair of such an administrator.
+    await alice.fails("PermissionDenied", "reload")
