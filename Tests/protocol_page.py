@@ -47,6 +47,8 @@ def inline(text):
     for part in parts:
         if part.startswith("`"):
             words = [rf"\%{literal(word)}" for word in part.strip("`").split(" ")]
+            # What no line has room for may be broken behind its commas.
+            words = [word.replace(",", r",\:") if len(word) > 40 else word for word in words]
             out.append(rf"\fB{' '.join(words)}\fR")
         elif part.startswith("**"):
             out.append(rf"\fB{literal(part.strip('*'))}\fR")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -81,10 +82,13 @@ async def test_the_session_of_the_document_goes_as_it_is_shown(daemons, chat):
     writer.close()
 
 
-@pytest.mark.parametrize("command", (["groff", "-ww", "-man", "-Tutf8"], ["mandoc", "-Tlint", "-Wwarning"]))
-def test_the_page_formats_without_a_warning(command):
+@pytest.mark.parametrize("command", (
+    ["groff", "-ww", "-man", "-Tutf8"], ["man", "--warnings", "-E", "UTF-8", "-Tutf8", "-Z", "-l"],
+    ["mandoc", "-Tlint", "-Wwarning"]), ids=lambda command: command[0])
+def test_the_page_formats_without_a_warning_on_a_narrow_terminal_too(command):
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
-    outcome = subprocess.run([*command, protocol_page.PAGE], capture_output=True, text=True)
+    outcome = subprocess.run([*command, protocol_page.PAGE], capture_output=True, text=True,
+                             env=os.environ | {"LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "60"})
     assert (outcome.returncode, outcome.stderr) == (0, "")
-    assert command[0] == "groff" or outcome.stdout == ""
+    assert command[0] != "mandoc" or outcome.stdout == ""
