@@ -75,16 +75,27 @@ struct MetricsWriter {
   private mutating func beginSample(_ suffix: String, _ label: (name: String, value: String)?) {
     text += name.utf8
     text += suffix.utf8
-    let labels = [subject, label].compactMap(\.self)
-    for (index, label) in labels.enumerated() {
-      text.append(UInt8(ascii: index == 0 ? "{" : ","))
-      text += "\(label.name)=\"\(Self.escaped(label.value))\"".utf8
-    }
-    if !labels.isEmpty { text.append(UInt8(ascii: "}")) }
+    var opening = UInt8(ascii: "{")
+    if let subject { append(subject, &opening) }
+    if let label { append(label, &opening) }
+    if opening == UInt8(ascii: ",") { text.append(UInt8(ascii: "}")) }
     text.append(UInt8(ascii: " "))
   }
 
-  private static func escaped(_ value: String) -> String {
-    value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+  private mutating func append(_ label: (name: String, value: String), _ opening: inout UInt8) {
+    text.append(opening)
+    opening = UInt8(ascii: ",")
+    text += label.name.utf8
+    text += "=\"".utf8
+    for byte in label.value.utf8 {
+      switch byte {
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""):
+        text.append(UInt8(ascii: "\\"))
+        text.append(byte)
+      case UInt8(ascii: "\n"): text += "\\n".utf8
+      default: text.append(byte)
+      }
+    }
+    text.append(UInt8(ascii: "\""))
   }
 }
