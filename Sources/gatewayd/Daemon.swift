@@ -145,7 +145,7 @@ extension Daemon {
           memory: budgets, work: work,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: context.multi), requester: requester, dialer: dialer, credentials: credentials,
-            makeKinds: { UpstreamKinds.make(seams) })))
+            makeKinds: { UpstreamKinds.make(seams) }), users: SystemUsers()))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
 

@@ -1,6 +1,7 @@
 """Rights on events and namespaces, against real Socket.IO servers: what a rule does not name is neither sent nor shown."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -157,3 +158,32 @@ async def test_a_trace_shows_only_the_events_that_its_rule_names(daemons, server
     assert "hidden" not in str(shown) and "ACK" not in str(shown)
     # What concerns the whole daemon, and who else is there, is no affair of such an administrator.
     await alice.fails("PermissionDenied", "reload")
+
+
+async def test_an_administrator_is_told_which_rule_decides(daemons, server):
+    daemon = await daemons(configured(server, *RULES))
+    root = await daemon.client()
+    question = {"uid": ALICE, "upstream": "chat", "right": "send"}
+    answer = await root.call("access.explain", question | {"event": "say"})
+    assert answer["allowed"] is True and answer["rule"].startswith(f"[[access]] 1 (user {ALICE}, upstream \"chat\"")
+    answer = await root.call("access.explain", question | {"event": "sing"})
+    assert answer["allowed"] is False and '"sing"' in answer["rule"] and "[[access]] 4" in answer["rule"]
+    root_may = await root.call("access.explain", user="root", upstream="chat", right="admin")
+    assert root_may["allowed"] is True
+    await (await client_as(daemon, ALICE)).fails("PermissionDenied", "access.explain", question)
+
+
+async def test_gatewayctl_tells_what_a_user_may_do(daemons, server, ctl):
+    daemon = await daemons(configured(server, *RULES))
+    one = await ctl(daemon, "access", "--as", str(ALICE), "--right", "send", "chat", "say")
+    assert one.code == 0
+    (line,) = [json.loads(line) for line in one.out.splitlines()]
+    assert (line["right"], line["allowed"]) == ("send", True) and "[[access]] 1" in line["rule"]
+    denied = await ctl(daemon, "access", "--as", str(ALICE), "--right", "send", "chat", "sing")
+    assert denied.code == 77 and json.loads(denied.out)["allowed"] is False
+    every = await ctl(daemon, "access", "--as", str(ALICE), "chat")
+    assert every.code == 0
+    assert {one["right"]: one["allowed"] for one in map(json.loads, every.out.splitlines())} == {
+        "status": True, "subscribe": True, "send": True, "request": False, "admin": False}
+    assert (await ctl(daemon, "access", "chat")).code == 64
+    assert (await ctl(daemon, "access", "--as", "no such user", "chat")).code == 65

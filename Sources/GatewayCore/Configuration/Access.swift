@@ -43,7 +43,7 @@ public struct AccessIdentity: Hashable, Sendable {
   /// The groups that the program had, the primary one among them.
   public var groups: [UInt32]
 
-  init(uid: UInt32, groups: [UInt32]) {
+  public init(uid: UInt32, groups: [UInt32]) {
     self.uid = uid
     self.groups = groups
   }

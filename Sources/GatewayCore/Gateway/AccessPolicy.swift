@@ -97,7 +97,7 @@ struct AccessPolicy: Equatable, Sendable {
       upstream,
       deciding.rules.filter {
         $0.rule.allow.contains(needed) && identity.matches($0.rule.subject) && $0.rule.isAbout(namespace)
-      })
+      }, of: deciding.rules)
   }
 
   // MARK: - What is not about one place
@@ -147,14 +147,14 @@ struct AccessAnswer {
     /// No rule covers the upstream.
     case open(String?, isAllowed: Bool)
     /// Those of the covering rules that allow it to this user there, each for its events.
-    case rules(String?, [AccessPolicy.Rule])
+    case rules(String?, [AccessPolicy.Rule], of: [AccessPolicy.Rule])
 
-    fileprivate var permit: EventPermit {
+    var permit: EventPermit {
       switch self {
       case .owner: return .all
       case .closed: return .none
       case .open(_, let isAllowed): return isAllowed ? .all : .none
-      case .rules(_, let rules):
+      case .rules(_, let rules, _):
         let events = rules.compactMap(\.events)
         return events.count == rules.count ? EventPermit(events) : .all
       }

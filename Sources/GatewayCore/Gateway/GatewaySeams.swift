@@ -25,6 +25,8 @@ public struct GatewaySeams {
   public let work: MatchingCost
   /// What `doctor` works with; nil where there is no network.
   public var doctor: DoctorSeams?
+  /// Nil where the machine's users are not known.
+  public var users: (any UserDirectory)?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
@@ -34,7 +36,7 @@ public struct GatewaySeams {
     runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil, residentBytes: @escaping () -> Int,
     longestTurn: (() -> Duration)? = nil, figures: ((_ clients: Int) -> ProcessFigures)? = nil,
     memory: MemoryBudgets = MemoryBudgets(),
-    work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil
+    work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil, users: (any UserDirectory)? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -52,7 +54,17 @@ public struct GatewaySeams {
     self.longestTurn = longestTurn
     self.figures = figures
     self.doctor = doctor
+    self.users = users
   }
+}
+
+/// The users of the machine with their groups: what rules are compared with when an administrator asks about a user who
+/// is not there.
+public protocol UserDirectory: AnyObject {
+  /// Nil when there is no account of that name.
+  func user(named name: String) -> AccessIdentity?
+  /// Nil when there is no account with that id.
+  func user(_ uid: UInt32) -> AccessIdentity?
 }
 
 /// What the daemon's process says of itself.

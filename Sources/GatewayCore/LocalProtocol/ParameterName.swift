@@ -5,8 +5,9 @@ enum ParameterName: Int, CaseIterable, Sendable {
     key,
     kwargs, last, limit, n,
     namespace,
-    noQueue, onSlow, payloads, protocolVersion, queue, retries, since, state, states, strict, subscription, timeout,
-    trace, ttl, upstream, url, volatile
+    noQueue, onSlow, payloads, protocolVersion, queue, retries, right, since, state, states, strict, subscription,
+    timeout,
+    trace, ttl, uid, upstream, url, user, volatile
 
   /// The name on the line.
   var text: String {
@@ -39,6 +40,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .protocolVersion: "protocol"
     case .queue: "queue"
     case .retries: "retries"
+    case .right: "right"
     case .since: "since"
     case .state: "state"
     case .states: "states"
@@ -47,8 +49,10 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .timeout: "timeout"
     case .trace: "trace"
     case .ttl: "ttl"
+    case .uid: "uid"
     case .upstream: "upstream"
     case .url: "url"
+    case .user: "user"
     case .volatile: "volatile"
     }
   }

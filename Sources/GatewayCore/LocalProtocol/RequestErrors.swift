@@ -16,9 +16,7 @@ extension LocalError {
   /// - Parameter known: the names of all methods.
   static func unknownMethod(_ name: String, among known: [String]) -> LocalError {
     let hint: String
-    if LaterVersions.methods.contains(name) {
-      hint = "The method \(quoted(name)) is not available in this version."
-    } else if let nearest = NearestName.of(name, among: known) {
+    if let nearest = NearestName.of(name, among: known) {
       hint = "There is no method \(quoted(name)); did you mean \"\(nearest)\"?"
     } else {
       hint = "There is no method \(quoted(name)); \"rpc.discover\" lists all."

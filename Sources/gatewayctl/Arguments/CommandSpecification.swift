@@ -4,7 +4,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case status, metrics, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case outbox, drain
-  case reload, ping, call, introspect, completion, version, help
+  case access, reload, ping, call, introspect, completion, version, help
 }
 
 /// What `outbox` does with durable sends. The raw value is the word on the command line, and the end of the method's

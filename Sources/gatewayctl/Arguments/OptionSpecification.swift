@@ -23,6 +23,8 @@ enum OptionName: String, CaseIterable, Sendable {
   case check
   case maxDown = "max-down"
   case format
+  case asUser = "as"
+  case right
 }
 
 /// One option as a command offers it.

@@ -16,7 +16,8 @@ enum CommandTable {
     StatusCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self, WaitCommand.self,
     DoctorCommand.self,
     TraceCommand.self, OutboxCommand.self, ReconnectCommand.self, DisconnectCommand.self, ReleaseCommand.self,
-    ReloadCommand.self, DrainCommand.self, PingCommand.self, CallCommand.self, IntrospectCommand.self,
+    AccessCommand.self, ReloadCommand.self, DrainCommand.self, PingCommand.self, CallCommand.self,
+    IntrospectCommand.self,
     CompletionCommand.self, VersionCommand.self, HelpCommand.self,
   ]
 

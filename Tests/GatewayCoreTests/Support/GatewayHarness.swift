@@ -36,7 +36,7 @@ final class GatewayHarness {
         time: time, timers: timers, random: random, urls: urls, kinds: [upstream], loader: loader,
         network: network, outbox: outbox, histories: histories, runtimeHistories: runtimeHistories,
         residentBytes: { 4_096 }, longestTurn: figures.map { _ in { .milliseconds(1) } },
-        figures: figures.map { figures in { _ in figures } }))
+        figures: figures.map { figures in { _ in figures } }, users: FakeUsers()))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in
       attached.first { $0.session === session }?.disconnect()
@@ -140,6 +140,13 @@ final class HarnessClient {
     isConnected = false
     gateway.detach(session)
   }
+}
+
+/// A machine with one user, alice.
+final class FakeUsers: UserDirectory {
+  private let alice = AccessIdentity(uid: 1_000, groups: [1_000, 50])
+  func user(named name: String) -> AccessIdentity? { name == "alice" ? alice : nil }
+  func user(_ uid: UInt32) -> AccessIdentity? { uid == alice.uid ? alice : nil }
 }
 
 /// Hands out what the test prepared.

@@ -2,7 +2,7 @@
 enum MethodTable {
   private static let calls: [any LocalCall.Type] = [
     HelloCall.self, PingCall.self, StatusCall.self, StatsCall.self, MetricsCall.self, ClientsListCall.self,
-    ClientsKickCall.self, ReloadCall.self, DiscoverCall.self, CancelCall.self,
+    ClientsKickCall.self, AccessExplainCall.self, ReloadCall.self, DiscoverCall.self, CancelCall.self,
     SubscribeCall.self, HistoryCall.self, UnsubscribeCall.self, CreditCall.self,
     SendCall.self, RequestCall.self, RespondCall.self,
     OutboxListCall.self, OutboxCancelCall.self, OutboxRetryCall.self, OutboxPurgeCall.self, DrainCall.self,
