@@ -26,6 +26,7 @@ let compact: [LinkerSetting] = [
 /// Debian's C libraries, each behind its own module map and each imported by one Swift file.
 let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdEvent", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+  .systemLibrary(name: "CSystemdBus", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdDaemon", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -50,8 +51,8 @@ let package = Package(
     .executableTarget(
       name: "gatewayd",
       dependencies: [
-        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdDaemon", "CSystemdJournal", "CCurl",
-        "CCrypto", "CArgon2", "CStringprep", "CZlib", "CSQLite",
+        "GatewayCore", "CLinux", "CNetlink", "CToml", "CSystemdEvent", "CSystemdBus", "CSystemdDaemon",
+        "CSystemdJournal", "CCurl", "CCrypto", "CArgon2", "CStringprep", "CZlib", "CSQLite",
       ],
       swiftSettings: strict, linkerSettings: compact),
     .executableTarget(

@@ -8,7 +8,9 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -129,6 +131,11 @@ int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid) {
   return 0;
 }
 
+int gw_socket_cookie(int socket, uint64_t *cookie) {
+  socklen_t length = sizeof *cookie;
+  return getsockopt(socket, SOL_SOCKET, SO_COOKIE, cookie, &length) < 0 ? -1 : 0;
+}
+
 int gw_peer_groups(int socket, gid_t *groups, int capacity) {
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -137,6 +144,65 @@ int gw_peer_groups(int socket, gid_t *groups, int capacity) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0 && errno != ERANGE) return -1;
   return (int)(length / sizeof(gid_t));
 }
+
+int gw_socket_pair(int *one, int *other) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0) return -1;
+  *one = ends[0];
+  *other = ends[1];
+  return 0;
+}
+
+/* What the kernel takes in one message. */
+#define DESCRIPTOR_LIMIT 253
+
+int gw_send_descriptors(int socket, const int *descriptors, int count) {
+  if (count < 1 || count > DESCRIPTOR_LIMIT) {
+    errno = EINVAL;
+    return -1;
+  }
+  char one = 0;
+  struct iovec bytes = {.iov_base = &one, .iov_len = 1};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(DESCRIPTOR_LIMIT * sizeof(int))];
+  } control;
+  memset(&control, 0, sizeof control);
+  size_t size = (size_t)count * sizeof(int);
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = CMSG_SPACE(size)};
+  struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(part), descriptors, size);
+  return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+int gw_receive_descriptors(int socket, int *descriptors, int capacity) {
+  char one;
+  struct iovec bytes = {.iov_base = &one, .iov_len = 1};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(DESCRIPTOR_LIMIT * sizeof(int))];
+  } control;
+  struct msghdr message = {
+      .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0) return 0;
+  int found = 0;
+  for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    int count = (int)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    for (int i = 0; i < count; i++) {
+      int descriptor;
+      memcpy(&descriptor, CMSG_DATA(part) + (size_t)i * sizeof(int), sizeof(int));
+      if (found < capacity) descriptors[found++] = descriptor; else close(descriptor);
+    }
+  }
+  return found;
+}
+
+int gw_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int gw_pipe(int *reading, int *writing) {
   int ends[2];

@@ -17,6 +17,9 @@ final class Daemon {
   private let listeners: DaemonListeners
   private let state: DaemonState
   private let status: StatusPublisher
+  private let job: StopJob
+  /// What an earlier daemon left, until its clients are taken over.
+  private var parcel: HandoverParcel?
   /// Nil where the kernel or a sandbox does not allow it.
   private let suspends: SuspendWatch?
   /// Nil where the kernel or a sandbox does not allow it.
@@ -32,9 +35,11 @@ final class Daemon {
     _ options: CommandLineOptions, _ configuration: Configuration, loader: FileConfigurationLoader,
     urls: any URLReader, environment: @escaping (String) -> String?
   ) throws(StartFailure) {
+    let passed = ServiceNotifier.takePassedSockets()
+    parcel = HandoverParcel(among: passed)
     listeners = try DaemonListeners(
-      options: options, settings: configuration.socket, passed: ServiceNotifier.takePassedSockets(),
-      environment: environment)
+      options: options, settings: configuration.socket,
+      passed: passed.filter { HandoverParcel.Part(rawValue: $0.name) == nil }, environment: environment)
     let parts: Parts
     do throws(StartFailure) {
       let choice = StateFolder.Choice.resolve(
@@ -59,6 +64,7 @@ final class Daemon {
     network = parts.network
     blindness = parts.blindness
     status = StatusPublisher(timers: loop.timers)
+    job = StopJob(on: loop, isUser: options.user, environment: environment)
     connectParts()
   }
 
@@ -66,12 +72,13 @@ final class Daemon {
   func run() throws(StartFailure) -> ExitStatus {
     defer { listeners.remove() }
     do throws(SystemError) {
-      try loop.system.onSignal(SIGTERM) { [unowned self] in stop("SIGTERM") }
+      try loop.system.onSignal(SIGTERM) { [unowned self] in stopOrHandOver("SIGTERM") }
       try loop.system.onSignal(SIGINT) { [unowned self] in stop("SIGINT") }
       try loop.system.onSignal(SIGHUP) { [unowned self] in _ = gateway.reload() }
       for descriptor in listeners.descriptors { try server.listen(on: descriptor) }
       _ = try loop.system.startWatchdog()
       gateway.start()
+      takeClientsOver()
       offerMetrics()
       announceStart()
       let code = try loop.run()
@@ -242,12 +249,32 @@ extension Daemon {
 
   /// The first signal asks for an orderly stop, the second one for an end at once.
   private func stop(_ signal: String) {
-    guard !isStopping else { return loop.exit(ExitStatus.success.rawValue) }
-    isStopping = true
+    guard beginStop() else { return }
+    stopForGood(signal)
+  }
+
+  /// The same where the service manager may start another daemon at once.
+  private func stopOrHandOver(_ signal: String) {
+    guard beginStop() else { return }
+    job.askWhetherAnotherFollows { [unowned self] in $0 ? handOver(signal) : stopForGood(signal) }
+  }
+
+  /// False if it has begun already, and is to end at once.
+  private func beginStop() -> Bool {
+    if isStopping { loop.exit(ExitStatus.success.rawValue) }
+    defer { isStopping = true }
+    return !isStopping
+  }
+
+  private func prepareStop() {
     status.stop()
     notifier.stopping()
     // Systemd keeps newcomers for the next daemon; on a socket of our own they are told to come again.
     if listeners.arePassed { server.stopAccepting() }
+  }
+
+  private func stopForGood(_ signal: String) {
+    prepareStop()
     let deadline = loop.time.now + gateway.configuration.limits.stop
     gateway.stop(reason: signal) { [unowned self] in
       // Whatever the upstreams took of the time, the clients get a moment to read.
@@ -258,15 +285,68 @@ extension Daemon {
   /// Ends when every client has taken its last words, or at the deadline, and the upstreams have answered the goodbye.
   private func drain(until deadline: MonotonicInstant) {
     server.flush()
-    guard server.sessionCount > 0, loop.time.now < deadline else {
-      // Bounded by the limits for a goodbye, of conversations and of their transports, which began when the gateway
-      // closed its links.
-      return pendingCloses.whenQuiet { [unowned self] in
-        context.whenQuiet { [unowned self] in
-          requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
-        }
+    guard server.sessionCount > 0, loop.time.now < deadline else { return leave() }
+    loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
+  }
+
+  /// Ends when the upstreams have answered the goodbye: bounded by the limits for that, of conversations and of their
+  /// transports, which began when the gateway closed its links.
+  private func leave() {
+    pendingCloses.whenQuiet { [unowned self] in
+      context.whenQuiet { [unowned self] in
+        requester.whenQuiet { [unowned self] in loop.exit(ExitStatus.success.rawValue) }
       }
     }
-    loop.timers.after(.milliseconds(10)) { [unowned self] in drain(until: deadline) }
+  }
+}
+
+// MARK: Hand-over
+
+extension Daemon {
+  /// Stops, and leaves the clients to the next daemon, without their notice. Where that cannot be they are told to come
+  /// again.
+  private func handOver(_ signal: String) {
+    prepareStop()
+    gateway.stop(reason: signal, handingOver: true) { [unowned self] in
+      server.flush()
+      do throws(SystemError) {
+        let parcel = try HandoverParcel()
+        let count = try server.handOver(in: parcel)
+        try notifier.store(parcel.contents)
+        server.abandonClients()
+        log.record(LogRecord(.clientsHandedOver, [.clients: String(count)]))
+        leave()
+      } catch {
+        log.record(LogRecord(.handoverFailed, [.detail: error.description]))
+        gateway.abandonHandover()
+        drain(until: loop.time.now + .milliseconds(500))
+      }
+    }
+  }
+
+  /// Goes on with the clients of an earlier daemon. Whatever is wrong with what it left, this one starts.
+  private func takeClientsOver() {
+    guard let parcel else { return }
+    self.parcel = nil
+    var sockets: [UInt64: Int32] = [:]
+    var left: [Int32] = []
+    for socket in parcel.takeSockets() {
+      if let number = try? LocalSocket.number(of: socket) { sockets[number] = socket } else { left.append(socket) }
+    }
+    let count = sockets.count + left.count
+    // From here on they end with this daemon: should it be the document that ends it, the next one starts without.
+    notifier.removeStored(HandoverParcel.Part.allCases.map(\.rawValue))
+    do throws(HandoverReader.Problem) {
+      try parcel.read { entry in
+        switch entry {
+        case .header(let header): gateway.takeOver(header)
+        case .client(let client):
+          if let socket = sockets.removeValue(forKey: client.socket) { server.takeOver(client, on: socket) }
+        }
+      }
+    } catch { log.record(LogRecord(.handoverFailed, [.detail: "the document cannot be used: \(error.message)"])) }
+    left += sockets.values
+    left.forEach(server.turnAway)
+    log.record(LogRecord(.clientsTakenOver, [.clients: String(count - left.count)]))
   }
 }

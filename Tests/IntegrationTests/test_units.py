@@ -108,6 +108,7 @@ SURE_FIELDS = {
     "quotaExceeded": {"uid", "quota"}, "restartNeeded": {"restart"},
     "outboxUnavailable": {"reason"}, "outboxRepaired": {"saved"}, "outboxFailing": {"reason"},
     "outboxUntidy": {"reason"}, "historyFailing": {"reason"},
+    "clientsHandedOver": {"clients"}, "clientsTakenOver": {"clients"},
 }
 
 

@@ -67,9 +67,25 @@ struct gw_address gw_peer_address(int socket);
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 
+/// By what the kernel tells a socket from all others as long as it lives. 0, or -1 and errno.
+int gw_socket_cookie(int socket, uint64_t *cookie);
+
 /// The peer's supplementary groups. Returns their count, or -1 and errno. A count above capacity means that none was
 /// stored: call again with room for that many.
 int gw_peer_groups(int socket, gid_t *groups, int capacity);
+
+/// A pair of sockets that keep messages apart, close-on-exec and non-blocking from birth. 0, or -1 and errno.
+int gw_socket_pair(int *one, int *other);
+
+/// Sends a message with so many descriptors (253 at most), and nothing else. 0, or -1 and errno.
+int gw_send_descriptors(int socket, const int *descriptors, int count);
+
+/// Takes a message with at most so many descriptors (253 at most) out: close-on-exec, and non-blocking as they were.
+/// Their count; 0 where there is no message.
+int gw_receive_descriptors(int socket, int *descriptors, int capacity);
+
+/// An empty file in memory without a name in any folder, close-on-exec. -1 and errno on failure.
+int gw_memory_file(const char *name);
 
 /// A pipe, both ends close-on-exec from birth. 0, or -1 and errno.
 int gw_pipe(int *reading, int *writing);

@@ -64,6 +64,17 @@ enum Glob {
     return false
   }
 
+  /// The text that stands for a name and is no pattern.
+  static func escape(_ name: String) -> String {
+    guard name.utf8.contains(where: { $0 == star || $0 == one || $0 == escape }) else { return name }
+    var bytes: [UInt8] = []
+    for byte in name.utf8 {
+      if byte == star || byte == one || byte == escape { bytes.append(escape) }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// The name that a text without `*` and `?` stands for.
   static func unescape(_ text: String) -> String {
     guard hasEscape(text) else { return text }

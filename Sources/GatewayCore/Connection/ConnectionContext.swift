@@ -24,12 +24,15 @@ struct ConnectionContext {
 
 /// Numbers the acknowledgement tokens.
 final class TokenCounter {
-  private var last: UInt64 = 0
+  private(set) var last: UInt64 = 0
 
   func next() -> String {
     last += 1
     return "a\(last)"
   }
+
+  /// Gives out none again that an earlier daemon gave out.
+  func goOn(behind last: UInt64) { self.last = max(self.last, last) }
 }
 
 /// What a connection tells the gateway.

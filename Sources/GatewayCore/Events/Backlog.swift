@@ -118,6 +118,12 @@ struct Backlog {
     if case .event = replay.first ?? items.first { true } else { false }
   }
 
+  /// Behind which event the oldest item stands, if that is an event.
+  var startOfEvents: (epoch: String, sequence: UInt64)? {
+    guard case .event(let sequence, _, let epoch) = replay.first ?? items.first else { return nil }
+    return (epoch, sequence - 1)
+  }
+
   /// Replaces the oldest event by a gap in its place, or widens the gap that stands right before it.
   /// Returns the tail of the event that was dropped; nil if there was none to drop.
   mutating func dropOldestEvent() -> [UInt8]? {

@@ -56,6 +56,9 @@ struct EventFilter: Equatable, Sendable {
   /// The names without wildcards, in no order; none when every event passes.
   var exactNames: Set<ExactText> { exact ?? [] }
 
+  /// As a call writes it; nil: every event.
+  var events: [String]? { exact.map { $0.map { Glob.escape($0.text) } + globs } }
+
   /// How many names and globs it has.
   var size: Int { (exact?.count ?? 0) + globs.count }
 

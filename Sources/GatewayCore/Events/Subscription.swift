@@ -239,6 +239,32 @@ final class Subscription {
 
   var hasBacklog: Bool { !backlog.isEmpty }
 
+  /// For a hand-over: writes what waits up to the first event that has no room or credit, whatever room there is for
+  /// what is no event. Returns behind which event everything is left; nil where nothing is.
+  func writeNotices() -> (epoch: String, sequence: UInt64)? {
+    pump()
+    let before = backlog.byteCount
+    while !backlog.startsWithEvent, let item = backlog.popFirst() {
+      switch item {
+      case .event(_, let tail, _): write(tail: tail)
+      case .notice(let line): write(line)
+      case .gap(let gap): write(encode(gap))
+      }
+    }
+    onQueued?(backlog.byteCount - before)
+    return backlog.startOfEvents
+  }
+
+  /// As its call asked for it, with the credit that is left.
+  var options: SubscriptionOptions {
+    SubscriptionOptions(
+      state: wantsState, answer: feed.pointee.answers, queue: queueLimit, onSlow: policy,
+      credit: credit.map { min($0, Self.creditLimit) })
+  }
+
+  /// More than any client waits for, and what a call may ask for.
+  private static let creditLimit = 1_000_000_000
+
   // MARK: - Policy
 
   /// The policy's answer to a full queue. Returns whether the event at hand may be queued now.

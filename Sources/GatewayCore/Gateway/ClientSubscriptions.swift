@@ -6,12 +6,24 @@ struct HeldSubscription {
   let lease: Lease
   /// What its filter takes of the user's share.
   let filter: FilterHold
+  /// How the client named the upstream.
+  let target: CallTarget
+
+  /// For a hand-over: the call that goes on with it in another daemon, as soon as what waits and is no event is written.
+  func continuation() -> SubscribeCall {
+    let left = subscription.writeNotices() ?? (connection.stream.epoch, connection.stream.sequence)
+    return SubscribeCall(
+      target: target, events: subscription.filter.events,
+      resume: .since(epoch: left.epoch, sequence: left.sequence),
+      options: subscription.options, subscription: subscription.id)
+  }
 }
 
 /// The subscriptions of one local client, and what waits in all their queues, in bytes, against what may wait there.
 final class ClientSubscriptions {
   private var held: [String: HeldSubscription] = [:]
-  private var nextID: UInt64 = 1
+  /// The number of the next one that the client has no id for.
+  var nextID: UInt64 = 1
   /// Events dropped for subscriptions that are gone by now.
   private var droppedBefore: UInt64 = 0
   /// In the queues of all of them.

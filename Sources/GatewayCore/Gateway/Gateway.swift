@@ -17,6 +17,10 @@ public final class Gateway {
   var shares: UserShares
   private let ending: GatewayStop
   private var nextSerial: UInt64 = 1
+  /// The daemon ends, and another one goes on with its clients: nothing more of them is heard.
+  private(set) var isHandingOver = false
+  /// How often clients went from one daemon to the next so far.
+  private(set) var handovers: UInt64 = 0
   /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.
   var replyRoom: [UInt8] = []
   static let keptReplyRoom = 4 << 10
@@ -236,19 +240,46 @@ public final class Gateway {
   /// Stops in order: no new work, queued sends and open calls get their chance within `limits.stop`, then every link is
   /// closed, what is left moves to the outbox, and every client is told goodbye. `finished` is called once, when only
   /// unread output may be left.
-  public func stop(reason: String, finished: @escaping () -> Void) {
+  ///
+  /// `handingOver`: another daemon goes on with the clients. They are told nothing, and `handOver` of each session says
+  /// what the other one needs, once `finished` was called.
+  public func stop(reason: String, handingOver: Bool = false, finished: @escaping () -> Void) {
     guard !isStopping else { return }
     note(.stopping(reason: reason))
+    isHandingOver = handingOver
+    if handingOver { clients.prepareHandover() }
     ending.stop(within: configuration.limits.stop) { [weak self] kept in
       guard let self else { return finished() }
       if kept > 0 { note(.sendsKept(kept)) }
-      clients.sayGoodbye { self.reconnectDelay }
+      if isHandingOver { clients.endWaits() } else { sayGoodbye("stopping") }
       finished()
     }
   }
 
+  private func sayGoodbye(_ reason: String) { clients.sayGoodbye(reason) { self.reconnectDelay } }
+
+  // MARK: - Hand-over
+
+  /// The first line of what the next daemon is handed over.
+  public var handoverHeader: HandoverDocument.Header {
+    HandoverDocument.Header(handovers: handovers + 1, lastToken: upstreams.tokens.last)
+  }
+
+  /// Goes on from another daemon's header, before its clients are attached.
+  public func takeOver(_ header: HandoverDocument.Header) {
+    handovers = header.handovers
+    upstreams.tokens.goOn(behind: header.lastToken)
+  }
+
+  /// After a `stop` for it there is no hand-over: the clients are told to come back.
+  public func abandonHandover() {
+    isHandingOver = false
+    clients.abandonHandover()
+    sayGoodbye(LocalSession.restarting)
+  }
+
   /// Spreads the return of all clients after a restart.
-  private var reconnectDelay: Duration { .milliseconds(100 + Int64(seams.random.fraction() * 900)) }
+  var reconnectDelay: Duration { .milliseconds(100 + Int64(seams.random.fraction() * 900)) }
 
   /// One line for `STATUS=`.
   public var summary: String {

@@ -60,11 +60,26 @@ final class LocalClients {
     for number in waiting { sessions[number]?.connectionMoved(connection, to: state) }
   }
 
-  /// Tells every client that the daemon stops, and when to come back.
-  func sayGoodbye(reconnectIn: () -> Duration) {
+  /// Another daemon is about to go on with all of them.
+  func prepareHandover() {
+    for session in sessions.values { session.prepareHandover() }
+  }
+
+  /// It does not.
+  func abandonHandover() {
+    for session in sessions.values { session.abandonHandover() }
+  }
+
+  /// The gateway stops: nothing will happen any more that open calls could wait for.
+  func endWaits() {
+    for session in sessions.values { session.endWaits() }
+  }
+
+  /// Tells every client why the daemon ends, and when to come back.
+  func sayGoodbye(_ reason: String, reconnectIn: () -> Duration) {
     for session in sessions.values {
       session.endWaits()
-      session.say(LocalNotification.goodbye(reason: "stopping", reconnectIn: reconnectIn()))
+      session.say(LocalNotification.goodbye(reason: reason, reconnectIn: reconnectIn()))
       session.closeWhenFlushed()
     }
   }

@@ -10,7 +10,8 @@ public final class LocalSession {
   public let output: ClientOutputs.Pointer
   /// Outlives its sessions. Used for every line, so that a check of it each time would be felt.
   unowned(unsafe) let gateway: Gateway
-  let since: Int64
+  /// When it connected, in milliseconds since 1970.
+  var since: Int64
   var name: String?
 
   let subscriptions: ClientSubscriptions
@@ -24,6 +25,8 @@ public final class LocalSession {
   /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a
   /// time.
   var awaitsLongAnswer = false
+  /// Calls that go on in the next daemon.
+  var suspended: [SuspendedCall] = []
   private(set) var isClosing = false
 
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
@@ -61,7 +64,8 @@ public final class LocalSession {
     }
   }
 
-  private func perform(_ request: LocalRequest) {
+  /// Does what a request asks for, and answers it where that does not wait.
+  func perform(_ request: LocalRequest) {
     do throws(LocalError) {
       if type(of: request.call).startsWork { try checkRoom() }
       try request.call.perform(in: self, request.id)
@@ -102,7 +106,7 @@ public final class LocalSession {
 
   /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.
   public var wantsInput: Bool {
-    !isClosing && !awaitsLongAnswer && output.pointee.count < ClientOutput.directLimit
+    !isClosing && !awaitsLongAnswer && output.pointee.count < ClientOutput.directLimit && !gateway.isHandingOver
   }
 
   // MARK: - Output
@@ -143,11 +147,11 @@ public final class LocalSession {
   }
 
   /// Ends the conversation against the client's will: a goodbye with the reason, as far as its socket takes it, and the
-  /// end.
-  func drop(reason: String) {
+  /// end. `reconnectIn`: where coming back makes sense.
+  func drop(reason: String, reconnectIn: Duration? = nil) {
     guard !isClosing else { return }
     gateway.note(.clientDropped(fact, reason: reason))
-    LocalNotification.goodbye(reason: reason, reconnectIn: nil).withUnsafeBytes {
+    LocalNotification.goodbye(reason: reason, reconnectIn: reconnectIn).withUnsafeBytes {
       gateway.outputs.append($0, to: output)
     }
     closeWhenFlushed()
@@ -192,6 +196,8 @@ public final class LocalSession {
 
   func openCall(_ number: UInt64) -> (any OpenCall)? { calls[number] }
 
+  var numberedCalls: some Sequence<(key: UInt64, value: any OpenCall)> { calls.numbered }
+
   func openCall(with id: RequestID) -> UInt64? { calls.number(of: id) }
 
   /// Whether it subscribes to a connection, waits for it, or looks on.
@@ -223,7 +229,7 @@ public final class LocalSession {
 
   /// Answers with a result, or says that it does not fit into a line; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
-    if let id {
+    if let id, !id.isAnswered {
       var room: [UInt8] = []
       swap(&room, &gateway.replyRoom)
       var writer = JSONWriter(reusing: room)
@@ -246,6 +252,8 @@ public final class LocalSession {
 
   /// Answers with an error; a notification is not answered.
   func reply(_ id: RequestID?, _ error: LocalError) {
+    // What the client has by the word of an earlier daemon it does not lose without a word.
+    if let id, id.isAnswered { return drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
     if let id { say(id, error) }
     closeIfDone()
   }

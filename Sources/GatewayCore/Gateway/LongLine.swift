@@ -33,6 +33,9 @@ final class LongLine {
 
   private var count: Int { line.count - LongMember.standIn + text.count + unread }
 
+  /// What came of it, as it came.
+  var received: [UInt8] { line[..<place] + text + line[(place + LongMember.standIn)...] }
+
   /// Bytes that are kept of it.
   var heldCount: Int { line.count + text.count }
 

@@ -11,6 +11,9 @@ protocol OpenCall: AnyObject {
   /// draining.
   var outlivesStop: Bool { get }
 
+  /// The call as a line for the daemon that goes on after a hand-over; nil where it cannot go on.
+  func continuation(at now: MonotonicInstant) -> [UInt8]?
+
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
   func cancel(in session: LocalSession)
 
@@ -21,6 +24,7 @@ protocol OpenCall: AnyObject {
 extension OpenCall {
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
+  func continuation(at now: MonotonicInstant) -> [UInt8]? { nil }
   func cancel(in session: LocalSession) {}
   func demandRights(in session: LocalSession) throws(LocalError) {}
 }

@@ -16,6 +16,13 @@ public struct RequestBuffer {
   /// Bytes of the line whose end has not arrived.
   public var pendingCount: Int { lines.pendingCount + (long?.heldCount ?? 0) }
 
+  /// The line whose end has not arrived, as it was received. Of one that is no JSON already what came since is missing.
+  public var received: [UInt8] {
+    if let long { return long.received }
+    var lines = lines
+    return lines.takePending()
+  }
+
   /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member
   /// that was taken out of it.
   public mutating func append(

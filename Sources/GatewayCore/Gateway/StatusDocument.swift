@@ -15,6 +15,7 @@ enum StatusDocument {
       $0.member("rss", gateway.seams.residentBytes())
       $0.member("longest_turn", gateway.seams.longestTurn.map { Int($0().nanoseconds / 1_000) })
       writeMemory(gateway, into: &$0)
+      $0.member("handover", gateway.handovers)
       $0.member("state", gateway.isDraining ? "draining" : "running")
       OutboxDocument.writeStatus(gateway.relay.outbox, of: user, &$0)
     }

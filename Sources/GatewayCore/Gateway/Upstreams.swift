@@ -16,7 +16,7 @@ final class Upstreams {
   var traces = TraceTable()
   private let factory: ConnectionFactory
   private let budget: AttemptBudget
-  private let tokens = TokenCounter()
+  let tokens = TokenCounter()
   private let seams: GatewaySeams
   private let outputs: ClientOutputs
   private let work: SlicedWork

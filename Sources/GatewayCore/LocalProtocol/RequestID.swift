@@ -3,6 +3,8 @@ public struct RequestID: Hashable, Sendable {
   public enum Value: Hashable, Sendable {
     case integer(Int64)
     case string(String)
+    /// That of a call which an earlier daemon has answered and this one makes again. No client can write it.
+    case answered
   }
   /// What makes two ids the same.
   public let value: Value
@@ -18,6 +20,10 @@ public struct RequestID: Hashable, Sendable {
   public func write(into out: inout JSONWriter) {
     if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
   }
+
+  /// See `Value.answered`.
+  static let answered = RequestID(value: .answered, text: [])
+  var isAnswered: Bool { value == .answered }
 
   public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
   public func hash(into hasher: inout Hasher) { hasher.combine(value) }

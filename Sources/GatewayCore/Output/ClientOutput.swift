@@ -63,6 +63,16 @@ public struct ClientOutput {
     return shared.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(sharedLeft)) }
   }
 
+  /// All that is pending, copied.
+  var bytes: [UInt8] {
+    guard let base, count > 0 else { return [] }
+    func copy(_ range: Range<Int>) -> [UInt8] {
+      [UInt8](UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+    }
+    guard sharedLeft > 0 else { return copy(start..<end) }
+    return copy(start..<max(start, cut)) + shared.suffix(sharedLeft) + copy(max(start, cut)..<end)
+  }
+
   /// Takes the first `written` bytes off. Gives its own buffer back when nothing is left in it.
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
     start += sharedLeft > 0 ? consumeUpToShared(written) : written

@@ -58,8 +58,9 @@ final class LocalPeers {
   /// Sockets with a session.
   var sessionCount: Int { count - lingering }
 
-  /// Takes over an accepted socket.
-  func admit(_ descriptor: Int32) throws(SystemError) {
+  /// Takes over an accepted socket. Returns the client's session unless it was turned away.
+  @discardableResult
+  func admit(_ descriptor: Int32) throws(SystemError) -> LocalSession? {
     let credentials: PeerCredentials
     let tag = occupy(descriptor)
     do throws(SystemError) {
@@ -72,9 +73,11 @@ final class LocalPeers {
     switch gateway.attach(credentials, tag: tag.number) {
     case .admitted(let session):
       slots[Int(tag.slot)].session = session
+      return session
     case .refused(let words):
       _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
       linger(Int(tag.slot))
+      return nil
     }
   }
 

@@ -64,6 +64,24 @@ final class LocalServer {
     listeners = []
   }
 
+  /// Puts the conversations of all clients into a parcel. Returns how many.
+  func handOver(in parcel: HandoverParcel) throws(SystemError) -> Int { try peers.handOver(in: parcel) }
+
+  /// Lets go of all sockets, which are another daemon's now.
+  func abandonClients() { peers.abandonAll() }
+
+  /// Goes on with a conversation of another daemon on its socket.
+  func takeOver(_ client: HandoverDocument.Client, on descriptor: Int32) {
+    do throws(SystemError) { try peers.takeOver(client, on: descriptor) } catch { onTrouble?(.failed(error)) }
+  }
+
+  /// Tells a client of another daemon, with which this one cannot go on, to come again.
+  func turnAway(_ descriptor: Int32) {
+    let words = HandoverDocument.refusal
+    _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+    Glibc.close(descriptor)
+  }
+
   /// Writes what is pending now, without waiting for the loop to do it.
   func flush() { peers.flush() }
 

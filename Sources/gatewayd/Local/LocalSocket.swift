@@ -27,6 +27,13 @@ enum LocalSocket {
     }
   }
 
+  /// By what the kernel tells the socket from all others, in whichever process it is.
+  static func number(of socket: Int32) throws(SystemError) -> UInt64 {
+    var number: UInt64 = 0
+    guard gw_socket_cookie(socket, &number) == 0 else { throw SystemError("tell a local client's socket from others") }
+    return number
+  }
+
   /// What became of a read or a write.
   enum Transfer: Equatable {
     case moved(Int)

@@ -11,6 +11,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case historyFailing, historyWorking, historySetAside
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
+  case clientsHandedOver, clientsTakenOver, handoverFailed
 
   var message: String {
     switch self {
@@ -48,6 +49,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .acceptFailed: "cannot accept clients for the moment"
     case .internalError: "internal error"
     case .metricsUnavailable: "cannot offer metrics, everything else works"
+    case .clientsHandedOver: "left the clients to the next daemon"
+    case .clientsTakenOver: "goes on with the clients of the daemon before"
+    case .handoverFailed: "clients cannot be handed over: they are told to come again"
     }
   }
 
@@ -61,9 +65,11 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .quotaExceeded,
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
-      .suspendUnwatched:
+      .suspendUnwatched, .handoverFailed:
       .warning
-    case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking: .notice
+    case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
+      .clientsHandedOver, .clientsTakenOver:
+      .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
     }
@@ -106,6 +112,9 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .acceptFailed: "205a24a0b051465d8a85cdce41d5c7a6"
     case .internalError: "a629c7ff59574099a50a19fe2037d44c"
     case .metricsUnavailable: "5b1ee2d90c7e4a3fb6f08d41c29a7e36"
+    case .clientsHandedOver: "0f2b7c61d9e84a35b8d37a90e46c1f52"
+    case .clientsTakenOver: "a83d51e7042c4f96bb15c8e0d72f6934"
+    case .handoverFailed: "d61c9f3e87b54e02a4f0836b5d2e97c1"
     }
   }
 }

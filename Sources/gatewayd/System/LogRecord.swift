@@ -64,7 +64,7 @@ enum LogField: String, CaseIterable, Sendable {
   case retryIn = "retry_in"
   case client, name, uid, pid, quota, command, outcome, interest
   case file, line, changed, restart
-  case version, path, saved, sends, signal, repeated
+  case version, path, saved, sends, clients, signal, repeated
 
   /// What a text line shows behind the number; as a field of the journal it is the number alone.
   var unit: String { self == .retryIn ? "ms" : "" }
@@ -86,8 +86,8 @@ enum LogField: String, CaseIterable, Sendable {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .interest, .file, .line, .changed,
       .restart, .path:
       true
-    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .signal,
-      .repeated:
+    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .clients,
+      .signal, .repeated:
       false
     }
   }

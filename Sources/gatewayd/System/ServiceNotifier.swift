@@ -27,6 +27,26 @@ final class ServiceNotifier {
     send("STOPPING=1\nSTATUS=stopping")
   }
 
+  /// Leaves descriptors in the fd store, where the next daemon finds them by these names. Whether there is room for them
+  /// nothing tells.
+  func store(_ descriptors: [(name: String, descriptor: Int32)]) throws(SystemError) {
+    for (name, descriptor) in descriptors {
+      var descriptor = descriptor
+      let result = sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", &descriptor, 1)
+      guard result > 0 else { throw SystemError("leave descriptors with the service manager", code: -result) }
+    }
+    // The manager may know the sender only for as long as it lives.
+    _ = sd_notify_barrier(0, Self.barrierLimit)
+  }
+
+  /// Takes out of the store what was left there under these names.
+  func removeStored(_ names: [String]) {
+    for name in names { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+  }
+
+  /// Microseconds.
+  private static let barrierLimit: UInt64 = 1_000_000
+
   /// What the service manager passed to this process, close-on-exec and non-blocking. The environment variables are
   /// taken away, so a second call finds nothing and no child takes the sockets for its own.
   static func takePassedSockets() -> [PassedSocket] {

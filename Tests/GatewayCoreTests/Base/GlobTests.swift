@@ -100,6 +100,13 @@ import Testing
     #expect(Glob.matches(pattern, name + "b"))
   }
 
+  @Test(arguments: ["", "plain", "a*b", "what?", #"back\slash"#, #"\"#, "ä*🙂"]) func anEscapedNameIsNoPattern(
+    _ name: String
+  ) {
+    let text = Glob.escape(name)
+    #expect(!Glob.isPattern(text) && Glob.unescape(text) == name)
+  }
+
   @Test(arguments: [
     ("", false, ""), ("chat", false, "chat"), ("a*", true, ""), ("?", true, ""), (#"a\*"#, false, "a*"),
     (#"a\\*"#, true, ""), (#"\\"#, false, #"\"#), (#"a\"#, false, #"a\"#), (#"\a\b"#, false, "ab"),

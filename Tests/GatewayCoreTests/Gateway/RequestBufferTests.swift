@@ -31,6 +31,18 @@ import Testing
     return result
   }
 
+  @Test(arguments: [1, 20, 90, 150, 5_000]) func whatWasTakenInIsHandedOutAsItCame(_ length: Int) throws {
+    let whole = Array((Self.call + "[\"\(String(repeating: "x", count: 100))\"],\"event\":\"e\"}}\r").utf8)
+    let part = Array(whole.prefix(length))
+    for piece in [1, 7, 10_000] {
+      var buffer = RequestBuffer(limit: 10_000)
+      for start in stride(from: 0, to: part.count, by: piece) {
+        try buffer.append(Array(part[start..<min(start + piece, part.count)]).span.bytes, longFrom: 64) { _, _ in }
+      }
+      #expect(buffer.received == part, "pieces of \(piece)")
+    }
+  }
+
   /// It may wait in a queue that counts what it holds and not the room around it.
   @Test(arguments: [70_000, 270_000, 900_000])
   func aLongMemberTakesHardlyMoreMemoryThanItHolds(_ length: Int) throws {

@@ -34,6 +34,27 @@ import Testing
     return tags
   }
 
+  @Test(arguments: [0, 3, 40_000, 65_549]) func everythingThatIsPendingCanBeCopied(_ taken: Int) {
+    let output = add()
+    let long = [UInt8](repeating: UInt8(ascii: "x"), count: ClientOutput.sharedFrom)
+    append("before", to: output)
+    "head".utf8CString.withUnsafeBytes { head in
+      outputs.append(UnsafeRawBufferPointer(rebasing: head.dropLast()), text: long, to: output)
+    }
+    append("after", to: output)
+    let whole = Array("beforehead".utf8) + long + Array("after".utf8)
+    var left = taken
+    while left > 0 {
+      let count = min(left, output.pointee.pending.count)
+      outputs.consume(count, of: output)
+      left -= count
+    }
+    #expect(output.pointee.bytes == Array(whole.dropFirst(taken)))
+    outputs.consume(output.pointee.pending.count, of: output)
+    while output.pointee.count > 0 { outputs.consume(output.pointee.pending.count, of: output) }
+    #expect(output.pointee.bytes.isEmpty)
+  }
+
   @Test func bytesStayInOrderUntilTheyAreTaken() {
     let output = add()
     #expect((output.pointee.count, pending(output)) == (0, ""))

@@ -186,6 +186,7 @@ enum ResultSchemas {
         .sometimes(
           "longest_turn", .optional(.count),
           "The longest time in microseconds, since the start, for which one thing made everything else wait."),
+        .sometimes("handover", .count, "How often one daemon went on with the clients of the one before."),
         .always("state", .text), .sometimes("outbox", outboxStatus),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),

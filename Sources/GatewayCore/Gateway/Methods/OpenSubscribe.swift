@@ -29,6 +29,8 @@ final class OpenSubscribe: OpenCall {
 
   var connection: Connection? { target }
 
+  func continuation(at now: MonotonicInstant) -> [UInt8]? { call.line(id) }
+
   /// Looks at the next portion of the past. Returns whether that was all.
   func look(in session: LocalSession) -> Bool {
     guard walk != nil else { return true }

@@ -175,7 +175,8 @@ extension LocalSession {
       output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     subscriptions.add(
       HeldSubscription(
-        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold)
+        subscription: subscription, connection: connection, lease: pending.lease, filter: pending.hold,
+        target: call.target)
     ) { [unowned self] in drop(reason: "slow_consumer") }
     replaced.map(subscriptions.answersMayHaveEnded)
     reply(pending.id) { out in

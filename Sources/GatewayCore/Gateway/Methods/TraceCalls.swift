@@ -23,7 +23,7 @@ struct TraceCall: LocalCall {
     let trace = Trace(
       id: session.makeTraceID(), of: specification,
       permit: session.caller.permit(.admin, gateway.upstreams.resolver.place(of: specification)), payloads: payloads,
-      output: session.output, outputs: gateway.outputs, time: gateway.seams.time)
+      target: target, output: session.output, outputs: gateway.outputs, time: gateway.seams.time)
     session.reply(id) { $0.member("trace", trace.id) }
     session.traces[trace.id] = trace
     let observer = gateway.upstreams.traces.add(trace)

@@ -28,10 +28,10 @@ struct WaitCall: LocalCall {
       return session.reply(id) { $0.member("state", state.rawValue) }
     }
     let number = session.makeCallNumber()
-    let deadline = session.gateway.seams.timers.after(timeout) { [weak session] in
-      session?.waitExpired(number, for: state)
-    }
-    session.open(OpenWait(id, connection, lease, until: state, deadline), number: number)
+    let timers = session.gateway.seams.timers
+    let end = timers.now + timeout
+    let deadline = timers.at(end) { [weak session] in session?.waitExpired(number, for: state) }
+    session.open(OpenWait(id, self, connection, lease, until: end, deadline), number: number)
     session.waits += 1
     session.gateway.clients.waiting.insert(session.number)
   }
@@ -48,20 +48,32 @@ extension WaitCall {
 /// A `wait` that holds its connection.
 private final class OpenWait: OpenCall {
   let id: RequestID?
-  let state: ConnectionState
+  private let call: WaitCall
+  private let end: MonotonicInstant
   private let target: Connection
   private let lease: Lease
   private let deadline: Timers.ID
 
-  init(_ id: RequestID?, _ target: Connection, _ lease: Lease, until state: ConnectionState, _ deadline: Timers.ID) {
+  init(
+    _ id: RequestID?, _ call: WaitCall, _ target: Connection, _ lease: Lease, until end: MonotonicInstant,
+    _ deadline: Timers.ID
+  ) {
     self.id = id
+    self.call = call
+    self.end = end
     self.target = target
     self.lease = lease
-    self.state = state
     self.deadline = deadline
   }
 
   var connection: Connection? { target }
+  var state: ConnectionState { call.state }
+
+  func continuation(at now: MonotonicInstant) -> [UInt8]? {
+    var rest = call
+    rest.timeout = max(end - now, .zero)
+    return rest.line(id)
+  }
 
   func cancel(in session: LocalSession) {
     session.gateway.seams.timers.cancel(deadline)

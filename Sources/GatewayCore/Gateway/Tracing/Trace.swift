@@ -9,6 +9,8 @@ final class Trace {
   let wantsPayloads: Bool
   /// The events whose packets it shows.
   var permit: EventPermit
+  /// How the client named the upstream.
+  let target: CallTarget
   private let output: ClientOutputs.Pointer
   private let outputs: ClientOutputs
   private let time: any TimeSource
@@ -21,13 +23,14 @@ final class Trace {
 
   init(
     id: String, of specification: UpstreamSpecification, permit: EventPermit = .all, payloads: Bool,
-    output: ClientOutputs.Pointer, outputs: ClientOutputs, time: any TimeSource
+    target: CallTarget, output: ClientOutputs.Pointer, outputs: ClientOutputs, time: any TimeSource
   ) {
     self.id = id
     key = ConnectionKey(specification)
     self.specification = specification
     wantsPayloads = payloads
     self.permit = permit
+    self.target = target
     self.output = output
     self.outputs = outputs
     self.time = time

@@ -1,0 +1,72 @@
+/// A call that was not answered when its daemon handed over, and goes on in the next one.
+struct SuspendedCall {
+  /// Nil for a notification.
+  let id: RequestID?
+  let line: [UInt8]
+}
+
+/// How a local client's conversation goes from one daemon to the next without its notice: the sender's side, in the
+/// order of its steps, and the receiver's. Decision 0116.
+extension LocalSession {
+  /// The daemon is about to hand over: nothing more of the client is heard, and its calls that can go on in another
+  /// daemon are taken out of this one.
+  func prepareHandover() {
+    let now = gateway.seams.time.now
+    for (number, call) in numberedCalls {
+      guard let line = call.continuation(at: now), close(number) != nil else { continue }
+      call.cancel(in: self)
+      suspended.append(SuspendedCall(id: call.id, line: line))
+    }
+  }
+
+  /// There is no hand-over: what was taken out is answered as the end of this daemon wants it.
+  func abandonHandover() {
+    let calls = suspended
+    suspended = []
+    for call in calls { reply(call.id, .draining) }
+  }
+
+  /// The conversation as it stands; nothing may be said to the client afterwards. `socket` is the kernel's number of
+  /// the client's, and `input` was read and not understood.
+  public func handOver(socket: UInt64, input: [UInt8]) -> HandoverDocument.Client {
+    // What waits moves to the output on the way.
+    let calls = isClosing ? [] : continuations()
+    return HandoverDocument.Client(
+      socket: socket, name: name, since: since, nextSubscription: subscriptions.nextID, nextTrace: nextTrace,
+      input: isClosing ? [] : input, output: output.pointee.bytes, isClosing: isClosing, calls: calls)
+  }
+
+  /// The calls that make the next daemon hold what this one holds, in the order in which the client made them.
+  private func continuations() -> [HandoverDocument.Call] {
+    let held = subscriptions.all.sorted { $0.subscription.serial < $1.subscription.serial }
+    var calls = held.map { HandoverDocument.Call(line: $0.continuation().line(nil)) }
+    for trace in traces.values {
+      let call = TraceCall(target: trace.target, payloads: trace.wantsPayloads)
+      calls.append(HandoverDocument.Call(line: call.line(), number: UInt64(trace.id.dropFirst())))
+    }
+    return calls + suspended.map { HandoverDocument.Call(line: $0.line) }
+  }
+
+  /// Goes on with the conversation of another daemon, whose client this is. What the client was to be sent comes first.
+  public func takeOver(_ client: HandoverDocument.Client) {
+    name = client.name
+    since = client.since
+    subscriptions.nextID = client.nextSubscription
+    client.output.withUnsafeBytes { if !$0.isEmpty { gateway.outputs.append($0, to: output) } }
+    for call in client.calls where !isClosing { repeatCall(call) }
+    nextTrace = client.nextTrace
+    if client.isClosing { closeWhenFlushed() }
+  }
+
+  private func repeatCall(_ call: HandoverDocument.Call) {
+    if let number = call.number { nextTrace = number }
+    do throws(LocalRequestFailure) {
+      var request = try LocalRequest.parse(call.line.span.bytes)
+      request.id = request.id ?? .answered
+      perform(request)
+    } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
+  }
+
+  /// The reason of a goodbye to a client with whom the next daemon cannot go on as it was.
+  static let restarting = "restarting"
+}

@@ -1,0 +1,190 @@
+/// What one daemon hands over to the next at a restart, as lines of JSON: first a header, then each local client as the
+/// state of its conversation and the calls that make the next daemon hold for it what this one held. The clients'
+/// sockets go beside it; of descriptors nothing is known here. Decision 0116.
+public enum HandoverDocument {
+  /// Only a document of this version is understood: another daemon's clients are told to come again.
+  static let version = 1
+
+  /// The last word to a client with which the next daemon cannot go on.
+  public static let refusal = LocalNotification.goodbye(
+    reason: LocalSession.restarting, reconnectIn: .milliseconds(500))
+
+  /// What the first line says.
+  public struct Header: Equatable, Sendable {
+    /// How many hand-overs there were, this one included.
+    public var handovers: UInt64
+    /// The number of the last token for an answer: a client may still hold it, and it must not become another's.
+    public var lastToken: UInt64
+  }
+
+  /// A local client.
+  public struct Client: Equatable, Sendable {
+    /// The kernel's number of its socket, which it keeps: so no mishap on the way can give a client another's.
+    public var socket: UInt64
+    /// The name that it gave itself.
+    var name: String?
+    /// When it connected, in milliseconds since 1970.
+    var since: Int64
+    /// The numbers of the next subscription and the next trace that the daemon names.
+    var nextSubscription: UInt64
+    var nextTrace: UInt64
+    /// What was read and not understood yet, usually the beginning of a line.
+    public var input: [UInt8]
+    /// What is not written yet.
+    var output: [UInt8]
+    /// Nothing more is said to it or heard; its socket closes when the output is written.
+    var isClosing: Bool
+    /// What the next daemon does for it.
+    var calls: [Call]
+  }
+
+  /// Something that a client has or waits for.
+  struct Call: Equatable, Sendable {
+    /// As the client would write the call. With an id it is not answered yet, without one it was.
+    var line: [UInt8]
+    /// The number of what came of it, where the daemon gave it one: that of a trace.
+    var number: UInt64?
+  }
+
+  /// A line of the document.
+  public enum Entry: Equatable, Sendable {
+    case header(Header)
+    case client(Client)
+  }
+}
+
+// MARK: - Writing
+
+extension HandoverDocument {
+  /// A line, with its end.
+  public static func line(_ entry: Entry) -> [UInt8] {
+    var out = JSONWriter()
+    out.object {
+      switch entry {
+      case .header(let header):
+        $0.member("gatewayd", version)
+        $0.member("handovers", header.handovers)
+        $0.member("last_token", header.lastToken)
+      case .client(let client): write(client, into: &$0)
+      }
+    }
+    return out.bytes + [UInt8(ascii: "\n")]
+  }
+
+  private static func write(_ client: Client, into out: inout JSONWriter) {
+    out.member("socket", client.socket)
+    out.member("name", client.name)
+    out.member("since", client.since)
+    out.member("next_subscription", client.nextSubscription)
+    out.member("next_trace", client.nextTrace)
+    out.key("input")
+    out.base64(client.input)
+    out.key("output")
+    out.base64(client.output)
+    out.key("closing")
+    out.bool(client.isClosing)
+    out.key("calls")
+    out.beginArray()
+    for call in client.calls {
+      out.object {
+        $0.member("line", String(decoding: call.line, as: UTF8.self))
+        if let number = call.number { $0.member("number", number) }
+      }
+    }
+    out.endArray()
+  }
+}
+
+extension JSONWriter {
+  /// Any bytes as a string.
+  fileprivate mutating func base64(_ bytes: [UInt8]) {
+    var text: [UInt8] = [UInt8(ascii: "\"")]
+    Base64.encode(bytes.span.bytes, into: &text)
+    text.append(UInt8(ascii: "\""))
+    raw(text)
+  }
+}
+
+// MARK: - Reading
+
+/// Reads a document, in whatever pieces it comes. It was written by a daemon of the same user and is not mistrusted, but
+/// may be another version's, or cut off.
+public struct HandoverReader {
+  /// Why a document is of no use from here on, in a sentence without a full stop.
+  public struct Problem: Error, Equatable, Sendable {
+    public var message: String
+  }
+
+  private var lines = LineBuffer(limit: lineLimit)
+  private var isBegun = false
+  /// More than any line has.
+  private static let lineLimit = 1 << 40
+
+  public init() {}
+
+  /// The entries that end in this piece, in their order. Whatever is wrong with one of them throws, behind those before
+  /// it.
+  public mutating func append(_ piece: RawSpan, _ entry: (HandoverDocument.Entry) -> Void) throws(Problem) {
+    var problem: Problem?
+    var isBegun = isBegun
+    do throws(LineTooLong) {
+      try lines.append(piece) { line in
+        guard problem == nil else { return }
+        do throws(Problem) { entry(try Self.read(line, isFirst: !isBegun)) } catch { problem = error }
+        isBegun = true
+      }
+    } catch { throw Problem(message: "a line of it never ends") }
+    self.isBegun = isBegun
+    if let problem { throw problem }
+  }
+
+  /// The document is over. Throws if it was cut off.
+  public func finish() throws(Problem) {
+    guard isBegun, lines.isEmpty else { throw Problem(message: "it is not complete") }
+  }
+
+  private static func read(_ line: RawSpan, isFirst: Bool) throws(Problem) -> HandoverDocument.Entry {
+    guard let value = try? JSONValue.parse(line, limit: lineLimit) else { throw Problem(message: "it is no JSON") }
+    guard isFirst else { return .client(try client(value)) }
+    guard let version = value["gatewayd"]?.integerValue else { throw Problem(message: "it has no version") }
+    guard version == HandoverDocument.version else {
+      throw Problem(message: "its version is \(version), and this daemon reads \(HandoverDocument.version)")
+    }
+    return .header(
+      HandoverDocument.Header(
+        handovers: try number(value, "handovers"), lastToken: try number(value, "last_token")))
+  }
+
+  private static func client(_ value: JSONValue) throws(Problem) -> HandoverDocument.Client {
+    var calls: [HandoverDocument.Call] = []
+    for call in try member(value, "calls").elements ?? [] {
+      guard let text = call["line"]?.stringValue else { throw Problem(message: "a call in it has no text") }
+      let number = call["number"] == nil ? nil : try number(call, "number")
+      calls.append(HandoverDocument.Call(line: Array(text.utf8), number: number))
+    }
+    return HandoverDocument.Client(
+      socket: try number(value, "socket"), name: value["name"]?.stringValue,
+      since: Int64(clamping: try number(value, "since")), nextSubscription: try number(value, "next_subscription"),
+      nextTrace: try number(value, "next_trace"), input: try bytes(value, "input"),
+      output: try bytes(value, "output"), isClosing: try member(value, "closing").boolValue ?? false, calls: calls)
+  }
+
+  private static func member(_ value: JSONValue, _ name: String) throws(Problem) -> JSONValue {
+    guard let member = value[name] else { throw Problem(message: "a client in it has no \(name)") }
+    return member
+  }
+
+  private static func number(_ value: JSONValue, _ name: String) throws(Problem) -> UInt64 {
+    guard case .number(let text) = try member(value, name), let number = UInt64(text) else {
+      throw Problem(message: "\(name) in it is no number")
+    }
+    return number
+  }
+
+  private static func bytes(_ value: JSONValue, _ name: String) throws(Problem) -> [UInt8] {
+    guard let text = try member(value, name).stringValue, let bytes = Base64.decode(text.utf8Span.span.bytes) else {
+      throw Problem(message: "\(name) in it is not what it should be")
+    }
+    return bytes
+  }
+}

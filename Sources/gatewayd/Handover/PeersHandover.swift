@@ -1,0 +1,41 @@
+import GatewayCore
+
+/// All local clients go from one daemon to the next. Decision 0115.
+extension LocalPeers {
+  /// Puts the conversations of all clients into a parcel. Returns how many. Until the parcel is where the next daemon
+  /// finds it they can still end here.
+  func handOver(in parcel: HandoverParcel) throws(SystemError) -> Int {
+    var sockets: [Int32] = []
+    try parcel.write(HandoverDocument.line(.header(gateway.handoverHeader)))
+    for slot in slots.indices {
+      guard let session = slots[slot].session else { continue }
+      let client = session.handOver(
+        socket: try LocalSocket.number(of: slots[slot].descriptor), input: unheard(slot))
+      try parcel.write(HandoverDocument.line(.client(client)))
+      sockets.append(slots[slot].descriptor)
+    }
+    try parcel.send(sockets)
+    return sockets.count
+  }
+
+  /// What a client has said and its session has not heard.
+  private func unheard(_ slot: Int) -> [UInt8] {
+    (slots[slot].input?.received ?? []) + slots[slot].pendingInput.withRest { Array($0) }
+  }
+
+  /// Lets go of all sockets, which are another daemon's: nothing more is written, and no client hears of an end.
+  func abandonAll() {
+    for slot in slots.indices where slots[slot].phase != .vacant { vacate(slot) }
+  }
+
+  /// Goes on with a conversation of another daemon on its socket.
+  func takeOver(_ client: HandoverDocument.Client, on descriptor: Int32) throws(SystemError) {
+    guard let session = try admit(descriptor) else { return }
+    let slot = Int(PeerTag(session.output.pointee.tag).slot)
+    session.takeOver(client)
+    guard !client.input.isEmpty else { return }
+    slots[slot].pendingInput = PendingInput(client.input)
+    watch(slot, slots[slot].interest.subtracting(.readable))
+    postpone(slot)
+  }
+}

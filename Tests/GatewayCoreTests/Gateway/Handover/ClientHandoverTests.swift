@@ -1,0 +1,169 @@
+import Testing
+
+@testable import GatewayCore
+
+/// A client's conversation goes from one daemon to the next.
+@Suite struct ClientHandoverTests {
+  /// Two daemons, one after the other.
+  private final class Scene {
+    let store = FakeHistoryStore()
+    let time = FakeTime()
+    private(set) var harness: GatewayHarness
+    private var runs: UInt64 = 1
+
+    init() { harness = Self.daemon(store, time, 1) }
+
+    private static func daemon(_ store: FakeHistoryStore, _ time: FakeTime, _ seed: UInt64) -> GatewayHarness {
+      GatewayHarness(runtimeHistories: .success(store), time: time, seed: seed) {
+        $0.upstreams["chat"]?.settings.keep = .always
+      }
+    }
+
+    /// The daemon hands over, and the next one begins.
+    func handOver(_ client: HarnessClient, input: [UInt8] = []) -> (HarnessClient, HandoverDocument.Client) {
+      let old = harness
+      old.gateway.stop(reason: "test", handingOver: true) {}
+      old.pass(.seconds(30))
+      // Read as another daemon would: nothing of this one stays.
+      guard let document = client.session.map({ $0.handOver(socket: 0, input: input) }),
+        let header = copy(.header(old.gateway.handoverHeader)), let entry = copy(.client(document)),
+        case .header(let header) = header, case .client(let client) = entry
+      else { return (client, HandoverDocument.Client.none) }
+      runs += 1
+      harness = Self.daemon(store, time, runs)
+      harness.gateway.takeOver(header)
+      let fresh = harness.client()
+      fresh.session?.takeOver(client)
+      return (fresh, client)
+    }
+
+    private func copy(_ entry: HandoverDocument.Entry) -> HandoverDocument.Entry? {
+      var text: [UInt8] = []
+      if case .client = entry {
+        text = HandoverDocument.line(.header(HandoverDocument.Header(handovers: 0, lastToken: 0)))
+      }
+      text += HandoverDocument.line(entry)
+      var reader = HandoverReader()
+      var found: HandoverDocument.Entry?
+      try? reader.append(text.span.bytes) { found = $0 }
+      return found
+    }
+
+    func emit(_ names: String...) {
+      for name in names { harness.upstream.channel.emit(name) }
+      harness.gateway.commitHistories()
+    }
+  }
+
+  private static func methods(_ lines: [String]) -> [String] {
+    HarnessClient.values(lines).map { value in
+      guard let method = value["method"]?.stringValue else { return value["error"] == nil ? "result" : "error" }
+      return [method, value["params"]?["seq"]?.integerValue.map { String($0) }].compactMap { $0 }.joined(separator: " ")
+    }
+  }
+
+  @Test func aSubscriptionGoesOnBehindWhatWasWritten() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("subscribe", #"{"upstream":"chat","events":["a","b*","c\\?"],"credit":3,"on_slow":"pause"}"#)
+    scene.harness.upstream.channel.accept()
+    scene.emit("a", "other", "bee")
+    let (after, document) = scene.handOver(client)
+    #expect(document.calls.count == 1 && document.nextSubscription == 2)
+    let call = String(decoding: document.calls[0].line, as: UTF8.self)
+    #expect(call.contains(#""seq":3"#) && call.contains(#""credit":1"#) && call.contains(#""on_slow":"pause""#))
+    #expect(call.contains(#""subscription":"s1""#) && call.contains(#""c\\?""#) && !call.contains(#""id""#))
+    #expect(Self.methods(after.read()) == ["event 1", "event 3"], "what was not written yet, and no answer")
+    scene.harness.upstream.channel.accept()
+    scene.emit("a", "b", "c?")
+    #expect(Self.methods(after.read()) == ["gap 3", "event 4"], "one credit was left")
+    #expect(Self.methods(after.call("credit", #"{"subscription":"s1","n":5}"#)) == ["result", "event 5", "event 6"])
+  }
+
+  @Test func whatWaitsForCreditIsReplayed() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("subscribe", #"{"upstream":"chat","credit":0,"state":true}"#)
+    scene.harness.upstream.channel.accept()
+    scene.emit("a", "b")
+    client.read()
+    let (after, document) = scene.handOver(client)
+    #expect(String(decoding: document.calls[0].line, as: UTF8.self).contains(#""seq":0"#))
+    after.read()
+    #expect(Self.methods(after.call("credit", #"{"subscription":"s1","n":5}"#)) == ["result", "event 1", "event 2"])
+  }
+
+  @Test func aCallThatWaitsIsAnsweredByTheNextDaemon() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("wait", #"{"upstream":"chat","state":"connected","timeout":60000}"#, id: 7)
+    scene.harness.pass(.seconds(20))
+    let (after, document) = scene.handOver(client)
+    #expect(String(decoding: document.calls[0].line, as: UTF8.self).contains(#""timeout":40000"#))
+    #expect(after.read() == [])
+    scene.harness.upstream.channel.accept()
+    #expect(after.read() == [#"{"jsonrpc":"2.0","id":7,"result":{"state":"connected"}}"#])
+  }
+
+  @Test func nothingIsHeardWhileTheDaemonHandsOver() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    #expect(client.session?.wantsInput == true)
+    scene.harness.gateway.stop(reason: "test", handingOver: true) {}
+    #expect(client.session?.wantsInput == false)
+  }
+
+  @Test func aHandoverThatFailsIsAGoodbyeToEverybody() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("wait", #"{"upstream":"chat","state":"connected","timeout":60000}"#)
+    scene.harness.gateway.stop(reason: "test", handingOver: true) {}
+    scene.harness.pass(.seconds(30))
+    scene.harness.gateway.abandonHandover()
+    let lines = client.read()
+    #expect(Self.methods(lines) == ["error", "goodbye"])
+    #expect(HarnessClient.values(lines).last?["params"]?["reason"] == .string("restarting"))
+  }
+
+  @Test func whatTheNextDaemonRefusesIsAGoodbye() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    let call = #"{"jsonrpc":"2.0","method":"subscribe","params":{"upstream":"gone"}}"#
+    var document = HandoverDocument.Client.none
+    document.calls = [HandoverDocument.Call(line: Array(call.utf8))]
+    document.output = Array("{\"last\":1}\n".utf8)
+    client.session?.takeOver(document)
+    let lines = client.read()
+    #expect(lines.first == "{\"last\":1}" && Self.methods(lines).last == "goodbye" && lines.count == 2)
+    #expect(!client.isConnected)
+  }
+
+  @Test func tokensForAnswersNeverComeTwice() {
+    let scene = Scene()
+    let tokens = scene.harness.gateway.upstreams.tokens
+    #expect(tokens.next() == "a1" && tokens.next() == "a2")
+    _ = scene.handOver(scene.harness.client())
+    #expect(scene.harness.gateway.upstreams.tokens.next() == "a3")
+    #expect(scene.harness.gateway.handovers == 1)
+  }
+
+  @Test func aTraceKeepsItsName() {
+    let scene = Scene()
+    let client = scene.harness.client(uid: 0)
+    client.call("trace", #"{"upstream":"chat"}"#)
+    client.call("trace", #"{"upstream":"chat","payloads":true}"#)
+    client.call("untrace", #"{"trace":"t1"}"#)
+    let document = client.session?.handOver(socket: 0, input: [])
+    let next = Scene().harness.client(uid: 0)
+    if let document { next.session?.takeOver(document) }
+    #expect(next.session?.traces.keys.sorted() == ["t2"] && next.session?.traces["t2"]?.wantsPayloads == true)
+    #expect(next.call("trace", #"{"upstream":"chat"}"#).last?.contains(#""t3""#) == true)
+  }
+}
+
+extension HandoverDocument.Client {
+  /// One that has nothing.
+  fileprivate static let none = Self(
+    socket: 0, name: nil, since: 0, nextSubscription: 1, nextTrace: 1, input: [], output: [], isClosing: false,
+    calls: [])
+}

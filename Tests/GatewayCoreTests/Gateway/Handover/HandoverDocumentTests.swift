@@ -1,0 +1,59 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct HandoverDocumentTests {
+  private static let entries: [HandoverDocument.Entry] = [
+    .header(HandoverDocument.Header(handovers: 3, lastToken: 812)),
+    .client(
+      HandoverDocument.Client(
+        socket: 0, name: nil, since: 1_795_232_601_218, nextSubscription: 1, nextTrace: 1, input: [], output: [],
+        isClosing: false, calls: [])),
+    .client(
+      HandoverDocument.Client(
+        socket: 1, name: "a \"name\"\n", since: 7, nextSubscription: 9, nextTrace: 4, input: Array(0...255),
+        output: Array("{}\n{\"half".utf8), isClosing: true,
+        calls: [
+          HandoverDocument.Call(line: Array(#"{"method":"x","params":{"auth":{"k":"\ud800"}}}"#.utf8)),
+          HandoverDocument.Call(line: Array("{}".utf8), number: 5),
+        ])),
+  ]
+
+  private static func read(_ text: [UInt8], piece: Int) throws(HandoverReader.Problem) -> [HandoverDocument.Entry] {
+    var reader = HandoverReader()
+    var found: [HandoverDocument.Entry] = []
+    for start in stride(from: 0, to: text.count, by: piece) {
+      try reader.append(Array(text[start..<min(start + piece, text.count)]).span.bytes) { found.append($0) }
+    }
+    try reader.finish()
+    return found
+  }
+
+  @Test(arguments: [1, 7, 64, 100_000]) func whatIsWrittenIsReadHoweverItIsCut(_ piece: Int) throws {
+    let text = Self.entries.flatMap(HandoverDocument.line)
+    #expect(try Self.read(text, piece: piece) == Self.entries)
+  }
+
+  @Test func anotherVersionIsRefused() {
+    let text = String(decoding: HandoverDocument.line(Self.entries[0]), as: UTF8.self)
+    let newer = text.split(separator: "1", maxSplits: 1).joined(separator: "2")
+    #expect(throws: HandoverReader.Problem(message: "its version is 2, and this daemon reads 1")) {
+      try Self.read(Array(newer.utf8), piece: 1_000)
+    }
+    #expect(throws: HandoverReader.Problem(message: "it has no version")) {
+      try Self.read(HandoverDocument.line(Self.entries[1]), piece: 1_000)
+    }
+  }
+
+  @Test func aDocumentThatIsCutOffGivesWhatCameBefore() {
+    let text = Self.entries.flatMap(HandoverDocument.line)
+    var reader = HandoverReader()
+    var found: [HandoverDocument.Entry] = []
+    #expect(throws: HandoverReader.Problem(message: "it is not complete")) {
+      try reader.append(Array(text.dropLast(3)).span.bytes) { found.append($0) }
+      try reader.finish()
+    }
+    #expect(found == Array(Self.entries.dropLast()))
+    #expect(throws: HandoverReader.Problem.self) { try HandoverReader().finish() }
+  }
+}

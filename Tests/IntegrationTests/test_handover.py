@@ -1,0 +1,304 @@
+"""A restart of the service that no program notices: its connection goes on with the next daemon."""
+
+import asyncio
+import json
+import os
+import re
+
+import pytest
+
+from local_client import connected_socket
+from patience import within
+from programs import GATEWAYD
+from service_manager import ManagedDaemon
+
+RECONNECT = {"base": "10ms", "cap": "50ms"}
+
+
+def config(url, **more):
+    return {"upstream": {"chat": {"url": url, "keep": "always", "reconnect": RECONNECT, **more}}}
+
+
+@pytest.fixture
+async def managed(folder):
+    """Makes daemons that a service manager restarts: `await managed(config, …)`."""
+    made = []
+
+    async def make(configuration=None, **options):
+        place = folder / f"m{len(made)}"
+        place.mkdir()
+        daemon = ManagedDaemon(GATEWAYD, place, configuration, **options)
+        made.append(daemon)
+        return await daemon.start()
+
+    yield make
+    for daemon in made:
+        await daemon.close()
+
+
+def store(daemon):
+    return sorted(daemon.notifications.stored)
+
+
+async def test_an_idle_client_notices_nothing(managed):
+    daemon = await managed()
+    client = await daemon.client()
+    first = await client.call("hello", client="keeper")
+    stored = []
+    await daemon.restart(lambda: stored.extend(store(daemon)))
+    assert stored == ["handover-in", "handover-out", "handover-state"]
+    assert (await client.call("hello"))["instance"] != first["instance"]
+    status = await client.call("status")
+    assert status["daemon"]["handover"] == 1
+    assert [one["name"] for one in status["clients"]] == ["keeper"]
+    assert client.notes == [] and not client.closed
+    assert "goes on with the clients of the daemon before clients=1" in daemon.text()
+    await daemon.restart()
+    assert (await client.call("status"))["daemon"]["handover"] == 2
+    assert client.notes == [] and store(daemon) == []
+
+
+async def test_what_is_written_while_no_daemon_runs_is_answered(managed):
+    daemon = await managed()
+    client = await daemon.client()
+    await client.call("ping")
+    answers = []
+    await daemon.restart(lambda: answers.extend(client.post("ping") for _ in range(100)))
+    for answer in answers:
+        assert await client.result(answer) == {}
+
+
+@pytest.mark.parametrize("size", [10, 900_000])
+async def test_a_line_of_which_one_daemon_read_the_beginning_is_understood_by_the_next(managed, chat, size):
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    line = json.dumps({"jsonrpc": "2.0", "id": "long", "method": "request", "params": {
+        "upstream": "chat", "event": "echo", "args": ["ä" + "x" * size]}}, ensure_ascii=False).encode() + b"\n"
+    await client.raw(line[:-size // 2])
+    # Behind what was written before in the same socket: it is read by now.
+    other = await daemon.client()
+    await other.call("ping")
+    await daemon.restart()
+    await client.raw(line[-size // 2:])
+    reply = await client.stray()
+    assert reply["id"] == "long" and reply["result"]["args"][0] == "ä" + "x" * size
+
+
+async def test_a_client_that_does_not_read_gets_everything_afterwards(managed):
+    daemon = await managed()
+    one = connected_socket(daemon.socket)
+    one.setblocking(False)
+    asked = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"rpc.discover"}\n' % number for number in range(200))
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(one, asked), "the daemon to read the calls")
+    watcher = await daemon.client()
+    await daemon.until(lambda status: any(client["queue"]["bytes"] > 100_000 for client in status["clients"]), "a queue")
+    await daemon.restart()
+    reader, writer = await asyncio.open_unix_connection(sock=one, limit=1 << 24)
+    for number in range(200):
+        reply = json.loads(await within(reader.readline(), f"answer {number}"))
+        assert reply["id"] == number and "methods" in reply["result"]
+    writer.close()
+    await watcher.call("ping")
+
+
+async def test_a_subscription_goes_on_without_a_gap_where_the_server_recovers(managed, peer):
+    daemon = await managed(config(peer.url))
+    client = await daemon.client()
+    snapshot = await client.call("subscribe", upstream="chat", state=True, events=["said", "a*"])
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    await link.accept(pid="private-id")
+    await link.text('42["said",1,"Q7yBO7n"]')
+    await client.state_until("connected")
+    epoch = (await daemon.connection())["epoch"]
+    assert (await client.event())["seq"] == 1
+    await daemon.restart()
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n"}'
+    await link.text('42["said",2,"Q7yBO7o"]', '42["other",3,"Q7yBO7p"]', '40{"sid":"s","pid":"private-id"}')
+    event = await client.event()
+    assert (event["subscription"], event["seq"], event["args"]) == (snapshot["subscription"], 2, [2])
+    states = await client.state_until("connected")
+    assert states[0]["reason"] == "draining" and states[-1]["recovered"] is True and states[-1]["epoch"] == epoch
+    await client.silence()
+    assert not client.closed
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["upstream", "url"])
+async def test_a_subscription_gets_one_gap_where_the_server_does_not_recover(managed, server, named):
+    daemon = await managed(config(server.url))
+    target = {"upstream": "chat"} if named else {"url": server.url + "/"}
+    if not named:
+        daemon.configure({})
+        await daemon.restart()
+    client = await daemon.connected(**target)
+    await client.call("subscribe", state=True, **target)
+    await server.present(1)
+    await server.emit("said", "before")
+    assert (await client.event())["args"] == ["before"]
+    await daemon.restart()
+    states = await client.state_until("connected")
+    assert states[0]["state"] == "disconnected"
+    gap = await client.gap()
+    assert gap["reason"] == "upstream"
+    await server.present(1)
+    await server.emit("said", "after")
+    assert (await client.event())["args"] == ["after"]
+    await client.silence()
+
+
+async def test_events_that_wait_for_credit_come_from_the_next_daemon(managed, chat):
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat", events=["tick"], credit=2, subscription="mine")
+    await chat.present(1)
+    await chat.burst("tick", 5)
+    assert [event["args"] for event in await client.events(2)] == [[0], [1]]
+    await daemon.until(lambda status: status["connections"][0]["seq"] >= 5, "five events")
+    await daemon.restart()
+    assert await client.call("credit", subscription="mine", n=10) == {"credit": 10}
+    assert [event["args"] for event in await client.events(3)] == [[2], [3], [4]]
+    # Its own names go on where they were.
+    second = await client.call("subscribe", upstream="chat")
+    assert second["subscription"] == "s1"
+
+
+async def test_a_wait_goes_on_with_its_id_and_the_rest_of_its_time(managed, closed_port, chat):
+    daemon = await managed(config(f"http://127.0.0.1:{closed_port}"))
+    client = await daemon.client()
+    answer = client.post("wait", upstream="chat", state="connected", timeout=600_000)
+    late = client.post("wait", upstream="chat", state="connected", timeout=1_500)
+    await client.call("ping")
+    daemon.configure(config(chat.url))
+    before = asyncio.get_running_loop().time()
+    await daemon.restart()
+    assert await client.result(answer) == {"state": "connected"}
+    assert (await client.result(late)) == {"state": "connected"}
+    assert asyncio.get_running_loop().time() - before < 600
+
+
+async def test_a_trace_goes_on_under_its_name(managed, chat):
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    traces = [(await client.call("trace", upstream="chat"))["trace"] for _ in range(3)]
+    await client.call("untrace", trace=traces[1])
+    await daemon.restart()
+    await daemon.connected(upstream="chat")
+    client.notes.clear()
+    await client.call("request", upstream="chat", event="echo", args=[1])
+    seen = {(await client.note("trace"))[1]["trace"] for _ in range(2)}
+    assert seen <= {traces[0], traces[2]}
+    await client.call("untrace", trace=traces[0])
+    assert (await client.call("trace", upstream="chat"))["trace"] not in traces
+
+
+async def test_a_request_that_waits_for_the_server_is_answered_before(managed, peer):
+    daemon = await managed(config(peer.url))
+    client = await daemon.client()
+    link = await peer.link()
+    await link.upgrade()
+    await link.open()
+    await link.accept()
+    await client.call("wait", upstream="chat", state="connected", timeout=10_000)
+    answer = client.post("request", upstream="chat", event="slow", args=[], timeout=60_000)
+    assert "slow" in await link.receive()
+    await daemon.restart()
+    await client.failure(answer, "AckLost")
+    assert await client.call("ping") == {}
+
+
+async def test_a_thousand_clients_and_some_that_leave_meanwhile(managed, chat):
+    daemon = await managed(config(chat.url))
+    clients = await asyncio.gather(*(daemon.client() for _ in range(1_000)))
+    await asyncio.gather(*(client.call("subscribe", upstream="chat", events=["said"]) for client in clients))
+    leaving, staying = clients[::10], [client for index, client in enumerate(clients) if index % 10]
+    await daemon.restart(lambda: [client.writer.transport.abort() for client in leaving])
+    await daemon.connected(upstream="chat")
+    await chat.present(1)
+    await chat.emit("said", "to all")
+    for client in staying:
+        assert (await client.event())["args"] == ["to all"]
+    await daemon.until(lambda status: len(status["clients"]) + status.get("left_out", {}).get("clients", 0) <= 902,
+                       "those to be gone that left")
+    assert not any(client.closed for client in staying)
+
+
+async def test_a_stop_is_told_and_hands_nothing_over(managed):
+    daemon = await managed(environment={"GATEWAYD_STOP_JOB": "stop"})
+    client = await daemon.client()
+    await client.call("ping")
+    await daemon.stop()
+    method, params = await client.note("goodbye")
+    assert params["reason"] == "stopping" and store(daemon) == []
+    await client.until_closed()
+
+
+def rewrite(daemon, change):
+    """Changes the document that waits for the next daemon."""
+    (state,) = daemon.notifications.stored["handover-state"]
+    before = os.pread(state, 1 << 24, 0)
+    after = change(before)
+    os.ftruncate(state, len(after))
+    os.pwrite(state, after, 0)
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace(b'"gatewayd":1', b'"gatewayd":2', 1),
+    lambda text: b"",
+    lambda text: text[:len(text) - 20],
+    lambda text: text.replace(b"\n{", b"\n[", 1),
+    lambda text: re.sub(rb'"socket":\d+', b'"socket":7', text, count=1),
+], ids=["newer", "empty", "cut", "no JSON", "another socket"])
+async def test_a_document_that_cannot_be_used_keeps_no_daemon_from_starting(managed, change):
+    daemon = await managed()
+    client = await daemon.client()
+    await client.call("ping")
+    await daemon.restart(lambda: rewrite(daemon, change))
+    method, params = await client.note("goodbye")
+    assert params["reason"] == "restarting" and params["reconnect_in"] > 0
+    await client.until_closed()
+    assert store(daemon) == []
+    assert await (await daemon.client()).call("ping") == {}
+
+
+async def test_a_subscription_that_the_next_daemon_refuses_ends_with_a_goodbye(managed, chat):
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat")
+    bystander = await daemon.client()
+    await bystander.call("ping")
+    daemon.configure({})
+    await daemon.restart()
+    method, params = await client.note("goodbye")
+    assert params["reason"] == "restarting"
+    await client.until_closed()
+    assert await bystander.call("ping") == {}
+
+
+async def test_without_a_store_the_clients_are_told(managed):
+    daemon = await managed()
+    client = await daemon.client()
+    await client.call("ping")
+    daemon.notifications.socket.close()
+    os.unlink(daemon.notifications.path)
+    daemon.send_signal(15)
+    method, params = await client.note("goodbye")
+    assert params["reason"] == "restarting"
+    await within(daemon.process.wait(), "the daemon to end")
+    daemon.notifications.task.cancel()
+
+
+async def test_a_half_closed_client_gets_the_rest(managed, chat):
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat", events=["said"])
+    await client.end()
+    await daemon.restart()
+    await daemon.connected(upstream="chat")
+    await chat.present(1)
+    await chat.emit("said", "still")
+    assert (await client.event())["args"] == ["still"]
