@@ -1,0 +1,205 @@
+"""What goes over the socket, as values: events, gaps, states and answers, and how Python's values become JSON.
+
+`bytes` may stand anywhere in arguments and arrive as `bytes`: the protocol writes them as ``{"$bin": base64}``, and an
+object of yours that looks like that is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Dict, List, NamedTuple, Optional, Union
+
+_ESCAPED = re.compile(r"\$+bin\Z")
+
+
+class Position(NamedTuple):
+    """A place in the events of a connection: everything up to `seq` in `epoch`. Keep it to go on there later."""
+
+    epoch: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which upstream a call is about. A plain string stands for a target too: with ``://`` it is a URL, otherwise the
+    name of an upstream in the daemon's configuration."""
+
+    address: str
+    namespace: Optional[str] = None
+    """Socket.IO: the namespace, where a URL has none as its path."""
+    auth: Optional[Dict[str, Any]] = field(default=None, repr=False)
+    """With a URL: what goes into the CONNECT packet."""
+
+    def params(self) -> Dict[str, Any]:
+        """As members of `params`."""
+        found: Dict[str, Any] = {"url" if "://" in self.address else "upstream": self.address}
+        if self.namespace is not None:
+            found["namespace"] = self.namespace
+        if self.auth is not None:
+            found["auth"] = self.auth
+        return found
+
+
+AnyTarget = Union[str, Target]
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of the server."""
+
+    name: str
+    args: List[Any]
+    seq: int
+    """Its number, which never repeats within an epoch."""
+    epoch: str
+    time: int
+    """When it came, in milliseconds since 1970."""
+    kwargs: Optional[Dict[str, Any]] = None
+    """Keyword arguments, where the kind of upstream has such."""
+    ack: Optional[str] = None
+    """The token to answer with, where the server waits for an answer and the subscription asked for tokens."""
+
+    @property
+    def position(self) -> Position:
+        return Position(self.epoch, self.seq)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Events are missing here. Reasons: `slow_consumer`, `upstream`, `too_large`, `undecodable`, `expired`."""
+
+    reason: str
+    epoch: Optional[str] = None
+    count: Optional[int] = None
+    """How many were missed, where that is known."""
+    first: Optional[int] = None
+    last: Optional[int] = None
+    """The missing numbers, where they are known."""
+    seq: Optional[int] = None
+    """Behind which number a new epoch begins."""
+    detail: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class State:
+    """The connection to the upstream is in this state now: `created`, `connected`, `disconnected`, `reconnecting`,
+    `released`; or, as `daemon_lost`, this program has lost the daemon and is looking for it."""
+
+    state: str
+    epoch: Optional[str] = None
+    reason: Optional[str] = None
+    detail: Optional[str] = None
+    attempt: Optional[int] = None
+    next_attempt: Optional[int] = None
+    """Milliseconds to the next attempt."""
+    recovered: bool = False
+    """The server gave what was missed; the epoch goes on."""
+
+
+Item = Union[Event, Gap, State]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of a send."""
+
+    id: str
+    state: str
+    """`accepted`, `durable`, `sent`, `acked`, or, of a repeated `key`, what the first one is by now; `dropped`."""
+    duplicate: bool = False
+    args: Optional[List[Any]] = None
+    """With `acked`: the arguments of the acknowledgement."""
+    upstream: Optional[Dict[str, Any]] = None
+    """Whether the connection is up, and why not."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The server's acknowledgement."""
+
+    args: List[Any]
+    kwargs: Optional[Dict[str, Any]] = None
+    state: Optional[str] = None
+    """Of a repeated `key`, whose answer is not kept: what the first request is by now."""
+
+    @property
+    def value(self) -> Any:
+        """The one argument, None if there is none, all of them as a tuple if there are several."""
+        return None if not self.args else self.args[0] if len(self.args) == 1 else tuple(self.args)
+
+
+@dataclass(frozen=True)
+class History:
+    """Past events, oldest first."""
+
+    events: List[Event]
+    position: Position
+    """Where the answer ends: the `since` of the next."""
+    complete: bool
+    more: bool
+
+
+def to_wire(value: Any) -> Any:
+    """A value of Python as JSON can hold it."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"$bin": base64.b64encode(value).decode()}
+    if isinstance(value, (list, tuple)):
+        return [to_wire(one) for one in value]
+    if isinstance(value, dict):
+        if len(value) == 1:
+            (key,) = value
+            if isinstance(key, str) and _ESCAPED.match(key):
+                return {"$" + key: to_wire(value[key])}
+        return {key: to_wire(one) for key, one in value.items()}
+    return value
+
+
+def from_wire(value: Any) -> Any:
+    """The reverse of `to_wire`."""
+    if isinstance(value, list):
+        return [from_wire(one) for one in value]
+    if isinstance(value, dict):
+        if len(value) == 1:
+            (key,) = value
+            if key == "$bin" and isinstance(value[key], str):
+                return base64.b64decode(value[key])
+            if _ESCAPED.match(key) and key != "$bin":
+                return {key[1:]: from_wire(value[key])}
+        return {key: from_wire(one) for key, one in value.items()}
+    return value
+
+
+def encode(message: Dict[str, Any]) -> bytes:
+    """One line. Raises TypeError or ValueError for what JSON does not have, NaN among it."""
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def decode(line: bytes) -> Any:
+    """The message in a line. Integers too long for `int` become `Decimal`."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # Python reads no integer of more than 4,300 digits.
+        return json.loads(line, parse_int=lambda digits: int(digits) if len(digits) < 4_300 else Decimal(digits))
+
+
+def event_of(params: Dict[str, Any], epoch: str) -> Event:
+    kwargs = params.get("kwargs")
+    return Event(params["event"], from_wire(params["args"]), params["seq"], epoch, params["time"],
+                 from_wire(kwargs) if kwargs is not None else None, params.get("ack"))
+
+
+def gap_of(params: Dict[str, Any]) -> Gap:
+    return Gap(params["reason"], params.get("epoch"), params.get("count"), params.get("from"), params.get("to"),
+               params.get("seq"), params.get("detail"))
+
+
+def state_of(params: Dict[str, Any]) -> State:
+    return State(params["state"], params.get("epoch"), params.get("reason"), params.get("detail"),
+                 params.get("attempt"), params.get("in"), bool(params.get("recovered")))
