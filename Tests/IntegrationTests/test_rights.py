@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from users import ALICE, BOB, client_as
+from users import ALICE, BOB, OPS, client_as
 
 pytestmark = pytest.mark.root
 
@@ -187,3 +187,27 @@ async def test_gatewayctl_tells_what_a_user_may_do(daemons, server, ctl):
         "status": True, "subscribe": True, "send": True, "request": False, "admin": False}
     assert (await ctl(daemon, "access", "chat")).code == 64
     assert (await ctl(daemon, "access", "--as", "no such user", "chat")).code == 65
+
+
+async def test_a_quota_is_told_by_its_name_with_when_to_try_again(daemons, server):
+    quotas = {"quota": {"sends": "5/s", "clients": 3, "group": {str(OPS): {"sends": "50/s"}}}}
+    daemon = await daemons(configured(server) | quotas)
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    calls = [alice.post("send", upstream="chat", event="say", args=[number]) for number in range(50)]
+    refused = [reply["error"]["data"] for reply in await asyncio.gather(*calls) if "error" in reply]
+    assert refused
+    for data in refused:
+        assert (data["type"], data["quota"], data["limit"]) == ("QuotaExceeded", "sends", 5)
+        assert 0 < data["retry_after"] <= 1_000
+    ops = await client_as(daemon, BOB, OPS)
+    for number in range(20):
+        await ops.call("send", upstream="chat", event="say", args=[number])
+        await root.call("send", upstream="chat", event="say", args=[number])
+    await client_as(daemon, ALICE)
+    await client_as(daemon, ALICE)
+    turned_away = await client_as(daemon, ALICE)
+    await turned_away.until_closed()
+    assert turned_away.strays[0]["error"]["data"]["quota"] == "clients"
+    await reload(daemon, root, configured(server))
+    for number in range(50):
+        await alice.call("send", upstream="chat", event="say", args=[number])

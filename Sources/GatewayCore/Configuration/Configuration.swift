@@ -14,6 +14,7 @@ public struct Configuration: Equatable, Sendable {
   /// By name.
   public var upstreams: [String: ConfiguredUpstream] = [:]
   public var access: [AccessRule] = []
+  public var quotas = Quotas()
 
   init() {}
 

@@ -8,8 +8,8 @@ public struct ConfigurationChange: Equatable, Sendable {
   /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a
   /// change of `[defaults]`.
   public let changed: [String]
-  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `defaults` and
-  /// `access`, in this order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in
+  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `defaults`,
+  /// `access` and `quota`, in this order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in
   /// `changed`.
   let tables: [String]
 
@@ -24,7 +24,7 @@ public struct ConfigurationChange: Equatable, Sendable {
       ("socket", old.socket != new.socket), ("log", old.log != new.log), ("limits", old.limits != new.limits),
       ("state", old.state != new.state), ("outbox", old.outbox != new.outbox), ("metrics", old.metrics != new.metrics),
       ("defaults", old.defaults != new.defaults || old.adhoc != new.adhoc),
-      ("access", old.access != new.access),
+      ("access", old.access != new.access), ("quota", old.quotas != new.quotas),
     ]
     tables = differences.filter(\.1).map(\.0)
   }

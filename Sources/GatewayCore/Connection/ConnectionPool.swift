@@ -19,10 +19,11 @@ final class ConnectionPool {
 
   var count: Int { connections.count }
 
-  /// Whether there is room for the connection of a specification, or it exists.
-  func checkRoom(for specification: UpstreamSpecification) throws(SharedBounds.Overrun) {
+  /// Whether there is room for the connection of a specification, or it exists; `quota` is what the one who asks for it
+  /// may have, where that is another number than others'.
+  func checkRoom(for specification: UpstreamSpecification, quota: Int? = nil) throws(SharedBounds.Overrun) {
     guard specification.requester != .configuration, existing(specification) == nil else { return }
-    try places.check(for: specification.requester)
+    try places.check(for: specification.requester, share: quota ?? places.share)
   }
 
   /// In a stable order: configured ones by name, then the others by URL. Worked out anew when one came or went.

@@ -71,7 +71,11 @@ final class Caller {
   /// room: they are as many as the configuration names.
   private func checkRoom(for specification: UpstreamSpecification) throws(LocalError) {
     let pool = gateway.upstreams.pool
-    do throws(SharedBounds.Overrun) { try pool.checkRoom(for: specification) } catch {
+    let quota = quota.connections
+    do throws(SharedBounds.Overrun) { try pool.checkRoom(for: specification, quota: quota) } catch {
+      if let quota, error == .share(quota) {
+        throw .quotaExceeded("connections", quota, "connections by URL or other namespace; use fewer of them")
+      }
       let bounds = pool.places.bounds
       throw LocalError(
         .quotaExceeded,
@@ -110,6 +114,15 @@ final class Caller {
     return .unknownUpstream(
       name, among: known.filter { !gateway.upstreams.access.verbs(upstream: $0, for: identity).isEmpty })
   }
+
+  /// Throws where its user has as many unfinished entries in the outbox as `[quota]` allows.
+  func checkOutboxQuota() throws(LocalError) {
+    guard let limit = quota.outbox, gateway.relay.outbox.usage.amount(of: identity.uid).count >= limit else { return }
+    throw .quotaExceeded("outbox", limit, "durable sends that are not finished; wait until some have left")
+  }
+
+  /// What `[quota]` lets its user have.
+  var quota: Quota { gateway.quotas.quota(of: identity, by: gateway.upstreams.access) }
 
   // MARK: - Rights
 

@@ -69,6 +69,7 @@ final class ClientSubscriptions {
   func add(_ new: HeldSubscription, onOverrun: @escaping () -> Void) {
     let (subscription, connection, output) = (new.subscription, new.connection, output)
     held[subscription.id] = new
+    gateway.quotas.countSubscription(for: account)
     subscription.onQueued = { [unowned self] in noteQueued($0) }
     subscription.onLostToken = { [unowned connection] in connection.answererMissed($0, output) }
     subscription.onOverrun = onOverrun
@@ -87,6 +88,7 @@ final class ClientSubscriptions {
   /// The same, while another one takes its place.
   func detach(_ id: String) -> HeldSubscription? {
     guard let gone = held.removeValue(forKey: id) else { return nil }
+    gateway.quotas.giveBackSubscription(for: account)
     let (subscription, connection) = (gone.subscription, gone.connection)
     connection.stream.remove(subscription)
     noteQueued(-subscription.queued.bytes)

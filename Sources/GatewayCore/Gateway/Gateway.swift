@@ -14,6 +14,8 @@ public final class Gateway {
   let clients: LocalClients
   let upstreams: Upstreams
   let relay: OutboxRelay
+  /// What each user may have.
+  let quotas: UserQuotas
   var shares: UserShares
   private let ending: GatewayStop
   private var nextSerial: UInt64 = 1
@@ -40,6 +42,7 @@ public final class Gateway {
     instance = seams.random.uuid()
     started = seams.time.now
     clients = LocalClients(configuration.limits.sharedClients)
+    quotas = UserQuotas(configuration.quotas, seams.time)
     shares = UserShares(seams.timers)
     upstreams = Upstreams(
       configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, work: shares.work)
@@ -80,6 +83,7 @@ public final class Gateway {
       guard let self, !isStopping else { return }
       upstreams.tick()
       relay.outbox.trimArchive()
+      quotas.tick()
       onTick?()
       tick()
     }
@@ -127,8 +131,12 @@ public final class Gateway {
 
   /// A program connected. `tag` is handed back in `ClientOutput.tag`.
   public func attach(_ peer: PeerCredentials, tag: Int) -> Admission {
-    do throws(SharedBounds.Overrun) { try clients.check(for: peer.uid) } catch {
+    let quota = quotas.quota(of: peer.identity, by: upstreams.access).clients
+    do throws(SharedBounds.Overrun) { try clients.check(for: peer.uid, quota: quota) } catch {
       switch error {
+      case .share(let limit) where quota != nil:
+        return refuse(
+          peer, quota: "clients", .quotaExceeded("clients", limit, "local clients; end some, or try again later"))
       case .share(let limit): return refuse(peer, quota: "clients_per_user", limit: limit)
       case .total(let limit): return refuse(peer, quota: "clients", limit: limit)
       }
@@ -140,10 +148,16 @@ public final class Gateway {
   }
 
   private func refuse(_ peer: PeerCredentials, quota: String, limit: Int) -> Admission {
+    refuse(
+      peer, quota: quota,
+      LocalError(
+        .quotaExceeded,
+        "The gateway has as many local clients as `limits.\(quota)` allows (\(limit)); try again later.",
+        [.init("quota", .string(quota)), .init("limit", .integer(limit))]))
+  }
+
+  private func refuse(_ peer: PeerCredentials, quota: String, _ error: LocalError) -> Admission {
     note(.quotaExceeded(uid: peer.uid, quota: quota))
-    let error = LocalError(
-      .quotaExceeded, "The gateway has as many local clients as `limits.\(quota)` allows (\(limit)); try again later.",
-      [.init("quota", .string(quota)), .init("limit", .integer(limit))])
     return .refused(LocalReply.error(nil, error, limit: configuration.limits.line))
   }
 
@@ -211,6 +225,7 @@ public final class Gateway {
   private func apply(_ fresh: Configuration) {
     configuration = fresh
     clients.adopt(fresh.limits.sharedClients)
+    quotas.adopt(fresh.quotas)
     seams.memory.adopt(fresh.limits)
     upstreams.adopt(fresh)
     clients.checkRights()

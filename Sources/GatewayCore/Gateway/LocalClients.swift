@@ -25,8 +25,10 @@ final class LocalClients {
   /// The client of a number, unless it has left.
   subscript(number: UInt64) -> LocalSession? { sessions[number] }
 
-  /// Whether a user may have one more.
-  func check(for user: UInt32) throws(SharedBounds.Overrun) { try places.check(for: .user(user)) }
+  /// Whether a user may have one more; `quota` is what this user may have, where that is another number than others'.
+  func check(for user: UInt32, quota: Int?) throws(SharedBounds.Overrun) {
+    try places.check(for: .user(user), share: quota ?? places.share)
+  }
 
   /// Takes in a program that has connected, and for which there is room.
   func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int) -> LocalSession {

@@ -46,6 +46,7 @@ struct ConfigurationChangeTests {
     ("defaults", { $0.defaults.keep = .always }),
     ("defaults", { $0.adhoc = false }),
     ("access", { $0.access = [AccessRule(subject: .user(1), upstreams: [], allow: [.send])] }),
+    ("quota", { $0.quotas.user.sends = 5 }), ("quota", { $0.quotas.groups[4] = Quota() }),
   ]
 
   @Test(arguments: tables)

@@ -53,6 +53,12 @@ struct ConfigurationSettingTests {
     Change("outbox.keep", #""8s""#) { $0.outbox.keep = .seconds(8) },
     Change("outbox.keep_entries", "26") { $0.outbox.keepEntries = 26 },
     Change("metrics.listen", #""[::1]:9817""#) { $0.metrics.listen = .tcp(host: "::1", port: 9_817) },
+    Change("quota.clients", "31") { $0.quotas.user.clients = 31 },
+    Change("quota.subscriptions", "32") { $0.quotas.user.subscriptions = 32 },
+    Change("quota.sends", #""33/s""#) { $0.quotas.user.sends = 33 },
+    Change("quota.bytes", #""16MiB/s""#) { $0.quotas.user.bytes = 16 << 20 },
+    Change("quota.connections", "34") { $0.quotas.user.connections = 34 },
+    Change("quota.outbox", "35") { $0.quotas.user.outbox = 35 },
     Change("defaults.adhoc", "false") { $0.adhoc = false },
   ]
 

@@ -82,6 +82,11 @@ public struct SharedLimit {
     try bounds.check(amount, own: used(by: account), all: used)
   }
 
+  /// The same where this one may have another share than the others.
+  func check(_ amount: Int = 1, for account: Account, share: Int) throws(SharedBounds.Overrun) {
+    try SharedBounds(total: bounds.total, share: share).check(amount, own: used(by: account), all: used)
+  }
+
   /// Counts so much more, or nothing and says why.
   public mutating func take(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try check(amount, for: account)

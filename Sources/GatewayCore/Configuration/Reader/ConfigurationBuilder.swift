@@ -31,6 +31,7 @@ public struct ConfigurationBuilder {
       defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds, notes: notes)
     let names = upstreams.read(roots, into: &configuration)
     configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
+    configuration.quotas.groups = QuotaReader(lookups: lookups, notes: notes).read(roots)
     let problems = (unread + notes.problems).enumerated().sorted {
       ($0.element.file, $0.offset) < ($1.element.file, $1.offset)
     }

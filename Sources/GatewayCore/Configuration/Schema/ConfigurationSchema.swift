@@ -9,8 +9,9 @@ enum ConfigurationSchema {
       + Setting<StateSettings>.declared.map { $0.within(\.state, prefix: "state.") }
       + Setting<OutboxSettings>.declared.map { $0.within(\.outbox, prefix: "outbox.") }
       + Setting<MetricsSettings>.declared.map { $0.within(\.metrics, prefix: "metrics.") }
+      + Setting<Quota>.declared.map { $0.within(\.quotas.user, prefix: "quota.") }
       + [adhoc] + Setting<UpstreamSettings>.declared.map { $0.within(\.defaults, prefix: "defaults.") },
-    others: ["upstream", "access"])
+    others: ["upstream", "access", "quota.group"])
 
   /// `[upstream.NAME]`.
   static let upstream = SettingList<UpstreamDraft>(
@@ -18,6 +19,9 @@ enum ConfigurationSchema {
 
   /// `[[access]]`.
   static let access = SettingList<AccessDraft>(Setting<AccessDraft>.declared)
+
+  /// `[quota.group.NAME]`.
+  static let quota = SettingList<Quota>(Setting<Quota>.declared)
 
   private static let adhoc = Setting<Configuration>(
     "defaults.adhoc", \.adhoc, .flag,

@@ -2,7 +2,7 @@
 /// overridden member by member.
 struct SettingList<Target>: Sendable {
   let settings: [Setting<Target>]
-  /// Names at the top of the table that are read elsewhere.
+  /// Names that are read elsewhere, as `upstream` and `quota.group`.
   let others: [String]
 
   init(_ settings: [Setting<Target>], others: [String] = []) {
@@ -25,7 +25,7 @@ struct SettingList<Target>: Sendable {
     _ entries: [ConfigurationEntry], below prefix: String, title: String, file: Int, into target: inout Target,
     noting problems: ProblemNotes, _ origins: inout SettingOrigins
   ) {
-    for entry in entries where !(prefix.isEmpty && others.contains(entry.key)) {
+    for entry in entries where entry.key.contains(".") || !others.contains(prefix + entry.key) {
       let name = prefix + entry.key
       let fullName = title.isEmpty ? name : "\(title).\(name)"
       if !entry.key.contains("."), let setting = settings.first(where: { $0.name == name }) {
@@ -50,7 +50,7 @@ struct SettingList<Target>: Sendable {
 
   /// The names that may stand below a prefix.
   private func names(below prefix: String) -> [String] {
-    var names = prefix.isEmpty ? others : []
+    var names = others.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count).prefix { $0 != "." }) }
     for setting in settings where setting.name.hasPrefix(prefix) {
       let name = String(setting.name.dropFirst(prefix.count).prefix { $0 != "." })
       if !names.contains(name) { names.append(name) }

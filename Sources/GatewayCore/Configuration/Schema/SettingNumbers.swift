@@ -21,6 +21,34 @@ extension SettingType<Int> {
       write: { Quantity.text($0, in: sizeUnits).tomlString })
   }
 
+  /// `"1000/s"`.
+  static func rate(_ bounds: ClosedRange<Int>) -> Self {
+    rate(bounds, #"a rate per second such as "1000/s""#, { "\($0)/s" }) { Int($0) }
+  }
+
+  /// `"16MiB/s"`.
+  static func byteRate(_ bounds: ClosedRange<Int>) -> Self {
+    rate(bounds, #"a size per second such as "16MiB/s""#, { Quantity.text($0, in: sizeUnits) + "/s" }) {
+      Quantity($0)?.counted(in: sizeUnits)
+    }
+  }
+
+  private static func rate(
+    _ bounds: ClosedRange<Int>, _ expectation: String, _ text: @escaping @Sendable (Int) -> String,
+    _ read: @escaping @Sendable (String) -> Int?
+  ) -> Self {
+    Self(
+      "rate, \(text(bounds.lowerBound)) to \(text(bounds.upperBound))",
+      read: { (node) throws(SettingFindings) in
+        let written = try node.text(expected: expectation)
+        guard written.hasSuffix("/s"), let rate = read(String(written.dropLast(2))) else {
+          throw SettingFindings("must be \(expectation), not \(written.tomlString)", at: node)
+        }
+        return try node.checked(rate, in: bounds, written: written, text)
+      },
+      write: { text($0).tomlString })
+  }
+
   /// A plain number.
   static func count(_ bounds: ClosedRange<Int>) -> Self {
     Self(

@@ -13,20 +13,23 @@ struct OutboxRetryCall: LocalCall {
     let gateway = session.gateway
     let records = gateway.relay.outbox.withoutSuperseded(
       try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal || $0.entry.isRepeatable })
+    if records.contains(where: \.entry.state.isFinal) { try session.caller.checkOutboxQuota() }
     do throws(SubmissionProblem) {
       if let first = records.first(where: \.entry.state.isFinal) { try gateway.relay.outbox.checkRoom(again: first) }
     } catch {
       throw LocalError(error)
     }
     var hurried: Set<ObjectIdentifier> = []
-    let identity = session.caller.identity
+    let caller = session.caller
+    let identity = caller.identity
     OutboxWork.answer(id, of: session, onceDone: records, .asTheDiskSays) { gateway, record, work in
       // The rights may have changed between two portions.
       let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
       guard gateway.upstreams.access.allows(.send, record.entry.message.event, at: rules, for: identity) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
-        guard (try? gateway.relay.outbox.checkRoom(again: record)) != nil else { return }
+        guard (try? gateway.relay.outbox.checkRoom(again: record)) != nil, (try? caller.checkOutboxQuota()) != nil
+        else { return }
         work.count += 1
         return gateway.relay.sendAgain(record.entry.id, for: identity, work.awaited())
       }

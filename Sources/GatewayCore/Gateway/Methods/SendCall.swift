@@ -106,6 +106,7 @@ extension LocalSession {
       throw LocalError(error)
     }
     if call.delivery == .durable { try checkDurable(call, message, connection) }
+    if gateway.quotas.limitsRates { try gateway.quotas.take(message.byteCount, for: peer.uid, caller.quota) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     command.right = right
@@ -266,12 +267,14 @@ extension LocalSession {
     if call.noQueue {
       throw LocalError(.invalidParams, "`no_queue` keeps nothing, `delivery: \"durable\"` does; choose one.")
     }
+    let older = call.coalesce.flatMap {
+      gateway.relay.older(Coalescing(user: peer.uid, value: $0, isStored: true), on: connection)
+    }
+    if older == nil { try caller.checkOutboxQuota() }
     do throws(SubmissionProblem) {
       try gateway.relay.outbox.checkRoom(
         cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget, owner: peer.uid,
-        inPlaceOf: call.coalesce.flatMap {
-          gateway.relay.older(Coalescing(user: peer.uid, value: $0, isStored: true), on: connection)
-        })
+        inPlaceOf: older)
     } catch {
       throw LocalError(error)
     }

@@ -70,6 +70,7 @@ extension LocalSession {
         .quotaExceeded, "This client has \(limit) subscriptions; give some back with `unsubscribe`.",
         [.init("quota", .string("subscriptions")), .init("limit", .integer(limit))])
     }
+    if replaced == nil { try gateway.quotas.checkSubscriptions(of: peer.uid, caller.quota) }
     let connection = try caller.connection(call.target, need: .subscribe)
     filter.permit = try caller.permit(.subscribe, on: connection)
     if call.options.answer { try caller.demandAnswering(filter, on: connection) }
@@ -166,6 +167,10 @@ extension LocalSession {
       return drop(reason: "slow_consumer")
     }
     if call.strict, !pending.isComplete { throw .unrecoverable(connection.stream) }
+    // Others of the user may have been made while this one waited.
+    if call.subscription.flatMap({ subscriptions[$0] }) == nil {
+      try gateway.quotas.checkSubscriptions(of: peer.uid, caller.quota)
+    }
     let replay = pending.takeReplay(in: self)
     // The new hold is taken before the old one is given back: the connection never looks unused in between.
     let replaced = call.subscription.flatMap { subscriptions.detach($0) }

@@ -1,0 +1,105 @@
+/// What `[quota]` lets each user have. What is counted elsewhere, such as clients, connections and entries of the
+/// outbox, is compared there with what `quota` says; rates and subscriptions are counted here.
+final class UserQuotas {
+  private struct Rates {
+    var sends: TokenBucket
+    var bytes: TokenBucket
+  }
+
+  private var quotas: Quotas
+  private let time: any TimeSource
+  /// Of users that have sent something in the last second, where rates are bounded.
+  private var rates: [UInt32: Rates] = [:]
+  /// How many each user has over all clients.
+  private(set) var subscriptions = SharedLimit(SharedBounds(total: .max, share: .max))
+  /// Whether sends are counted at all.
+  private(set) var limitsRates: Bool
+
+  init(_ quotas: Quotas, _ time: any TimeSource) {
+    self.quotas = quotas
+    self.time = time
+    limitsRates = quotas.hasRates
+  }
+
+  /// Others hold from now on; what is counted stays.
+  func adopt(_ quotas: Quotas) {
+    self.quotas = quotas
+    limitsRates = quotas.hasRates
+    if !limitsRates { rates = [:] }
+  }
+
+  /// What a user may have. An administrator is not bounded by quotas, but by `[limits]` as before.
+  func quota(of identity: AccessIdentity, by access: AccessPolicy) -> Quota {
+    quotas.isEmpty || access.isAdministrator(identity) ? Quota() : quotas.quota(of: identity)
+  }
+
+  // MARK: - Rates
+
+  /// Counts a send, or says when it may be sent and counts nothing.
+  func take(_ bytes: Int, for user: UInt32, _ quota: Quota) throws(LocalError) {
+    guard quota.sends != nil || quota.bytes != nil else { return }
+    let now = time.now
+    let (sendRate, byteRate) = (quota.sends ?? .max, quota.bytes ?? .max)
+    var own =
+      rates[user]
+      ?? Rates(
+        sends: TokenBucket(rate: sendRate, now: now), bytes: TokenBucket(rate: byteRate, now: now))
+    let waits = (own.sends.wait(for: 1, rate: sendRate, now: now), own.bytes.wait(for: bytes, rate: byteRate, now: now))
+    defer { rates[user] = own }
+    if waits.0 > .zero { throw .rateExceeded("sends", sendRate, after: max(waits.0, waits.1)) }
+    if waits.1 > .zero { throw .rateExceeded("bytes", byteRate, after: waits.1) }
+    own.sends.take(1)
+    own.bytes.take(bytes)
+  }
+
+  /// Forgets users that have sent nothing for a while. To be called now and then.
+  func tick() {
+    // A second fills every bucket; nothing larger than a line is owed.
+    guard !rates.isEmpty else { return }
+    let now = time.now
+    let bounds = [quotas.user] + quotas.groups.values
+    let (sends, bytes) = (bounds.compactMap(\.sends).max() ?? .max, bounds.compactMap(\.bytes).max() ?? .max)
+    for (user, var own) in rates
+    where own.sends.isFull(rate: sends, now: now) && own.bytes.isFull(rate: bytes, now: now) {
+      rates[user] = nil
+    }
+  }
+
+  // MARK: - Subscriptions
+
+  /// Whether a user may have one more.
+  func checkSubscriptions(of user: UInt32, _ quota: Quota) throws(LocalError) {
+    guard let limit = quota.subscriptions, subscriptions.used(by: .user(user)) >= limit else { return }
+    throw .quotaExceeded("subscriptions", limit, "subscriptions; give some back with `unsubscribe`")
+  }
+
+  func countSubscription(for account: Account) { subscriptions.count(for: account) }
+  func giveBackSubscription(for account: Account) { subscriptions.giveBack(for: account) }
+}
+
+extension LocalError {
+  /// After how many milliseconds to try again where nothing says when there is room.
+  private static let usualRetry = 1_000
+
+  /// A user has as much of something as `[quota]` allows.
+  static func quotaExceeded(_ quota: String, _ limit: Int, _ what: String) -> LocalError {
+    LocalError(
+      .quotaExceeded, "This user has \(limit) \(what) (`quota.\(quota)`).", facts(quota, limit, retryAfter: usualRetry))
+  }
+
+  /// A user sends faster than `[quota]` allows.
+  static func rateExceeded(_ quota: String, _ limit: Int, after wait: Duration) -> LocalError {
+    let milliseconds = Int(clamping: (wait.nanoseconds + 999_999) / 1_000_000)
+    return LocalError(
+      .quotaExceeded,
+      "This user may send \(limit)\(quota == "bytes" ? " bytes" : "") a second (`quota.\(quota)`): it was not sent; try again in \(milliseconds) ms.",
+      facts(quota, limit, retryAfter: milliseconds))
+  }
+
+  private static func facts(_ quota: String, _ limit: Int, retryAfter: Int) -> [Fact] {
+    [
+      .init("quota", .string(quota)), .init("limit", .integer(limit)), .init("share", .integer(limit)),
+      .init("retry_after", .integer(retryAfter)),
+    ]
+  }
+}
