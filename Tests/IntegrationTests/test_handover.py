@@ -302,3 +302,39 @@ async def test_a_half_closed_client_gets_the_rest(managed, chat):
     await chat.present(1)
     await chat.emit("said", "still")
     assert (await client.event())["args"] == ["still"]
+
+
+@pytest.mark.parametrize("pace", ["reads", "waits for credit", "reads nothing meanwhile"])
+async def test_restarts_in_the_middle_of_events_lose_none_without_a_gap_and_bring_none_twice(managed, chat, pace):
+    daemon = await managed(config(chat.url, history={"events": 100_000, "bytes": "64MiB"}))
+    client = await daemon.connected(upstream="chat")
+    credit = {"credit": 10} if pace == "waits for credit" else {}
+    await client.call("subscribe", upstream="chat", events=["tick"], subscription="s", **credit)
+    for turn in range(3):
+        await daemon.connected(upstream="chat")
+        await chat.present(1)
+        burst = asyncio.ensure_future(chat.burst("tick", 2_000, padding=200))
+        await daemon.until(lambda status: status["connections"][0]["in"]["events"] > 50, "some of the events")
+        if pace == "reads nothing meanwhile":
+            client.writer.transport.pause_reading()
+        await daemon.restart()
+        await burst
+        if pace == "reads nothing meanwhile":
+            client.writer.transport.resume_reading()
+    await daemon.connected(upstream="chat")
+    await chat.present(1)
+    await chat.burst("tick", 1)
+    last = (await daemon.until(lambda status: status["connections"][0]["in"]["events"] >= 1, "the last event"))[
+        "connections"][0]["seq"]
+    if credit:
+        await client.call("credit", subscription="s", n=1_000_000)
+    numbers, gaps = [], []
+    while not numbers or numbers[-1] < last:
+        method, params = await client.note()
+        if method == "event":
+            numbers.append(params["seq"])
+        else:
+            gaps.append(params)
+    assert {gap["reason"] for gap in gaps} == {"upstream"} and len(gaps) == 3, gaps
+    # One event after the other: each that the daemons had numbered came, once and in order.
+    assert numbers == list(range(1, last + 1))
