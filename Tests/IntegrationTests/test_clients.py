@@ -29,6 +29,7 @@ LANGUAGES = [
     Language("python-asyncio", [sys.executable, CLIENTS / "python/tests/runner.py"], {"PYTHONPATH": PYTHON}),
     Language("python-sync", [sys.executable, CLIENTS / "python/tests/runner.py", "--sync"], {"PYTHONPATH": PYTHON},
              ("cancel",)),
+    Language("node", ["node", CLIENTS / "node/tests/runner.js"]),
 ]
 
 

@@ -1,0 +1,78 @@
+// Arguments of events, as the local protocol writes them: bytes are {"$bin":"<base64>"}, and an object whose only key
+// looks like that is written with one $ more (docs/protocol.md, "Payloads"). Integers of any length are kept.
+
+import { randomUUID } from "node:crypto";
+
+const MARKED = /^\$+bin$/;
+/** How an integer that a Number cannot hold looks while it goes through JSON.parse or JSON.stringify. */
+const MARK = `int-${randomUUID()}:`;
+const MAY_HOLD_INTEGER = /[0-9]{16}/;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g;
+const INTEGER = /^-?[0-9]+$/;
+
+/** JSON.parse, with a BigInt for each integer that a Number cannot hold exactly. */
+export function parse(text) {
+  if (!MAY_HOLD_INTEGER.test(text)) return JSON.parse(text);
+  let isMarked = false;
+  const marked = text.replace(STRING_OR_NUMBER, (token) => {
+    if (!INTEGER.test(token) || Number.isSafeInteger(Number(token))) return token;
+    isMarked = true;
+    return `"${MARK}${token}"`;
+  });
+  if (!isMarked) return JSON.parse(text);
+  return JSON.parse(marked, (_, value) =>
+    typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value);
+}
+
+/** JSON.stringify, with the digits of each BigInt. */
+export function stringify(value) {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    const marked = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? MARK + one : one));
+    if (!marked.includes(MARK)) throw error;
+    return marked.replace(new RegExp(`"${MARK}(-?[0-9]+)"`, "g"), "$1");
+  }
+}
+
+/** A value as it goes into JSON: Buffers, typed arrays and ArrayBuffers become what the protocol has for bytes. */
+export function encode(value) {
+  if (value === null || typeof value !== "object") return value;
+  const bytes = bytesOf(value);
+  if (bytes) return { $bin: bytes.toString("base64") };
+  if (typeof value.toJSON === "function") return encode(value.toJSON());
+  if (Array.isArray(value)) return value.map(encode);
+  const keys = Object.keys(value);
+  const members = keys.map((key) => [key, encode(value[key])]);
+  if (keys.length === 1 && MARKED.test(keys[0])) members[0][0] = "$" + keys[0];
+  return Object.fromEntries(members);
+}
+
+/** The other way round: a value out of JSON, with a Buffer for each sequence of bytes. Without `bigints` the integers
+ * that need one are the nearest Number, as JSON.parse has them. */
+export function decode(value, bigints = true) {
+  if (typeof value === "bigint" && !bigints) return Number(value);
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) value[index] = decode(value[index], bigints);
+    return value;
+  }
+  const keys = Object.keys(value);
+  if (keys.length === 1 && MARKED.test(keys[0])) {
+    const [key] = keys;
+    return key === "$bin" ? Buffer.from(value.$bin, "base64") : { [key.slice(1)]: decode(value[key], bigints) };
+  }
+  for (const key of keys) {
+    const member = value[key];
+    // A member named __proto__ is data like any other; assigning to it would do something else.
+    if (member !== null && key !== "__proto__") value[key] = decode(member, bigints);
+  }
+  return value;
+}
+
+function bytesOf(value) {
+  if (Buffer.isBuffer(value)) return value;
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return Buffer.from(value);
+  return null;
+}

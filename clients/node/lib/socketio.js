@@ -1,0 +1,396 @@
+// The surface of the Socket.IO client over the gateway: a script changes one import. What cannot be the same, because
+// the programs of a machine share one connection, stands in docs/migration.md.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { callAll, Emitter } from "./emitter.js";
+import { Gateway } from "./gateway.js";
+
+const RESERVED = new Set(["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"]);
+/** What the daemon's configuration says of an upstream, and no program. */
+const CONFIGURED = [
+  "extraHeaders", "transportOptions", "agent", "pfx", "key", "cert", "ca", "ciphers", "passphrase", "parser", "protocols",
+  "cookieJar",
+];
+/** The words of the Socket.IO client for why a connection ended. */
+const DISCONNECT_REASONS = {
+  kicked: "io server disconnect", heartbeat: "ping timeout", protocol: "parse error", too_large: "parse error",
+  closed: "transport close", daemon: "transport close", requested: "transport close", draining: "transport close",
+};
+const LONGEST_PAUSE = 5_000;
+const DEFAULT_PATHS = ["/socket.io", "/socket.io/"];
+
+/** One client of the daemon for all sockets of the program that use the same daemon. */
+const gateways = new Map();
+
+export function io(uri, options = {}) {
+  if (uri !== null && typeof uri === "object") [uri, options] = [undefined, uri];
+  return new Socket(targetOf(uri, options), options);
+}
+
+io.io = io.connect = io;
+
+/** A namespace of a server. */
+export class Socket extends Emitter {
+  /** The id that the server gave to the shared connection: every program of this user on it has the same. */
+  id = undefined;
+  connected = false;
+  /** Whether the server had kept the session when the connection came back. */
+  recovered = false;
+  /** An object, or a function that is called with a callback for it, at each `connect()`. */
+  auth;
+  io;
+  #options;
+  #address;
+  #gateway;
+  /** Between `connect()` and `disconnect()`: `{ target, subscription, canceller }`. */
+  #session = null;
+  /** Calls of `emit` that wait for `connect()`. */
+  #buffer = [];
+  #flags = {};
+  #any = [];
+  #anyOutgoing = [];
+
+  constructor(address, options, manager) {
+    super();
+    this.auth = options.auth;
+    this.#options = options;
+    this.#address = address;
+    this.#gateway = options.gateway ?? sharedGateway(options.socket);
+    this.io = manager ?? new Manager(address, options);
+    if (options.autoConnect !== false) this.connect();
+  }
+
+  get disconnected() {
+    return !this.connected;
+  }
+
+  /** Whether it is connected, or will be by itself. */
+  get active() {
+    return this.#session !== null;
+  }
+
+  get volatile() {
+    this.#flags.volatile = true;
+    return this;
+  }
+
+  connect() {
+    if (this.#session) return this;
+    const session = { target: null, subscription: null, canceller: new AbortController(), answer: true };
+    this.#session = session;
+    const begin = (auth) => {
+      if (this.#session !== session || session.target) return;
+      session.target = auth === undefined || auth === null ? this.#address : { ...this.#address, auth };
+      for (const emit of this.#buffer.splice(0)) emit();
+      this.#follow(session);
+    };
+    // Listeners that are added in this turn hear everything.
+    queueMicrotask(() => (typeof this.auth === "function" ? this.auth(begin) : begin(this.auth)));
+    return this;
+  }
+
+  disconnect() {
+    const wasConnected = this.connected;
+    this.#end();
+    if (wasConnected) this.#lose("io client disconnect");
+    return this;
+  }
+
+  compress(compress) {
+    this.#flags.compress = compress;
+    return this;
+  }
+
+  timeout(milliseconds) {
+    this.#flags.timeout = milliseconds;
+    return this;
+  }
+
+  send(...args) {
+    return this.emit("message", ...args);
+  }
+
+  emit(event, ...args) {
+    if (RESERVED.has(event)) throw new Error(`"${event}" is a reserved event name`);
+    const flags = { ...this.#flags };
+    this.#flags = {};
+    const acknowledge = typeof args.at(-1) === "function" ? args.pop() : null;
+    // An event that may be dropped is: nothing waits for a connection.
+    if (flags.volatile && !this.connected) return this;
+    if (this.#session?.target) this.#transmit(event, args, flags, acknowledge);
+    else this.#buffer.push(() => this.#transmit(event, args, flags, acknowledge));
+    return this;
+  }
+
+  emitWithAck(event, ...args) {
+    return new Promise((resolve, reject) => {
+      const acknowledge = (error, answer) => (error ? reject(error) : resolve(answer));
+      acknowledge.withError = true;
+      this.emit(event, ...args, acknowledge);
+    });
+  }
+
+  onAny(listener) {
+    this.#any = [...this.#any, listener];
+    return this;
+  }
+
+  prependAny(listener) {
+    this.#any = [listener, ...this.#any];
+    return this;
+  }
+
+  offAny(listener) {
+    this.#any = without(this.#any, listener);
+    return this;
+  }
+
+  listenersAny() {
+    return this.#any;
+  }
+
+  onAnyOutgoing(listener) {
+    this.#anyOutgoing = [...this.#anyOutgoing, listener];
+    return this;
+  }
+
+  prependAnyOutgoing(listener) {
+    this.#anyOutgoing = [listener, ...this.#anyOutgoing];
+    return this;
+  }
+
+  offAnyOutgoing(listener) {
+    this.#anyOutgoing = without(this.#anyOutgoing, listener);
+    return this;
+  }
+
+  listenersAnyOutgoing() {
+    return this.#anyOutgoing;
+  }
+
+  // To the server.
+
+  #transmit(event, args, flags, acknowledge) {
+    callAll(this, this.#anyOutgoing, [event, ...args]);
+    const { target, canceller } = this.#session;
+    const { retries, ackTimeout } = this.#options;
+    const options = {
+      compress: flags.compress, volatile: flags.volatile, connectTimeout: flags.volatile ? 0 : Infinity, bigints: false,
+      retries: flags.volatile ? undefined : retries, ackTimeout: retries ? ackTimeout : undefined,
+    };
+    if (!acknowledge) {
+      const { ackTimeout: each, ...once } = options;
+      this.#gateway.send(target, event, args, retries ? options : once).catch((error) => this.#report(error));
+      return;
+    }
+    const timeout = flags.timeout ?? (retries ? undefined : ackTimeout);
+    const withError = acknowledge.withError || flags.timeout !== undefined || ackTimeout !== undefined;
+    this.#gateway.request(target, event, args, { ...options, timeout: timeout ?? Infinity, signal: canceller.signal })
+      .then(({ args: answer }) => {
+        if (!answer) throw new Error("operation has timed out"); // a volatile one that was dropped
+        callAll(this, [acknowledge], withError ? [null, ...answer] : answer);
+      })
+      .catch((error) => {
+        if (withError) callAll(this, [acknowledge], [acknowledgementError(error)]);
+        else if (!UNANSWERED.has(error.type ?? error.name)) this.#report(error);
+      });
+  }
+
+  /** An event that cannot be sent: the Socket.IO client has no word for it, and silence would be worse. */
+  #report(error) {
+    if (this.io.hasListeners("error")) this.io.emitReserved("error", error);
+    else process.emitWarning(error);
+  }
+
+  // From the server.
+
+  /** Hands out what comes until `disconnect()`. */
+  async #follow(session) {
+    for (let pause = 500; this.#session === session; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      try {
+        session.subscription = this.#gateway.subscribe(session.target, {
+          states: true, gaps: true, answer: session.answer, bigints: false,
+        });
+        for await (const item of session.subscription) {
+          const pending = this.#take(item, session);
+          if (pending) await pending;
+          if (this.#session !== session) return;
+        }
+        return;
+      } catch (error) {
+        if (this.#session !== session) return;
+        // Who may only listen cannot answer the server.
+        if (error.type === "PermissionDenied" && error.data.need === "send" && session.answer) session.answer = false;
+        else if (error.retry === false || this.#options.reconnection === false) {
+          this.#end();
+          this.#tellConnectError(error);
+        } else {
+          this.#tellConnectError(error);
+          await sleep(pause);
+        }
+      }
+    }
+  }
+
+  /** Hands out one thing; a promise where the next has to wait. */
+  #take(item, session) {
+    if (item.type === "event") this.#tellEvent(item);
+    else if (item.type === "gap") this.io.emitReserved("gap", item);
+    else if (item.state === "connected") return this.#gain(item, session);
+    else if (item.state === "reconnecting") this.io.emitReserved("reconnect_attempt", item.attempt ?? 1);
+    else if (this.connected) this.#lose(DISCONNECT_REASONS[item.reason] ?? "transport error", item);
+    else if (item.state === "disconnected" && item.reason && item.reason !== "idle") this.#failToConnect(item);
+    return null;
+  }
+
+  #tellEvent({ event, args, respond }) {
+    if (respond) {
+      let isAnswered = false;
+      args.push((...answer) => {
+        if (isAnswered) return;
+        isAnswered = true;
+        // Another program was faster, or the link is gone: the server has its answer, or wants none any more.
+        respond(answer).catch((error) => error.type === "AckGone" || this.#report(error));
+      });
+    }
+    callAll(this, this.#any, [event, ...args]);
+    if (!RESERVED.has(event)) callAll(this, this.listeners(event), args);
+  }
+
+  async #gain({ recovered = false }, session) {
+    if (this.connected) return;
+    const id = await this.#serverID(session);
+    if (this.#session !== session) return;
+    this.id = id;
+    this.recovered = recovered;
+    this.connected = true;
+    this.io.tellGain();
+    this.emitReserved("connect");
+  }
+
+  async #serverID({ target, subscription }) {
+    const { connection } = await subscription.ready;
+    return this.#gateway.state(target).then(({ sid }) => sid ?? connection, () => connection);
+  }
+
+  #lose(reason, { reason: word, detail } = {}) {
+    this.connected = false;
+    this.id = undefined;
+    const details = word && { description: detail, context: { reason: word } };
+    if (this.#options.reconnection === false) this.#end();
+    this.io.emitReserved("close", reason, details);
+    this.emitReserved("disconnect", reason, details);
+  }
+
+  #failToConnect({ reason, detail }) {
+    const words = `the server refused the namespace ${this.io.namespace}: `;
+    const isRefused = reason === "refused" && detail?.startsWith(words);
+    const error = new Error(isRefused ? detail.slice(words.length) : detail ?? reason);
+    error.reason = reason;
+    error.description = detail;
+    if (this.#options.reconnection === false) this.#end();
+    this.#tellConnectError(error);
+  }
+
+  #tellConnectError(error) {
+    this.io.emitReserved(this.io.wasConnected ? "reconnect_error" : "error", error);
+    this.emitReserved("connect_error", error);
+  }
+
+  #end() {
+    const session = this.#session;
+    this.#session = null;
+    session?.subscription?.close();
+    session?.canceller.abort();
+  }
+}
+
+Socket.prototype.open = Socket.prototype.connect;
+Socket.prototype.close = Socket.prototype.disconnect;
+
+/** What `socket.io` tells of the connection: `open`, `close`, `error`, `reconnect`, `reconnect_attempt`,
+ * `reconnect_error`, and the gateway's own `gap`. */
+export class Manager extends Emitter {
+  wasConnected = false;
+  #address;
+
+  constructor(uri, options = {}) {
+    super();
+    this.#address = typeof uri === "string" ? targetOf(uri, options) : uri;
+    this.opts = options;
+    this.uri = this.#address.url;
+  }
+
+  get namespace() {
+    const { url, namespace } = this.#address;
+    const path = url ? decodeURI(new URL(url).pathname) : "/";
+    return path === "/" ? namespace ?? "/" : path;
+  }
+
+  /** Another namespace of the same server. */
+  socket(namespace, options = {}) {
+    const { url, upstream } = this.#address;
+    if (upstream) return new Socket({ upstream, namespace }, { ...this.opts, ...options });
+    const address = new URL(url);
+    address.pathname = namespace;
+    return new Socket({ url: address.href }, { ...this.opts, ...options });
+  }
+
+  reconnection() {
+    return this.opts.reconnection !== false;
+  }
+
+  tellGain() {
+    if (this.wasConnected) this.emitReserved("reconnect", 1);
+    else this.emitReserved("open");
+    this.wasConnected = true;
+  }
+}
+
+/** Ends of a call that the Socket.IO client does not tell to an acknowledgement without a time-out. */
+const UNANSWERED = new Set(["AckTimeout", "AckLost", "DaemonLost", "UpstreamDown", "AbortError", "Closed", "Expired"]);
+const TIMED_OUT = new Set(["AckTimeout", "CallTimeout", "Expired", "UpstreamDown", "DaemonUnavailable"]);
+const DISCONNECTED = new Set(["AckLost", "DaemonLost", "AbortError", "Closed"]);
+
+function acknowledgementError(error) {
+  const kind = error.type ?? error.name;
+  if (TIMED_OUT.has(kind)) return new Error("operation has timed out", { cause: error });
+  if (DISCONNECTED.has(kind)) return new Error("socket has been disconnected", { cause: error });
+  return error;
+}
+
+/** Which server, as the protocol names it. */
+function targetOf(uri, options) {
+  for (const name of CONFIGURED) {
+    if (options[name] !== undefined) throw configured(name);
+  }
+  if (options.path !== undefined && !DEFAULT_PATHS.includes(options.path)) throw configured("path");
+  if (options.rejectUnauthorized === false) throw configured("rejectUnauthorized");
+  if (options.upstream !== undefined) {
+    if (options.auth !== undefined) throw configured("auth");
+    if (options.query !== undefined) throw configured("query");
+    return { upstream: options.upstream, namespace: uri ?? options.namespace };
+  }
+  if (typeof uri !== "string" || uri.startsWith("/") && !uri.startsWith("//")) {
+    throw new TypeError('io() needs the URL of a server, or { upstream: "NAME" } of the daemon\'s configuration');
+  }
+  const url = new URL(uri.startsWith("//") ? `https:${uri}` : uri.includes("://") ? uri : `https://${uri}`);
+  for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
+  return { url: url.href };
+}
+
+function configured(name) {
+  return new TypeError(
+    `io() of gatewayd does not take '${name}': the daemon makes the connection. Say it in [upstream.NAME] of its `
+    + 'configuration, and write io({ upstream: "NAME" })');
+}
+
+function sharedGateway(socket) {
+  if (!gateways.has(socket)) gateways.set(socket, new Gateway({ socket }));
+  return gateways.get(socket);
+}
+
+/** A list of listeners without one, or without all. */
+function without(listeners, one) {
+  return one === undefined ? [] : listeners.filter((listener) => listener !== one);
+}
