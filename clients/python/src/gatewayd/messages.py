@@ -98,6 +98,8 @@ class State:
     """Milliseconds to the next attempt."""
     recovered: bool = False
     """The server gave what was missed; the epoch goes on."""
+    is_found: bool = False
+    """It is not news: the subscription found the connection so when it was made."""
 
 
 Item = Union[Event, Gap, State]
@@ -202,4 +204,4 @@ def gap_of(params: Dict[str, Any]) -> Gap:
 
 def state_of(params: Dict[str, Any]) -> State:
     return State(params["state"], params.get("epoch"), params.get("reason"), params.get("detail"),
-                 params.get("attempt"), params.get("in"), bool(params.get("recovered")))
+                 params.get("attempt"), params.get("in"), bool(params.get("recovered")), bool(params.get("is_found")))

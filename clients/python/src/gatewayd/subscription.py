@@ -144,7 +144,8 @@ class AsyncSubscription:
                 self.position = self._reached
             self.began = True
             if self._wants_states:
-                self._put(state_of({**self.upstream, "state": result["state"], "epoch": result["epoch"]}))
+                self._put(state_of({**self.upstream, "state": result["state"], "epoch": result["epoch"],
+                                    "is_found": True}))
 
         await link.call("subscribe", params, patience, answered)
 

@@ -1,0 +1,127 @@
+"""The Python client apart from the scenarios that all languages share: its documents, its package, its corners."""
+
+import os
+import re
+import sys
+
+import pytest
+
+import processes
+from programs import ROOT
+
+HOME = ROOT / "clients" / "python"
+sys.path.insert(0, str(HOME / "src"))
+
+import gatewayd  # noqa: E402
+from gatewayd import errors, link, messages  # noqa: E402
+
+README = (HOME / "README.md").read_text()
+SNIPPETS = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
+
+
+@pytest.mark.parametrize("number", range(len(SNIPPETS)))
+async def test_what_the_readme_shows_runs(number, folder, daemons, chat, start_command):
+    daemon = await daemons()
+    # Another program that says something, for the snippet that only listens.
+    client = await daemon.client()
+    await client.call("subscribe", url=chat.url)
+    program = folder / "snippet.py"
+    program.write_text(SNIPPETS[number].replace("https://chat.example", chat.url))
+    command = await start_command(sys.executable, "-u", program, env={
+        "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
+    outcome = await command.outcome()
+    assert outcome.code == 0, outcome
+    assert outcome.out, outcome
+
+
+async def test_the_ten_lines_of_the_projects_readme_run(folder, daemons, chat, start_command):
+    text = (ROOT / "README.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    daemon = await daemons()
+    path = folder / "ten.py"
+    path.write_text(program.replace("https://chat.example", chat.url))
+    command = await start_command(sys.executable, "-u", path, env={
+        "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
+    assert await command.line() == "said"
+    client = await daemon.client()
+    await daemon.until(lambda status: any(one["subscriptions"] for one in status["connections"]), "the subscription")
+    await client.call("send", url=chat.url, event="say", args=["again"])
+    assert await command.line() == "said ['again']"
+
+
+def test_there_is_a_class_for_every_error_of_the_protocol():
+    text = (ROOT / "docs" / "protocol.md").read_text()
+    rows = re.findall(r"^\| −(\d+) \| (\w+)", text, re.MULTILINE)
+    assert len(rows) > 20
+    assert {name: -int(code) for code, name in rows} == {name: cls.code for name, cls in errors.BY_TYPE.items()}
+
+
+def test_an_error_that_this_version_does_not_know_keeps_its_name():
+    error = errors.from_answer({"code": -1, "message": "new", "data": {"type": "NewError", "retry": True}})
+    assert (type(error), error.type, error.code, error.retry, str(error)) == (
+        errors.CallError, "NewError", -1, True, "new")
+
+
+def test_the_daemon_is_looked_for_where_gatewayctl_looks(monkeypatch, folder):
+    monkeypatch.delenv("GATEWAYD_SOCKET", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    assert link.socket_path() == "/run/gatewayd.sock"
+    (folder / "gatewayd.sock").touch()
+    assert link.socket_path() == str(folder / "gatewayd.sock")
+    monkeypatch.setenv("GATEWAYD_SOCKET", "/named")
+    assert link.socket_path() == "/named"
+    assert link.socket_path("/given") == "/given"
+
+
+@pytest.mark.parametrize("value", [
+    None, 1.5, "text", b"", b"\xff\x00", [b"x", {"deep": [b"y"]}], {"$bin": "no bytes"}, {"$bin": b"bytes"},
+    {"$$bin": {"$$$bin": 1}}, {"$bin": 1, "other": 2}, 2**80, "\ud800"], ids=repr)
+def test_a_value_comes_back_as_it_was(value):
+    line = messages.encode({"args": messages.to_wire([value])})
+    assert messages.from_wire(messages.decode(line)["args"]) == [value]
+
+
+def test_an_integer_that_python_does_not_read_does_not_end_the_connection():
+    assert str(messages.decode(b'{"n":' + b"7" * 5000 + b"}")["n"]) == "7" * 5000
+
+
+def test_nothing_at_the_socket_is_an_error_in_time(folder):
+    with gatewayd.Client(folder / "nothing", timeout=0.05) as gateway:
+        with pytest.raises(gatewayd.DaemonUnavailable, match="no daemon answers at .*nothing"):
+            gateway.ping()
+    (folder / "file").touch()
+    with gatewayd.Client(folder / "file", timeout=0.05) as gateway:
+        with pytest.raises(gatewayd.DaemonUnavailable):
+            gateway.ping()
+    with gatewayd.Client(folder / ("x" * 120), timeout=0.05) as gateway:
+        with pytest.raises(gatewayd.DaemonUnavailable):
+            gateway.ping()
+
+
+async def test_an_administrator_who_ends_a_program_ends_its_subscriptions(daemons, chat):
+    daemon = await daemons()
+    admin = await daemon.client()
+    async with gatewayd.AsyncClient(daemon.socket, name="guest") as gateway:
+        said = await gateway.subscribe(chat.url)
+        (guest,) = [one for one in (await admin.call("clients.list"))["clients"] if one["name"] == "guest"]
+        await admin.call("clients.kick", client=guest["client"])
+        with pytest.raises(gatewayd.Kicked):
+            await said.next(timeout=10)
+
+
+async def test_the_wheel_has_everything(folder, start_command):
+    """Where setuptools and wheel are there; nothing is downloaded."""
+    pytest.importorskip("wheel", reason="this environment has no wheel")
+    copy = folder / "source"
+    copy.mkdir()
+    for name in ("pyproject.toml", "README.md", "src"):
+        await processes.finish(await processes.spawn("/bin/cp", "-r", HOME / name, copy), "cp")
+    command = await start_command(
+        sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "--no-index",
+        "--no-build-isolation", "-w", folder, copy)
+    outcome = await command.outcome()
+    assert outcome.code == 0, outcome
+    (wheel,) = folder.glob("*.whl")
+    command = await start_command(
+        sys.executable, "-c", "import gatewayd, gatewayd.socketio; print(gatewayd.__file__)", env={"PYTHONPATH": wheel})
+    assert os.fspath(wheel) in (await command.outcome()).out
