@@ -1,12 +1,15 @@
 """What is Node.js's own about its client library: the program of its README, its types, its payloads, and `io()`, the
 surface of the Socket.IO client. The scenarios of all languages are those of test_clients.py."""
 
+import json
 import re
 import shutil
 
 import pytest
 
+import client_loop
 from programs import ROOT
+from users import ALICE, as_user
 
 NODE = ROOT / "clients" / "node"
 
@@ -52,3 +55,180 @@ async def test_the_declarations_name_what_is_exported(run):
 
 async def test_payloads_are_what_the_protocol_says(run):
     assert await run(None, (NODE / "tests" / "payload.js").read_text().replace("../lib/", f"{NODE}/lib/")) == ["ok"]
+
+
+# The surface of the Socket.IO client
+
+
+class Script:
+    """A program that runs beside the test; `sees` takes its next line, which is JSON."""
+
+    def __init__(self, command):
+        self.command = command
+
+    async def sees(self, *expected):
+        for one in expected:
+            line = json.loads(await self.command.line())
+            assert line == one, (line, expected)
+
+    async def skips_to(self, expected):
+        while json.loads(await self.command.line()) != expected:
+            pass
+
+    def say(self, word):
+        self.command.process.stdin.write(f"{word}\n".encode())
+
+
+@pytest.fixture
+def start_script(start_command, folder):
+    """Starts a program in which `io`, `tell`, and `heard(word)`, which waits for the test, are there."""
+
+    async def start(daemon, text, *arguments, wrapper=()):
+        module = folder / f"script{len(list(folder.glob('script*')))}.mjs"
+        module.write_text(f'''
+            import {{ io, Manager }} from "{NODE}/socketio.js";
+            import {{ createInterface }} from "node:readline";
+            const tell = (...words) => console.log(JSON.stringify(words));
+            const lines = createInterface({{ input: process.stdin }});
+            const heard = (word) => new Promise((resolve) => lines.on("line", (line) => line === word && resolve()));
+            const url = process.argv[2];
+            {text}''')
+        return Script(await start_command(
+            *wrapper, "node", module, *arguments, env={"GATEWAYD_SOCKET": daemon.socket}, stdin=True))
+
+    return start
+
+
+LIFE = '''
+    socket.on("connect", () => tell("connect", socket.connected, socket.active, typeof socket.id));
+    socket.on("disconnect", (reason) => tell("disconnect", reason, socket.connected, socket.active));
+    socket.on("connect_error", (error) => tell("connect_error", error.message, socket.active));
+'''
+
+
+async def test_io_sends_hears_and_is_answered(daemons, server, start_script):
+    script = await start_script(await daemons(), f'''
+        const socket = io(url);
+        {LIFE}
+        socket.onAny((event, ...args) => tell("any", event, args.length));
+        socket.onAnyOutgoing((event) => tell("outgoing", event));
+        socket.on("said", (text, bytes) => tell("said", text, [...bytes]));
+        const first = socket.emitWithAck("one", "first");
+        await new Promise((resolve) => socket.once("connect", resolve));
+        tell("first", await first);
+        await new Promise((resolve) => socket.emit("echo", 1, {{ a: null }}, (...answer) => resolve(tell("echo", answer))));
+        tell("with ack", await socket.emitWithAck("one", 9007199254740991));
+        socket.once("said", () => tell("once"));
+        socket.emit("say", "hello", new Uint8Array([1, 2]));
+        await new Promise((resolve) => socket.timeout(100).emit("hold", "a", (error) => resolve(tell(error.message))));
+        await socket.timeout(100).emitWithAck("hold", "b").catch((error) => tell(error.message));
+        const held = socket.emitWithAck("hold", "c").catch((error) => tell(error.message));
+        try {{ socket.emit("connect"); }} catch (error) {{ tell(error.message); }}
+        socket.disconnect();
+        await held;
+        tell(socket.connected, socket.active, socket.disconnected);
+        lines.close();
+        process.stdin.destroy();
+    ''', server.url)
+    await script.sees(
+        ["outgoing", "one"], ["connect", True, True, "string"], ["first", "first"], ["outgoing", "echo"],
+        ["echo", [1, {"a": None}]], ["outgoing", "one"], ["with ack", 9007199254740991],
+        ["outgoing", "say"], ["outgoing", "hold"], ["any", "said", 2], ["said", "hello", [1, 2]], ["once"],
+        ["operation has timed out"], ["outgoing", "hold"], ["operation has timed out"],
+        ["outgoing", "hold"], ['"connect" is a reserved event name'],
+        ["disconnect", "io client disconnect", False, False], ["socket has been disconnected"], [False, False, True])
+    assert (await script.command.outcome()).code == 0
+
+
+async def test_io_tells_losses_of_the_server_and_of_the_daemon(daemons, chat, start_script):
+    daemon = await daemons()
+    script = await start_script(daemon, f'''
+        const socket = io(url);
+        {LIFE}
+        socket.on("said", (text) => tell("said", text));
+        await heard("down");
+        socket.volatile.emit("one", "dropped");
+        socket.emit("one", "kept");
+    ''', chat.url)
+    up = ["connect", True, True, "string"]
+    await script.sees(up)
+    await chat.stop()
+    await script.sees(["disconnect", "transport close", False, True])
+    script.say("down")
+    await daemon.until(lambda status: status["connections"][0]["queue"]["count"] == 1, "the send to wait")
+    await chat.start()
+    await script.skips_to(up)
+    assert [one["args"] for one in await chat.received(1, "one")] == [["kept"]]
+    await daemon.crash()
+    await script.sees(["disconnect", "transport close", False, True])
+    await daemon.start()
+    await script.skips_to(up)
+    await chat.emit("said", "again")
+    await script.sees(["said", "again"])
+    await chat.kick()
+    await script.sees(["disconnect", "io server disconnect", False, False])
+
+
+async def test_io_answers_the_server_and_has_namespaces_and_auth(daemons, server, start_script):
+    daemon = await daemons()
+    script = await start_script(daemon, f'''
+        const socket = io(url + "/chat");
+        {LIFE}
+        socket.on("confirm", (number, answer) => answer("yes", number));
+        await heard("auth");
+        const manager = new Manager(url);
+        const other = manager.socket("/auth", {{ auth: (tell) => tell({{ token: "let-me-in" }}) }});
+        other.on("connect", () => tell("admitted"));
+    ''', server.url)
+    await script.sees(["connect", True, True, "string"])
+    assert await server.ask("confirm", 7, namespace="/chat") == ["yes", 7]
+    script.say("auth")
+    if server.line == "eio4":
+        await script.sees(["admitted"])
+
+
+async def test_io_tells_a_refusal_in_the_words_of_the_server_and_stays_away(daemons, chat, start_script):
+    script = await start_script(await daemons(), f'''
+        const socket = io(url + "/refused", {{ autoConnect: false }});
+        {LIFE}
+        tell(socket.active);
+        socket.connect();
+        socket.on("connect_error", () => {{ lines.close(); process.stdin.destroy(); }});
+    ''', chat.url)
+    await script.sees([False], ["connect_error", "this room is closed", False])
+    # A refused socket keeps no process.
+    assert (await script.command.outcome()).code == 0
+
+
+async def test_io_says_what_only_the_configuration_can(daemons, chat, start_script):
+    daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
+    script = await start_script(daemon, f'''
+        for (const options of [{{ path: "/x" }}, {{ extraHeaders: {{}} }}, {{ rejectUnauthorized: false }}]) {{
+          try {{ io(url, options); }} catch (error) {{ tell(error.message.includes('io({{ upstream: "NAME" }})')); }}
+        }}
+        try {{ io(); }} catch (error) {{ tell(error.name); }}
+        const socket = io("/chat", {{ upstream: "chat", transports: ["websocket"] }});
+        {LIFE}
+    ''', chat.url)
+    await script.sees([True], [True], [True], ["TypeError"], ["connect", True, True, "string"])
+    await chat.present(1, "/chat")
+
+
+@pytest.mark.root
+async def test_a_program_that_may_only_listen_connects_all_the_same(daemons, chat, start_script):
+    daemon = await daemons({"socket": {"mode": "0666"}, "upstream": {"chat": {"url": chat.url}},
+                            "access": [{"upstream": ["chat"], "user": ALICE, "allow": ["subscribe"]}]})
+    script = await start_script(daemon, f'''
+        const socket = io({{ upstream: "chat" }});
+        {LIFE}
+        socket.on("said", (text) => tell("said", text));
+    ''', wrapper=as_user(ALICE))
+    await script.sees(["connect", True, True, "string"])
+    await chat.emit("said", "hi")
+    await script.sees(["said", "hi"])
+
+
+async def test_programs_lose_and_double_nothing_when_the_daemon_is_killed(folder):
+    result = await client_loop.rounds(folder, 8, tell=print)
+    print(result)
+    result.check()

@@ -277,7 +277,8 @@ export class Socket extends Emitter {
     this.connected = false;
     this.id = undefined;
     const details = word && { description: detail, context: { reason: word } };
-    if (this.#options.reconnection === false) this.#end();
+    // Whom the server has thrown out comes back when the program says so.
+    if (this.#options.reconnection === false || word === "kicked") this.#end();
     this.io.emitReserved("close", reason, details);
     this.emitReserved("disconnect", reason, details);
   }
@@ -288,7 +289,8 @@ export class Socket extends Emitter {
     const error = new Error(isRefused ? detail.slice(words.length) : detail ?? reason);
     error.reason = reason;
     error.description = detail;
-    if (this.#options.reconnection === false) this.#end();
+    // Whom the server has refused tries again when the program says so, perhaps with another `auth`.
+    if (this.#options.reconnection === false || reason === "refused") this.#end();
     this.#tellConnectError(error);
   }
 

@@ -1,0 +1,138 @@
+"""Kills the daemon at random moments and looks at what programs that use a client library were given.
+
+Two servers count, one with connection state recovery and one without; two programs of each language follow each of them
+through the library, one that lives all the time and one that is killed now and then and goes on behind its last line. The
+daemon, whose upstreams have `history.disk`, is killed as the kernel would kill it, over and over. In the end each program
+has every number once and in order, or, of the server without recovery, inside a gap that it was told of.
+
+`python client_loop.py --rounds 50` is the long form; the test suite runs a short one.
+"""
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import sys
+import time
+
+import kill_loop
+import processes
+from daemon import Daemon
+from patience import end
+from programs import GATEWAYD, ROOT
+from subscriber_loop import Account, CountingServer, quiesce
+
+CLIENTS = ROOT / "clients"
+
+PROGRAMS = {
+    "node": ["node", CLIENTS / "node" / "tests" / "follow.js"],
+}
+"""Language → the program that prints what a subscription to an upstream yields, behind a position."""
+
+
+class Follower:
+    """A program of a language; with `patience` it is killed after so many lines, on the average."""
+
+    def __init__(self, account, language, daemon, upstream, patience=None):
+        self.account, self.language, self.daemon, self.upstream = account, language, daemon, upstream
+        self.patience = patience
+        self.starts = 0
+
+    async def run(self):
+        """Until it is cancelled."""
+        while True:
+            self.starts += 1
+            assert self.patience or self.starts == 1, f"{self.account.name} ended by itself"
+            position = self.account.position
+            process = await processes.spawn(
+                *PROGRAMS[self.language], self.upstream, *([f"{position['epoch']}:{position['seq']}"] if position else []),
+                env={**os.environ, "GATEWAYD_SOCKET": self.daemon.socket}, stdout=asyncio.subprocess.PIPE)
+            try:
+                left = random.randrange(1, 2 * self.patience) if self.patience else -1
+                while left and (line := await process.stdout.readline()).endswith(b"\n"):
+                    left -= 1
+                    self.take(json.loads(line))
+            finally:
+                await processes.kill(process)
+
+    def take(self, item):
+        if "gap" in item:
+            self.account.gap(item["gap"])
+        else:
+            self.account.event(item["epoch"], item["seq"], item["event"], item["args"])
+
+
+class Result:
+    def __init__(self, rounds, followers, last, seconds):
+        self.rounds, self.followers, self.last, self.seconds = rounds, followers, last, seconds
+        self.faults = []
+        for follower in followers:
+            account = follower.account
+            self.faults += account.faults
+            if account.last != last[follower.upstream]:
+                self.faults.append(f"{account.name}: ends with {account.last} instead of {last[follower.upstream]}")
+            if follower.upstream == "recovering" and account.missed:
+                self.faults.append(f"{account.name}: {account.missed} missed, although the server recovers")
+
+    def __str__(self):
+        rows = "; ".join(
+            f"{one.account.name} {one.account.events} events, {one.account.missed} inside {one.account.gaps} gaps, "
+            f"started {one.starts} times" for one in self.followers)
+        return f"{self.rounds} kills, numbers up to {self.last}; {rows}; {len(self.faults)} faults; {self.seconds:.0f} s"
+
+    def check(self):
+        assert not self.faults, f"{self}: {self.faults[:20]}"
+        assert all(one.account.events for one in self.followers), str(self)
+
+
+async def rounds(folder, count, seed=None, tell=lambda text: None, languages=None):
+    """Runs the loop; returns a `Result`."""
+    seed = seed if seed is not None else random.randrange(1 << 32)
+    random.seed(seed)
+    tell(f"seed {seed}")
+    started = time.monotonic()
+    servers = {"plain": CountingServer(folder, "plain"),
+               "recovering": CountingServer(folder, "recovering", ["--recovery"])}
+    for server in servers.values():
+        await server.start()
+    place = folder / "daemon"
+    place.mkdir()
+    history = {"disk": True, "events": 20_000, "bytes": "16MiB"}
+    daemon = Daemon(GATEWAYD, place, {"upstream": {
+        name: {"url": server.url, "keep": "always", "history": history, "reconnect": {"base": "10ms", "cap": "50ms"}}
+        for name, server in servers.items()}})
+    languages = languages or [one for one, (program, *_) in PROGRAMS.items() if shutil.which(program)]
+    followers = []
+    for upstream in servers:
+        meanings = {}
+        followers += [
+            Follower(Account(f"{upstream}/{language}/{kind}", meanings), language, daemon, upstream, patience)
+            for language in languages for kind, patience in (("steady", None), ("killed", 100))]
+    try:
+        await daemon.start()
+        tasks = [asyncio.ensure_future(follower.run()) for follower in followers]
+        # A program that has no position yet, when the daemon dies, may rightly begin later.
+        while not all(follower.account.position for follower in followers):
+            await asyncio.sleep(0.01)
+        for number in range(count):
+            await asyncio.sleep(random.choice((0.005, 0.05, 0.3, 0.8)) * random.random())
+            await daemon.crash()
+            await daemon.start()
+            failed = [task for task in tasks if task.done()]
+            assert not failed, failed
+            if number % 10 == 9:
+                tell(f"{number + 1} kills, {sum(one.account.events for one in followers)} events, "
+                     f"{sum(len(one.account.faults) for one in followers)} faults")
+        last = await quiesce(daemon, servers, [follower.account for follower in followers])
+        await end(tasks)
+        return Result(count, followers, last, time.monotonic() - started)
+    finally:
+        await daemon.close()
+        for server in servers.values():
+            await processes.kill(server.process)
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = sys.argv[1:] or ["--rounds", "50"]
+    kill_loop.main(rounds, __doc__)
