@@ -1,6 +1,7 @@
 // Arguments of events, as the local protocol writes them: bytes are {"$bin":"<base64>"}, and an object whose only key
 // looks like that is written with one $ more (docs/protocol.md, "Payloads"). Integers of any length are kept.
 
+import { Blob } from "node:buffer";
 import { randomUUID } from "node:crypto";
 
 const MARKED = /^\$+bin$/;
@@ -40,6 +41,7 @@ export function encode(value) {
   if (value === null || typeof value !== "object") return value;
   const bytes = bytesOf(value);
   if (bytes) return { $bin: bytes.toString("base64") };
+  if (value instanceof Blob) throw new TypeError("a Blob is not taken: send the Buffer of its arrayBuffer()");
   if (typeof value.toJSON === "function") return encode(value.toJSON());
   if (Array.isArray(value)) return value.map(encode);
   const keys = Object.keys(value);

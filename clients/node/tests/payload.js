@@ -16,6 +16,7 @@ assert.equal(there(new Date(0)), '"1970-01-01T00:00:00.000Z"');
 assert.equal(there({ a: undefined, b: [undefined], c: () => 1 }), '{"b":[null]}');
 assert.equal(there([12345678901234567890n, -1n, "12345678901234567890"]), '[12345678901234567890,-1,"12345678901234567890"]');
 assert.equal(there(JSON.parse('{"__proto__":{"x":1}}')), '{"__proto__":{"x":1}}');
+assert.throws(() => there([new Blob(["hi"])]), /Blob/);
 assert.throws(() => stringify({ get bad() { throw new TypeError("of its own"); } }), /of its own/);
 
 assert.deepEqual(back('{"$bin":"aGk="}'), Buffer.from("hi"));
