@@ -170,12 +170,14 @@ async def test_every_client_performs(scenario, runners, servers, daemons):
         pytest.skip(f"the runner of {runners.language.name} has no {scenario['needs']}")
     if "as" in scenario and os.geteuid() != 0:
         pytest.skip("needs root: it acts as another user")
-    server = await servers("eio4")
+    daemon = await daemons(start=False)
+    server, runner = await asyncio.gather(
+        servers("eio4"), runners(daemon, as_user(ALICE) if "as" in scenario else ()))
     variables = {"$URL": server.url, "$LONG": "x" * (2 << 20), "$USER": ALICE}
     # By its name the server has another URL, so that "$URL" does not mean the configured upstream.
     chat = {"url": server.url.replace("127.0.0.1", "localhost"), **scenario.get("upstream", {})}
-    daemon = await daemons({"upstream": {"chat": chat}, **filled(scenario.get("daemon", {}), variables)})
-    runner = await runners(daemon, as_user(ALICE) if "as" in scenario else ())
+    daemon.configure({"upstream": {"chat": chat}, **filled(scenario.get("daemon", {}), variables)})
+    await daemon.start()
     stage = Stage(runner, server, daemon, variables)
     for step in scenario["steps"]:
         await stage.perform(step)

@@ -211,10 +211,9 @@ class AsyncClient:
             params["timeout"] = round(timeout * 1000)
         end = None if patience is None else loop.time() + patience
         while True:
-            left = None if end is None else end - loop.time()
-            link = await self._reach(self.timeout if left is None else max(0.0, min(self.timeout, left)))
+            link = await self._reach(self.timeout if end is None else max(0.0, min(self.timeout, end - loop.time())))
             try:
-                return await link.call(method, params, left if left is None else max(0.0, end - loop.time()),
+                return await link.call(method, params, None if end is None else max(0.0, end - loop.time()),
                                        progress=progress)
             except errors.Kicked:
                 raise
@@ -302,7 +301,7 @@ class AsyncClient:
             while not subscription.began:
                 link = await self._reach(self.timeout)
                 try:
-                    await subscription.subscribe(link, None)
+                    await subscription.subscribe(link)
                 except errors.Kicked:
                     raise
                 except errors.DaemonLost:
@@ -319,7 +318,7 @@ class AsyncClient:
         pause = _PAUSES[0]
         while link.is_open and subscription.id in self._subscriptions:
             try:
-                return await subscription.subscribe(link, None)
+                return await subscription.subscribe(link)
             except errors.CallError as refusal:
                 if not refusal.retry:
                     self._forget(subscription)

@@ -114,7 +114,7 @@ class AsyncSubscription:
             await self._client._begin(self)
         return self
 
-    async def subscribe(self, link: Link, patience: float) -> None:
+    async def subscribe(self, link: Link) -> None:
         """Makes it on a link: at first as asked, later behind the last event that was received."""
         params: Dict[str, Any] = {**self._target.params(), **self._options, "subscription": self.id, "state": True}
         if self._events is not None:
@@ -147,7 +147,7 @@ class AsyncSubscription:
                 self._put(state_of({**self.upstream, "state": result["state"], "epoch": result["epoch"],
                                     "is_found": True}))
 
-        await link.call("subscribe", params, patience, answered)
+        await link.call("subscribe", params, None, answered)
 
     def hear(self, method: str, params: Dict[str, Any]) -> None:
         """A notification of the present link."""

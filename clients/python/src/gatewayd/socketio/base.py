@@ -89,7 +89,8 @@ class BaseClient:
             return self.on(args[0].__name__)(args[0])
 
         def set_handler(handler: Callable[..., Any]) -> Callable[..., Any]:
-            return self.on(handler.__name__, *args, **kwargs)(handler)
+            self.on(handler.__name__, *args, **kwargs)(handler)
+            return handler
 
         return set_handler
 

@@ -219,7 +219,7 @@ class Session:
         if not found:
             return None
         self._client._transport = found[0].get("transport") or "websocket"
-        return found[0].get("sid") or found[0]["connection"]
+        return str(found[0].get("sid") or found[0]["connection"])
 
     async def _disconnected(self, namespace: str, state: State) -> None:
         client = self._client

@@ -1,0 +1,39 @@
+"""Prints each event and each gap of an upstream as a line of JSON: follow.py [--sync] UPSTREAM [EPOCH:SEQ]
+
+With a position it goes on behind it, as a program does that was restarted itself.
+"""
+
+import asyncio
+import json
+import sys
+
+import gatewayd
+
+WORDS = [word for word in sys.argv[1:] if word != "--sync"]
+SINCE = None
+if len(WORDS) > 1:
+    EPOCH, _, SEQ = WORDS[1].rpartition(":")
+    SINCE = gatewayd.Position(EPOCH, int(SEQ))
+
+
+def show(item):
+    shown = {"gap": item.reason, "epoch": item.epoch, "seq": item.seq} if isinstance(item, gatewayd.Gap) else {
+        "event": item.name, "args": item.args, "epoch": item.epoch, "seq": item.seq}
+    sys.stdout.write(json.dumps(shown) + "\n")
+    sys.stdout.flush()
+
+
+async def main():
+    async with gatewayd.AsyncClient(timeout=60) as gateway:
+        async for item in gateway.subscribe(WORDS[0], since=SINCE, gaps=True):
+            show(item)
+
+
+def main_sync():
+    with gatewayd.Client(timeout=60) as gateway:
+        for item in gateway.subscribe(WORDS[0], since=SINCE, gaps=True):
+            show(item)
+
+
+if __name__ == "__main__":
+    main_sync() if "--sync" in sys.argv else asyncio.run(main())
