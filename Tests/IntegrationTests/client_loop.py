@@ -26,6 +26,8 @@ from subscriber_loop import Account, CountingServer, quiesce
 CLIENTS = ROOT / "clients"
 
 PROGRAMS = {
+    "python-asyncio": [sys.executable, CLIENTS / "python" / "tests" / "follow.py"],
+    "python-sync": [sys.executable, CLIENTS / "python" / "tests" / "follow.py", "--sync"],
     "node": ["node", CLIENTS / "node" / "tests" / "follow.js"],
 }
 """Language → the program that prints what a subscription to an upstream yields, behind a position."""

@@ -1,12 +1,16 @@
 """The Python client apart from the scenarios that all languages share: its documents, its package, its corners."""
 
+import asyncio
 import os
 import re
+import signal
 import sys
 
 import pytest
 
+import client_loop
 import processes
+from patience import SOON, within
 from programs import ROOT
 
 HOME = ROOT / "clients" / "python"
@@ -107,6 +111,91 @@ async def test_an_administrator_who_ends_a_program_ends_its_subscriptions(daemon
         await admin.call("clients.kick", client=guest["client"])
         with pytest.raises(gatewayd.Kicked):
             await said.next(timeout=10)
+
+
+async def test_no_event_is_lost_or_doubled_when_the_daemon_is_killed(folder):
+    result = await client_loop.rounds(folder, 6, tell=print, languages=["python-asyncio", "python-sync"])
+    print(result)
+    result.check()
+
+
+INTERRUPTED = """
+import sys, gatewayd
+with gatewayd.Client(name="interrupted") as gateway:
+    gateway.wait(sys.argv[1])
+    try:
+        gateway.request(sys.argv[1], "hold", "held", timeout=60)
+    except KeyboardInterrupt:
+        print("interrupted", gateway.request(sys.argv[1], "one", 1).value, flush=True)
+    said = gateway.subscribe(sys.argv[1], ["said"])
+    print("subscribed", flush=True)
+    try:
+        next(said)
+    except KeyboardInterrupt:
+        gateway.send(sys.argv[1], "say", "behind the interruption")
+        print(next(said).args)
+"""
+
+
+async def test_an_interrupt_takes_a_waiting_call_back_and_loses_nothing(folder, daemons, chat, start_command):
+    daemon = await daemons()
+    program = folder / "interrupted.py"
+    program.write_text(INTERRUPTED)
+    command = await start_command(sys.executable, program, chat.url, env={
+        "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
+    assert await chat.control("held", name="held", timeout=SOON)
+    command.process.send_signal(signal.SIGINT)
+    assert await command.line() == "interrupted 1"
+    assert await command.line() == "subscribed"
+    (client,) = (await daemon.status())["clients"][:1]
+    assert client["requests"] == 0
+    command.process.send_signal(signal.SIGINT)
+    assert await command.line() == "['behind the interruption']"
+    assert (await command.outcome()).code == 0
+
+
+async def test_a_forked_process_is_told_to_make_a_client_of_its_own(daemons, start_command, folder):
+    daemon = await daemons()
+    program = folder / "forked.py"
+    program.write_text("""
+import os, gatewayd
+gateway = gatewayd.Client()
+gateway.ping()
+if os.fork() == 0:
+    try:
+        gateway.ping()
+    except gatewayd.Closed as error:
+        print(error, flush=True)
+    with gatewayd.Client() as own:
+        own.ping()
+    print("own", flush=True)
+    os._exit(0)
+os.wait()
+gateway.ping()
+gateway.close()
+""")
+    command = await start_command(sys.executable, program, env={
+        "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
+    outcome = await command.outcome()
+    assert outcome.code == 0 and "before a fork" in outcome.out and outcome.out.endswith("own\n"), outcome
+
+
+async def test_closing_a_subscription_ends_the_iteration_and_the_daemons_work(daemons, chat):
+    daemon = await daemons()
+    async with gatewayd.AsyncClient(daemon.socket) as gateway:
+        said = await gateway.subscribe(chat.url)
+        waiting = asyncio.ensure_future(anext_of(said))
+        await asyncio.sleep(0)
+        await said.aclose()
+        assert await within(waiting, "the iteration to end") is None
+        (client,) = (await gateway.status())["clients"]
+        assert client["subscriptions"] == 0
+
+
+async def anext_of(subscription):
+    async for item in subscription:
+        return item
+    return None
 
 
 async def test_the_wheel_has_everything(folder, start_command):

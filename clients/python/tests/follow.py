@@ -5,9 +5,12 @@ With a position it goes on behind it, as a program does that was restarted itsel
 
 import asyncio
 import json
+import pathlib
 import sys
 
-import gatewayd
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+
+import gatewayd  # noqa: E402
 
 WORDS = [word for word in sys.argv[1:] if word != "--sync"]
 SINCE = None
@@ -17,8 +20,11 @@ if len(WORDS) > 1:
 
 
 def show(item):
-    shown = {"gap": item.reason, "epoch": item.epoch, "seq": item.seq} if isinstance(item, gatewayd.Gap) else {
-        "event": item.name, "args": item.args, "epoch": item.epoch, "seq": item.seq}
+    if isinstance(item, gatewayd.Gap):
+        gap = {"reason": item.reason, "epoch": item.epoch, "seq": item.seq, "to": item.last}
+        shown = {"gap": {name: value for name, value in gap.items() if value is not None}}
+    else:
+        shown = {"event": item.name, "args": item.args[:1], "epoch": item.epoch, "seq": item.seq}
     sys.stdout.write(json.dumps(shown) + "\n")
     sys.stdout.flush()
 

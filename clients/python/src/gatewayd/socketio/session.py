@@ -16,8 +16,8 @@ from ..subscription import AsyncSubscription
 from . import exceptions
 from .base import BaseClient, Reason
 
-_HANDSHAKE = 5.0
-"""Seconds for the link itself, before `wait_timeout` counts; python-socketio has the same as `request_timeout`."""
+HANDSHAKE = 5.0
+"""Seconds for the daemon and the link, before `wait_timeout` counts; python-socketio has the same as `request_timeout`."""
 
 
 class Session:
@@ -26,7 +26,7 @@ class Session:
     def __init__(self, client: BaseClient, trigger: Callable[..., Awaitable[Any]]):
         self._client = client
         self._trigger = trigger
-        self._gateway = Gateway(client.gateway_socket)
+        self._gateway = Gateway(client.gateway_socket, timeout=HANDSHAKE)
         self._targets: Dict[str, Target] = {}
         self._subscriptions: Dict[str, AsyncSubscription] = {}
         self._readers: List["asyncio.Task[None]"] = []
@@ -58,7 +58,7 @@ class Session:
         if not wait:
             client.connected = True
             return
-        patience = None if retry else _HANDSHAKE + wait_timeout
+        patience = None if retry else HANDSHAKE + wait_timeout
         try:
             await asyncio.wait_for(self._until_connected(retry), patience)
         except asyncio.TimeoutError:
@@ -187,7 +187,7 @@ class Session:
             if namespace in self._client.namespaces:
                 await self._disconnected(namespace, state)
             elif state.is_found and (
-                    self._ready or state.next_attempt is not None and state.next_attempt < _HANDSHAKE * 1000):
+                    self._ready or state.next_attempt is not None and state.next_attempt < HANDSHAKE * 1000):
                 # Another program's connection is between two attempts: the next one is ours as well.
                 pass
             elif state.state == "disconnected" and state.reason not in (None, "idle"):
