@@ -1,5 +1,5 @@
 /// What `[quota]` lets each user have. What is counted elsewhere, such as clients, connections and entries of the
-/// outbox, is compared there with what `quota` says; rates and subscriptions are counted here.
+/// outbox, is compared there with what `quota` says; rates and subscriptions are counted here. Decision 0113.
 final class UserQuotas {
   private struct Rates {
     var sends: TokenBucket
