@@ -83,7 +83,7 @@ async def test_only_a_program_with_a_handler_answers_the_server(daemons, chat):
 async def test_an_upstream_of_the_configuration_is_connected_by_its_name(daemons, servers):
     server = await servers("eio4", "--path", "elsewhere")
     daemon = await daemons({"upstream": {"hidden": {
-        "url": f"{server.url}/auth", "path": "/elsewhere", "auth": {"token": "let-me-in"}}}})
+        "url": f"{server.url}/auth", "path": "/elsewhere/", "auth": {"token": "let-me-in"}}}})
     sio = socketio.AsyncClient(gateway_socket=daemon.socket)
     recorder(sio, "/auth")
     await sio.connect("hidden")
