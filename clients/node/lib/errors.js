@@ -159,3 +159,10 @@ export function tooLarge(size, limit) {
     `the message is ${size} bytes long, and the daemon takes lines of at most ${limit}`,
     { type: "PayloadTooLarge", retry: false, size, limit }, -32012);
 }
+
+/** The same for arguments that are nested too deeply. */
+export function tooDeep(limit) {
+  return new InvalidParams(
+    `the arguments are nested deeper than the ${limit} levels that a line may have`,
+    { type: "InvalidParams", retry: false }, -32602);
+}

@@ -3,7 +3,11 @@
 
 import { Blob } from "node:buffer";
 import { randomUUID } from "node:crypto";
+import { tooDeep } from "./errors.js";
 
+/** How deep a line may be nested, and where in it arguments stand: in the params of the call. */
+const DEEPEST_LEVEL = 64;
+const ARGUMENTS_LEVEL = 3;
 const MARKED = /^\$+bin$/;
 /** How an integer that a Number cannot hold looks while it goes through JSON.parse or JSON.stringify. */
 const MARK = `int-${randomUUID()}:`;
@@ -36,16 +40,19 @@ export function stringify(value) {
   }
 }
 
-/** A value as it goes into JSON: Buffers, typed arrays and ArrayBuffers become what the protocol has for bytes. */
-export function encode(value) {
+/** Arguments as they go into JSON: Buffers, typed arrays and ArrayBuffers become what the protocol has for bytes. What is
+ * nested too deeply, or without end, is refused here: the daemon could not tell which call a line that it cannot read
+ * belongs to. */
+export function encode(value, level = ARGUMENTS_LEVEL) {
   if (value === null || typeof value !== "object") return value;
+  if (level > DEEPEST_LEVEL) throw tooDeep(DEEPEST_LEVEL);
   const bytes = bytesOf(value);
   if (bytes) return { $bin: bytes.toString("base64") };
   if (value instanceof Blob) throw new TypeError("a Blob is not taken: send the Buffer of its arrayBuffer()");
-  if (typeof value.toJSON === "function") return encode(value.toJSON());
-  if (Array.isArray(value)) return value.map(encode);
+  if (typeof value.toJSON === "function") return encode(value.toJSON(), level);
+  if (Array.isArray(value)) return value.map((one) => encode(one, level + 1));
   const keys = Object.keys(value);
-  const members = keys.map((key) => [key, encode(value[key])]);
+  const members = keys.map((key) => [key, encode(value[key], level + 1)]);
   if (keys.length === 1 && MARKED.test(keys[0])) members[0][0] = "$" + keys[0];
   return Object.fromEntries(members);
 }

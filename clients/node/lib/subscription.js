@@ -145,6 +145,7 @@ export class Subscription {
     this.#isLive = this.#wasLive = true;
     this.#settleReady.resolve(result);
     this.#putState({ ...upstream, state });
+    this.#grant(); // for what was taken while the daemon was away
   }
 
   #refused(error) {
@@ -198,10 +199,15 @@ export class Subscription {
     this.#waiters.shift().resolve({ value: item, done: false });
   }
 
-  /** An event was taken: when half of the window was, the daemon may send as many more. */
+  /** An event was taken. */
   #giveBack() {
     this.#buffered--;
     this.#taken++;
+    this.#grant();
+  }
+
+  /** When half of the window was taken, the daemon may send as many more. */
+  #grant() {
     if (this.#window === Infinity || !this.#isLive || this.#taken < this.#window / 2) return;
     this.#port.notify("credit", { subscription: this.#id, n: this.#taken });
     this.#taken = 0;

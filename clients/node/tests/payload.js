@@ -17,6 +17,12 @@ assert.equal(there({ a: undefined, b: [undefined], c: () => 1 }), '{"b":[null]}'
 assert.equal(there([12345678901234567890n, -1n, "12345678901234567890"]), '[12345678901234567890,-1,"12345678901234567890"]');
 assert.equal(there(JSON.parse('{"__proto__":{"x":1}}')), '{"__proto__":{"x":1}}');
 assert.throws(() => there([new Blob(["hi"])]), /Blob/);
+const nested = (levels) => (levels === 0 ? 1 : [nested(levels - 1)]);
+assert.equal(there(nested(62)).length, 62 * 2 + 1);
+assert.throws(() => there(nested(63)), { type: "InvalidParams", code: -32602, retry: false });
+const endless = {};
+endless.self = endless;
+assert.throws(() => there(endless), { type: "InvalidParams" });
 assert.throws(() => stringify({ get bad() { throw new TypeError("of its own"); } }), /of its own/);
 
 assert.deepEqual(back('{"$bin":"aGk="}'), Buffer.from("hi"));
