@@ -128,8 +128,8 @@ with gatewayd.Client(name="interrupted") as gateway:
     except KeyboardInterrupt:
         print("interrupted", gateway.request(sys.argv[1], "one", 1).value, flush=True)
     said = gateway.subscribe(sys.argv[1], ["said"])
-    print("subscribed", flush=True)
     try:
+        print("subscribed", flush=True)
         next(said)
     except KeyboardInterrupt:
         gateway.send(sys.argv[1], "say", "behind the interruption")
@@ -172,12 +172,12 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 gateway.ping()
-gateway.close()
+# A program may end without closing.
 """)
     command = await start_command(sys.executable, program, env={
         "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
     outcome = await command.outcome()
-    assert outcome.code == 0 and "before a fork" in outcome.out and outcome.out.endswith("own\n"), outcome
+    assert outcome.code == 0 and "before a fork" in outcome.out and outcome.out.endswith("own\n") and not outcome.err, outcome
 
 
 async def test_closing_a_subscription_ends_the_iteration_and_the_daemons_work(daemons, chat):
@@ -190,6 +190,13 @@ async def test_closing_a_subscription_ends_the_iteration_and_the_daemons_work(da
         assert await within(waiting, "the iteration to end") is None
         (client,) = (await gateway.status())["clients"]
         assert client["subscriptions"] == 0
+
+
+async def test_more_calls_at_once_than_the_daemon_takes_wait_for_their_turn(daemons, chat):
+    daemon = await daemons({"limits": {"inflight": 8}})
+    async with gatewayd.AsyncClient(daemon.socket) as gateway:
+        answers = await asyncio.gather(*(gateway.request(chat.url, "one", number) for number in range(100)))
+        assert [answer.value for answer in answers] == list(range(100))
 
 
 async def anext_of(subscription):

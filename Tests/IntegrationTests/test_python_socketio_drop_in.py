@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from patience import within
+from patience import QUIET, within
 from programs import ROOT
 
 sys.path.insert(0, str(ROOT / "clients" / "python" / "src"))
@@ -106,6 +106,30 @@ async def test_what_a_shared_connection_cannot_have_is_said_at_once(url, options
 def test_options_that_are_the_daemons_are_said_at_once(options):
     with pytest.raises(socketio.exceptions.UnsupportedError, match="configure an upstream"):
         socketio.Client(**options)
+
+
+async def test_url_and_credentials_may_come_from_functions(daemons, chat):
+    async def credentials():
+        return {"token": "let-me-in"}
+
+    daemon = await daemons()
+    sio = socketio.AsyncClient(gateway_socket=daemon.socket)
+    await sio.connect(lambda: chat.url, auth=credentials, namespaces="/auth")
+    assert sio.connected and sio.get_sid("/auth")
+    await sio.disconnect()
+
+
+async def test_a_handler_that_fails_answers_nothing(daemons, chat, caplog):
+    def fail():
+        raise ValueError("on purpose")
+
+    daemon = await daemons()
+    sio = socketio.AsyncClient(gateway_socket=daemon.socket)
+    sio.on("question", fail)
+    await sio.connect(chat.url)
+    assert await chat.ask("question", timeout=QUIET) is None
+    assert "on purpose" in caplog.text
+    await sio.disconnect()
 
 
 async def test_a_client_that_must_not_reconnect_ends_with_the_link(daemons, chat):

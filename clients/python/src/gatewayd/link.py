@@ -51,6 +51,7 @@ class Link(asyncio.Protocol):
         self._waiting: Dict[int, _Call] = {}
         self._input = bytearray()
         self._transport: Optional[asyncio.Transport] = None
+        self._room: Optional[asyncio.Semaphore] = None
         self.is_open = False
         self.hello: Dict[str, Any] = {}
         """What the daemon said of itself."""
@@ -101,6 +102,8 @@ class Link(asyncio.Protocol):
             raise NotYet(refusal.message) from refusal
         if "protocol" not in self.hello:
             raise errors.ProtocolMismatch(f"what answers at {path} is not gatewayd")
+        # The daemon refuses more unanswered calls than these: the others wait here.
+        self._room = asyncio.Semaphore(self.hello.get("limits", {}).get("inflight") or 256)
 
     # Calls
 
@@ -115,20 +118,31 @@ class Link(asyncio.Protocol):
         if limit and len(line) > limit + 1:
             raise errors.PayloadTooLarge(f"the call has {len(line)} bytes, and a line of the daemon's at most {limit}",
                                          {"type": "PayloadTooLarge", "retry": False, "limit": limit, "size": len(line)})
-        if not self.is_open:
-            raise self._loss()
-        call = self._waiting[number] = _Call(answered, progress)
-        self._write(line)
+        loop = asyncio.get_running_loop()
+        end = None if patience is None else loop.time() + patience
+        late = errors.CallTimeout(f"the daemon did not answer '{method}' in time")
+        if self._room:
+            try:
+                await (asyncio.wait_for(self._room.acquire(), patience) if self._room.locked() else self._room.acquire())
+            except asyncio.TimeoutError:
+                raise late from None
+        call = _Call(answered, progress)
         try:
-            return await asyncio.wait_for(call.future, patience)
+            if not self.is_open:
+                raise self._loss()
+            self._waiting[number] = call
+            self._write(line)
+            return await asyncio.wait_for(call.future, None if end is None else max(0.0, end - loop.time()))
         except asyncio.TimeoutError:
             self.post("rpc.cancel", {"id": number})
-            raise errors.CallTimeout(f"the daemon did not answer '{method}' within {patience:g} s") from None
+            raise late from None
         except asyncio.CancelledError:
             self.post("rpc.cancel", {"id": number})
             raise
         finally:
             self._waiting.pop(number, None)
+            if self._room:
+                self._room.release()
 
     def post(self, method: str, params: Dict[str, Any]) -> None:
         """A call whose answer nobody needs."""

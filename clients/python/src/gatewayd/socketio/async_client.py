@@ -7,7 +7,7 @@ import inspect
 from typing import Any, Callable, Optional, Union
 
 from . import exceptions
-from .base import BaseClient, fitting
+from .base import FAILED, BaseClient, fitting
 from .session import Session, arguments
 
 
@@ -25,6 +25,8 @@ class AsyncClient(BaseClient):
         """Connects to a server by its URL, or to an upstream of the daemon's configuration by its name."""
         if self.connected:
             raise exceptions.ConnectionError("Already connected")
+        self.connection_url, self.connection_headers, self.connection_auth = url, headers, auth
+        url, headers, auth = [await _real(value) for value in (url, headers, auth)]
         targets = self._take(url, headers, auth, transports, namespaces, socketio_path)
         self._session = Session(self, self._trigger_event)
         await self._session.connect(targets, wait, wait_timeout, retry)
@@ -79,4 +81,10 @@ class AsyncClient(BaseClient):
             return await result if inspect.isawaitable(result) else result
         except Exception:
             self.logger.exception("the handler of %s failed", event)
-            return None
+            return FAILED
+
+
+async def _real(value: Any) -> Any:
+    """The value that a function gives, or the value itself."""
+    value = value() if callable(value) else value
+    return await value if inspect.isawaitable(value) else value

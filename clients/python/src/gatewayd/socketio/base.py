@@ -19,6 +19,10 @@ _ELSEWHERE = {"http_session": "proxy and tls", "ssl_verify": "tls", "websocket_e
 """Options whose place is an upstream of the daemon's configuration, and which settings those are."""
 
 
+FAILED = object()
+"""What a handler that raised has returned: nothing that answers the server."""
+
+
 class Reason:
     """Why a client was disconnected, as the `disconnect` handler is told."""
 
@@ -138,13 +142,11 @@ class BaseClient:
     # What connect() was given
 
     def _take(self, url: Any, headers: Any, auth: Any, transports: Any, namespaces: Any, socketio_path: str) -> List[Target]:
-        """Keeps it and makes the targets of it, one for each namespace."""
-        self.connection_url, self.connection_headers, self.connection_auth = url, headers, auth
+        """Makes the targets of it, one for each namespace."""
         self.connection_transports, self.socketio_path = transports, socketio_path
         if namespaces is None:
             namespaces = sorted({*self.handlers, *self.namespace_handlers} - {"*"}) or ["/"]
         self.connection_namespaces = [namespaces] if isinstance(namespaces, str) else list(namespaces)
-        url, headers, auth = (value() if callable(value) else value for value in (url, headers, auth))
         if headers:
             raise UnsupportedError("headers cannot be given here: the connection is the daemon's; configure an upstream with "
                                    "them and connect to that by its name")

@@ -9,7 +9,7 @@ from typing import Any, Callable, Coroutine, Optional, Union
 
 from ..sync import LoopThread
 from . import exceptions
-from .base import BaseClient, fitting
+from .base import FAILED, BaseClient, fitting
 from .session import Session, arguments
 
 
@@ -25,6 +25,8 @@ class Client(BaseClient):
         """Connects to a server by its URL, or to an upstream of the daemon's configuration by its name."""
         if self.connected:
             raise exceptions.ConnectionError("Already connected")
+        self.connection_url, self.connection_headers, self.connection_auth = url, headers, auth
+        url, headers, auth = (value() if callable(value) else value for value in (url, headers, auth))
         targets = self._take(url, headers, auth, transports, namespaces, socketio_path)
         self._thread = self._thread or LoopThread()
 
@@ -104,7 +106,7 @@ class Client(BaseClient):
                 done.set_result(result)
 
         def run() -> None:
-            result = None
+            result = FAILED
             try:
                 result = handler(*given)
             except Exception:

@@ -14,7 +14,7 @@ from ..aio import AsyncClient as Gateway
 from ..messages import Event, State, Target
 from ..subscription import AsyncSubscription
 from . import exceptions
-from .base import BaseClient, Reason
+from .base import FAILED, BaseClient, Reason
 
 HANDSHAKE = 5.0
 """Seconds for the daemon and the link, before `wait_timeout` counts; python-socketio has the same as `request_timeout`."""
@@ -171,8 +171,8 @@ class Session:
         args = [*event.args, event.kwargs] if event.kwargs else event.args
         has_handler = self._client._handler(event.name, namespace, ()) is not None
         result = await self._trigger(event.name, namespace, *args)
-        if event.ack is None or not has_handler:
-            # Another program on this connection may have a handler for it.
+        if event.ack is None or not has_handler or result is FAILED:
+            # Without a handler: another program on this connection may have one.
             return
         answer = [] if result is None else list(result) if isinstance(result, tuple) else [result]
         try:
