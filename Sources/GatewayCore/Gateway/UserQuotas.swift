@@ -4,6 +4,8 @@ final class UserQuotas {
   private struct Rates {
     var sends: TokenBucket
     var bytes: TokenBucket
+    /// Those that the user had when it sent last.
+    var quota: Quota
   }
 
   private var quotas: Quotas
@@ -43,8 +45,9 @@ final class UserQuotas {
     var own =
       rates[user]
       ?? Rates(
-        sends: TokenBucket(rate: sendRate, now: now), bytes: TokenBucket(rate: byteRate, now: now))
+        sends: TokenBucket(rate: sendRate, now: now), bytes: TokenBucket(rate: byteRate, now: now), quota: quota)
     let waits = (own.sends.wait(for: 1, rate: sendRate, now: now), own.bytes.wait(for: bytes, rate: byteRate, now: now))
+    own.quota = quota
     defer { rates[user] = own }
     if waits.0 > .zero { throw .rateExceeded("sends", sendRate, after: max(waits.0, waits.1)) }
     if waits.1 > .zero { throw .rateExceeded("bytes", byteRate, after: waits.1) }
@@ -54,14 +57,13 @@ final class UserQuotas {
 
   /// Forgets users that have sent nothing for a while. To be called now and then.
   func tick() {
-    // A second fills every bucket; nothing larger than a line is owed.
     guard !rates.isEmpty else { return }
     let now = time.now
-    let bounds = [quotas.user] + quotas.groups.values
-    let (sends, bytes) = (bounds.compactMap(\.sends).max() ?? .max, bounds.compactMap(\.bytes).max() ?? .max)
-    for (user, var own) in rates
-    where own.sends.isFull(rate: sends, now: now) && own.bytes.isFull(rate: bytes, now: now) {
-      rates[user] = nil
+    for (user, var own) in rates {
+      let isOwedNothing =
+        own.sends.isFull(rate: own.quota.sends ?? .max, now: now)
+        && own.bytes.isFull(rate: own.quota.bytes ?? .max, now: now)
+      if isOwedNothing { rates[user] = nil }
     }
   }
 

@@ -55,6 +55,20 @@ import Testing
     exceeds(send(client, large), "bytes", 1_024)
   }
 
+  @Test func whatIsOwedIsNotForgottenWhileAUserIsQuietNorByAnotherGroupsRate() {
+    reload {
+      $0.user.bytes = 1_024
+      $0.groups[77] = Quota()
+      $0.groups[77]?.bytes = 1 << 30
+    }
+    let client = harness.client()
+    #expect(send(client, #","args":["\#(String(repeating: "x", count: 200_000))"]"#) == nil)
+    harness.pass(.seconds(100))
+    exceeds(send(client), "bytes", 1_024)
+    harness.pass(.seconds(100))
+    #expect(send(client) == nil)
+  }
+
   @Test func aReloadChangesARateAtOnceInBothDirections() {
     let client = harness.client()
     reload { $0.user.sends = 1 }
