@@ -340,6 +340,7 @@ extension Daemon {
       try parcel.read { entry in
         switch entry {
         case .header(let header): gateway.takeOver(header)
+        case .key(let key): gateway.takeOver(key)
         case .client(let client):
           if let socket = sockets.removeValue(forKey: client.socket) { server.takeOver(client, on: socket) }
         }

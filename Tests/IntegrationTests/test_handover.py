@@ -338,3 +338,16 @@ async def test_restarts_in_the_middle_of_events_lose_none_without_a_gap_and_brin
     assert {gap["reason"] for gap in gaps} == {"upstream"} and len(gaps) == 3, gaps
     # One event after the other: each that the daemons had numbered came, once and in order.
     assert numbers == list(range(1, last + 1))
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["upstream", "url"])
+async def test_a_send_with_a_key_is_not_made_again_by_the_next_daemon(managed, chat, named):
+    daemon = await managed(config(chat.url) if named else {})
+    target = {"upstream": "chat"} if named else {"url": chat.url, "auth": {"as": "me"}}
+    client = await daemon.connected(**target)
+    first = await client.call("send", event="say", args=[1], key="once", delivery="sent", **target)
+    for _ in range(2):
+        await daemon.restart()
+        again = await client.call("send", event="say", args=[1], key="once", **target)
+        assert again["id"] == first["id"] and again["duplicate"] is True and again["state"] == "sent"
+        await client.fails("Conflict", "send", event="say", args=[2], key="once", **target)

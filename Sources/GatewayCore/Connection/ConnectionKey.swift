@@ -24,6 +24,23 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
       auth: specification.settings.auth, owner: specification.owner)
   }
 
+  /// The same in every daemon, without secrets: equal where the keys are, and hardly ever elsewhere.
+  var fingerprint: UInt64 {
+    switch identity {
+    case .configured(let name, let namespace):
+      return Fingerprint.of([[1], Array(name.utf8), Array(namespace.utf8)])
+    case .adhoc(let origin, let namespace, let auth, let owner):
+      let secret: [UInt8] =
+        switch auth {
+        case .none: []
+        case .inline(let payload): payload
+        case .external(let source): Array(source.subject.utf8)
+        }
+      let user = owner.map { Array(String($0).utf8) } ?? []
+      return Fingerprint.of([[2], Array(origin.fullText.utf8), Array(namespace.utf8), secret, user])
+    }
+  }
+
   /// Without secrets, for the log.
   var description: String {
     switch identity {

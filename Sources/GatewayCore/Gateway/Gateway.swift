@@ -280,6 +280,12 @@ public final class Gateway {
     HandoverDocument.Header(handovers: handovers + 1, lastToken: upstreams.tokens.last)
   }
 
+  /// The keys of sends, which the next daemon has to know.
+  public var handoverKeys: [HandoverDocument.Key] { relay.keys.handOver(now: seams.time.now) }
+
+  /// A send with this key was made.
+  public func takeOver(_ key: HandoverDocument.Key) { relay.keys.takeOver(key, now: seams.time.now) }
+
   /// Goes on from another daemon's header, before its clients are attached.
   public func takeOver(_ header: HandoverDocument.Header) {
     handovers = header.handovers

@@ -4,8 +4,17 @@ struct IdempotencyTable {
   /// A key is unique per user and connection.
   struct Scope: Hashable {
     var uid: UInt32
-    var connection: ConnectionKey
+    /// The fingerprint of its key, by which the next daemon knows it, too.
+    var connection: UInt64
     var key: String
+
+    init(uid: UInt32, connection: ConnectionKey, key: String) {
+      self.init(uid: uid, fingerprint: connection.fingerprint, key: key)
+    }
+
+    init(uid: UInt32, fingerprint connection: UInt64, key: String) {
+      (self.uid, self.connection, self.key) = (uid, connection, key)
+    }
   }
 
   struct Entry: Equatable {
@@ -27,9 +36,9 @@ struct IdempotencyTable {
   private struct Origin {
     var target: CallTarget
     /// The connection that it meant.
-    let connection: ConnectionKey
+    let connection: UInt64
 
-    init?(_ target: CallTarget, _ connection: ConnectionKey) {
+    init?(_ target: CallTarget, _ connection: UInt64) {
       guard case .url = target.name else { return nil }
       (self.target, self.connection) = (target, connection)
       // A secret, and no part of the upstream's name.
@@ -76,6 +85,25 @@ struct IdempotencyTable {
     entries[scope]?.state = state
   }
 
+  /// What the next daemon needs, in the order of their making.
+  func handOver(now: MonotonicInstant) -> [HandoverDocument.Key] {
+    homes.sorted { $0.value.place < $1.value.place }.compactMap { id, home in
+      guard let entry = entries[home.scope], entry.expires > now else { return nil }
+      return HandoverDocument.Key(
+        key: home.scope.key, uid: home.scope.uid, connection: home.scope.connection, target: home.origin?.target,
+        id: id,
+        fingerprint: entry.fingerprint, state: entry.state, age: Self.lifetime - (entry.expires - now))
+    }
+  }
+
+  /// A key of another daemon.
+  mutating func takeOver(_ key: HandoverDocument.Key, now: MonotonicInstant) {
+    restore(
+      Scope(uid: key.uid, fingerprint: key.connection, key: key.key),
+      target: key.target ?? CallTarget(name: .upstream("")), id: key.id, fingerprint: key.fingerprint,
+      state: key.state, age: key.age, now: now)
+  }
+
   /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a
   /// target means for a user; nil: none.
   mutating func move(_ meaning: (CallTarget, _ uid: UInt32) -> ConnectionKey?) {
@@ -87,7 +115,7 @@ struct IdempotencyTable {
       let words = "\(home.scope.uid) \(origin.target.namespace ?? "") \(url)"
       if known[words] == nil { known[words] = .some(meaning(origin.target, home.scope.uid)) }
       var scope = home.scope
-      scope.connection = (known[words] ?? nil) ?? origin.connection
+      scope.connection = (known[words] ?? nil)?.fingerprint ?? origin.connection
       guard scope != home.scope, entries[scope] == nil else { continue }
       entries[home.scope] = nil
       entries[scope] = entry

@@ -7,6 +7,7 @@ extension LocalPeers {
   func handOver(in parcel: HandoverParcel) throws(SystemError) -> Int {
     var sockets: [Int32] = []
     try parcel.write(HandoverDocument.line(.header(gateway.handoverHeader)))
+    for key in gateway.handoverKeys { try parcel.write(HandoverDocument.line(.key(key))) }
     for slot in slots.indices {
       guard let session = slots[slot].session else { continue }
       let client = session.handOver(

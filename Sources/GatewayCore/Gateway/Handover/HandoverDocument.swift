@@ -46,9 +46,25 @@ public enum HandoverDocument {
     var number: UInt64?
   }
 
+  /// The `key` of a send that was made, which must not be made again.
+  public struct Key: Equatable, Sendable {
+    var key: String
+    var uid: UInt32
+    /// The fingerprint of the connection's key.
+    var connection: UInt64
+    /// How the upstream was named, if by URL; without secrets.
+    var target: CallTarget?
+    /// Of the send.
+    var id: String
+    var fingerprint: UInt64
+    var state: String
+    var age: Duration
+  }
+
   /// A line of the document.
   public enum Entry: Equatable, Sendable {
     case header(Header)
+    case key(Key)
     case client(Client)
   }
 }
@@ -65,10 +81,25 @@ extension HandoverDocument {
         $0.member("gatewayd", version)
         $0.member("handovers", header.handovers)
         $0.member("last_token", header.lastToken)
+      case .key(let key): write(key, into: &$0)
       case .client(let client): write(client, into: &$0)
       }
     }
     return out.bytes + [UInt8(ascii: "\n")]
+  }
+
+  private static func write(_ key: Key, into out: inout JSONWriter) {
+    out.member("key", key.key)
+    out.member("uid", key.uid)
+    out.member("connection", key.connection)
+    if case .url(let url)? = key.target?.name {
+      out.member("url", url)
+      out.member("namespace", key.target?.namespace)
+    }
+    out.member("id", key.id)
+    out.member("fingerprint", key.fingerprint)
+    out.member("state", key.state)
+    out.member("age", key.age.milliseconds)
   }
 
   private static func write(_ client: Client, into out: inout JSONWriter) {
@@ -145,7 +176,7 @@ public struct HandoverReader {
 
   private static func read(_ line: RawSpan, isFirst: Bool) throws(Problem) -> HandoverDocument.Entry {
     guard let value = try? JSONValue.parse(line, limit: lineLimit) else { throw Problem(message: "it is no JSON") }
-    guard isFirst else { return .client(try client(value)) }
+    guard isFirst else { return value["key"] == nil ? .client(try client(value)) : .key(try key(value)) }
     guard let version = value["gatewayd"]?.integerValue else { throw Problem(message: "it has no version") }
     guard version == HandoverDocument.version else {
       throw Problem(message: "its version is \(version), and this daemon reads \(HandoverDocument.version)")
@@ -153,6 +184,17 @@ public struct HandoverReader {
     return .header(
       HandoverDocument.Header(
         handovers: try number(value, "handovers"), lastToken: try number(value, "last_token")))
+  }
+
+  private static func key(_ value: JSONValue) throws(Problem) -> HandoverDocument.Key {
+    let target = value["url"]?.stringValue.map {
+      CallTarget(name: .url($0), namespace: value["namespace"]?.stringValue)
+    }
+    return HandoverDocument.Key(
+      key: try text(value, "key"), uid: UInt32(clamping: try number(value, "uid")),
+      connection: try number(value, "connection"), target: target, id: try text(value, "id"),
+      fingerprint: try number(value, "fingerprint"), state: try text(value, "state"),
+      age: .milliseconds(Int64(clamping: try number(value, "age"))))
   }
 
   private static func client(_ value: JSONValue) throws(Problem) -> HandoverDocument.Client {
@@ -170,7 +212,7 @@ public struct HandoverReader {
   }
 
   private static func member(_ value: JSONValue, _ name: String) throws(Problem) -> JSONValue {
-    guard let member = value[name] else { throw Problem(message: "a client in it has no \(name)") }
+    guard let member = value[name] else { throw Problem(message: "a line of it has no \(name)") }
     return member
   }
 
@@ -179,6 +221,11 @@ public struct HandoverReader {
       throw Problem(message: "\(name) in it is no number")
     }
     return number
+  }
+
+  private static func text(_ value: JSONValue, _ name: String) throws(Problem) -> String {
+    guard let text = try member(value, name).stringValue else { throw Problem(message: "\(name) in it is no text") }
+    return text
   }
 
   private static func bytes(_ value: JSONValue, _ name: String) throws(Problem) -> [UInt8] {

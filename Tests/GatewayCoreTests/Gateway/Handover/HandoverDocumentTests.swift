@@ -5,6 +5,14 @@ import Testing
 @Suite struct HandoverDocumentTests {
   private static let entries: [HandoverDocument.Entry] = [
     .header(HandoverDocument.Header(handovers: 3, lastToken: 812)),
+    .key(
+      HandoverDocument.Key(
+        key: "k", uid: 7, connection: .max, target: nil, id: "c1", fingerprint: 1, state: "accepted",
+        age: .milliseconds(8))),
+    .key(
+      HandoverDocument.Key(
+        key: "k2", uid: 7, connection: 0, target: CallTarget(name: .url("http://a"), namespace: "/n"), id: "c2",
+        fingerprint: .max, state: "sent", age: .zero)),
     .client(
       HandoverDocument.Client(
         socket: 0, name: nil, since: 1_795_232_601_218, nextSubscription: 1, nextTrace: 1, input: [], output: [],
@@ -41,7 +49,7 @@ import Testing
       try Self.read(Array(newer.utf8), piece: 1_000)
     }
     #expect(throws: HandoverReader.Problem(message: "it has no version")) {
-      try Self.read(HandoverDocument.line(Self.entries[1]), piece: 1_000)
+      try Self.read(HandoverDocument.line(Self.entries[3]), piece: 1_000)
     }
   }
 
