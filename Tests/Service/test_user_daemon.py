@@ -2,6 +2,8 @@
 
 import pytest
 
+from line_client import Client
+
 UNITS = ("gatewayd.socket", "gatewayd.service")
 
 
@@ -57,6 +59,15 @@ def test_it_comes_back_after_a_crash(own):
     own.run("systemctl", "--user", "kill", "--signal=KILL", "gatewayd.service")
     own.run("gatewayctl", "--timeout", "30s", "ping")
     assert own.pid() not in (pid, "0")
+
+
+def test_its_restart_is_not_noticed(own, shared):
+    with shared.start("nc", "-U", f"{own.runtime}/gatewayd.sock", user="alice") as process:
+        client = Client(process)
+        client.call("ping")
+        own.run("systemctl", "--user", "restart", "gatewayd.service")
+        assert client.call("status")["daemon"]["handover"] == 1
+    assert shared.sh(f"ls -d {own.runtime}/gatewayd") == f"{own.runtime}/gatewayd"
 
 
 def test_it_writes_into_the_journal_under_its_users_unit(own, shared):
