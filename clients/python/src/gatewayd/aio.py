@@ -267,7 +267,7 @@ class AsyncClient:
             subscription.hear(method, params)
 
     def _lost(self, link: Link) -> None:
-        """The link is over: whoever subscribes looks for the daemon again."""
+        """The link is over: the subscriptions look for the daemon again."""
         if link is not self._link:
             return
         self._link = None

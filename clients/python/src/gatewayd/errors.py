@@ -95,6 +95,12 @@ class CallError(GatewayError):
         """The word for why, where the error has one: why an upstream is down, what is wrong with the outbox."""
         return self.data.get("reason")
 
+    @property
+    def retry_after(self) -> Optional[float]:
+        """In how many seconds the call may succeed, where the daemon knows that."""
+        milliseconds = self.data.get("retry_after")
+        return None if milliseconds is None else milliseconds / 1000
+
 
 class ParseError(CallError):
     """The daemon could not read what was sent as JSON."""
@@ -232,7 +238,7 @@ class IllegalState(CallError):
 
 
 class AckGone(CallError):
-    """Somebody else answered, or the server does not wait any more."""
+    """Another program answered, or the server does not wait any more."""
 
     code = -32015
 

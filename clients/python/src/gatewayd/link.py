@@ -111,7 +111,7 @@ class Link(asyncio.Protocol):
                    answered: Callable[[Dict[str, Any]], None] = lambda result: None,
                    progress: Callable[[Dict[str, Any]], None] = lambda params: None) -> Dict[str, Any]:
         """The result of a call. `answered` gets it first, before the next line is looked at; `progress` gets what comes
-        before it. Whoever is cancelled here, or waits in vain for `patience` seconds, takes the call back."""
+        before it. A caller that is cancelled, or has waited in vain for `patience` seconds, takes the call back."""
         number = next(self._ids)
         line = messages.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         limit = self.hello.get("limits", {}).get("line")
@@ -145,7 +145,7 @@ class Link(asyncio.Protocol):
                 self._room.release()
 
     def post(self, method: str, params: Dict[str, Any]) -> None:
-        """A call whose answer nobody needs."""
+        """A call without an id, which the daemon does not answer."""
         if self.is_open:
             self._write(messages.encode({"jsonrpc": "2.0", "method": method, "params": params}))
 

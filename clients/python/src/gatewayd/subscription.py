@@ -1,8 +1,8 @@
 """A subscription that outlives its connections to the daemon.
 
 It knows the last event that it received. When the daemon is back it is made again behind that one, so that none is lost
-and none comes twice; what could not be kept is a `Gap`. The daemon gives it no more events than `window` ahead of who
-iterates: the others wait there.
+and none comes twice; what could not be kept is a `Gap`. The daemon sends at most `window` events that the
+program has not taken; the others wait there.
 """
 
 from __future__ import annotations

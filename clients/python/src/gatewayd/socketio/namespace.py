@@ -21,7 +21,7 @@ class BaseClientNamespace:
         self.client = client
 
     def _handles(self, event: str) -> bool:
-        """Whether an event has a handler here; who overrides `trigger_event` handles everything."""
+        """Whether an event has a handler here; a class that overrides `trigger_event` handles everything."""
         own = type(self).trigger_event not in (ClientNamespace.trigger_event, AsyncClientNamespace.trigger_event)
         return own or hasattr(self, "on_" + (event or ""))
 

@@ -88,7 +88,7 @@ class Session:
         try:
             return await self._gateway.subscribe(target, answer=True, states=True)
         except errors.PermissionDenied:
-            # Who may only read gets no tokens.
+            # A program that may only read gets no tokens.
             return await self._gateway.subscribe(target, states=True)
 
     async def disconnect(self, reason: str = Reason.CLIENT_DISCONNECT) -> None:
@@ -223,6 +223,8 @@ class Session:
 
     async def _disconnected(self, namespace: str, state: State) -> None:
         client = self._client
+        # The handlers of what came before have begun by then.
+        await asyncio.sleep(0)
         kicked = state.reason == "kicked"
         await self._trigger("disconnect", namespace, Reason.SERVER_DISCONNECT if kicked else Reason.TRANSPORT_ERROR)
         client.namespaces.pop(namespace, None)
