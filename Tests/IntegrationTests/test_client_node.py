@@ -2,6 +2,7 @@
 surface of the Socket.IO client. The scenarios of all languages are those of test_clients.py."""
 
 import json
+import os
 import re
 import shutil
 
@@ -212,6 +213,41 @@ async def test_io_says_what_only_the_configuration_can(daemons, chat, start_scri
     ''', chat.url)
     await script.sees([True], [True], [True], ["TypeError"], ["connect", True, True, "string"])
     await chat.present(1, "/chat")
+
+
+PROGRAMS = sorted((NODE / "tests" / "programs").glob("*.js"))
+REFERENCE = os.environ.get("SOCKETIO_CLIENT")
+
+
+async def prints(start_command, folder, daemon, program, client, server, flags=()):
+    """What a program prints whose `socket.io-client` is a module of that text, and what the server got of it."""
+    package = folder / "node_modules" / "socket.io-client"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"type": "module", "exports": "./index.js"}')
+    (package / "index.js").write_text(client)
+    (folder / "program.mjs").write_text(program.read_text())
+    command = await start_command(
+        "node", *flags, folder / "program.mjs", server.url, env={"GATEWAYD_SOCKET": daemon.socket})
+    outcome = await command.outcome()
+    assert outcome.code == 0 and not outcome.err, outcome
+    return outcome.out
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+async def test_programs_for_the_socket_io_client_print_the_same(program, daemons, servers, start_command, folder):
+    """The texts beside the programs are what Socket.IO's own client 4.8.1 let them print. With its `socket.io.min.js` in
+    $SOCKETIO_CLIENT, and a node that has a WebSocket (20.10 or later), they are compared with it anew."""
+    recorded = program.with_suffix(".txt")
+    daemon = await daemons()
+    if REFERENCE:
+        client = (f'import {{ createRequire }} from "node:module"; const io = createRequire("{REFERENCE}")("{REFERENCE}");'
+                  "export { io }; export const { Manager, Socket } = io; export default io;")
+        printed = await prints(start_command, folder / "reference", daemon, program, client, await servers("eio4"),
+                               ("--experimental-websocket", "--no-warnings"))
+        assert printed == recorded.read_text()
+    client = f'export * from "{NODE}/socketio.js"; export {{ default }} from "{NODE}/socketio.js";'
+    assert await prints(
+        start_command, folder / "gateway", daemon, program, client, await servers("eio4")) == recorded.read_text()
 
 
 @pytest.mark.root

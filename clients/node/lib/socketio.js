@@ -1,7 +1,7 @@
 // The surface of the Socket.IO client over the gateway: a script changes one import. What cannot be the same, because
 // the programs of a machine share one connection, stands in docs/migration.md.
 
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
 import { callAll, Emitter } from "./emitter.js";
 import { Gateway } from "./gateway.js";
 
@@ -49,6 +49,9 @@ export class Socket extends Emitter {
   #flags = {};
   #any = [];
   #anyOutgoing = [];
+  #wasConnected = false;
+  /** Acknowledgements that came before `connect` was told: they are told behind it. */
+  #early = [];
 
   constructor(address, options, manager) {
     super();
@@ -188,12 +191,20 @@ export class Socket extends Emitter {
     this.#gateway.request(target, event, args, { ...options, timeout: timeout ?? Infinity, signal: canceller.signal })
       .then(({ args: answer }) => {
         if (!answer) throw new Error("operation has timed out"); // a volatile one that was dropped
-        callAll(this, [acknowledge], withError ? [null, ...answer] : answer);
+        this.#answer(() => callAll(this, [acknowledge], withError ? [null, ...answer] : answer));
       })
       .catch((error) => {
         if (withError) callAll(this, [acknowledge], [acknowledgementError(error)]);
         else if (!UNANSWERED.has(error.type ?? error.name)) this.#report(error);
       });
+  }
+
+  /** Tells an acknowledgement behind the events that came before it, and behind `connect`. */
+  #answer(tell) {
+    setImmediate(() => {
+      if (this.connected || !this.#session) tell();
+      else this.#early.push(tell);
+    });
   }
 
   /** An event that cannot be sent: the Socket.IO client has no word for it, and silence would be worse. */
@@ -209,7 +220,8 @@ export class Socket extends Emitter {
     for (let pause = 500; this.#session === session; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       try {
         session.subscription = this.#gateway.subscribe(session.target, {
-          states: true, gaps: true, answer: session.answer, bigints: false,
+          // Without a window: an acknowledgement would overtake the events that wait for one.
+          states: true, gaps: true, answer: session.answer, bigints: false, window: Infinity,
         });
         for await (const item of session.subscription) {
           const pending = this.#take(item, session);
@@ -264,8 +276,12 @@ export class Socket extends Emitter {
     this.id = id;
     this.recovered = recovered;
     this.connected = true;
-    this.io.tellGain();
+    this.io.emitReserved(this.#wasConnected ? "reconnect" : "open", 1);
+    this.#wasConnected = true;
     this.emitReserved("connect");
+    // Its listeners come first, with what they wait for; then what was held back for them, then events.
+    await immediate();
+    for (const tell of this.#early.splice(0)) tell();
   }
 
   async #serverID({ target, subscription }) {
@@ -284,7 +300,7 @@ export class Socket extends Emitter {
   }
 
   #failToConnect({ reason, detail }) {
-    const words = `the server refused the namespace ${this.io.namespace}: `;
+    const words = `the server refused the namespace ${namespaceOf(this.#address)}: `;
     const isRefused = reason === "refused" && detail?.startsWith(words);
     const error = new Error(isRefused ? detail.slice(words.length) : detail ?? reason);
     error.reason = reason;
@@ -295,7 +311,7 @@ export class Socket extends Emitter {
   }
 
   #tellConnectError(error) {
-    this.io.emitReserved(this.io.wasConnected ? "reconnect_error" : "error", error);
+    this.io.emitReserved(this.#wasConnected ? "reconnect_error" : "error", error);
     this.emitReserved("connect_error", error);
   }
 
@@ -313,7 +329,6 @@ Socket.prototype.close = Socket.prototype.disconnect;
 /** What `socket.io` tells of the connection: `open`, `close`, `error`, `reconnect`, `reconnect_attempt`,
  * `reconnect_error`, and the gateway's own `gap`. */
 export class Manager extends Emitter {
-  wasConnected = false;
   #address;
 
   constructor(uri, options = {}) {
@@ -323,29 +338,18 @@ export class Manager extends Emitter {
     this.uri = this.#address.url;
   }
 
-  get namespace() {
-    const { url, namespace } = this.#address;
-    const path = url ? decodeURI(new URL(url).pathname) : "/";
-    return path === "/" ? namespace ?? "/" : path;
-  }
-
   /** Another namespace of the same server. */
   socket(namespace, options = {}) {
     const { url, upstream } = this.#address;
-    if (upstream) return new Socket({ upstream, namespace }, { ...this.opts, ...options });
+    const merged = { ...this.opts, ...options };
+    if (upstream) return new Socket({ upstream, namespace }, merged, this);
     const address = new URL(url);
     address.pathname = namespace;
-    return new Socket({ url: address.href }, { ...this.opts, ...options });
+    return new Socket({ url: address.href }, merged, this);
   }
 
   reconnection() {
     return this.opts.reconnection !== false;
-  }
-
-  tellGain() {
-    if (this.wasConnected) this.emitReserved("reconnect", 1);
-    else this.emitReserved("open");
-    this.wasConnected = true;
   }
 }
 
@@ -379,6 +383,12 @@ function targetOf(uri, options) {
   const url = new URL(uri.startsWith("//") ? `https:${uri}` : uri.includes("://") ? uri : `https://${uri}`);
   for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
   return { url: url.href };
+}
+
+/** The namespace as the daemon writes it. */
+function namespaceOf({ url, namespace = "/" }) {
+  const path = url ? decodeURI(new URL(url).pathname) : "/";
+  return path === "/" ? namespace : path;
 }
 
 function configured(name) {
