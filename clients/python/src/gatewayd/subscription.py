@@ -132,6 +132,9 @@ class AsyncSubscription:
         asked: Optional[Position] = Position(**params["since"]) if "since" in params else None
 
         def answered(result: Dict[str, Any]) -> None:
+            if self._end:
+                # It was closed meanwhile.
+                return link.post("unsubscribe", {"subscription": self.id})
             self._granted = params.get("credit", 0)
             self._link = link
             self.upstream = result.get("upstream") or {}

@@ -39,6 +39,9 @@ class LoopThread:
         if self._process != os.getpid() or not self._thread.is_alive():
             work.close()
             raise errors.Closed("this client is closed, or was made before a fork: every process makes its own")
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("this is the client's own thread (a progress function runs in it), which must not wait")
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result(timeout)

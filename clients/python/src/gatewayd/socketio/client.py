@@ -98,6 +98,8 @@ class Client(BaseClient):
         if found is None:
             return None
         handler, given = found[0], fitting(found[0], str(event), found[1])
+        if getattr(handler, "does_not_wait", False):
+            return handler(*given)
         loop = asyncio.get_running_loop()
         done: "asyncio.Future[Any]" = loop.create_future()
 

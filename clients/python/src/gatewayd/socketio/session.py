@@ -102,6 +102,8 @@ class Session:
 
     async def _finish(self) -> None:
         self._over = True
+        for namespace in self._targets:
+            await self._trigger("__disconnect_final", namespace)
         self._client.namespaces.clear()
         self._client.connected = False
         self._client.sid = None
