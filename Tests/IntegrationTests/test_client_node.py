@@ -58,6 +58,32 @@ async def test_payloads_are_what_the_protocol_says(run):
     assert await run(None, (NODE / "tests" / "payload.js").read_text().replace("../lib/", f"{NODE}/lib/")) == ["ok"]
 
 
+async def test_what_answers_in_parts_is_heard_on_the_way(daemons, chat, run):
+    (line,) = await run(await daemons(), '''
+        import { Gateway } from "gatewayd";
+        const steps = [];
+        const onProgress = ({ args: [{ step }] }) => steps.push(step);
+        const result = await new Gateway().call("doctor", { url: process.argv[2] }, { timeout: 30_000, onProgress });
+        console.log(JSON.stringify([result.verdict, steps, result.steps.map(({ step }) => step)]));''', chat.url)
+    verdict, told, all_of_them = json.loads(line)
+    assert verdict == "ok" and "tcp" in told and told == all_of_them
+
+
+async def test_one_signal_ends_many_calls_and_subscriptions(daemons, chat, run):
+    (line,) = await run(await daemons(), '''
+        import { Gateway } from "gatewayd";
+        const [gateway, url, end] = [new Gateway(), process.argv[2], new AbortController()];
+        const options = { signal: end.signal };
+        const calls = Array.from({ length: 300 }, (_, number) => gateway.request(url, "hold", [number], options));
+        const stream = async () => { for await (const event of gateway.subscribe(url, options)); };
+        calls.push(...Array.from({ length: 20 }, stream));
+        setTimeout(() => end.abort(new Error("the end")), 100);
+        const ends = await Promise.allSettled(calls);
+        console.log(JSON.stringify([...new Set(ends.map(({ reason }) => reason.message))]));
+    ''', chat.url)
+    assert json.loads(line) == ["the end"]
+
+
 # The surface of the Socket.IO client
 
 
@@ -199,6 +225,18 @@ async def test_io_tells_a_refusal_in_the_words_of_the_server_and_stays_away(daem
     await script.sees([False], ["connect_error", "this room is closed", False])
     # A refused socket keeps no process.
     assert (await script.command.outcome()).code == 0
+
+
+async def test_io_keeps_no_process_that_has_left_while_there_was_no_daemon(start_script, daemons):
+    daemon = await daemons(start=False)
+    script = await start_script(daemon, '''
+        const socket = io("http://localhost:1");
+        socket.emit("one", "is lost with the program");
+        socket.emit("one", "too", () => tell("never"));
+        setTimeout(() => { socket.disconnect(); lines.close(); process.stdin.destroy(); }, 50);
+    ''')
+    outcome = await script.command.outcome()
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
 
 
 async def test_io_says_what_only_the_configuration_can(daemons, chat, start_script):

@@ -148,7 +148,7 @@ export class Connection {
       // Turned away: too many clients, or about to stop.
       throw error;
     }).finally(() => clearTimeout(late));
-    if (typeof hello?.instance !== "string") throw this.#noGateway();
+    if (typeof hello?.instance !== "string" || !(hello.limits?.inflight > 0)) throw this.#noGateway();
     return hello;
   }
 
@@ -213,11 +213,11 @@ export class Connection {
       return this.#fail(this.#noGateway());
     }
     if (message?.jsonrpc !== "2.0") return this.#fail(this.#noGateway());
-    if (message.method === "progress") {
-      this.#calls.get(message.params.id)?.onProgress?.(message.params);
-    } else if (message.method) {
-      if (message.method === "goodbye") this.goodbye = message.params;
-      this.#onNotification?.(message.method, message.params);
+    if (message.method) {
+      const { method, params = {} } = message;
+      if (method === "progress") this.#calls.get(params.id)?.onProgress?.(params);
+      if (method === "goodbye") this.goodbye = params;
+      this.#onNotification?.(method, params);
     } else if (message.id === null || message.id === undefined) {
       // Said of a line, or of the client as a whole, which the daemon then hangs up on.
       this.#fail(fromAnswer(message.error ?? {}));

@@ -1,7 +1,9 @@
 // The daemon as a program sees it: calls that find it again when it was away, and the subscriptions that follow it.
 
 import path from "node:path";
+import { onAbort } from "./cancel.js";
 import { Connection, mayComeBack, socketPath } from "./connection.js";
+import { callAll } from "./emitter.js";
 import { CallTimeout, Closed, DaemonLost, DaemonUnavailable, Kicked } from "./errors.js";
 import { decode, encode } from "./payload.js";
 import { Subscription } from "./subscription.js";
@@ -136,19 +138,18 @@ export class Gateway {
     const { signal, timeout = this.#timeout, connectTimeout = this.#reach, onProgress } = options;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      let call = null;
-      const abort = () => this.#withdraw(call, signal.reason);
-      call = this.#submit({
+      let forget = () => {};
+      const call = this.#submit({
         method, params, timeout, reach: connectTimeout,
         repeatable: options.repeatable ?? REPEATABLE.has(method),
-        onProgress: onProgress && ((part) => onProgress(decodeResult(part))),
+        onProgress: onProgress && ((part) => callAll(null, [onProgress], [decodeResult(part)])),
         settle: (error, result) => {
-          signal?.removeEventListener("abort", abort);
+          forget();
           if (error) reject(error);
           else resolve(result);
         },
       });
-      if (!call.isSettled) signal?.addEventListener("abort", abort, { once: true });
+      if (!call.isSettled) forget = onAbort(signal, () => this.#withdraw(call, signal.reason));
     });
   }
 

@@ -42,7 +42,8 @@ export class Socket extends Emitter {
   #options;
   #address;
   #gateway;
-  /** Between `connect()` and `disconnect()`: `{ target, subscription, canceller }`. */
+  /** Between `connect()` and `disconnect()`: the target with its credentials, the subscription, whether it may answer
+   * the server, and what takes back calls that wait for an answer, and sends that wait for a daemon. */
   #session = null;
   /** Calls of `emit` that wait for `connect()`. */
   #buffer = [];
@@ -79,7 +80,10 @@ export class Socket extends Emitter {
 
   connect() {
     if (this.#session) return this;
-    const session = { target: null, subscription: null, canceller: new AbortController(), answer: true };
+    const session = {
+      target: null, subscription: null, answer: true,
+      canceller: new AbortController(), withdrawer: new AbortController(),
+    };
     this.#session = session;
     const begin = (auth) => {
       if (this.#session !== session || session.target) return;
@@ -175,7 +179,7 @@ export class Socket extends Emitter {
 
   #transmit(event, args, flags, acknowledge) {
     callAll(this, this.#anyOutgoing, [event, ...args]);
-    const { target, canceller } = this.#session;
+    const { target, canceller, withdrawer } = this.#session;
     const { retries, ackTimeout } = this.#options;
     const options = {
       compress: flags.compress, volatile: flags.volatile, connectTimeout: flags.volatile ? 0 : Infinity, bigints: false,
@@ -183,7 +187,8 @@ export class Socket extends Emitter {
     };
     if (!acknowledge) {
       const { ackTimeout: each, ...once } = options;
-      this.#gateway.send(target, event, args, retries ? options : once).catch((error) => this.#report(error));
+      this.#gateway.send(target, event, args, { ...(retries ? options : once), signal: withdrawer.signal })
+        .catch((error) => error.name === "AbortError" || this.#report(error));
       return;
     }
     const timeout = flags.timeout ?? (retries ? undefined : ackTimeout);
@@ -320,6 +325,8 @@ export class Socket extends Emitter {
     this.#session = null;
     session?.subscription?.close();
     session?.canceller.abort();
+    // What the daemon has it sends; what waits for a daemon would keep the process.
+    if (!this.#gateway.connected) session?.withdrawer.abort();
   }
 }
 

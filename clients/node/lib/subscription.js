@@ -1,6 +1,7 @@
 // A subscription that outlives its connections to the daemon: after a loss it goes on behind the last thing that came,
 // so that no event is lost or doubled. It is an async iterator; the daemon is asked for events as they are taken.
 
+import { onAbort } from "./cancel.js";
 import { decode, encode } from "./payload.js";
 
 /** How many events may be on the way to the program, or wait in it, unless `window` says otherwise. */
@@ -33,8 +34,7 @@ export class Subscription {
   #buffered = 0;
   #taken = 0;
   #retry;
-  #signal;
-  #abort = () => this.#finish(this.#signal.reason, { discards: true });
+  #forgetSignal = () => {};
 
   /** Made by `Gateway.subscribe`. */
   constructor(id, target, events, options, port) {
@@ -49,9 +49,9 @@ export class Subscription {
     this.#received = this.#handedOut = since;
     this.ready = new Promise((resolve, reject) => (this.#settleReady = { resolve, reject }));
     this.ready.catch(() => {}); // Whoever iterates gets the error there.
-    this.#signal = signal;
-    if (signal?.aborted) this.#abort();
-    else signal?.addEventListener("abort", this.#abort, { once: true });
+    const abort = () => this.#finish(signal.reason, { discards: true });
+    if (signal?.aborted) abort();
+    else this.#forgetSignal = onAbort(signal, abort);
   }
 
   /** The place of the last item that was taken; `since` with it goes on behind that. Null before anything is known. */
@@ -218,7 +218,7 @@ export class Subscription {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#retry);
-    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#forgetSignal();
     this.#port.notify("unsubscribe", { subscription: this.#id });
     this.#port.forget();
     const [first, ...others] = this.#waiters.splice(0);
