@@ -9,7 +9,7 @@ async def main():
     async with socketio.AsyncSimpleClient() as sio:
         await sio.connect(sys.argv[1], namespace="/chat")
         print(sio.connected, bool(sio.sid))
-        await sio.emit("burst", (3, "tock"))
+        print(await sio.call("burst", (3, "tock")))
         await sio.emit("say")
         print([await sio.receive(timeout=5) for _ in range(4)])
         try:
