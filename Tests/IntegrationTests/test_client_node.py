@@ -69,6 +69,35 @@ async def test_what_answers_in_parts_is_heard_on_the_way(daemons, chat, run):
     assert verdict == "ok" and "tcp" in told and told == all_of_them
 
 
+async def test_who_is_kicked_stays_away(daemons, chat, run):
+    lines = await run(await daemons(), '''
+        import { Gateway, Kicked } from "gatewayd";
+        const [gateway, other, url] = [new Gateway({ client: "victim" }), new Gateway(), process.argv[2]];
+        const subscription = gateway.subscribe(url);
+        await subscription.ready;
+        const { clients } = await other.call("clients.list");
+        await other.call("clients.kick", { client: clients.find(({ name }) => name === "victim").client });
+        await subscription.next().catch((error) => console.log(error instanceof Kicked, error.retry));
+        await gateway.call("ping").catch((error) => console.log(error.type));
+    ''', chat.url)
+    assert lines == ["true false", "Kicked"]
+
+
+@pytest.mark.root
+async def test_a_socket_that_is_closed_to_the_user_is_said_at_once(daemons, start_command, folder):
+    daemon = await daemons({"socket": {"mode": "0600"}})
+    module = folder / "program.mjs"
+    module.write_text(f'''
+        import {{ Gateway, SocketForbidden }} from "{NODE}/index.js";
+        const gateway = new Gateway({{ connectTimeout: Infinity }});
+        await gateway.call("ping").catch((error) => console.log(error instanceof SocketForbidden, error.advice !== null));
+        try {{ for await (const event of gateway.subscribe("chat")); }} catch (error) {{ console.log(error.type); }}
+    ''')
+    command = await start_command(*as_user(ALICE), "node", module, env={"GATEWAYD_SOCKET": daemon.socket})
+    outcome = await command.outcome()
+    assert outcome.out == "true true\nSocketForbidden\n", outcome
+
+
 async def test_one_signal_ends_many_calls_and_subscriptions(daemons, chat, run):
     (line,) = await run(await daemons(), '''
         import { Gateway } from "gatewayd";
@@ -303,6 +332,6 @@ async def test_a_program_that_may_only_listen_connects_all_the_same(daemons, cha
 
 
 async def test_programs_lose_and_double_nothing_when_the_daemon_is_killed(folder):
-    result = await client_loop.rounds(folder, 8, tell=print)
+    result = await client_loop.rounds(folder, 8, tell=print, languages=["node"])
     print(result)
     result.check()
