@@ -180,6 +180,32 @@ gateway.ping()
     assert outcome.code == 0 and "before a fork" in outcome.out and outcome.out.endswith("own\n") and not outcome.err, outcome
 
 
+async def test_a_daemon_that_does_not_answer_ends_a_call_in_time(daemons):
+    daemon = await daemons()
+    async with gatewayd.AsyncClient(daemon.socket, timeout=0.3) as gateway:
+        await gateway.ping()
+        daemon.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(gatewayd.CallTimeout):
+                await gateway.ping()
+        finally:
+            daemon.send_signal(signal.SIGCONT)
+        await gateway.ping()
+
+
+async def test_what_is_no_daemon_is_told_from_one(folder):
+    async def prattle(reader, writer):
+        writer.write(b"220 mail.example ESMTP\n")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_unix_server(prattle, folder / "other")
+    async with gatewayd.AsyncClient(folder / "other", timeout=0.3) as gateway:
+        with pytest.raises(gatewayd.ProtocolMismatch):
+            await gateway.ping()
+    server.close()
+
+
 async def test_closing_a_subscription_ends_the_iteration_and_the_daemons_work(daemons, chat):
     daemon = await daemons()
     async with gatewayd.AsyncClient(daemon.socket) as gateway:

@@ -186,3 +186,17 @@ async def test_a_message_that_the_daemon_refuses_is_an_error(daemons, chat):
             await sio.emit(event, data)
     assert await sio.call("one", 1) == 1
     await sio.disconnect()
+
+
+async def test_servers_of_both_generations_are_the_same_to_a_program(daemons, server):
+    daemon = await daemons()
+    sio = socketio.AsyncClient(gateway_socket=daemon.socket)
+    lines = recorder(sio)
+    await sio.connect(server.url)
+    assert await line(lines) == "connect"
+    assert sio.sid and await sio.call("echo", ("one", b"two")) == ("one", b"two")
+    sio.on("question", lambda value: value + 1)
+    assert await server.ask("question", 1) == [2]
+    await sio.emit("kick")
+    assert await line(lines) == "disconnect: server disconnect"
+    await within(sio.wait(), "the end")
