@@ -74,8 +74,7 @@ class Result:
             self.faults += account.faults
             if account.last != last[follower.upstream]:
                 self.faults.append(f"{account.name}: ends with {account.last} instead of {last[follower.upstream]}")
-            # A gap stands only where the server could not go on. It begins afresh at first, and where the daemon died
-            # before it had an offset of its session.
+            # A gap stands only where the server began afresh: at first, and after some of the daemon's orderly stops.
             if follower.upstream == "recovering" and account.gaps > fresh - 1:
                 self.faults.append(f"{account.name}: {account.gaps} gaps, {account.missed} missed, although the server "
                                    f"began afresh {fresh} times only")
