@@ -111,7 +111,7 @@ export class Gateway {
       ...targetParams(target), event, args: encode(args), timeout: Math.min(timeout, LONGEST_WAIT), ...sendParams(options),
     };
     return decodeResult(await this.call("request", params, {
-      signal, timeout: timeout + GRACE, connectTimeout, onProgress,
+      signal, timeout: timeout + GRACE, connectTimeout, onProgress, place: options.place,
     }), options.bigints);
   }
 
@@ -136,6 +136,8 @@ export class Gateway {
   /** Any method of the protocol, with its params as they are. */
   call(method, params = {}, options = {}) {
     const { signal, timeout = this.#timeout, connectTimeout = this.#reach, onProgress } = options;
+    // Where `io` puts an answer among the events.
+    const { place = (settle) => settle() } = options;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       let forget = () => {};
@@ -145,8 +147,7 @@ export class Gateway {
         onProgress: onProgress && ((part) => callAll(null, [onProgress], [decodeResult(part)])),
         settle: (error, result) => {
           forget();
-          if (error) reject(error);
-          else resolve(result);
+          place(() => (error ? reject(error) : resolve(result)));
         },
       });
       if (!call.isSettled) forget = onAbort(signal, () => this.#withdraw(call, signal.reason));

@@ -191,9 +191,11 @@ export class Socket extends Emitter {
         .catch((error) => error.name === "AbortError" || this.#report(error));
       return;
     }
+    const session = this.#session;
+    const place = (settle) => (session.subscription ? session.subscription.place(settle) : settle());
     const timeout = flags.timeout ?? (retries ? undefined : ackTimeout);
     const withError = acknowledge.withError || flags.timeout !== undefined || ackTimeout !== undefined;
-    this.#gateway.request(target, event, args, { ...options, timeout: timeout ?? Infinity, signal: canceller.signal })
+    this.#gateway.request(target, event, args, { ...options, timeout: timeout ?? Infinity, signal: canceller.signal, place })
       .then(({ args: answer }) => {
         if (!answer) throw new Error("operation has timed out"); // a volatile one that was dropped
         this.#answer(() => callAll(this, [acknowledge], withError ? [null, ...answer] : answer));
@@ -204,12 +206,10 @@ export class Socket extends Emitter {
       });
   }
 
-  /** Tells an acknowledgement behind the events that came before it, and behind `connect`. */
+  /** Tells an acknowledgement, behind `connect`. */
   #answer(tell) {
-    setImmediate(() => {
-      if (this.connected || !this.#session) tell();
-      else this.#early.push(tell);
-    });
+    if (this.connected || !this.#session) tell();
+    else this.#early.push(tell);
   }
 
   /** An event that cannot be sent: the Socket.IO client has no word for it, and silence would be worse. */
@@ -252,6 +252,10 @@ export class Socket extends Emitter {
   /** Hands out one thing; a promise where the next has to wait. */
   #take(item, session) {
     if (item.type === "event") this.#tellEvent(item);
+    else if (item.type === "answer") {
+      item.run();
+      return immediate(); // until it is told, the next thing waits
+    }
     else if (item.type === "gap") this.io.emitReserved("gap", item);
     else if (item.state === "connected") return this.#gain(item, session);
     else if (item.state === "reconnecting") this.io.emitReserved("reconnect_attempt", item.attempt ?? 1);

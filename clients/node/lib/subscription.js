@@ -2,6 +2,7 @@
 // so that no event is lost or doubled. It is an async iterator; the daemon is asked for events as they are taken.
 
 import { onAbort } from "./cancel.js";
+import { Closed } from "./errors.js";
 import { decode, encode } from "./payload.js";
 
 /** How many events may be on the way to the program, or wait in it, unless `window` says otherwise. */
@@ -26,6 +27,8 @@ export class Subscription {
   #error = null;
   /** Where the next subscription would begin: behind the last thing that came from the daemon. */
   #received = null;
+  /** Nothing of what `last` brings is here yet: it has to be asked for again. */
+  #awaitsLast = false;
   #handedOut = null;
   /** What came and was not taken: `{ item, position }`, where a null item only moves the position. */
   #buffer = [];
@@ -95,6 +98,12 @@ export class Subscription {
     this.#finish(null, { discards: true });
   }
 
+  /** Has what iterates run something behind what came so far; for `io`, whose answers stand among events. */
+  place(run) {
+    if (this.#isLive && !this.#isOver) this.#put({ type: "answer", run });
+    else run();
+  }
+
   // What the gateway says.
 
   /** The daemon is there: subscribes, behind what was received. */
@@ -104,7 +113,7 @@ export class Subscription {
     if (this.#window !== Infinity) params.credit = this.#window - this.#buffered;
     this.#taken = 0;
     const { last, strict } = this.#options;
-    const since = this.#received;
+    const since = this.#awaitsLast ? null : this.#received;
     if (since) params.since = since;
     else if (last !== undefined) params.last = last;
     if (strict && !this.#wasLive) params.strict = true;
@@ -139,8 +148,8 @@ export class Subscription {
 
   #begin(result, since) {
     const { epoch, first_epoch: firstEpoch, seq, replayed, state, upstream } = result;
-    // Behind `since` first come the events of its own epoch; a gap tells where another one begins. As long as nothing
-    // of what `last` brings is here, all of it would have to come again.
+    // Behind `since` first come the events of its own epoch; a gap tells where another one begins.
+    this.#awaitsLast = !since && replayed > 0;
     this.#received = since ?? (replayed > 0 ? { epoch: firstEpoch ?? epoch, seq: 0 } : { epoch, seq });
     this.#isLive = this.#wasLive = true;
     this.#settleReady.resolve(result);
@@ -168,6 +177,7 @@ export class Subscription {
         this.#port.respond({ ack, args: encode(answer), kwargs: named && encode(named), error }, more);
     }
     this.#received = { epoch, seq };
+    this.#awaitsLast = false;
     this.#buffered++;
     this.#put(item);
   }
@@ -175,6 +185,7 @@ export class Subscription {
   #takeGap({ epoch, reason, from, to, count, seq, detail }) {
     // Where an epoch begins its number is told. Nothing else moves a position into another epoch: a state that names
     // one comes before the gap that announces it, and who came back in between would never hear of that gap.
+    this.#awaitsLast = false;
     this.#received = { epoch, seq: Math.max(seq ?? this.#received.seq, to ?? 0) };
     const gap = { type: "gap", reason, epoch, from, to, count, seq, detail };
     this.#put(this.#options.gaps ? gap : null);
@@ -214,9 +225,11 @@ export class Subscription {
   }
 
   #finish(error, { discards }) {
+    const answers = discards ? this.#buffer.filter(({ item }) => item?.type === "answer") : [];
     if (discards) this.#buffer = [];
     if (this.#isOver) return;
     this.#isOver = true;
+    for (const { item } of answers) item.run();
     clearTimeout(this.#retry);
     this.#forgetSignal();
     this.#port.notify("unsubscribe", { subscription: this.#id });
@@ -226,6 +239,6 @@ export class Subscription {
     else if (error) this.#error = error;
     else first?.resolve({ value: undefined, done: true });
     for (const waiter of others) waiter.resolve({ value: undefined, done: true });
-    this.#settleReady.reject(error ?? new Error("the subscription was closed"));
+    this.#settleReady.reject(error ?? new Closed("the subscription was closed"));
   }
 }
