@@ -135,6 +135,38 @@ async def test_other_namespaces_and_urls_of_the_server_are_no_way_around(daemons
     await server.received(2, "say")
 
 
+async def test_another_kind_of_url_to_the_server_needs_a_rule_about_all_of_it(daemons, server):
+    """What a plain WebSocket carries, the rules about events and namespaces say nothing of."""
+    daemon = await daemons(configured(
+        server, {**SAY, "events": ["message"], "allow": ["send", "subscribe", "request"]},
+        {"user": BOB, "upstream": ["chat"], "allow": ["send", "subscribe"]}))
+    alice, bob = await client_as(daemon, ALICE), await client_as(daemon, BOB)
+    url = f"raw+ws://127.0.0.1:{server.port}/socket.io/?EIO=4&transport=websocket"
+    for method, params in (("send", {"event": "message", "args": ["40/chat,"]}), ("subscribe", {}), ("history", {})):
+        await alice.fails("PermissionDenied", method, {"url": url} | params)
+    await bob.call("subscribe", url=url)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "0", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "LOCALHOST."])
+async def test_no_spelling_of_the_loopback_goes_around_the_rules(daemons, server, host):
+    daemon = await daemons(configured(server, *RULES))
+    alice = await client_as(daemon, ALICE)
+    await alice.fails("PermissionDenied", "subscribe", url=f"http://{host}:{server.port}/chat")
+
+
+async def test_who_guesses_the_token_of_an_answer_does_not_learn_the_event(daemons, server):
+    daemon = await daemons(configured(server, SAY, ALARMS, STATUS, {**ALARMS, "user": BOB, "events": ["ask"], "allow": ["subscribe", "send"]}))
+    await connected(daemon)
+    alice, bob = await client_as(daemon, ALICE), await client_as(daemon, BOB)
+    await alice.call("subscribe", upstream="chat")
+    await bob.call("subscribe", upstream="chat", answer=True)
+    asked = asyncio.ensure_future(server.ask("ask", 1))
+    token = (await bob.event())["ack"]
+    assert "ask" not in str((await alice.fails("AckGone", "respond", ack=token, args=["mine"])).data)
+    await bob.call("respond", ack=token, args=["his"])
+    assert (await asked) in ("his", ["his"])
+
+
 async def test_a_namespace_that_is_another_upstreams_own_needs_that_ones_rights(daemons, server):
     daemon = await daemons(configured(
         server, {"user": BOB, "upstream": ["inner"], "allow": ["send"]}, inner={"url": server.url + "/chat"}))

@@ -85,6 +85,9 @@ struct AccessPlace: Hashable {
   /// Configured upstreams whose rules have to allow it as well, because it is their server, so that another URL or
   /// another upstream's namespace is no way around them.
   var neighbours: [String] = []
+  /// The same where the URL's kind is another one. What it calls a namespace and an event is not what the upstream's
+  /// rules call so: only those about all namespaces and events say anything about it.
+  var strangers: [String] = []
   /// Without its query; nil stands for any namespace, of which one is enough.
   private(set) var namespace: String?
 

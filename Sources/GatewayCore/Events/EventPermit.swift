@@ -28,17 +28,24 @@ struct EventPermit: Equatable, Sendable {
   func passes(_ name: String) -> Bool { parts.allSatisfy { $0.contains { $0.filter.matches(name) } } }
 
   /// The same for many permits and one name, each rule asked once.
-  func passes(_ name: String, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
-    for part in parts {
-      var isNamed = false
-      for rule in part where !isNamed {
-        let key = ObjectIdentifier(rule)
-        isNamed = known[key] ?? rule.filter.matches(name)
-        known[key] = isNamed
-      }
-      guard isNamed else { return false }
-    }
-    return true
+  func passes(_ name: String, _ asked: inout AskedRules) -> Bool {
+    parts.allSatisfy { part in part.contains { asked.names($0, name) } }
+  }
+}
+
+/// What rules say about one name, each asked once, and what it took.
+struct AskedRules {
+  private var answers: [ObjectIdentifier: Bool] = [:]
+  /// How many globs and names it was compared with.
+  private(set) var compared = 0
+
+  mutating func names(_ rule: RuledEvents, _ name: String) -> Bool {
+    let key = ObjectIdentifier(rule)
+    if let known = answers[key] { return known }
+    let answer = rule.filter.matches(name)
+    answers[key] = answer
+    compared += 1 + rule.filter.globs.count
+    return answer
   }
 }
 

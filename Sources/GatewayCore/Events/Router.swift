@@ -75,14 +75,14 @@ struct Router {
     work.note(fitting.words * text.utf8.count)
     let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
     var found = Match()
-    var known: [ObjectIdentifier: Bool] = [:]
+    var asked = AskedRules()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
       let permit = subscription.filter.permit
-      guard permit.passesAll || permit.passes(text, &known) else { continue }
+      guard permit.passesAll || permit.passes(text, &asked) else { continue }
       found.feeds.append(subscription.feed)
       if subscription.feed.pointee.answers { found.hasAnswerer = true }
     }
-    work.note(known.count * text.utf8.count)
+    work.note(asked.compared * text.utf8.count)
     found.commonHead = Self.commonHead(found.feeds)
     guard rawName.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }

@@ -77,7 +77,8 @@ struct AccessPolicy: Equatable, Sendable {
     }
     if isOwner(identity) { return AccessAnswer([.owner]) }
     return AccessAnswer(
-      (upstreams + place.neighbours).map { ground(verb, on: $0, in: place.namespace, for: identity) })
+      (upstreams + place.neighbours).map { ground(verb, on: $0, in: place.namespace, for: identity) }
+        + place.strangers.map { ground(verb, on: $0, in: place.namespace, ofOtherKind: true, for: identity) })
   }
 
   /// Whether a user may do that at a place: with an event of that name, or with any event at all.
@@ -88,7 +89,8 @@ struct AccessPolicy: Equatable, Sendable {
   }
 
   private func ground(
-    _ verb: AccessVerb, on upstream: String?, in namespace: String?, for identity: AccessIdentity
+    _ verb: AccessVerb, on upstream: String?, in namespace: String?, ofOtherKind: Bool = false,
+    for identity: AccessIdentity
   ) -> AccessAnswer.Ground {
     let deciding = deciding(upstream)
     guard !deciding.rules.isEmpty else { return .open(upstream, isAllowed: Self.open.contains(verb)) }
@@ -96,7 +98,8 @@ struct AccessPolicy: Equatable, Sendable {
     return .rules(
       upstream,
       deciding.rules.filter {
-        $0.rule.allow.contains(needed) && identity.matches($0.rule.subject) && $0.rule.isAbout(namespace)
+        $0.rule.allow.contains(needed) && identity.matches($0.rule.subject)
+          && (ofOtherKind ? $0.rule.isAboutAllEvents : $0.rule.isAbout(namespace))
       }, of: deciding.rules)
   }
 
@@ -185,6 +188,9 @@ extension AccessRule {
     return namespaces.contains { Glob.matches($0, namespace) }
   }
 
+  /// Whether it is about all events of all namespaces of the upstreams that it covers.
+  fileprivate var isAboutAllEvents: Bool { namespaces.isEmpty && events.isEmpty }
+
   /// Whether it is about everything.
-  fileprivate var isUnlimited: Bool { upstreams.isEmpty && namespaces.isEmpty && events.isEmpty }
+  fileprivate var isUnlimited: Bool { upstreams.isEmpty && isAboutAllEvents }
 }

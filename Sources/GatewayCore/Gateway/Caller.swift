@@ -152,6 +152,11 @@ final class Caller {
     gateway.upstreams.access.allows(verb, at: place, for: identity)
   }
 
+  /// Whether it may do that with that event on a connection.
+  func may(_ verb: AccessVerb, _ event: String, on connection: Connection) -> Bool {
+    gateway.upstreams.access.allows(verb, event, at: connection.rules, for: identity)
+  }
+
   /// Throws unless it may answer what a subscription with this filter brings: what it names it has to have the right to
   /// send.
   func demandAnswering(_ filter: EventFilter, on connection: Connection) throws(LocalError) {

@@ -24,7 +24,7 @@ extension LocalError {
     if let namespace = place.namespace, namespace != "/" {
       words += ", namespace \(namespace.shortened(to: 64).tomlString)"
     }
-    if place.scope == .adhoc, !place.neighbours.isEmpty {
+    if place.scope == .adhoc, !(place.neighbours + place.strangers).isEmpty {
       words += ", which is on the server of a configured upstream, whose rules hold as well"
     }
     var error = denied(verb, words, upstream: name, event: event)

@@ -120,7 +120,10 @@ struct TargetResolver {
   private func place(_ scope: AccessScope, _ url: UpstreamURL?, _ namespace: String) -> AccessPlace {
     var place = AccessPlace(scope, namespace: namespace)
     switch scope {
-    case .adhoc: place.neighbours = url.flatMap { neighbours[ServerAddress($0)] } ?? []
+    case .adhoc:
+      guard let url, let found = neighbours[ServerAddress(url)] else { break }
+      place.neighbours = found.filter { isSameKind(url, $0) }
+      place.strangers = found.filter { !isSameKind(url, $0) }
     case .upstream(let name):
       guard let upstream = configuration.upstreams[name], ownNamespaces[name] != place.namespace else { break }
       let others = Set(upstream.urls.flatMap { neighbours[ServerAddress($0)] ?? [] }).subtracting([name])
@@ -128,6 +131,11 @@ struct TargetResolver {
     case .shared, .closed: break
     }
     return place
+  }
+
+  private func isSameKind(_ url: UpstreamURL, _ name: String) -> Bool {
+    guard let upstream = configuration.upstreams[name] else { return false }
+    return factory.traits(of: upstream.url)?.schemes == factory.traits(of: url)?.schemes
   }
 
   private func scope(of url: UpstreamURL) -> AccessScope {
@@ -171,8 +179,6 @@ private struct ServerAddress: Hashable {
   init(_ url: UpstreamURL) {
     var host = url.host.lowercased()
     while host.hasSuffix(".") { host.removeLast() }
-    let plain = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
-    if plain.contains(".") { host = plain }
     self.host = UpstreamURL.isThisMachine(host) ? "localhost" : host
     port = url.effectivePort
   }

@@ -40,9 +40,9 @@ public struct UpstreamURL: Hashable, Sendable {
   /// machine.
   var isPrivate: Bool { secure || Self.isThisMachine(host) }
 
-  /// Whether a host is certainly the machine that we are on.
+  /// Whether a host is certainly the machine that we are on. The addresses of no host lead there, too, on Linux.
   static func isThisMachine(_ host: String) -> Bool {
-    if isLoopbackName(host) || host == "::1" { return true }
+    if isLoopbackName(host) || ["::1", "::", "0.0.0.0"].contains(host) { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }

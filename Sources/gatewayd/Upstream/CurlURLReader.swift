@@ -109,7 +109,7 @@ final class CurlURLReader: URLReader {
         query: part(CURLUPART_QUERY), fragment: part(CURLUPART_FRAGMENT))
     }
 
-    /// Lower case, in its ASCII form, without brackets.
+    /// Lower case, in its ASCII form, without brackets; an address in its only form.
     private func host() throws(URLProblem) -> String {
       guard part(CURLUPART_ZONEID) == nil else {
         throw URLProblem("the URL's IPv6 address has a zone, which cannot be used here; write the address without %")
@@ -118,9 +118,22 @@ final class CurlURLReader: URLReader {
       let result = Self.inUTF8 { curl_url_get(handle, CURLUPART_HOST, &pointer, UInt32(CURLU_PUNYCODE)) }
       guard result == CURLUE_OK || result == CURLUE_NO_HOST else { throw CurlURLReader.problem(result) }
       var host = take(pointer)?.lowercased() ?? ""
-      if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+      if host.hasPrefix("["), host.hasSuffix("]") { host = Self.canonical(ipv6: String(host.dropFirst().dropLast())) }
       guard !host.isEmpty else { throw Self.noHost }
       return host
+    }
+
+    /// An IPv6 address has many spellings, and one that contains an IPv4 address (RFC 4291 section 2.5.5.2) is that one:
+    /// rules about a server must not depend on the spelling.
+    private static func canonical(ipv6 text: String) -> String {
+      var address = in6_addr()
+      guard inet_pton(AF_INET6, text, &address) == 1 else { return text }
+      var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+      guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else { return text }
+      let canonical = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      let mapped = "::ffff:"
+      guard canonical.hasPrefix(mapped), canonical.contains(".") else { return canonical }
+      return String(canonical.dropFirst(mapped.count))
     }
 
     /// libcurl takes host names as text of the thread's locale, which is ASCII in a daemon.

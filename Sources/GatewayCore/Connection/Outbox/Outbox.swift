@@ -55,14 +55,17 @@ final class Outbox {
   /// The first so many entries on disk in one of these states, the oldest first. Whether they are wanted is asked once
   /// for all unfinished ones of a user to a target, so that those of others cost nothing.
   func records(
-    limit: Int = .max, states: Set<OutboxState>? = nil, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool
+    limit: Int = .max, states: Set<OutboxState>? = nil, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool,
+    and isMeant: (OutboxRecord) -> Bool = { _ in true }
   ) -> [OutboxRecord] {
     let showsQueued = states?.contains(.queued) ?? true
     var found =
-      showsQueued ? OutboxLine.oldest(limit, of: usage.allLines.filter { isWanted($0.target, $0.owner) }) : []
+      showsQueued
+      ? OutboxLine.oldest(limit, of: usage.allLines.filter { isWanted($0.target, $0.owner) }, where: isMeant) : []
     let queued = found.count
     found += archive.records.filter {
       states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
+        && isMeant($0)
     }
     if found.count > queued { found.sort { $0.entry.number < $1.entry.number } }
     if found.count > limit { found.removeLast(found.count - limit) }

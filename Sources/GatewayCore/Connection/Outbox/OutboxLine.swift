@@ -56,14 +56,16 @@ final class OutboxLine {
     return nil
   }
 
-  /// The first so many records of several lines that are on disk, the oldest first. It looks at no more of them than it
-  /// returns, however many there are.
-  static func oldest(_ limit: Int, of lines: some Sequence<OutboxLine>) -> [OutboxRecord] {
+  /// The first so many records of several lines that are on disk and meant, the oldest first. It looks at no more of them
+  /// than it returns and leaves out, however many there are.
+  static func oldest(
+    _ limit: Int, of lines: some Sequence<OutboxLine>, where isMeant: (OutboxRecord) -> Bool = { _ in true }
+  ) -> [OutboxRecord] {
     var readers = Heap<Reader>()
     for line in lines { if let reader = line.reader(from: 0) { readers.push(reader) } }
     var found: [OutboxRecord] = []
     while found.count < limit, let reader = readers.first {
-      found.append(reader.record)
+      if isMeant(reader.record) { found.append(reader.record) }
       readers.removeFirst()
       if let next = reader.line.reader(from: reader.record.entry.number + 1) { readers.push(next) }
     }

@@ -49,13 +49,11 @@ extension OutboxSelection {
     let gateway = session.gateway
     let filter = try EntryFilter(target, for: session, need: verb)
     guard let ids else {
-      // Where a rule has events each entry has to be looked at, also beyond the limit.
-      let looksAtEvents = filter.looksAtEvents
-      let found = gateway.relay.outbox.records(limit: looksAtEvents ? .max : limit, states: states) {
+      return gateway.relay.outbox.records(limit: limit, states: states) {
         filter.isMeant($0, of: $1) && filter.hasRight(on: $0)
+      } and: {
+        filter.isMeant($0) && filter.hasRight(on: $0)
       }
-      guard looksAtEvents else { return found }
-      return Array(found.filter { filter.isMeant($0) && filter.hasRight(on: $0) }.prefix(limit))
     }
     let found = Set(ids).compactMap { gateway.relay.outbox.record($0) }.filter {
       states?.contains($0.entry.state) ?? true && filter.isMeant($0)
@@ -131,9 +129,6 @@ private final class EntryFilter {
     let filter = try EntryFilter(nil, for: session, need: .status)
     return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && filter.isMeant($0, of: $1) }.isEmpty
   }
-
-  /// Whether what was found by its target has to be asked about by its event.
-  var looksAtEvents: Bool { session.gateway.configuration.access.contains { !$0.events.isEmpty } }
 
   /// Of what is meant: one's own, and what is of upstreams that one administers; whatever the event is.
   func isMeant(_ target: OutboxTarget, of owner: UInt32) -> Bool {

@@ -23,7 +23,10 @@ struct RespondCall: LocalCall {
     // A token names its connection: only those that this client subscribes to are searched.
     for held in session.subscriptions.all where held.subscription.feed.pointee.answers {
       let connection = held.connection
-      guard let event = connection.answers.event(of: ack) else { continue }
+      // Tokens can be guessed: one of an event that the user may not read tells nothing, not even its name.
+      guard let event = connection.answers.event(of: ack), session.caller.may(.subscribe, event, on: connection) else {
+        continue
+      }
       try session.caller.demand(.send, event, on: connection)
       let answered: Bool
       do { answered = try connection.answer(ack, draft) } catch { throw LocalError(error) }
