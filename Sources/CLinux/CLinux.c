@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,6 +205,12 @@ int gw_receive_descriptors(int socket, int *descriptors, int capacity) {
 }
 
 int gw_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+
+bool gw_is_memory_short(const char *path, unsigned parts) {
+  struct statfs facts;
+  if (statfs(path, &facts) || facts.f_type != TMPFS_MAGIC) return false;
+  return facts.f_bavail < facts.f_blocks / parts;
+}
 
 int gw_pipe(int *reading, int *writing) {
   int ends[2];

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from failing_disk import SmallDisk
+
 RECONNECT = {"base": "10ms", "cap": "50ms"}
 
 
@@ -114,3 +116,21 @@ async def test_two_daemons_never_share_the_folder(daemons, chat):
     history = (await second.connection())["history"]
     assert (history["runtime"], history["reason"]) == ("unavailable", "folder")
     assert "another gatewayd uses the runtime folder" in second.text()
+
+
+@pytest.mark.root
+async def test_a_history_leaves_a_tenth_of_the_memory_to_the_rest_of_the_machine(daemons, chat, folder):
+    memory = await SmallDisk.make(folder / "memory", "1m")
+    try:
+        (memory.inside / "others").write_bytes(bytes(970_000))
+        daemon = await daemons(config(chat.url), start=False, wrapper=memory.wrapper)
+        daemon.environment["RUNTIME_DIRECTORY"] = memory.mount / "gatewayd"
+        await daemon.start()
+        await daemon.connected(upstream="chat")
+        await chat.burst("tick", 3)
+        await received(daemon, 3)
+        history = (await daemon.connection())["history"]
+        assert history["runtime"] == "full" and "tenth" in daemon.text(), history
+        assert not any(memory.inside.rglob("*.log"))
+    finally:
+        await memory.remove()

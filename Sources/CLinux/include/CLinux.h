@@ -1,6 +1,7 @@
 #pragma once
 /* The few Linux calls that the Glibc module does not offer to Swift (they hide behind _GNU_SOURCE).
    This is a C target of its own because defining _GNU_SOURCE in an imported header changes glibc's types. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -86,6 +87,9 @@ int gw_receive_descriptors(int socket, int *descriptors, int capacity);
 
 /// An empty file in memory without a name in any folder, close-on-exec. -1 and errno on failure.
 int gw_memory_file(const char *name);
+
+/// Whether a path lies in a file system in memory (tmpfs) of which less than one part in so many is free.
+bool gw_is_memory_short(const char *path, unsigned parts);
 
 /// A pipe, both ends close-on-exec from birth. 0, or -1 and errno.
 int gw_pipe(int *reading, int *writing);

@@ -6,7 +6,8 @@ extension LocalError {
 
   /// A right is missing that is for no single upstream, or for the one of that name.
   static func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {
-    denied(verb, upstream.map { " on '\($0)'" } ?? "", upstream: upstream, event: nil)
+    denied(
+      verb, upstream.map { " on '\($0)'" } ?? "", about: upstream.map { "upstream = [\($0.tomlString)]" }, event: nil)
   }
 
   /// A right on a connection is missing, or on an event of it.
@@ -24,17 +25,20 @@ extension LocalError {
     if let namespace = place.namespace, namespace != "/" {
       words += ", namespace \(namespace.shortened(to: 64).tomlString)"
     }
+    var about = name.map { "upstream = [\($0.tomlString)]" }
     if place.scope == .adhoc, !(place.neighbours + place.strangers).isEmpty {
       words += ", which is on the server of a configured upstream, whose rules hold as well"
+      // A rule without it would be about every upstream, and take the others from everybody else.
+      about = "that `upstream`"
     }
-    var error = denied(verb, words, upstream: name, event: event)
+    var error = denied(verb, words, about: about, event: event)
     if let event { error.facts.append(.init("event", .string(event))) }
     if let namespace = place.namespace { error.facts.append(.init("namespace", .string(namespace))) }
     return error
   }
 
-  private static func denied(_ verb: AccessVerb, _ words: String, upstream: String?, event: String?) -> LocalError {
-    var members = upstream.map { ["upstream = [\($0.tomlString)]"] } ?? []
+  private static func denied(_ verb: AccessVerb, _ words: String, about: String?, event: String?) -> LocalError {
+    var members = about.map { [$0] } ?? []
     if let event { members.append("events = [\(event.shortened(to: 64).tomlString)]") }
     members.append("allow = [\(verb.rawValue.tomlString)]")
     return LocalError(

@@ -162,7 +162,10 @@ final class Upstreams {
   }
 
   /// Keeps the histories on disk that the configuration in force wants there, and forgets others.
-  func adoptHistories() { histories.adopt(keeping: wantedHistories(), atMost: pool.places.bounds) }
+  func adoptHistories() {
+    let passing = configuration.upstreams.filter { $0.value.settings.history.isForRuntime }.keys
+    histories.adopt(keeping: wantedHistories(), ofUpstreams: Array(passing), atMost: pool.places.bounds)
+  }
 
   /// The names of the histories that the configuration in force wants on disk, whether a program uses them or not:
   /// those of its upstreams with their own namespaces.

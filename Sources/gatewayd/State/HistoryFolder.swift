@@ -1,3 +1,4 @@
+import CLinux
 import GatewayCore
 import Glibc
 
@@ -68,9 +69,18 @@ final class HistoryFolder: HistoryStore {
 
   func make(_ id: HistorySegment.ID) throws(StorageProblem) -> any HistoryFile {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw StorageProblem("make the folder \(path)") }
+    try Self.checkMemory(below: path)
     return try HistorySegmentFile(at: place(id, .new), later: place(id, .log), besideLoop) { [weak self] in
       self?.index?[id.name, default: []].insert(Entry(number: id.number, ending: .log))
     }
+  }
+
+  /// A file system in memory, as `/run` is one, has no quotas, and the whole machine stands still when it is full:
+  /// histories leave a tenth of it free.
+  private static func checkMemory(below path: String) throws(StorageProblem) {
+    guard gw_is_memory_short(path, 10) else { return }
+    throw StorageProblem(
+      .full, "cannot make a file in \(path): less than a tenth of that memory is free, which others need")
   }
 
   func remove(_ id: HistorySegment.ID) {

@@ -26,8 +26,11 @@ extension HistoryLog.Identity {
     return Fingerprint.of(parts)
   }
 
-  /// A name as a file's, shortened; what tells names apart comes behind it.
-  private static func fileName(_ name: String) -> String {
+  /// The beginning of the names of all histories of an upstream, as `fileName` makes it of the upstream's name.
+  static func upstreamPart(of name: String) -> String { String(name.dropLast(17)) }
+
+  /// A name as a file's, shortened; what tells names apart comes behind it: `-` and sixteen digits.
+  static func fileName(_ name: String) -> String {
     let safe = name.utf8.prefix(48).map { byte -> String in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -41,6 +41,8 @@ final class HistoryLogs {
   /// The names of those that the configuration wants, whether a program uses them or not: they are never too old, or
   /// too much.
   private var kept: Set<String> = []
+  /// The names of those that the configuration does not want here any more, whoever left them.
+  private var unwanted: [String] = []
   /// Those that may stay for now; none of `kept`.
   private var unused = UnusedHistories()
   /// How many of them are looked at in one go, which is a few milliseconds.
@@ -160,8 +162,17 @@ final class HistoryLogs {
     for name in kept { unused.forget(name) }
     unused.bounds = bounds
     removeExcess()
-    // What goes with its connection waits for it a while: a quiet one is no older than its last event.
-    if remainder == .kept { beginRemovingOld() }
+    beginRemovingOld()
+  }
+
+  /// A configuration is in force with which only these upstreams have histories here. What an earlier daemon left of
+  /// others goes, some of it now and the rest with the next ticks.
+  func adopt(ofUpstreams names: [String], atMost bounds: SharedBounds) {
+    unused.bounds = bounds
+    guard case .success(let store) = opening else { return }
+    let beginnings = Set(names.map(HistoryLog.Identity.fileName))
+    unwanted = store.names().filter { !beginnings.contains(HistoryLog.Identity.upstreamPart(of: $0)) }
+    removeExcess()
   }
 
   /// Removes what is too old, or too much, of histories that are not open, some of them now and the others with the
@@ -208,7 +219,7 @@ final class HistoryLogs {
   /// Removes what is too much, some of it now and the others with the next ticks.
   private func removeExcess() {
     for _ in 0..<Self.portion {
-      guard let name = unused.popExcess() else { return }
+      guard let name = unwanted.popLast() ?? unused.popExcess() else { return }
       remove(name)
     }
   }

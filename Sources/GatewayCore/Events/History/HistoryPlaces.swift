@@ -10,7 +10,7 @@ struct HistoryPlaces {
     switch settings.disk {
     case true?: state
     case false?: nil
-    case nil: settings.events > 0 ? runtime : nil
+    case nil: settings.isForRuntime ? runtime : nil
     }
   }
 
@@ -36,11 +36,16 @@ struct HistoryPlaces {
     runtime?.tick()
   }
 
-  /// A configuration is in force that wants those of the names `kept` in the state folder. Of the others that no
-  /// connection has as many may stay as `bounds` says.
-  func adopt(keeping kept: Set<String>, atMost bounds: SharedBounds) {
+  /// A configuration is in force that wants those of the names `kept` in the state folder, and in the other one those of
+  /// these upstreams. Of the others that no connection has as many may stay as `bounds` says.
+  func adopt(keeping kept: Set<String>, ofUpstreams names: [String], atMost bounds: SharedBounds) {
     state.adopt(keeping: kept, atMost: bounds)
-    // What an earlier daemon left goes when it is too old and no connection has taken it over.
-    runtime?.adopt(keeping: [], atMost: bounds)
+    // What an earlier daemon left of these waits for its connection, and goes when it is too old.
+    runtime?.adopt(ofUpstreams: names, atMost: bounds)
   }
+}
+
+extension HistorySettings {
+  /// Whether a history with these settings need not outlive the machine's restarts, and outlives the daemon's.
+  var isForRuntime: Bool { disk == nil && events > 0 }
 }

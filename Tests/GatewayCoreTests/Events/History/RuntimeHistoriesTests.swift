@@ -54,6 +54,17 @@ import Testing
     #expect(store.stored.isEmpty)
   }
 
+  @Test func whatTheConfigurationWantsNowhereAnyMoreIsNotLeftBehindByARestart() {
+    let (store, time) = (FakeHistoryStore(), FakeTime())
+    let first = Self.daemon(store, time: time)
+    Self.receive("a", by: first)
+    #expect(store.stored.count == 1)
+    let same = Self.daemon(store, time: time, seed: 2)
+    #expect(store.stored.count == 1 && Self.connection(same).history.runtime == .working)
+    _ = Self.daemon(store, time: time, seed: 3) { $0.history.disk = false }
+    #expect(store.stored.isEmpty)
+  }
+
   @Test func aHistoryThatMovesToTheDiskLeavesNothingBehind() {
     let (store, state, time) = (FakeHistoryStore(), FakeHistoryStore(), FakeTime())
     let harness = Self.daemon(store, state: state, time: time)
