@@ -118,6 +118,24 @@ async def test_two_daemons_never_share_the_folder(daemons, chat):
     assert "another gatewayd uses the runtime folder" in second.text()
 
 
+async def test_a_look_at_the_past_after_a_restart_leaves_it_there(daemons, chat):
+    on_demand = config(chat.url, keep="on-demand", retain="50ms")
+    daemon = await start(daemons, on_demand)
+    client = await daemon.client()
+    await client.call("subscribe", upstream="chat", state=True)
+    await client.state_until("connected")
+    await chat.burst("tick", 3)
+    epoch = await received(daemon, 3)
+    await daemon.crash()
+    await chat.stop()
+    await daemon.start()
+    client = await daemon.client()
+    for _ in range(2):
+        past = await client.call("history", upstream="chat")
+        assert (past["epoch"], [event["seq"] for event in past["events"]]) == (epoch, [1, 2, 3])
+        await daemon.until(lambda status: not status["connections"], "the connection let go")
+
+
 @pytest.mark.root
 async def test_a_history_leaves_a_tenth_of_the_memory_to_the_rest_of_the_machine(daemons, chat, folder):
     memory = await SmallDisk.make(folder / "memory", "1m")
@@ -130,7 +148,7 @@ async def test_a_history_leaves_a_tenth_of_the_memory_to_the_rest_of_the_machine
         await chat.burst("tick", 3)
         await received(daemon, 3)
         history = (await daemon.connection())["history"]
-        assert history["runtime"] == "full" and "tenth" in daemon.text(), history
+        assert (history["runtime"], history["reason"]) == ("failing", "full") and "tenth" in daemon.text(), history
         assert not any(memory.inside.rglob("*.log"))
     finally:
         await memory.remove()

@@ -154,6 +154,15 @@ async def test_no_spelling_of_the_loopback_goes_around_the_rules(daemons, server
     await alice.fails("PermissionDenied", "subscribe", url=f"http://{host}:{server.port}/chat")
 
 
+async def test_an_answer_that_comes_after_the_right_was_taken_is_not_shown(daemons, server):
+    daemon = await daemons(configured(server, {**ASKING, "user": ALICE}))
+    root, alice = await connected(daemon), await client_as(daemon, ALICE)
+    asked = alice.post("request", upstream="chat", event="hold", args=["it"], timeout=20_000)
+    await server.received(1, "hold")
+    await reload(daemon, root, configured(server, ASKING))
+    assert (await alice.failure(asked, "PermissionDenied")).data["need"] == "request"
+
+
 async def test_who_guesses_the_token_of_an_answer_does_not_learn_the_event(daemons, server):
     daemon = await daemons(configured(server, SAY, ALARMS, STATUS, {**ALARMS, "user": BOB, "events": ["ask"], "allow": ["subscribe", "send"]}))
     await connected(daemon)

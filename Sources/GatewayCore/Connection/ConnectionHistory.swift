@@ -44,7 +44,8 @@ final class ConnectionHistory {
   func end(_ end: HistoryLog.End) {
     guard let log = stream.log else { return }
     let wasReading = log.isReadingPast
-    log.logs.close(log, end)
+    // A past that was only looked at is left as an earlier daemon left it.
+    log.logs.close(log, log.logs.remainder == .removed && !stream.hasConversed ? .daemon : end)
     stream.log = nil
     if wasReading { answerAboutPast() }
   }

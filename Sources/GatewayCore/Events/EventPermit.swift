@@ -24,6 +24,11 @@ struct EventPermit: Equatable, Sendable {
   /// How many globs a name is compared with.
   var globCount: Int { parts.reduce(0) { $0 + $1.reduce(0) { $0 + $1.filter.globs.count } } }
 
+  /// Whether each part has a rule that names this glob as it stands: all that it may mean passes.
+  func covers(glob: String) -> Bool {
+    parts.allSatisfy { part in part.contains { $0.filter.globs.contains(glob) || $0.filter.wantsAll } }
+  }
+
   /// Whether an event of this name passes.
   func passes(_ name: String) -> Bool { parts.allSatisfy { $0.contains { $0.filter.matches(name) } } }
 
@@ -56,4 +61,20 @@ final class RuledEvents: Equatable, Sendable {
   init(_ events: [String]) { filter = EventFilter(names: events) }
 
   static func == (a: RuledEvents, b: RuledEvents) -> Bool { a === b || a.filter == b.filter }
+}
+
+/// A permit that is asked about many events, of which most have one of a few names.
+struct RememberingPermit {
+  private let permit: EventPermit
+  private var known: [String: Bool] = [:]
+
+  init(_ permit: EventPermit) { self.permit = permit }
+
+  mutating func passes(_ name: String) -> Bool {
+    if permit.passesAll || permit.passesNone { return permit.passesAll }
+    if let answer = known[name] { return answer }
+    let answer = permit.passes(name)
+    known[name] = answer
+    return answer
+  }
 }

@@ -29,6 +29,8 @@ final class EventStream {
   /// then.
   var hasTakenOverDisk = false
   private(set) var continuity = Continuity.fresh
+  /// Whether there has been a conversation with the server since this daemon was started.
+  private(set) var hasConversed = false
   /// The number of the last event of an earlier daemon.
   private(set) var inherited: UInt64 = 0
   private var router: Router
@@ -198,6 +200,7 @@ final class EventStream {
   func conversationBegan(isRecovered: Bool) {
     if continuity != .fresh, !isRecovered { beginEpoch() }
     continuity = .conversing
+    hasConversed = true
   }
 
   /// The link is gone, or the server has ended the conversation.

@@ -152,6 +152,14 @@ final class Caller {
     gateway.upstreams.access.allows(verb, at: place, for: identity)
   }
 
+  /// Throws unless it may answer whatever these globs, or every event, would bring: where the server is told which
+  /// events are answered here, it asks nobody else for them.
+  func demandAnsweringGlobs(of filter: EventFilter, on connection: Connection) throws(LocalError) {
+    let permit = try permit(.send, on: connection)
+    guard !permit.passesAll, let first = filter.patterns.first(where: { !permit.covers(glob: $0) }) else { return }
+    throw .denied(.send, connection, event: first)
+  }
+
   /// Whether it may do that with that event on a connection.
   func may(_ verb: AccessVerb, _ event: String, on connection: Connection) -> Bool {
     gateway.upstreams.access.allows(verb, event, at: connection.rules, for: identity)

@@ -213,10 +213,10 @@ final class OutboxRelay {
       for (groups, ofOne) in Dictionary(grouping: waiting, by: \.entry.groups) {
         for record in ofOne { detach(record) }
         let sender = AccessIdentity(uid: line.owner, groups: groups)
-        let permit = upstreams.access.answer(.send, at: place, for: sender).permit
-        let alike = ofOne.filter { permit.passes($0.entry.message.event) }
-        if alike.count < ofOne.count {
-          for record in ofOne where !permit.passes(record.entry.message.event) { leave(record, isDenied: true) }
+        var permit = RememberingPermit(upstreams.access.answer(.send, at: place, for: sender).permit)
+        var alike: [OutboxRecord] = []
+        for record in ofOne {
+          if permit.passes(record.entry.message.event) { alike.append(record) } else { leave(record, isDenied: true) }
         }
         guard !alike.isEmpty else { continue }
         guard let connection = upstreams.connection(for: specification) else {

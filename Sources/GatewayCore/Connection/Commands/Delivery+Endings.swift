@@ -57,11 +57,11 @@ extension Delivery {
   /// checked when it is made; what is written later, then and when it is handed to a connection.
   func checkSenders(_ permit: (AccessIdentity, AccessVerb) -> EventPermit) {
     let queued = commands.queue.commands
-    // Most have the sender of the one before.
-    var last: (sender: AccessIdentity, right: AccessVerb, permit: EventPermit)?
+    // Most have the sender of the one before, and few names occur again and again.
+    var last: (sender: AccessIdentity, right: AccessVerb, permit: RememberingPermit)?
     for command in queued + commands.handedOver + commands.flights.retries {
       if last?.sender != command.sender || last?.right != command.right {
-        last = (command.sender, command.right, permit(command.sender, command.right))
+        last = (command.sender, command.right, RememberingPermit(permit(command.sender, command.right)))
       }
       command.isRevoked = !(last?.permit.passes(command.message.event) ?? false)
     }

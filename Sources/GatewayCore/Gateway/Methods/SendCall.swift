@@ -63,6 +63,11 @@ final class OpenSend: OpenCall {
   var connection: Connection? { target }
   var outlivesStop: Bool { true }
 
+  /// An answer is something to read. What became of a send says nothing that its sender does not know.
+  func demandRights(in session: LocalSession) throws(LocalError) {
+    if form == .request { try session.caller.demand(command.right, command.message.event, on: target) }
+  }
+
   func cancel(in session: LocalSession) {
     let gateway = session.gateway
     gateway.relay.outbox.retract(command)

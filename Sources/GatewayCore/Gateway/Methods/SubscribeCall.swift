@@ -75,7 +75,10 @@ extension LocalSession {
     filter.permit = try caller.permit(.subscribe, on: connection)
     if call.options.answer { try caller.demandAnswering(filter, on: connection) }
     let asks = connection.connector.confirmsInterests
-    let interests = asks ? Interest.of(events: call.events, answers: call.options.answer) : []
+    // The server is told of nothing that no rule lets the user read, or answer.
+    if asks, call.options.answer { try caller.demandAnsweringGlobs(of: filter, on: connection) }
+    let permitted = call.events?.filter { Glob.isPattern($0) || filter.permit.passes(Glob.unescape($0)) }
+    let interests = asks ? Interest.of(events: permitted, answers: call.options.answer) : []
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
