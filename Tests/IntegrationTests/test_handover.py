@@ -167,6 +167,25 @@ async def test_events_that_wait_for_credit_come_from_the_next_daemon(managed, ch
     assert second["subscription"] == "s1"
 
 
+@pytest.mark.parametrize("what", ["credit", "unsubscribe", "subscribe"])
+async def test_what_is_said_meanwhile_about_a_subscription_finds_it(managed, chat, what):
+    """Also where a long past has to be read first, which takes turns of its own."""
+    daemon = await managed(config(chat.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat", events=["tick"], credit=0, subscription="mine")
+    await chat.present(1)
+    await chat.burst("tick", 800, padding=1_000)
+    await daemon.until(lambda status: status["connections"][0]["seq"] >= 800, "800 events")
+    params = {"credit": {"n": 2}, "unsubscribe": {}, "subscribe": {"upstream": "chat", "events": ["tick"], "credit": 0}}
+    said = []
+    await daemon.restart(lambda: said.append(client.post(what, subscription="mine", **params[what])))
+    await client.result(said[0])
+    if what == "credit":
+        assert [event["args"][0] for event in await client.events(2)] == [0, 1]
+    subscriptions = (await client.call("status"))["clients"][0]["subscriptions"]
+    assert subscriptions == (0 if what == "unsubscribe" else 1) and not client.closed
+
+
 async def test_a_wait_goes_on_with_its_id_and_the_rest_of_its_time(managed, closed_port, chat):
     daemon = await managed(config(f"http://127.0.0.1:{closed_port}"))
     client = await daemon.client()

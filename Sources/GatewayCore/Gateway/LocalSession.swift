@@ -25,6 +25,9 @@ public final class LocalSession {
   /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a
   /// time.
   var awaitsLongAnswer = false
+  /// How many calls are repeated for what an earlier daemon's client had, and have not come to their end: until they
+  /// have, nothing is heard that might be about it.
+  private var restoring = 0
   /// Calls that go on in the next daemon.
   var suspended: [SuspendedCall] = []
   private(set) var isClosing = false
@@ -67,7 +70,7 @@ public final class LocalSession {
   /// Does what a request asks for, and answers it where that does not wait.
   func perform(_ request: LocalRequest) {
     do throws(LocalError) {
-      if type(of: request.call).startsWork { try checkRoom() }
+      if type(of: request.call).startsWork, request.id?.isAnswered != true { try checkRoom() }
       try request.call.perform(in: self, request.id)
     } catch {
       reply(request.id, error)
@@ -106,7 +109,8 @@ public final class LocalSession {
 
   /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.
   public var wantsInput: Bool {
-    !isClosing && !awaitsLongAnswer && output.pointee.count < ClientOutput.directLimit && !gateway.isHandingOver
+    !isClosing && !awaitsLongAnswer && restoring == 0 && output.pointee.count < ClientOutput.directLimit
+      && !gateway.isHandingOver
   }
 
   // MARK: - Output
@@ -175,7 +179,7 @@ public final class LocalSession {
   /// Whether there are fewer open calls than a client may have.
   func checkOpenCalls() throws(LocalError) {
     let limit = gateway.configuration.limits.inflight
-    guard openCallCount < limit else {
+    guard openCallCount - restoring < limit else {
       throw LocalError(
         .quotaExceeded, "\(limit) calls of this client are not answered yet; wait for some of them.",
         [.init("quota", .string("inflight")), .init("limit", .integer(limit))])
@@ -183,7 +187,10 @@ public final class LocalSession {
   }
 
   /// Registers a call that will be answered later.
-  func open(_ call: any OpenCall, number: UInt64) { calls.add(call, number: number) }
+  func open(_ call: any OpenCall, number: UInt64) {
+    calls.add(call, number: number)
+    if call.id?.isAnswered == true { restoring += 1 }
+  }
 
   /// A number for a call that may stay open.
   func makeCallNumber() -> UInt64 {
@@ -192,7 +199,15 @@ public final class LocalSession {
   }
 
   /// Takes an open call out, to be answered by the caller of this method. Nil if it is not open any more.
-  func close(_ number: UInt64) -> (any OpenCall)? { calls.remove(number) }
+  func close(_ number: UInt64) -> (any OpenCall)? {
+    guard let call = calls.remove(number) else { return nil }
+    if call.id?.isAnswered == true {
+      restoring -= 1
+      // The I/O side looks whether it should read on.
+      if restoring == 0 { gateway.outputs.markDirty(output) }
+    }
+    return call
+  }
 
   func openCall(_ number: UInt64) -> (any OpenCall)? { calls[number] }
 
@@ -252,7 +267,9 @@ public final class LocalSession {
 
   /// Answers with an error; a notification is not answered.
   func reply(_ id: RequestID?, _ error: LocalError) {
-    // What the client has by the word of an earlier daemon it does not lose without a word.
+    // What the client has by the word of an earlier daemon it does not lose without a word, unless another of its calls
+    // takes the place.
+    if let id, id.isAnswered, error.kind == .cancelled { return }
     if let id, id.isAnswered { return drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
     if let id { say(id, error) }
     closeIfDone()
