@@ -140,10 +140,12 @@ import Testing
   }
 
   @Test func linesGoOnAfterARestartInBetween() throws {
+    let restarted = Moment()
     let daemon = try FakeDaemon { daemon in
       let first = try daemon.accept()
       first.reply(try first.call("send"), #"{"id":"x","state":"accepted"}"#)
       first.hangUp()
+      restarted.happen()
       let second = try daemon.accept()
       let call = try second.call("send")
       #expect(call.line.contains(#""args":[2]"#))
@@ -152,6 +154,7 @@ import Testing
     let program = try ControlProgram(["send", "-v", "--lines", "chat", "e"], socket: daemon.path)
     program.type("[1]\n")
     try program.awaitError(containing: "accepted as x")
+    restarted.await()
     program.type("[2]\n")
     try program.awaitError(containing: "accepted as y")
     #expect(try program.finish().status == 0)

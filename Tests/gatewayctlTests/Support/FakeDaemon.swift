@@ -74,6 +74,22 @@ final class FakeDaemon: @unchecked Sendable {
   }
 }
 
+/// Something that happens once in a script, and that a test waits for.
+final class Moment: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { sem_init(semaphore, 0, 0) }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func happen() { sem_post(semaphore) }
+
+  func await() { while sem_wait(semaphore) != 0 {} }
+}
+
 /// One client of a fake daemon.
 final class FakeClient {
   private var descriptor: Int32
