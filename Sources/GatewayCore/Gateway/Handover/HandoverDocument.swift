@@ -183,7 +183,7 @@ public struct HandoverReader {
     }
     return .header(
       HandoverDocument.Header(
-        handovers: try number(value, "handovers"), lastToken: try number(value, "last_token")))
+        handovers: try count(value, "handovers"), lastToken: try count(value, "last_token")))
   }
 
   private static func key(_ value: JSONValue) throws(Problem) -> HandoverDocument.Key {
@@ -201,19 +201,26 @@ public struct HandoverReader {
     var calls: [HandoverDocument.Call] = []
     for call in try member(value, "calls").elements ?? [] {
       guard let text = call["line"]?.stringValue else { throw Problem(message: "a call in it has no text") }
-      let number = call["number"] == nil ? nil : try number(call, "number")
+      let number = call["number"] == nil ? nil : try count(call, "number")
       calls.append(HandoverDocument.Call(line: Array(text.utf8), number: number))
     }
     return HandoverDocument.Client(
       socket: try number(value, "socket"), name: value["name"]?.stringValue,
-      since: Int64(clamping: try number(value, "since")), nextSubscription: try number(value, "next_subscription"),
-      nextTrace: try number(value, "next_trace"), input: try bytes(value, "input"),
+      since: Int64(clamping: try number(value, "since")), nextSubscription: try count(value, "next_subscription"),
+      nextTrace: try count(value, "next_trace"), input: try bytes(value, "input"),
       output: try bytes(value, "output"), isClosing: try member(value, "closing").boolValue ?? false, calls: calls)
   }
 
   private static func member(_ value: JSONValue, _ name: String) throws(Problem) -> JSONValue {
     guard let member = value[name] else { throw Problem(message: "a line of it has no \(name)") }
     return member
+  }
+
+  /// A number from which this daemon counts on.
+  private static func count(_ value: JSONValue, _ name: String) throws(Problem) -> UInt64 {
+    let count = try number(value, name)
+    guard count <= UInt64(Int64.max) else { throw Problem(message: "\(name) in it is too large") }
+    return count
   }
 
   private static func number(_ value: JSONValue, _ name: String) throws(Problem) -> UInt64 {

@@ -53,6 +53,14 @@ import Testing
     }
   }
 
+  @Test func aNumberThatCannotBeCountedOnEndsNoDaemon() {
+    let line = #"{"gatewayd":\#(HandoverDocument.version),"handovers":18446744073709551615,"last_token":0}"# + "\n"
+    var reader = HandoverReader()
+    #expect(throws: HandoverReader.Problem(message: "handovers in it is too large")) {
+      try reader.append(line.utf8Span.span.bytes) { _ in }
+    }
+  }
+
   @Test func aDocumentThatIsCutOffGivesWhatCameBefore() {
     let text = Self.entries.flatMap(HandoverDocument.line)
     var reader = HandoverReader()
