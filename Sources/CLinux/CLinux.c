@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -205,6 +207,11 @@ int gw_receive_descriptors(int socket, int *descriptors, int capacity) {
 }
 
 int gw_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+
+int gw_unread(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
+}
 
 bool gw_is_memory_short(const char *path, unsigned parts) {
   struct statfs facts;

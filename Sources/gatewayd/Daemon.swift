@@ -318,6 +318,8 @@ extension Daemon {
         leave()
       } catch {
         log.record(LogRecord(.handoverFailed, [.detail: error.description]))
+        // Sockets in the store have no end that their clients see.
+        notifier.removeStored(HandoverParcel.Part.allCases.map(\.rawValue))
         gateway.abandonHandover()
         drain(until: loop.time.now + .milliseconds(500))
       }
@@ -346,6 +348,7 @@ extension Daemon {
         }
       }
     } catch { log.record(LogRecord(.handoverFailed, [.detail: "the document cannot be used: \(error.message)"])) }
+    gateway.endTakingKeysOver()
     left += sockets.values
     left.forEach(server.turnAway)
     log.record(LogRecord(.clientsTakenOver, [.clients: String(count - left.count)]))

@@ -323,6 +323,23 @@ async def test_a_half_closed_client_gets_the_rest(managed, chat):
     assert (await client.event())["args"] == ["still"]
 
 
+async def test_a_half_closed_client_whose_last_call_goes_on_is_answered(managed, peer, closed_port, chat):
+    configuration = config(peer.url)
+    configuration["upstream"]["late"] = {"url": f"http://127.0.0.1:{closed_port}"}
+    daemon = await managed(configuration)
+    client = await daemon.client()
+    link = await peer.session()
+    waits = client.post("wait", upstream="late", state="connected", timeout=600_000)
+    asks = client.post("request", upstream="chat", event="slow", timeout=60_000)
+    await link.expect('420["slow"]')
+    await client.end()
+    configuration["upstream"]["late"] = {"url": chat.url}
+    daemon.configure(configuration)
+    await daemon.restart()
+    await client.failure(asks, "AckLost")
+    assert await client.result(waits) == {"state": "connected"}
+
+
 @pytest.mark.parametrize("pace", ["reads", "waits for credit", "reads nothing meanwhile"])
 async def test_restarts_in_the_middle_of_events_lose_none_without_a_gap_and_bring_none_twice(managed, chat, pace):
     daemon = await managed(config(chat.url, history={"events": 100_000, "bytes": "64MiB"}))

@@ -85,6 +85,9 @@ int gw_send_descriptors(int socket, const int *descriptors, int count);
 /// Their count; 0 where there is no message.
 int gw_receive_descriptors(int socket, int *descriptors, int capacity);
 
+/// How many bytes written to a socket its other end has not read. 0 also where that is not known.
+int gw_unread(int socket);
+
 /// An empty file in memory without a name in any folder, close-on-exec. -1 and errno on failure.
 int gw_memory_file(const char *name);
 

@@ -286,6 +286,9 @@ public final class Gateway {
   /// A send with this key was made.
   public func takeOver(_ key: HandoverDocument.Key) { relay.keys.takeOver(key, now: seams.time.now) }
 
+  /// All of the other daemon's keys are known: the configuration may be another one than that daemon's.
+  public func endTakingKeysOver() { relay.moveKeys() }
+
   /// Goes on from another daemon's header, before its clients are attached.
   public func takeOver(_ header: HandoverDocument.Header) {
     handovers = header.handovers

@@ -104,7 +104,8 @@ public final class LocalSession {
   }
 
   private func closeIfDone() {
-    if inputEnded, calls.isEmpty, subscriptions.isEmpty, traces.isEmpty { closeWhenFlushed() }
+    guard inputEnded, calls.isEmpty, suspended.isEmpty, subscriptions.isEmpty, traces.isEmpty else { return }
+    closeWhenFlushed()
   }
 
   /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.

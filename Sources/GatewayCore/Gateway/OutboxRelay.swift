@@ -193,7 +193,7 @@ final class OutboxRelay {
   func placeAll() {
     clockWasSet()
     withheld = WithheldSends()
-    keys.move { [resolver = upstreams.resolver] in resolver.configuredConnection($0, uid: $1) }
+    moveKeys()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
     var keyed: [OutboxRecord] = []
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
@@ -334,6 +334,9 @@ final class OutboxRelay {
       finish(record, .expired, reason: nil)
     }
   }
+
+  /// Keys go along with the URLs of their sends, which may have become those of configured upstreams.
+  func moveKeys() { keys.move { [resolver = upstreams.resolver] in resolver.configuredConnection($0, uid: $1) } }
 
   /// The keys of what is finished count too.
   private func rememberKeys() {

@@ -77,8 +77,10 @@ final class LocalServer {
 
   /// Tells a client of another daemon, with which this one cannot go on, to come again.
   func turnAway(_ descriptor: Int32) {
-    let words = HandoverDocument.refusal
-    _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+    // Where something waits to be read it may be a line that is written in part, and any word would be its end.
+    if gw_unread(descriptor) == 0 {
+      _ = HandoverDocument.refusal.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+    }
     Glibc.close(descriptor)
   }
 
