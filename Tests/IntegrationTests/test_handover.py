@@ -133,6 +133,8 @@ async def test_a_subscription_gets_one_gap_where_the_server_does_not_recover(man
     daemon = await managed(config(server.url))
     target = {"upstream": "chat"} if named else {"url": server.url + "/"}
     if not named:
+        # A server that is left in the middle of a handshake counts that client for a while.
+        await daemon.connected(upstream="chat")
         daemon.configure({})
         await daemon.restart()
     client = await daemon.connected(**target)

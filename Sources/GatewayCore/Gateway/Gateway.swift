@@ -113,8 +113,8 @@ public final class Gateway {
   /// daemon first, so that no number is ever used twice. One write for each connection that received something.
   @inline(__always)
   public func commitHistories() {
-    let histories = upstreams.histories
-    if histories.hasPending { histories.commit() }
+    let commits = upstreams.commits
+    if commits.isPending { commits.commit() }
   }
 
   /// What lines of local programs count as whose end has not come.

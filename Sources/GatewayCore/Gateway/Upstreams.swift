@@ -10,6 +10,8 @@ final class Upstreams {
   let pool: ConnectionPool
   /// What of histories outlives the daemon.
   let histories: HistoryPlaces
+  /// What of them is to be written next.
+  let commits = HistoryCommits()
   /// What connections have counted that have left the pool, by the name that metrics give to their upstream.
   private(set) var retired: [String: ConnectionCounters] = [:]
   /// The traces of their connections.
@@ -32,8 +34,9 @@ final class Upstreams {
     self.outputs = outputs
     factory = ConnectionFactory(kinds: seams.kinds)
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
+    let commits = commits
     func logs(_ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder) -> HistoryLogs {
-      HistoryLogs(opening, remainder, time: seams.time, timers: seams.timers, random: seams.random)
+      HistoryLogs(opening, remainder, commits, time: seams.time, timers: seams.timers, random: seams.random)
     }
     histories = HistoryPlaces(
       state: logs(seams.histories, .kept), runtime: seams.runtimeHistories.map { logs($0, .removed) })

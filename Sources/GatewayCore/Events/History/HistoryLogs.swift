@@ -1,5 +1,23 @@
-/// The histories in one place where they outlive the daemon, of all connections that have theirs there: opens them, and
-/// knows which have something to hand over.
+/// Histories, wherever they are, that have something to be written before any client is told of it. One for all, because
+/// it is asked before each write to a client.
+final class HistoryCommits {
+  private var pending: [HistoryLog] = []
+
+  /// Whether anything has to be handed over before a client is told of it.
+  @inline(__always)
+  var isPending: Bool { !pending.isEmpty }
+
+  func add(_ log: HistoryLog) { pending.append(log) }
+
+  /// One write for each history that has something new.
+  func commit() {
+    let due = pending
+    pending = []
+    for log in due { log.commit() }
+  }
+}
+
+/// The histories in one place where they outlive the daemon, of all connections that have theirs there: opens them.
 final class HistoryLogs {
   /// What becomes of the history of a connection that is let go while the daemon lives.
   enum Remainder {
@@ -14,7 +32,7 @@ final class HistoryLogs {
   private let random: any RandomSource
   private let opening: Result<any HistoryStore, StorageProblem>
   let remainder: Remainder
-  private var pending: [HistoryLog] = []
+  private let commits: HistoryCommits
   /// The names of those that are open.
   private var open: Set<String> = []
 
@@ -52,9 +70,10 @@ final class HistoryLogs {
   var onReport: ((HistoryLog.Identity, HistoryReport) -> Void)?
 
   init(
-    _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: Remainder, time: any TimeSource, timers: Timers,
-    random: any RandomSource
+    _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: Remainder, _ commits: HistoryCommits,
+    time: any TimeSource, timers: Timers, random: any RandomSource
   ) {
+    self.commits = commits
     self.opening = opening
     self.remainder = remainder
     self.time = time
@@ -65,21 +84,8 @@ final class HistoryLogs {
   /// Tells what became of a history on the disk.
   func report(_ identity: HistoryLog.Identity, _ report: HistoryReport) { onReport?(identity, report) }
 
-  // MARK: - What waits
-
-  /// Whether anything has to be handed over before a client is told of it.
-  @inline(__always)
-  var hasPending: Bool { !pending.isEmpty }
-
   /// The log has something to be handed over.
-  func add(_ log: HistoryLog) { pending.append(log) }
-
-  /// One write for each history that has something new.
-  func commit() {
-    let due = pending
-    pending = []
-    for log in due { log.commit() }
-  }
+  func add(_ log: HistoryLog) { commits.add(log) }
 
   // MARK: - Opening
 

@@ -14,16 +14,6 @@ struct HistoryPlaces {
     }
   }
 
-  /// Whether anything has to be handed over before a client is told of it.
-  @inline(__always)
-  var hasPending: Bool { state.hasPending || runtime?.hasPending == true }
-
-  /// One write for each history that has something new.
-  func commit() {
-    state.commit()
-    runtime?.commit()
-  }
-
   /// Tells what happens to a history.
   func report(to listener: @escaping (HistoryLog.Identity, HistoryReport) -> Void) {
     state.onReport = listener
