@@ -28,6 +28,8 @@ public final class LocalSession {
   /// How many calls are repeated for what an earlier daemon's client had, and have not come to their end: until they
   /// have, nothing is heard that might be about it.
   private var restoring = 0
+  /// What is not heard yet is another daemon's. A copy of the gateway's: it is asked after each write.
+  var isHandingOver: Bool
   /// Calls that go on in the next daemon.
   var suspended: [SuspendedCall] = []
   private(set) var isClosing = false
@@ -40,6 +42,7 @@ public final class LocalSession {
     self.output = output
     subscriptions = ClientSubscriptions(of: .user(peer.uid), in: gateway, before: output)
     since = gateway.seams.time.wallMilliseconds
+    isHandingOver = gateway.isHandingOver
   }
 
   /// As `clients.list` names it.
@@ -111,7 +114,7 @@ public final class LocalSession {
   /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.
   public var wantsInput: Bool {
     !isClosing && !awaitsLongAnswer && restoring == 0 && output.pointee.count < ClientOutput.directLimit
-      && !gateway.isHandingOver
+      && !isHandingOver
   }
 
   // MARK: - Output

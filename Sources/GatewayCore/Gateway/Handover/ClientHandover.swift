@@ -11,6 +11,7 @@ extension LocalSession {
   /// The daemon is about to hand over: nothing more of the client is heard, and its calls that can go on in another
   /// daemon are taken out of this one.
   func prepareHandover() {
+    isHandingOver = true
     let now = gateway.seams.time.now
     for (number, call) in numberedCalls {
       guard let line = call.continuation(at: now), close(number) != nil else { continue }
@@ -21,6 +22,7 @@ extension LocalSession {
 
   /// There is no hand-over: what was taken out is answered as the end of this daemon wants it.
   func abandonHandover() {
+    isHandingOver = false
     let calls = suspended
     suspended = []
     for call in calls { reply(call.id, .draining) }
