@@ -319,7 +319,7 @@ extension Daemon {
       } catch {
         log.record(LogRecord(.handoverFailed, [.detail: error.description]))
         // Sockets in the store have no end that their clients see.
-        notifier.removeStored(HandoverParcel.Part.allCases.map(\.rawValue))
+        notifier.removeStored(HandoverParcel.names)
         gateway.abandonHandover()
         drain(until: loop.time.now + .milliseconds(500))
       }
@@ -337,7 +337,7 @@ extension Daemon {
     }
     let count = sockets.count + left.count
     // From here on they end with this daemon: should it be the document that ends it, the next one starts without.
-    notifier.removeStored(HandoverParcel.Part.allCases.map(\.rawValue))
+    notifier.removeStored(HandoverParcel.names)
     do throws(HandoverReader.Problem) {
       try parcel.read { entry in
         switch entry {

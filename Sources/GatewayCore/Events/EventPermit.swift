@@ -32,6 +32,9 @@ struct EventPermit: Equatable, Sendable {
   /// Whether an event of this name passes.
   func passes(_ name: String) -> Bool { parts.allSatisfy { $0.contains { $0.filter.matches(name) } } }
 
+  /// The same; nil: whether any event passes.
+  func allows(_ name: String?) -> Bool { name.map(passes) ?? !passesNone }
+
   /// The same for many permits and one name, each rule asked once.
   func passes(_ name: String, _ asked: inout AskedRules) -> Bool {
     parts.allSatisfy { part in part.contains { asked.names($0, name) } }

@@ -123,13 +123,8 @@ final class Subscription {
     filter.permit = permit
     guard !permit.passesAll, !backlog.isEmpty else { return }
     let before = backlog.byteCount
-    var known: [String: Bool] = [:]
-    let gone = backlog.removeEvents { tail in
-      let name = LocalNotification.eventName(inTail: tail.span.bytes)
-      let passes = known[name] ?? permit.passes(name)
-      known[name] = passes
-      return !passes
-    }
+    var remembering = RememberingPermit(permit)
+    let gone = backlog.removeEvents { !remembering.passes(LocalNotification.eventName(inTail: $0.span.bytes)) }
     onQueued?(backlog.byteCount - before)
     gone.forEach(lose)
     pump()

@@ -9,7 +9,7 @@ struct AccessExplanation {
   ) {
     let answer = policy.answer(verb, at: place, for: identity)
     let isAllowed = answer.allows(event)
-    let meant = answer.grounds.filter { $0.allows(event) == isAllowed }
+    let meant = answer.grounds.filter { $0.permit.allows(event) == isAllowed }
     let words = meant.map { $0.words(verb, event, in: place.namespace) }
     self.isAllowed = isAllowed
     text = (isAllowed ? words : Array(words.prefix(1))).joined(separator: "; and ")
@@ -17,8 +17,6 @@ struct AccessExplanation {
 }
 
 extension AccessAnswer.Ground {
-  fileprivate func allows(_ event: String?) -> Bool { event.map(permit.passes) ?? !permit.passesNone }
-
   fileprivate func words(_ verb: AccessVerb, _ event: String?, in namespace: String?) -> String {
     switch self {
     case .owner: return "root and the daemon's own user may do everything"

@@ -175,7 +175,7 @@ struct AccessAnswer {
   }
 
   /// Whether it is allowed with an event of that name, or with any event at all.
-  func allows(_ event: String?) -> Bool { event.map(permit.passes) ?? !permit.passesNone }
+  func allows(_ event: String?) -> Bool { permit.allows(event) }
 }
 
 extension AccessRule {

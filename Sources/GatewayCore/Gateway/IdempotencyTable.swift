@@ -91,8 +91,7 @@ struct IdempotencyTable {
       guard let entry = entries[home.scope], entry.expires > now else { return nil }
       return HandoverDocument.Key(
         key: home.scope.key, uid: home.scope.uid, connection: home.scope.connection, target: home.origin?.target,
-        id: id,
-        fingerprint: entry.fingerprint, state: entry.state, age: Self.lifetime - (entry.expires - now))
+        id: id, fingerprint: entry.fingerprint, state: entry.state, age: Self.lifetime - (entry.expires - now))
     }
   }
 

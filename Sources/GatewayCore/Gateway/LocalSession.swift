@@ -273,8 +273,10 @@ public final class LocalSession {
   func reply(_ id: RequestID?, _ error: LocalError) {
     // What the client has by the word of an earlier daemon it does not lose without a word, unless another of its calls
     // takes the place.
-    if let id, id.isAnswered, error.kind == .cancelled { return }
-    if let id, id.isAnswered { return drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
+    if let id, id.isAnswered {
+      if error.kind != .cancelled { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
+      return
+    }
     if let id { say(id, error) }
     closeIfDone()
   }

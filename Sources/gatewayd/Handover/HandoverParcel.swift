@@ -16,6 +16,9 @@ final class HandoverParcel {
     case state = "handover-state"
   }
 
+  /// All of them.
+  static let names = Part.allCases.map(\.rawValue)
+
   /// Descriptors in one message; the kernel takes 253.
   private static let portion = 250
   /// Bytes of the document that are read in one go.
