@@ -11,6 +11,8 @@ KILLS ?= 500
 ROUNDS ?= 100000
 SENDS ?= 1000000
 HOSTILE ?= 30
+CLIENTS ?= 10000
+RATE ?= 10
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 VENV := build/venv
@@ -18,6 +20,7 @@ EIO4 := $(VENV)/eio4/stamp
 EIO3 := $(VENV)/eio3/stamp
 WAMP := $(VENV)/wamp/stamp
 NGINX := build/nginx/usr/sbin/nginx
+PROMTOOL := build/prometheus/usr/bin/promtool
 
 SYSTEM_UNITS ?= $(PREFIX)/lib/systemd/system
 USER_UNITS ?= $(PREFIX)/lib/systemd/user
@@ -27,8 +30,8 @@ INSTALLED := sbin/gatewayd bin/gatewayctl lib/sysusers.d/gatewayd.conf lib/tmpfi
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service sanitize \
-	sanitize-thread sanitize-address kill-loop packages packaging-tools environments clean help
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service service-packages sanitize \
+	sanitize-thread sanitize-address kill-loop restart-load packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
 	swift build
@@ -36,7 +39,7 @@ build: packages ## both programs, with debug information
 release: packages ## both programs, optimised, with the Swift runtime inside
 	swift build -c release --static-swift-stdlib
 
-test: build environments ## every test; the last line counts them
+test: build environments service-packages ## every test; the last line counts them. Those of the service need root and the release build
 	@Tests/run all
 
 test-unit: build ## the tests of the parts, without processes and network
@@ -45,10 +48,14 @@ test-unit: build ## the tests of the parts, without processes and network
 test-integration: build environments ## the tests of the real programs against real servers
 	@Tests/run integration
 
-test-service: $(EIO4) ## the packages in a Debian that boots, under systemd; as root, and skipped with the reason where that cannot be
-	@[ "$$(id -u)" != 0 ] || packaging/install-debian-packages packaging/debian-packaging-tools.txt
+test-service: service-packages ## the packages in a Debian that boots, under systemd; as root, and skipped with the reason where that cannot be
+	@Tests/run service
+
+# The packages that the tests of the service install: those of GATEWAY_DEB_DIR, or made anew when something in them has
+# changed, or none where no system can be booted. Tools that cannot be installed are a reason for that.
+service-packages: $(EIO4)
+	@[ "$$(id -u)" != 0 ] || packaging/install-debian-packages packaging/debian-packaging-tools.txt || :
 	@[ -n "$(GATEWAY_DEB_DIR)$$($(PYTHON) Tests/Service/boot.py --reason)" ] || $(MAKE) --no-print-directory build/deb/stamp
-	@$(EIO4:stamp=bin/python) -m pytest Tests/Service -q -n $(JOBS) --dist loadfile
 
 matrix: build environments ## every server, transport, TLS and proxy with every other; prints the table
 	@$(VENV)/eio4/bin/python -m pytest Tests/IntegrationTests/test_matrix.py -q -n $(JOBS)
@@ -56,7 +63,7 @@ matrix: build environments ## every server, transport, TLS and proxy with every 
 check: packages lint costs test ## what has to pass before a commit
 
 lint: ## formatting, that no layer is used from below, that tests stand beside what they test, that decisions exist, and that the architecture names what is there
-	swift format lint -s -r Package.swift Sources Tests
+	swift format lint -s -r Package.swift Sources Tests clients/swift
 	@$(PYTHON) Tests/layers.py
 	@$(PYTHON) Tests/mirror.py
 	@$(PYTHON) Tests/decisions.py
@@ -92,7 +99,7 @@ soak: release environments ## ROUNDS=100000 forced reconnects: memory, descripto
 flood: release environments ## SENDS=1000000 durable sends while the upstream is down: memory and disk stay within the limits
 	@GATEWAY_TEST_PATIENCE=10 GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/flood.py $(SENDS)
 
-hostile: release environments ## hostile servers and programs all at once for HOSTILE=30 seconds: what the others notice; ONLY="junk" selects
+hostile: release environments ## hostile servers and programs all at once for HOSTILE=30 seconds: what the others notice, within bounds; ONLY="junk" selects
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/hostile_load.py $(HOSTILE) $(if $(ONLY),"$(ONLY)")
 
 sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
@@ -105,6 +112,9 @@ kill-loop: build environments ## kills the daemon KILLS times while it promises 
 	cd Tests/IntegrationTests && for loop in kill_loop subscriber_loop client_loop; do \
 		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done
+
+restart-load: release environments ## ten restarts of the service under CLIENTS=10000 subscribers: nothing lost or doubled, memory flat; RATE=10 events a second
+	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/restart_load.py --clients $(CLIENTS) --rate $(RATE)
 
 autobahn: packages ## the Autobahn test suite judges the WebSocket client; needs Python 2.7 and some minutes
 	swift build --build-tests
@@ -148,7 +158,9 @@ deb: packaging-tools $(if $(filter file,$(origin BINARIES)),release) ## the Debi
 	cd build/deb/gatewayd && BINARIES=$(abspath $(BINARIES)) dpkg-buildpackage --build=binary --no-sign >../build.log 2>&1 || \
 		{ tail -n 40 ../build.log; exit 1; }
 	rm -rf build/deb/gatewayd
-	lintian --tag-display-limit 0 build/deb/*.changes | tee build/deb/lintian.log
+	@mkdir build/deb/scratch # lintian leaves files there
+	TMPDIR=$(CURDIR)/build/deb/scratch lintian --tag-display-limit 0 build/deb/*.changes | tee build/deb/lintian.log
+	@rm -rf build/deb/scratch
 	@cd build/deb && touch stamp && ls -l *.deb
 
 # What the tests of the service take, made anew when something in it has changed.
@@ -161,7 +173,7 @@ uninstall: ## removes what install made, except the configuration
 
 packages: build/packages.stamp
 packaging-tools: build/packaging-tools.stamp
-environments: $(EIO4) $(EIO3) $(WAMP) $(NGINX) ## the Python environments with the servers and clients of the tests and benchmarks
+environments: $(EIO4) $(EIO3) $(WAMP) $(NGINX) $(PROMTOOL) ## the Python environments with the servers and clients of the tests and benchmarks, and programs of Debian that tests run
 
 build/packages.stamp build/packaging-tools.stamp: build/%.stamp: packaging/debian-%.txt packaging/install-debian-packages
 	packaging/install-debian-packages $<
@@ -172,10 +184,12 @@ $(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/package
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-# Unpacked and not installed: it would be started as a service.
-$(NGINX): build/packages.stamp
-	@mkdir -p build/nginx && cd build/nginx && apt-get download -qq nginx && dpkg -x nginx_*.deb . && rm nginx_*.deb && \
-		touch usr/sbin/nginx || echo "nginx could not be downloaded: the tests with it are skipped"
+# The one program of the package, unpacked and not installed: the package would start it as a service.
+$(NGINX) $(PROMTOOL): build/packages.stamp
+	@mkdir -p build/$(package) && cd build/$(package) && rm -f *.deb && apt-get download -qq -o APT::Sandbox::User=root $(package) && \
+		dpkg-deb --fsys-tarfile $(package)_*.deb | tar -xm ./$(@:build/$(package)/%=%) && rm *.deb || \
+		echo "$(@F) could not be downloaded: the tests with it are skipped"
+$(NGINX) $(PROMTOOL): package = $(word 2,$(subst /, ,$@))
 
 clean: ## removes everything that was built
 	rm -rf .build build

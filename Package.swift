@@ -42,6 +42,7 @@ let package = Package(
   products: [
     .executable(name: "gatewayd", targets: ["gatewayd"]),
     .executable(name: "gatewayctl", targets: ["gatewayctl"]),
+    .library(name: "GatewayClient", targets: ["GatewayClient"]),
   ],
   targets: systemModules + [
     .target(name: "CLinux"),
@@ -57,6 +58,9 @@ let package = Package(
       swiftSettings: strict, linkerSettings: compact),
     .executableTarget(
       name: "gatewayctl", dependencies: ["GatewayCore", "CLinux"], swiftSettings: strict, linkerSettings: alone),
+    // A package that depends on a version of this one may have no unsafe flags in what it uses.
+    .target(name: "GatewayClient", path: "clients/swift/Sources/GatewayClient"),
+    .testTarget(name: "GatewayClientTests", dependencies: ["GatewayClient"], swiftSettings: strict),
     .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
     .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),
     .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore"], swiftSettings: strict),

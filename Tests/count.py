@@ -1,4 +1,4 @@
-"""Adds up the results of the unit and the integration tests: `10 passed, 0 failed, 1 skipped`."""
+"""Adds up the results of all kinds of tests: `10 passed, 0 failed, 1 skipped`."""
 
 import pathlib
 import sys

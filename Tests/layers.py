@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the layers of the core and of the command line: layers.py [--list]
+"""Holds the layers of the core, of the command line and of the Swift client: layers.py [--list]
 
-The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayctl. What a file names has to stand
-in the same layer or below, and a kind of upstream names no other kind. Nothing is imported but what TREES allows: the core
+The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayctl and GatewayClient. What a file
+names has to stand in the same layer or below: types, and what extensions of types add; a kind of upstream names no other
+kind. Nothing is imported but what TREES allows: the core
 is the standard library and itself: decision 0100. `--list` shows how large each layer is and how often it uses which other.
 """
 
@@ -12,7 +13,8 @@ import pathlib
 import re
 import sys
 
-SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources"
+TOP = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = TOP / "Sources"
 
 # Lowest first.
 CORE = {
@@ -40,18 +42,27 @@ CONTROL = {
     "Commands": "one file for each command: what it takes, its help, what it does",
     "": "the program",
 }
+CLIENT = {
+    "JSON": "values of JSON, their text, and the language's own coders",
+    "Messages": "what goes over the socket as values: targets, arguments, events, sends, errors",
+    "Machine": "decides: when to connect, which call is written when, what is made again; no input or output",
+    "Socket": "does: the socket, the thread that waits for it, the tasks that wait",
+    "": "what programs use",
+}
 
 
 class Tree:
     """A target whose folders are layers."""
 
-    def __init__(self, name, layers, imports=(), separate=()):
-        self.root = SOURCES / name
+    def __init__(self, name, layers, imports=(), separate=(), sources=SOURCES, pure=()):
+        self.root = sources / name
         self.layers = layers
         self.order = {layer: place for place, layer in enumerate(layers)}
         self.imports = imports
         # Layers whose folders do not know each other.
         self.separate = separate
+        # Layers that import nothing at all.
+        self.pure = pure
 
     def sources(self):
         return [Source(self, path) for path in sorted(self.root.rglob("*.swift"))]
@@ -60,6 +71,8 @@ class Tree:
 TREES = [
     Tree("GatewayCore", CORE, separate=("Kinds",)),
     Tree("gatewayctl", CONTROL, imports=("GatewayCore", "Glibc", "CLinux")),
+    Tree("GatewayClient", CLIENT, imports=("Glibc", "Synchronization"), sources=TOP / "clients" / "swift" / "Sources",
+         pure=("JSON", "Messages", "Machine")),
 ]
 
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|#*"""(?:\\.|.)*?"""#*|#"[^\n]*?"#|"(?:\\.|[^"\\\n])*"', re.S)
@@ -70,6 +83,20 @@ DECLARATION = re.compile(
     re.M,
 )
 NAME = re.compile(r"(?<![\w.])[A-Z]\w*")
+EXTENSION = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal)\s+)?extension\s+[A-Z][^{]*\{(?P<body>.*?)^\}", re.M | re.S
+)
+MEMBER = re.compile(
+    r"^  (?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|static|mutating|consuming|borrowing|nonisolated)\s+)*"
+    r"(?:func|var|let|typealias)\s+`?(\w+)",
+    re.M,
+)
+# Whatever has a name of its own: members, parameters, cases.
+ANY_NAME = re.compile(r"\b(?:func|var|let|typealias)\s+`?(\w+)|(?:^|[(,])\s*(\w+)\s*:", re.M)
+CASES = re.compile(r"\bcase\s+([^:\n]*)")
+USED_MEMBER = re.compile(r"\.([a-z]\w*)")
+# Members of the standard library that a layer declares for types of its own, too.
+STANDARD_MEMBERS = {"byteCount", "description", "replacing"}
 IMPORT = re.compile(r"^\s*(?:@\w+\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(\S+)", re.M)
 
 
@@ -87,6 +114,11 @@ class Source:
         # What is declared within a type is meant by its short name in that file.
         self.named = set(NAME.findall(code)) - self.declared - {name for name, indent in found if indent}
         self.imports = IMPORT.findall(code)
+        # What extensions add to types, which may stand in a layer below.
+        self.added = {name for match in EXTENSION.finditer(code) for name in MEMBER.findall(match["body"])}
+        self.members = {one or other for one, other in ANY_NAME.findall(code)}
+        self.members |= {word for names in CASES.findall(code) for word in re.findall(r"\b[a-z]\w*", names)}
+        self.used_members = set(USED_MEMBER.findall(code)) - STANDARD_MEMBERS
 
 
 def homes(sources):
@@ -94,10 +126,20 @@ def homes(sources):
     return {name: source for source in sources for name in source.declared}
 
 
+def lowest(sources, names):
+    """The file of the lowest layer in which each name stands."""
+    found = {}
+    for source in sorted(sources, key=lambda source: source.tree.order.get(source.layer, 0), reverse=True):
+        found.update((name, source) for name in names(source))
+    return found
+
+
 def mistakes(tree):
     """What is wrong, a sentence each."""
     sources = tree.sources()
     home = homes(sources)
+    added = lowest(sources, lambda source: source.added)
+    known = lowest(sources, lambda source: source.members)
     order = tree.order
     for source in sources:
         place = f"{tree.root.name}/{source.path}"
@@ -105,7 +147,9 @@ def mistakes(tree):
             yield f"{place}: stands in no layer; the layers are {', '.join(filter(None, order))}"
             continue
         for module in source.imports:
-            if module not in tree.imports:
+            if source.layer in tree.pure:
+                yield f"{place}: imports {module}; {source.layer} does no input or output, and imports nothing"
+            elif module not in tree.imports:
                 yield f"{place}: imports {module}; {tree.root.name} imports {', '.join(tree.imports) or 'nothing'}"
         for name in sorted(source.named):
             other = home.get(name)
@@ -115,6 +159,11 @@ def mistakes(tree):
                 yield f"{place}: names {name} of {other.path}, and {other.layer or 'the program'} stands above {source.layer}"
             elif other.layer == source.layer and other.part and other.part != source.part:
                 yield f"{place}: names {name} of {other.path}; {source.layer}/{source.part or '…'} knows no other of {source.layer}"
+        for name in sorted(source.used_members & added.keys()):
+            # Where a layer at or below this one has a member of that name, it may be that one.
+            other = added[name]
+            if order.get(known[name].layer, 0) > order[source.layer]:
+                yield f"{place}: uses .{name}, which {other.path} adds to a type, and {other.layer or 'the program'} stands above {source.layer}"
 
 
 def listing(tree):
@@ -135,7 +184,7 @@ def listing(tree):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Holds the layers of the core and of the command line.")
+    parser = argparse.ArgumentParser(description="Holds the layers of the core, the command line and the Swift client.")
     parser.add_argument("--list", action="store_true", help="show the layers, and what each uses of the others")
     options = parser.parse_args()
     if options.list:

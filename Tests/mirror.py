@@ -9,7 +9,8 @@ import pathlib
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = ("GatewayCore", "gatewayd", "gatewayctl")
+SOURCES = {name: TOP / "Sources" / name for name in ("GatewayCore", "gatewayd", "gatewayctl")}
+SOURCES["GatewayClient"] = TOP / "clients" / "swift" / "Sources" / "GatewayClient"
 SUPPORT = "Support"
 
 
@@ -33,7 +34,7 @@ def mistakes(sources, tests):
 
 
 def main():
-    found = [mistake for name in PROGRAMS for mistake in mistakes(TOP / "Sources" / name, TOP / "Tests" / f"{name}Tests")]
+    found = [mistake for name, sources in SOURCES.items() for mistake in mistakes(sources, TOP / "Tests" / f"{name}Tests")]
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     return 1 if found else 0
 

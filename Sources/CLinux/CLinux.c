@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/sockios.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -160,13 +159,12 @@ int gw_socket_pair(int *one, int *other) {
 /* What the kernel takes in one message. */
 #define DESCRIPTOR_LIMIT 253
 
-int gw_send_descriptors(int socket, const int *descriptors, int count) {
+int gw_send_descriptors(int socket, const int *descriptors, const char *marks, int count) {
   if (count < 1 || count > DESCRIPTOR_LIMIT) {
     errno = EINVAL;
     return -1;
   }
-  char one = 0;
-  struct iovec bytes = {.iov_base = &one, .iov_len = 1};
+  struct iovec bytes = {.iov_base = (void *)marks, .iov_len = (size_t)count};
   union {
     struct cmsghdr header;
     char room[CMSG_SPACE(DESCRIPTOR_LIMIT * sizeof(int))];
@@ -183,17 +181,19 @@ int gw_send_descriptors(int socket, const int *descriptors, int count) {
   return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-int gw_receive_descriptors(int socket, int *descriptors, int capacity) {
-  char one;
-  struct iovec bytes = {.iov_base = &one, .iov_len = 1};
+int gw_receive_descriptors(int socket, int *descriptors, char *marks, int capacity, int *sent) {
+  struct iovec bytes = {.iov_base = marks, .iov_len = (size_t)capacity};
   union {
     struct cmsghdr header;
     char room[CMSG_SPACE(DESCRIPTOR_LIMIT * sizeof(int))];
   } control;
   struct msghdr message = {
       .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
-  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0) return 0;
+  /* The kernel cuts off the descriptors for which the process has no room (MSG_CTRUNC), and never the bytes. */
+  ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  *sent = length > 0 ? (int)length : 0;
   int found = 0;
+  if (length <= 0) return 0;
   for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     int count = (int)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -207,11 +207,6 @@ int gw_receive_descriptors(int socket, int *descriptors, int capacity) {
 }
 
 int gw_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
-
-int gw_unread(int socket) {
-  int count = 0;
-  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
-}
 
 bool gw_is_memory_short(const char *path, unsigned parts) {
   struct statfs facts;

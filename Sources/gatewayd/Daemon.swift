@@ -119,6 +119,7 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       let budgets = MemoryBudgets()
+      let servers = ConfiguredServers()
       let work = MatchingCost()
       context = TransportContext(
         multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
@@ -129,7 +130,8 @@ extension Daemon {
       let seams = UpstreamSeams(
         webSockets: dialer, lines: LinesDialer(on: context), requester: requester, credentials: credentials,
         timers: loop.timers,
-        time: loop.time, random: random, cryptography: SystemCryptography(loop: loop), memory: budgets)
+        time: loop.time, random: random, cryptography: SystemCryptography(loop: loop), memory: budgets,
+        servers: servers)
       pendingCloses = seams.pendingCloses
       var blindness: [LogRecord] = []
       network = Self.watch(.networkUnwatched, &blindness) { () throws(SystemError) in try NetlinkObserver(loop: loop) }
@@ -149,7 +151,7 @@ extension Daemon {
               turns: loop.turns, descriptors: OpenDescriptors.count ?? loop.watchedCount + clients,
               descriptorLimit: OpenDescriptors.limit)
           },
-          memory: budgets, work: work,
+          memory: budgets, servers: servers, work: work,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: context.multi), requester: requester, dialer: dialer, credentials: credentials,
             makeKinds: { UpstreamKinds.make(seams) }), users: SystemUsers()))
@@ -330,14 +332,24 @@ extension Daemon {
   private func takeClientsOver() {
     guard let parcel else { return }
     self.parcel = nil
-    var sockets: [UInt64: Int32] = [:]
-    var left: [Int32] = []
-    for socket in parcel.takeSockets() {
-      if let number = try? LocalSocket.number(of: socket) { sockets[number] = socket } else { left.append(socket) }
+    let taken = parcel.takeSockets()
+    var sockets: [UInt64: HandoverParcel.Socket] = [:]
+    var left: [HandoverParcel.Socket] = []
+    for socket in taken.sockets {
+      if let number = try? LocalSocket.number(of: socket.descriptor) {
+        sockets[number] = socket
+      } else {
+        left.append(socket)
+      }
     }
-    let count = sockets.count + left.count
     // From here on they end with this daemon: should it be the document that ends it, the next one starts without.
     notifier.removeStored(HandoverParcel.names)
+    if taken.lost > 0 {
+      let detail = "the process may not have so many descriptors (LimitNOFILE=)"
+      log.record(LogRecord(.handoverFailed, [.closed: String(taken.lost), .detail: detail]))
+    }
+    var told = 0
+    var problem: HandoverReader.Problem?
     do throws(HandoverReader.Problem) {
       try parcel.read { entry in
         switch entry {
@@ -345,12 +357,22 @@ extension Daemon {
         case .key(let key): gateway.takeOver(key)
         case .client(let client):
           if let socket = sockets.removeValue(forKey: client.socket) { server.takeOver(client, on: socket) }
+        case .leftOver(let client):
+          guard let socket = sockets.removeValue(forKey: client.socket) else { break }
+          server.takeOver(.leftOver(client), on: socket)
+          told += 1
         }
       }
-    } catch { log.record(LogRecord(.handoverFailed, [.detail: "the document cannot be used: \(error.message)"])) }
+    } catch { problem = error }
     gateway.endTakingKeysOver()
     left += sockets.values
-    left.forEach(server.turnAway)
-    log.record(LogRecord(.clientsTakenOver, [.clients: String(count - left.count)]))
+    let closed = left.count { !server.turnAway($0) }
+    told += left.count - closed
+    if problem != nil || told + closed > 0 {
+      let detail = problem.map { "the document cannot be used: \($0.message)" } ?? "the document does not know them"
+      log.record(
+        LogRecord(.handoverFailed, [.clients: String(told), .closed: String(closed), .detail: detail]))
+    }
+    log.record(LogRecord(.clientsTakenOver, [.clients: String(taken.sockets.count - told - closed)]))
   }
 }

@@ -18,6 +18,7 @@ import time
 
 import kill_loop
 import processes
+import swift_client
 from daemon import Daemon
 from patience import end
 from programs import GATEWAYD, ROOT
@@ -29,8 +30,14 @@ PROGRAMS = {
     "python-asyncio": [sys.executable, CLIENTS / "python" / "tests" / "follow.py"],
     "python-sync": [sys.executable, CLIENTS / "python" / "tests" / "follow.py", "--sync"],
     "node": ["node", CLIENTS / "node" / "tests" / "follow.js"],
+    "swift": [swift_client.BINARIES / "Follow"],
 }
 """Language → the program that prints what a subscription to an upstream yields, behind a position."""
+
+
+def present():
+    """The languages that this machine has; of Swift the compiler makes the program."""
+    return [one for one, (program, *_) in PROGRAMS.items() if shutil.which("swift" if one == "swift" else program)]
 
 
 class Follower:
@@ -96,6 +103,9 @@ async def rounds(folder, count, seed=None, tell=lambda text: None, languages=Non
     seed = seed if seed is not None else random.randrange(1 << 32)
     random.seed(seed)
     tell(f"seed {seed}")
+    languages = languages or present()
+    if "swift" in languages:
+        await asyncio.to_thread(swift_client.build)
     started = time.monotonic()
     servers = {"plain": CountingServer(folder, "plain"),
                "recovering": CountingServer(folder, "recovering", ["--recovery"])}
@@ -107,7 +117,6 @@ async def rounds(folder, count, seed=None, tell=lambda text: None, languages=Non
     daemon = Daemon(GATEWAYD, place, {"upstream": {
         name: {"url": server.url, "keep": "always", "history": history, "reconnect": {"base": "10ms", "cap": "50ms"}}
         for name, server in servers.items()}})
-    languages = languages or [one for one, (program, *_) in PROGRAMS.items() if shutil.which(program)]
     followers = []
     for upstream in servers:
         meanings = {}

@@ -12,6 +12,7 @@ import processes
 
 SHIM = r"""
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +64,17 @@ ssize_t pread64(int file, void *bytes, size_t count, off64_t place) {
   return fails("read") ? -1 : real(file, bytes, count, place);
 }
 
+DIR *opendir(const char *path) {
+  DIR *(*real)(const char *) = dlsym(RTLD_NEXT, "opendir");
+  return fails("list") ? NULL : real(path);
+}
+
 ssize_t pread(int file, void *bytes, size_t count, off_t place) { return pread64(file, bytes, count, place); }
 """
 
 
 class Faults:
-    """System calls of a daemon that fail on demand: `write`, `sync`, `read`, and `move`, which is a write to the file of a
+    """System calls of a daemon that fail on demand: `write`, `sync`, `read`, `list` (of a folder), and `move`, which is a write to the file of a
     database but not to its log."""
 
     def __init__(self, folder):

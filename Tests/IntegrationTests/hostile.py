@@ -240,7 +240,8 @@ cell("event", "cut", "with a code", "closed", "the server closed the WebSocket w
      joined(frame(CLOSE, b"\x03\xe9going away")))
 cell("event", "delayed", "attachments", "protocol", "the server announced attachments and did not send them in time",
      joined(ATTACHMENTS, frame(BINARY, b"x")))
-cell("event", "garbled", "no JSON", "protocol", PAYLOAD, joined(text('42["e"')))
+cell("event", "garbled", "no attachment count", "protocol",
+     "the server sent a Socket.IO packet with a malformed attachment count", joined(text('45["e"]')))
 cell("event", "garbled", "stray binary", "protocol", "the server sent binary data that belongs to no packet",
      joined(frame(BINARY, b"x")))
 cell("event", "garbled", "unknown packet", "protocol", "the server sent an unknown Engine.IO packet", joined(text("x")))

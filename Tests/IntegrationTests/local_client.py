@@ -145,9 +145,7 @@ class LocalClient:
     async def _read(self):
         try:
             while line := await self.reader.readline():
-                assert line.endswith(b"\n"), line
-                self.lines.append(line)
-                await self._take(json.loads(line))
+                await self._line(line)
         except ConnectionError:
             pass
         finally:
@@ -157,6 +155,11 @@ class LocalClient:
                     future.set_exception(ConnectionError("the daemon closed the connection"))
             async with self.arrived:
                 self.arrived.notify_all()
+
+    async def _line(self, line):
+        assert line.endswith(b"\n"), line
+        self.lines.append(line)
+        await self._take(json.loads(line))
 
     async def _take(self, message):
         assert message["jsonrpc"] == "2.0", message

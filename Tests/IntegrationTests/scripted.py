@@ -10,6 +10,7 @@ import hashlib
 import json
 import socket
 import struct
+import time
 import urllib.parse
 
 from patience import SOON, within
@@ -36,6 +37,20 @@ def frame(opcode, payload, final=True, reserved=0):
     else:
         head += bytes([127]) + struct.pack(">Q", len(payload))
     return head + payload
+
+
+BASE64_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+BEGIN = time.time_ns() // 1_000_000
+
+
+def offset(number):
+    """An offset of connection state recovery, as the adapter in memory writes it: the time `number` milliseconds after the
+    tests began, in base 64. A word that says another time than about now is an argument for the daemon."""
+    made, digits = BEGIN + number, ""
+    while made:
+        made, digit = divmod(made, 64)
+        digits = BASE64_DIGITS[digit] + digits
+    return digits
 
 
 class Request:

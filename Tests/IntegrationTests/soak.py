@@ -115,18 +115,20 @@ class Deaths:
 class Sample:
     """What the daemon holds at a moment."""
 
-    def __init__(self, pid, rounds):
+    def __init__(self, pid, rounds, status):
         fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
         self.rounds = rounds
         self.memory = int(fields["VmRSS"].split()[0])
         self.threads = int(fields["Threads"])
         self.descriptors = len(os.listdir(f"/proc/{pid}/fd"))
+        self.held = sum(bytes for name, bytes in status["daemon"]["memory"].items() if name != "limit")
+        self.connections = len(status["connections"])
 
     def __str__(self):
-        return f"{self.rounds:>10,} {self.memory:>10,} {self.descriptors:>12} {self.threads:>8}"
+        return f"{self.rounds:>10,} {self.memory:>10,} {self.descriptors:>12} {self.threads:>8} {self.held:>9,} {self.connections:>12}"
 
 
-HEAD = "reconnects   RSS (KiB)  descriptors  threads"
+HEAD = "reconnects   RSS (KiB)  descriptors  threads  buffered  connections"
 
 
 async def run(daemon_folder, rounds, tell=lambda line: None):
@@ -137,15 +139,17 @@ async def run(daemon_folder, rounds, tell=lambda line: None):
     port = server.sockets[0].getsockname()[1]
     quick = {"base": "10ms", "cap": "10ms", "refused_base": "10ms", "refused_cap": "10ms"}
     names = [f"u{number}" for number in range(UPSTREAMS)]
-    daemon = Daemon(GATEWAYD, daemon_folder, {
+    # A history is full before memory is compared.
+    config = {
         "log": {"level": "error"},
         "limits": {"attempts": 100_000, "attempts_burst": 100_000},
-        "defaults": {"keep": "always", "reconnect": quick},
-        "upstream": {name: {"url": f"http://127.0.0.1:{port}/"} for name in names},
-    })
+        "defaults": {"keep": "always", "reconnect": quick, "history": {"events": 2}, "linger": "0ms", "retain": "0ms"},
+    }
+    daemon = Daemon(GATEWAYD, daemon_folder, config | {
+        "upstream": {name: {"url": f"http://127.0.0.1:{port}/"} for name in names}})
     try:
         await daemon.start()
-        return await _measure(daemon, deaths, rounds, names, tell)
+        return await _measure(daemon, deaths, rounds, names, tell) + await _rest(daemon, names, config)
     finally:
         server.close()
         await daemon.close()
@@ -161,7 +165,7 @@ async def _measure(daemon, deaths, rounds, names, tell):
     tell(HEAD)
     for step in range(1, steps + 1):
         await deaths.until(rounds * step // steps)
-        samples.append(Sample(pid, deaths.count))
+        samples.append(Sample(pid, deaths.count, await daemon.status()))
         tell(str(samples[-1]))
     seconds = time.monotonic() - began
     client = await LocalClient.connect(daemon.socket)
@@ -172,16 +176,36 @@ async def _measure(daemon, deaths, rounds, names, tell):
                 await client.call("disconnect", upstream=name)
     await client.close()
     await daemon.until(lambda status: not status["clients"][1:], "clients to leave")
-    last = Sample(pid, deaths.count)
+    last = Sample(pid, deaths.count, await daemon.status())
     # The last goodbyes are bounded by a second.
     deadline = time.monotonic() + SOON
     while last.descriptors > IDLE_DESCRIPTORS and time.monotonic() < deadline:
         await asyncio.sleep(0.1)
-        last = Sample(pid, deaths.count)
+        last = Sample(pid, deaths.count, await daemon.status())
     tell(f"{last}   all disconnected")
     tell(f"{deaths.count:,} reconnects in {seconds:.1f} s: {deaths.count / seconds:,.0f} per second, "
          f"{len(DEATHS)} ways to die")
     return _growth(samples, last)
+
+
+async def _rest(daemon, names, config):
+    """What is still held when no upstream is left, as sentences."""
+    client = await LocalClient.connect(daemon.socket)
+    # What an administrator holds down would stay.
+    for name in names:
+        await client.call("reconnect", upstream=name)
+    daemon.configure(config)
+    await client.call("reload")
+    await client.close()
+
+    def rest(status):
+        held = {name: bytes for name, bytes in status["daemon"]["memory"].items() if name != "limit" and bytes}
+        return [f"{len(status['connections'])} connections are left"] * bool(status["connections"]) + [
+            f"{bytes} bytes count as {name} although there is no upstream" for name, bytes in held.items()]
+
+    with contextlib.suppress(AssertionError):
+        return rest(await daemon.until(lambda status: not rest(status), "nothing to be held"))
+    return rest(await daemon.status())
 
 
 def _growth(samples, last):
@@ -192,6 +216,12 @@ def _growth(samples, last):
     found = []
     if late > early * 1.03 + 512 and memory.COUNTS:
         found.append(f"memory grew from {early:,.0f} to {late:,.0f} KiB")
+    before = max(sample.held for sample in samples[quarter:2 * quarter])
+    after = max(sample.held for sample in samples[-quarter:])
+    if after > before * 1.1 + 4_096:
+        found.append(f"what status counts as buffered grew from {before:,} to {after:,} bytes")
+    if any(sample.connections != UPSTREAMS for sample in [*samples, last]):
+        found.append(f"there were {samples[-1].connections} connections, and {last.connections} in the end")
     if last.descriptors > IDLE_DESCRIPTORS:
         found.append(f"{last.descriptors} descriptors are open although nothing is connected")
     if last.threads > max(sample.threads for sample in samples[:quarter]):

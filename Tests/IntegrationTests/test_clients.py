@@ -15,6 +15,7 @@ import sys
 import pytest
 
 import processes
+import swift_client
 from patience import SOON, end, within
 from programs import ROOT
 from users import ALICE, as_user
@@ -23,13 +24,14 @@ CLIENTS = ROOT / "clients"
 SCENARIOS = json.loads((CLIENTS / "scenarios.json").read_text())["scenarios"]
 PYTHON = str(CLIENTS / "python" / "src")
 
-Language = collections.namedtuple("Language", "name command environment without", defaults=({}, ()))
+Language = collections.namedtuple("Language", "name command environment without build", defaults=({}, (), None))
 
 LANGUAGES = [
     Language("python-asyncio", [sys.executable, CLIENTS / "python/tests/runner.py"], {"PYTHONPATH": PYTHON}),
     Language("python-sync", [sys.executable, CLIENTS / "python/tests/runner.py", "--sync"], {"PYTHONPATH": PYTHON},
              ("cancel",)),
     Language("node", ["node", CLIENTS / "node/tests/runner.js"]),
+    Language("swift", [swift_client.BINARIES / "Scenarios"], without=("enter",), build=swift_client.build),
 ]
 
 
@@ -68,15 +70,23 @@ class Runner:
 
 def missing(language):
     """Why a language cannot be tested here."""
-    program = str(language.command[0])
+    program = "swift" if language.build else str(language.command[0])
     return None if os.path.exists(program) or shutil.which(program) else f"there is no {program} on this machine"
 
 
-@pytest.fixture(params=LANGUAGES, ids=lambda language: language.name)
+def parameter(language):
+    """A language whose runner has to be built first gets the time for it."""
+    marks = [pytest.mark.timeout(swift_client.BUILD_TIME)] if language.build else []
+    return pytest.param(language, marks=marks, id=language.name)
+
+
+@pytest.fixture(params=map(parameter, LANGUAGES))
 async def runners(request):
     """Starts the runner of a language."""
     if reason := missing(request.param):
         pytest.skip(reason)
+    if request.param.build:
+        await asyncio.to_thread(request.param.build)
     made = []
 
     async def start(daemon, wrapper=()):

@@ -527,10 +527,11 @@ async def end_of(pid):
         return
 
 
+@pytest.mark.parametrize("command", ["send", "request"])
 @pytest.mark.parametrize("arguments", [["--raw", "a", "caf\udce9"], ["e\udcff"]])
-async def test_words_that_are_no_utf_8_are_refused_and_never_changed(daemons, chat, ctl, arguments):
+async def test_words_that_are_no_utf_8_are_refused_and_never_changed(daemons, chat, ctl, command, arguments):
     daemon = await daemons()
-    outcome = await ctl(daemon, "send", chat.url, *arguments)
+    outcome = await ctl(daemon, command, chat.url, *arguments)
     check_failure(outcome, 65)
     assert "UTF-8" in outcome.err
     assert (await chat.counters())["received"] == 0
@@ -708,6 +709,26 @@ async def test_a_script_that_subscribes_to_a_wrong_port_is_told_why_once(daemons
     assert outcome.code == 0 and outcome.out == "", outcome
     (line,) = outcome.err.splitlines()
     assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, outcome
+
+
+async def test_serve_for_a_wrong_port_is_told_why_once(daemons, closed_port, start_ctl):
+    daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "20ms"}}})
+    url = f"http://127.0.0.1:{closed_port}"
+    command = await start_ctl(daemon, "serve", url, "ask", "--", "cat")
+    line = await command.error_line()
+    assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, line
+    await daemon.until(lambda status: status["connections"][0]["attempt"] > 5, "more attempts")
+    command.process.terminate()
+    outcome = await command.outcome()
+    assert outcome.out == "" and "unreachable" not in outcome.err, outcome
+
+
+async def test_a_script_that_subscribes_to_a_wrong_namespace_is_told_why_once(daemons, chat, ctl):
+    daemon = await daemons({"defaults": {"reconnect": {"refused_base": "10ms", "refused_cap": "20ms"}}})
+    outcome = await ctl(daemon, "subscribe", f"{chat.url}/nowhere", "--for", "600ms")
+    assert outcome.code == 0 and outcome.out == "", outcome
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(f"gatewayctl: {chat.url}/nowhere is ") and "refused" in line, outcome
 
 
 async def test_a_send_to_a_server_that_is_known_to_be_down_says_so(daemons, closed_port, ctl):

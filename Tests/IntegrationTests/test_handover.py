@@ -1,6 +1,7 @@
 """A restart of the service that no program notices: its connection goes on with the next daemon."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -8,8 +9,9 @@ import re
 import pytest
 
 from local_client import connected_socket
-from patience import within
+from patience import SOON, end, within
 from programs import GATEWAYD
+from scripted import offset
 from service_manager import ManagedDaemon
 
 RECONNECT = {"base": "10ms", "cap": "50ms"}
@@ -110,7 +112,7 @@ async def test_a_subscription_goes_on_without_a_gap_where_the_server_recovers(ma
     await link.upgrade()
     await link.open()
     await link.accept(pid="private-id")
-    await link.text('42["said",1,"Q7yBO7n"]')
+    await link.text(f'42["said",1,"{offset(0)}"]')
     await client.state_until("connected")
     epoch = (await daemon.connection())["epoch"]
     assert (await client.event())["seq"] == 1
@@ -118,8 +120,8 @@ async def test_a_subscription_goes_on_without_a_gap_where_the_server_recovers(ma
     link = await peer.link()
     await link.upgrade()
     await link.open()
-    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n"}'
-    await link.text('42["said",2,"Q7yBO7o"]', '42["other",3,"Q7yBO7p"]', '40{"sid":"s","pid":"private-id"}')
+    assert await link.receive() == f'40{{"pid":"private-id","offset":"{offset(0)}"}}'
+    await link.text(f'42["said",2,"{offset(1)}"]', f'42["other",3,"{offset(2)}"]', '40{"sid":"s","pid":"private-id"}')
     event = await client.event()
     assert (event["subscription"], event["seq"], event["args"]) == (snapshot["subscription"], 2, [2])
     states = await client.state_until("connected")
@@ -232,6 +234,128 @@ async def test_a_request_that_waits_for_the_server_is_answered_before(managed, p
     assert await client.call("ping") == {}
 
 
+async def answering(daemon, peer, **more):
+    """A client that answers the requests of the scripted server, and the link to it."""
+    client = await daemon.client()
+    await client.call("subscribe", upstream="chat", events=["confirm"], answer=True, **more)
+    return client, await peer.session()
+
+
+async def test_a_request_of_the_link_before_is_answered_by_nobody_and_those_of_the_next_once(managed, peer):
+    daemon = await managed(config(peer.url))
+    client, link = await answering(daemon, peer)
+    await link.text('421["confirm","answered"]', '422["confirm","left open"]', '423["confirm","answered meanwhile"]')
+    tokens = [(await client.event())["ack"] for _ in range(3)]
+    await client.call("respond", ack=tokens[0], args=["first"])
+    await link.expect('431["first"]')
+    # What no daemon has read yet is an answer that comes too late, too.
+    meanwhile = []
+    await daemon.restart(lambda: meanwhile.append(client.post("respond", ack=tokens[2], args=["meanwhile"])))
+    link = await peer.session()
+    await client.failure(meanwhile[0], "AckGone")
+    # The server numbers anew: an answer with an old token must not become that of another request.
+    await link.text('421["confirm","new"]', '422["confirm","new"]')
+    fresh = [(await client.event())["ack"] for _ in range(2)]
+    assert not set(fresh) & set(tokens)
+    for token in tokens:
+        await client.fails("AckGone", "respond", ack=token, args=["old"])
+    for number, token in enumerate(fresh, 1):
+        await client.call("respond", ack=token, args=[number])
+        await client.fails("AckGone", "respond", ack=token, args=["again"])
+    await client.call("send", upstream="chat", event="end")
+    await link.expect('431[1]', '432[2]', '42["end"]')
+
+
+async def test_a_request_that_waits_for_credit_comes_from_the_next_daemon_as_one_that_is_gone(managed, peer):
+    daemon = await managed(config(peer.url))
+    client, link = await answering(daemon, peer, credit=0, subscription="mine")
+    await link.text('421["confirm","waits"]')
+    await daemon.until(lambda status: status["connections"][0]["seq"] >= 1, "the event")
+    await daemon.restart()
+    link = await peer.session()
+    await client.call("credit", subscription="mine", n=10)
+    old = await client.event()
+    assert old["args"] == ["waits"]
+    assert "ack" not in old
+    await link.text('421["confirm","new"]')
+    await client.call("respond", ack=(await client.event())["ack"], args=["answer"])
+    await link.expect('431["answer"]')
+
+
+async def serving(daemon, start_ctl, *command, **options):
+    """A running `gatewayctl serve`, once it is subscribed."""
+    serve = await start_ctl(daemon, "serve", "--parallel", "4", "chat", "confirm", "--", *command, **options)
+    await daemon.until(lambda status: any(one["subscriptions"] for one in status["connections"]), "the subscription")
+    return serve
+
+
+async def test_serve_says_that_an_answer_comes_too_late_and_answers_the_next_request(managed, peer, start_ctl, folder):
+    daemon = await managed(config(peer.url))
+    go, started = folder / "go", folder / "started"
+    script = f'read args; touch {started}; [ "$args" != "[1]" ] || until [ -e {go} ]; do sleep 0.01; done; echo "$args"'
+    serve = await serving(daemon, start_ctl, "/bin/sh", "-c", script)
+    link = await peer.session()
+    await link.text('427["confirm",1]')
+
+    async def beginning():
+        while not started.exists():
+            await asyncio.sleep(0.01)
+
+    await within(beginning(), "the command to start")
+    await daemon.restart()
+    link = await peer.session()
+    # Of the same number on the new link, and answered before the old one's command ends.
+    await link.text('427["confirm",2]')
+    await link.expect('437[[2]]')
+    go.touch()
+    while "was not sent" not in (line := await serve.error_line()):
+        assert line
+    assert "answer to event 1 was not sent" in line
+    await link.text('428["confirm",3]')
+    await link.expect('438[[3]]')
+    assert serve.process.returncode is None
+
+
+async def test_serve_answers_before_during_and_after_restarts_and_no_request_twice(managed, chat, start_ctl, folder):
+    daemon = await managed(config(chat.url))
+    ran = folder / "ran"
+    serve = await serving(daemon, start_ctl, "/bin/sh", "-c", f'read args; echo "$args" >> {ran}; echo "$args"')
+    answers, numbers, restarts = {}, itertools.count(), 0
+
+    async def ask():
+        """Asks until a request is lost with its link."""
+        while True:
+            await chat.present(1)
+            number, before = next(numbers), restarts
+            try:
+                answers[number] = await chat.ask("confirm", number, timeout=SOON / 10)
+            except AssertionError as gone:
+                # The client left between the two.
+                assert "ValueError" in str(gone)
+                continue
+            if answers[number] is None:
+                assert restarts > before, f"request {number} was not answered, and there was no restart meanwhile"
+                return
+
+    async def answered():
+        """Waits until requests that were made from now on are answered."""
+        since = next(numbers)
+        while sum(answer is not None for number, answer in answers.items() if number >= since) < 5:
+            await asyncio.sleep(0.01)
+
+    askers = []
+    for restarts in range(4):
+        if restarts:
+            await daemon.restart()
+        askers += [asyncio.ensure_future(ask()) for _ in range(4)]
+        await within(answered(), "answers")
+    await end(askers)
+    assert all(answer in (None, [[number]]) for number, answer in answers.items()), answers
+    served = [json.loads(line)[0] for line in ran.read_text().splitlines()]
+    assert len(served) == len(set(served)) and {number for number, answer in answers.items() if answer} <= set(served)
+    assert (await daemon.status())["daemon"]["handover"] == 3 and serve.process.returncode is None
+
+
 async def test_a_thousand_clients_and_some_that_leave_meanwhile(managed, chat):
     daemon = await managed(config(chat.url))
     clients = await asyncio.gather(*(daemon.client() for _ in range(1_000)))
@@ -284,6 +408,67 @@ async def test_a_document_that_cannot_be_used_keeps_no_daemon_from_starting(mana
     await client.until_closed()
     assert store(daemon) == []
     assert await (await daemon.client()).call("ping") == {}
+
+
+async def unread(daemon):
+    """The socket of a client that has asked for much and reads nothing: its output ends in the middle of a line."""
+    one = connected_socket(daemon.socket)
+    asked = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"rpc.discover"}\n' % number for number in range(100))
+    await within(asyncio.get_running_loop().sock_sendall(one, asked), "the daemon to read the calls")
+    await daemon.until(lambda status: any(client["queue"]["bytes"] > 100_000 for client in status["clients"]), "a queue")
+    return one
+
+
+async def lines_until_the_end(one):
+    reader, writer = await asyncio.open_unix_connection(sock=one, limit=1 << 24)
+    try:
+        return (await within(reader.read(), "the end")).split(b"\n")
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace(b'"gatewayd":1', b'"gatewayd":2', 1),
+    lambda text: text.replace(b"\n{", b"\n[", 1),
+], ids=["newer", "another client's line"])
+async def test_a_client_within_a_line_gets_all_of_it_and_a_goodbye_where_the_document_cannot_be_used(managed, change):
+    daemon = await managed()
+    bystander = await daemon.client()
+    await bystander.call("ping")
+    one = await unread(daemon)
+    await daemon.restart(lambda: rewrite(daemon, change))
+    *lines, last, end = await lines_until_the_end(one)
+    assert end == b"" and [json.loads(line)["id"] for line in lines] == list(range(len(lines))) and len(lines) > 5
+    assert json.loads(last)["params"]["reason"] == "restarting"
+    assert (await bystander.note("goodbye"))[1]["reason"] == "restarting"
+    assert re.search("cannot be handed over.*clients=2 closed=0", daemon.text())
+
+
+async def test_a_client_within_a_line_that_is_lost_is_closed_and_counted(managed):
+    daemon = await managed()
+    bystander = await daemon.client()
+    await bystander.call("ping")
+    one = await unread(daemon)
+    await daemon.restart(lambda: rewrite(daemon, lambda text: b""))
+    *lines, last = await lines_until_the_end(one)
+    assert b"goodbye" not in last and last != b"" and all(json.loads(line)["result"] for line in lines)
+    assert (await bystander.note("goodbye"))[1]["reason"] == "restarting"
+    assert re.search("cannot be handed over.*clients=1 closed=1", daemon.text())
+
+
+async def test_clients_for_which_the_next_daemon_has_no_descriptor_are_closed_and_counted(managed):
+    daemon = await managed()
+    clients = await asyncio.gather(*(daemon.client() for _ in range(100)))
+    await asyncio.gather(*(client.call("ping") for client in clients))
+    daemon.wrapper = ("/usr/bin/prlimit", "--nofile=64:64")
+    await daemon.restart()
+    closed = int(re.search(r"cannot be handed over.*closed=(\d+).*LimitNOFILE", daemon.text())[1])
+    kept = int(re.findall(r"goes on with the clients of the daemon before clients=(\d+)", daemon.text())[-1])
+    assert closed > 0 and kept > 0 and closed + kept == 100
+    for client in clients[kept:]:
+        await client.until_closed()
+    for client in clients[:kept]:
+        assert await client.call("ping") == {}
 
 
 async def test_a_subscription_that_the_next_daemon_refuses_ends_with_a_goodbye(managed, chat):

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from patience import SOON
+from scripted import offset
 
 
 def position(epoch, seq):
@@ -157,7 +158,7 @@ async def recovering(daemons, peer, **config):
     await link.upgrade()
     await link.open()
     await link.accept(pid="private-id")
-    await link.text('42["said",1,"Q7yBO7n"]', '42["said",2,"Q7yBO7n.1"]', '42["volatile","plain words"]')
+    await link.text(f'42["said",1,"{offset(0)}"]', f'42["said",2,"{offset(0)}.1"]', '42["volatile","plain words"]')
     assert [event["args"] for event in await client.events(3)] == [[1], [2], ["plain words"]]
     await client.state_until("connected")
     return daemon, client, snapshot, link
@@ -174,10 +175,10 @@ async def test_a_server_with_recovery_goes_on_where_the_link_was_lost(daemons, p
     daemon, client, snapshot, link = await recovering(daemons, peer)
     link.abort()
     link = await again(peer)
-    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n.1"}'
-    await link.text('42["said",3,"Q7yBO7o"]', '451-["blob",{"_placeholder":true,"num":0},"Q7yBO7p"]')
+    assert await link.receive() == f'40{{"pid":"private-id","offset":"{offset(0)}.1"}}'
+    await link.text(f'42["said",3,"{offset(1)}"]', f'451-["blob",{{"_placeholder":true,"num":0}},"{offset(2)}"]')
     await link.binary(b"\x01\x02")
-    await link.text('40{"sid":"socket-sid","pid":"private-id"}', '42["said",5,"Q7yBO7q"]')
+    await link.text('40{"sid":"socket-sid","pid":"private-id"}', f'42["said",5,"{offset(3)}"]')
     events = await client.events(3)
     assert [event["args"] for event in events] == [[3], [{"$bin": "AQI="}], [5]]
     assert [event["seq"] for event in events] == [4, 5, 6]
@@ -195,14 +196,14 @@ async def test_a_failed_recovery_is_a_gap(daemons, peer):
     link.abort()
     link = await again(peer)
     assert json.loads((await link.receive())[2:])["pid"] == "private-id"
-    await link.text('40{"sid":"new","pid":"other"}', '42["said",9,"Q7yBO7z"]')
+    await link.text('40{"sid":"new","pid":"other"}', f'42["said",9,"{offset(12)}"]')
     gap = await client.gap()
     assert gap["reason"] == "upstream" and gap["epoch"] != snapshot["epoch"]
     assert (await client.event())["args"] == [9]
     assert "recovered" not in (await client.state_until("connected"))[-1]
     link.abort()
     link = await again(peer)
-    assert await link.receive() == '40{"pid":"other","offset":"Q7yBO7z"}'
+    assert await link.receive() == f'40{{"pid":"other","offset":"{offset(12)}"}}'
 
 
 async def test_a_kick_is_not_recovered(daemons, peer):
@@ -221,7 +222,7 @@ async def test_random_losses_of_the_link_are_recovered_without_a_trace(daemons, 
     def packet():
         nonlocal sent
         sent += 1
-        kept.append(f"Q7yBO7n.{sent:04}")
+        kept.append(f"{offset(0)}.{sent:04}")
         return f'42["tick",{sent},"{kept[-1]}"]'
 
     async def serve(link):

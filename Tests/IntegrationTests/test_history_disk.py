@@ -10,6 +10,9 @@ import zlib
 
 import pytest
 
+from failing_disk import Faults
+from scripted import offset
+
 HISTORY = {"disk": True}
 RECONNECT = {"base": "10ms", "cap": "50ms"}
 
@@ -55,6 +58,36 @@ async def test_events_and_numbers_outlive_the_daemon(daemons, server, how):
     assert (await late.event())["args"] == [4]
 
 
+async def test_a_folder_that_cannot_be_listed_is_left_as_it_is_for_the_daemon_that_can(daemons, server, folder):
+    faults = Faults(folder)
+    daemon = await daemons(chat(server.url), environment=faults.environment)
+    await daemon.connected(upstream="chat")
+    await server.burst("tick", 4)
+    epoch = await received(daemon, 4)
+    await daemon.crash()
+    files = daemon.folder / "state" / "history"
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+    assert before
+    faults.begin("list")
+    await daemon.start()
+    client = await daemon.connected(upstream="chat")
+    connection = await daemon.connection()
+    assert connection["history"]["disk"] == "failing" and connection["epoch"] != epoch, connection
+    gone = await client.call("subscribe", upstream="chat", since=position(epoch, 2))
+    assert gone["recovered"] is False
+    await server.present(1)
+    await server.burst("tick", 1)
+    await received(daemon, 1)
+    await daemon.crash()
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before
+    faults.end("list")
+    await daemon.start()
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat", since=position(epoch, 2))
+    assert [event["args"] for event in await client.events(2)] == [[2], [3]]
+    assert (await daemon.connection())["history"]["disk"] == "working"
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_a_server_with_recovery_goes_on_over_a_restart(daemons, peer, how):
     daemon = await daemons(chat(peer.url))
@@ -62,7 +95,7 @@ async def test_a_server_with_recovery_goes_on_over_a_restart(daemons, peer, how)
     await link.upgrade()
     await link.open()
     await link.accept(pid="private-id")
-    await link.text('42["said",1,"Q7yBO7n"]', '42["said",2,"Q7yBO7n.1"]', '42["volatile",3]')
+    await link.text(f'42["said",1,"{offset(0)}"]', f'42["said",2,"{offset(0)}.1"]', '42["volatile",3]')
     epoch = await received(daemon, 3)
     await (daemon.stop() if how == "stop" else daemon.crash())
     # A goodbye would make the server forget.
@@ -76,8 +109,8 @@ async def test_a_server_with_recovery_goes_on_over_a_restart(daemons, peer, how)
     link = await peer.link()
     await link.upgrade()
     await link.open()
-    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n.1"}'
-    await link.text('42["said",4,"Q7yBO7o"]', '40{"sid":"s","pid":"private-id"}', '42["said",5,"Q7yBO7p"]')
+    assert await link.receive() == f'40{{"pid":"private-id","offset":"{offset(0)}.1"}}'
+    await link.text(f'42["said",4,"{offset(1)}"]', '40{"sid":"s","pid":"private-id"}', f'42["said",5,"{offset(2)}"]')
     assert [(event["seq"], event["args"]) for event in await client.events(2)] == [(4, [4]), (5, [5])]
     states = await client.state_until("connected")
     assert states[-1]["recovered"] is True and states[-1]["epoch"] == epoch

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from failing_disk import SmallDisk
+from scripted import offset
 
 RECONNECT = {"base": "10ms", "cap": "50ms"}
 
@@ -60,7 +61,7 @@ async def test_a_server_with_recovery_goes_on(daemons, peer, how):
     await link.upgrade()
     await link.open()
     await link.accept(pid="private-id")
-    await link.text('42["said",1,"Q7yBO7n"]')
+    await link.text(f'42["said",1,"{offset(0)}"]')
     epoch = await received(daemon, 1)
     await getattr(daemon, how)()
     await daemon.start()
@@ -70,8 +71,8 @@ async def test_a_server_with_recovery_goes_on(daemons, peer, how):
     link = await peer.link()
     await link.upgrade()
     await link.open()
-    assert await link.receive() == '40{"pid":"private-id","offset":"Q7yBO7n"}'
-    await link.text('42["said",2,"Q7yBO7o"]', '40{"sid":"s","pid":"private-id"}')
+    assert await link.receive() == f'40{{"pid":"private-id","offset":"{offset(0)}"}}'
+    await link.text(f'42["said",2,"{offset(1)}"]', '40{"sid":"s","pid":"private-id"}')
     assert [(event["seq"], event["args"]) for event in await client.events(1)] == [(2, [2])]
     assert (await client.state_until("connected"))[-1]["recovered"] is True
     assert not [note for note in client.notes if note[0] == "gap"]

@@ -199,6 +199,30 @@ async def test_whatever_a_refusal_says_it_concerns_one_namespace(daemons, peer, 
     assert [note for note in client.notes if note[0] != "event"] == []
 
 
+@pytest.mark.parametrize("name", ["connect", "disconnect", "connect_error"])
+async def test_an_event_with_a_reserved_name_costs_no_link(daemons, server, name):
+    daemon = await daemons()
+    chat = server.url + "/chat"
+    client = await daemon.connected(url=server.url)
+    await daemon.connected(url=chat)
+    await client.call("subscribe", url=server.url, subscription="main")
+    await client.call("subscribe", url=chat, subscription="all")
+    await client.call("subscribe", url=chat, subscription="said", events=["said"])
+    await server.present(1)
+    await server.present(1, "/chat")
+    await server.emit(name, 1, namespace="/chat")
+    await server.emit("said", 2, namespace="/chat")
+    await server.emit("said", 3)
+    method, gap = await client.note(subscription="all")
+    assert (method, gap["reason"], gap["count"]) == ("gap", "undecodable", 1)
+    assert gap["detail"] == "the server sent an event with a reserved name"
+    assert (await client.event("all"))["args"] == [2] == (await client.event("said"))["args"]
+    assert (await client.event("main"))["args"] == [3]
+    # Those who did not want it have missed nothing.
+    assert client.notes == []
+    assert [one["reconnects"] for one in (await daemon.status())["connections"]] == [0, 0]
+
+
 async def test_a_queued_send_outlives_a_refusal(daemons, peer):
     daemon = await daemons({"defaults": {"reconnect": {
         "base": "50ms", "cap": "100ms", "refused_base": "50ms", "refused_cap": "100ms"}}})

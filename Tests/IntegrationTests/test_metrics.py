@@ -3,18 +3,19 @@
 import asyncio
 import json
 import re
-import shutil
 import socket
 import subprocess
 
 import pytest
 
 from patience import within
-from programs import ROOT
+from programs import ROOT, debian_program
 
 EXAMPLES = ROOT / "examples/prometheus"
-PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(not PROMTOOL, reason="there is no promtool (Debian: prometheus)")
+PROMTOOL = debian_program("prometheus/usr/bin/promtool")
+needs_promtool = pytest.mark.skipif(
+    not PROMTOOL,
+    reason="there is no promtool: `make environments` could not download it, and GATEWAY_PROMTOOL names none")
 
 
 def free_port():

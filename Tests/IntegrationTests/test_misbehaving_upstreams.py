@@ -392,6 +392,55 @@ async def test_a_broken_message_costs_at_most_the_link(daemons, peer, name):
     assert (await daemon.connection())["state"] == "connected"
 
 
+BAD_EVENTS = {
+    "a reserved name": [frame(TEXT, b'42/x,["disconnect",1]')],
+    "no array": [frame(TEXT, b'42/x,{"a":1}')],
+    "no name": [frame(TEXT, b'42/x,[null,"e"]')],
+    "no JSON": [frame(TEXT, b'42/x,["e",]')],
+    "an absurd acknowledgement id": [frame(TEXT, b'42/x,99999999999999999999["e"]')],
+    "no JSON and attachments": [frame(TEXT, b'451-/x,["e",]'), frame(BINARY, b"a")],
+    "a placeholder out of range": [
+        frame(TEXT, b'451-/x,["e",{"_placeholder":true,"num":5}]'), frame(BINARY, b"a")],
+    "a long text that is no JSON": [frame(TEXT, b'42/x,["e","' + b"x" * 300_000 + b'",]')],
+}
+"""Events of the namespace `/x` that cannot be shown, though it is known whose they are."""
+
+
+@pytest.mark.parametrize("name", BAD_EVENTS)
+async def test_a_bad_event_is_a_gap_in_its_namespace_alone(daemons, peer, name):
+    daemon = await daemons()
+    client = await daemon.client()
+    await client.call("subscribe", url=peer.url, subscription="main")
+    link = await peer.session()
+    await client.call("subscribe", url=peer.url + "/x", subscription="x")
+    await link.expect("40/x,")
+    await link.text('40/x,{"sid":"x"}')
+    for data in BAD_EVENTS[name]:
+        await link.raw(data)
+    await link.text('42/x,["next"]', '42["next"]')
+    gap = await client.gap("x")
+    assert (gap["reason"], gap["count"]) == ("undecodable", 1) and gap["detail"].startswith("the server sent an event")
+    assert (await client.event("x"))["event"] == "next" == (await client.event("main"))["event"]
+    assert client.notes == []
+
+
+@pytest.mark.parametrize("answer", ['430{"a":1}', "430", "430[1,]"])
+async def test_a_bad_acknowledgement_fails_its_request_alone(daemons, peer, answer):
+    client = await (await daemons()).client()
+    await client.call("subscribe", url=peer.url)
+    link = await peer.session()
+    first = client.post("request", url=peer.url, event="a")
+    await link.expect('420["a"]')
+    second = client.post("request", url=peer.url, event="b")
+    await link.expect('421["b"]')
+    # The first of them has no id that could be read.
+    await link.text("43[1]", answer, "431[2]")
+    error = await client.failure(first, "RequestFailed")
+    assert error.data["error"] == "undecodable"
+    assert (await client.result(second))["args"] == [2]
+    assert client.notes == []
+
+
 async def test_an_attachment_that_never_comes_holds_nothing_up_but_its_link(daemons, peer, scripted):
     other = await scripted()
     client = await (await daemons()).client()

@@ -75,8 +75,34 @@ async def test_an_event_that_cannot_be_shown_is_a_gap_of_one(daemons, peer):
     assert (await client.event())["args"] == [1]
 
 
+@pytest.mark.parametrize("name", ["connect", "disconnect"])
+async def test_an_event_with_a_reserved_name_of_a_real_server_costs_no_link(daemons, servers, name):
+    server = await servers("eio4", "--serializer", "msgpack")
+    daemon = await daemons(upstream(server.url))
+    client = await daemon.connected(upstream="chat")
+    await client.call("subscribe", upstream="chat")
+    await server.present(1)
+    await server.emit(name, 1)
+    await server.emit("said", 2)
+    gap = await client.gap()
+    assert (gap["reason"], gap["detail"]) == ("undecodable", "the server sent an event with a reserved name")
+    assert (await client.event())["args"] == [2]
+    assert (await daemon.connection())["reconnects"] == 0
+
+
+@pytest.mark.parametrize("data", [None, [], {}, [True, 1]])
+async def test_an_event_that_is_none_is_a_gap_of_one(daemons, peer, data):
+    client = await (await daemons(upstream(peer.url))).client()
+    await client.call("subscribe", upstream="chat")
+    link, _ = await session(peer)
+    await link.binary(msgpack.packb({"type": 2, "nsp": "/", "data": data}))
+    assert (await client.gap())["reason"] == "undecodable"
+    await link.binary(msgpack.packb({"type": 2, "nsp": "/", "data": ["e", 1]}))
+    assert (await client.event())["args"] == [1]
+
+
 @pytest.mark.parametrize("data, words", [
-    (b"\xc1", "MessagePack"), (msgpack.packb([1]), "MessagePack"), (msgpack.packb({"type": 2, "nsp": "/"}), "payload"),
+    (b"\xc1", "MessagePack"), (msgpack.packb([1]), "MessagePack"), (msgpack.packb({"type": 2}), "namespace"),
     (msgpack.packb({"type": 9, "nsp": "/"}), "unknown"), (None, "JSON"),
 ])
 async def test_what_is_no_packet_ends_the_link(daemons, peer, data, words):

@@ -1,20 +1,17 @@
 """A message because of which a server ends the link must not take it from everybody again and again."""
 
 import asyncio
-import os
-import shutil
 import socket
 
 import pytest
 
 import processes
 from local_client import CallError
-from programs import ROOT
+from programs import debian_program
 from test_outbox import durable, entries, settled
 from test_polling import POLLING
 
-UNPACKED = ROOT / "build/nginx/usr/sbin/nginx"
-NGINX = os.environ.get("GATEWAY_NGINX") or (str(UNPACKED) if UNPACKED.exists() else shutil.which("nginx"))
+NGINX = debian_program("nginx/usr/sbin/nginx")
 RETRIES = {"retries": 20, "ack_timeout": 5_000}
 
 
@@ -22,7 +19,7 @@ RETRIES = {"retries": 20, "ack_timeout": 5_000}
 async def nginx(folder):
     """nginx before a server, which refuses requests with a body of more than 4 KiB."""
     if not NGINX:
-        pytest.skip("there is no nginx (GATEWAY_NGINX names one that is not in the PATH)")
+        pytest.skip("there is no nginx: `make environments` could not download it, and GATEWAY_NGINX names none")
     started = []
 
     async def start(server):

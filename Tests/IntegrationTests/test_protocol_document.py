@@ -95,10 +95,14 @@ def bounds(schema):
     if schema.get("type") == "string" and "maxLength" in schema:
         return f"{schema.get('minLength', 0):,} to {schema['maxLength']:,} bytes"
     if schema.get("type") == "array" and "maxItems" in schema:
-        return f"{schema['minItems']:,} to {schema['maxItems']:,} strings of {bounds(schema['items'])}"
+        items = schema["items"]
+        choices = items.get("anyOf", [items])
+        elements = "messages with" if "properties" in choices[0] else "strings of"
+        null = ", or `null`" if {"type": "null"} in choices[1:] else ""
+        return f"{schema['minItems']:,} to {schema['maxItems']:,} {elements} {bounds(choices[0])}{null}"
     if "properties" in schema:
-        return ", ".join(f"{article} `{name}` of {bounds(schema['properties'][name])}"
-                         for article, name in (("an", "epoch"), ("a", "seq")))
+        return ", ".join(f"{'an' if name[0] in 'aeiou' else 'a'} `{name}` of {bounds(member)}"
+                         for name, member in schema["properties"].items() if bounds(member))
     return None
 
 

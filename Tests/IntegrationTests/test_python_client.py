@@ -17,7 +17,7 @@ HOME = ROOT / "clients" / "python"
 sys.path.insert(0, str(HOME / "src"))
 
 import gatewayd  # noqa: E402
-from gatewayd import errors, link, messages  # noqa: E402
+from gatewayd import errors, link, messages, subscription  # noqa: E402
 
 README = (HOME / "README.md").read_text()
 SNIPPETS = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
@@ -64,6 +64,13 @@ def test_an_error_that_this_version_does_not_know_keeps_its_name():
     error = errors.from_answer({"code": -1, "message": "new", "data": {"type": "NewError", "retry": True}})
     assert (type(error), error.type, error.code, error.retry, str(error)) == (
         errors.CallError, "NewError", -1, True, "new")
+
+
+def test_only_a_gap_moves_a_position_into_another_epoch():
+    here = gatewayd.Position("e", 8)
+    assert subscription.behind(here, gatewayd.State("connected", epoch="f")) == here
+    assert subscription.behind(here, gatewayd.Gap("upstream", epoch="f", seq=20)) == gatewayd.Position("f", 20)
+    assert subscription.behind(here, gatewayd.Gap("too_large", epoch="e", first=9, last=10)) == gatewayd.Position("e", 10)
 
 
 def test_the_daemon_is_looked_for_where_gatewayctl_looks(monkeypatch, folder):

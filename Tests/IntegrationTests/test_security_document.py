@@ -38,13 +38,21 @@ def test_every_link_leads_somewhere():
 
 def test_what_is_named_exists():
     documents = (ROOT / "docs/configuration.md").read_text() + (ROOT / "docs/protocol.md").read_text()
-    names = set(re.findall(r"`([a-z]+\.[a-z_]+)`", DOCUMENT))
+    names = set(re.findall(r"`([a-z]+\.[a-z_]+)`", DOCUMENT)) - {"strict.conf"}
     assert "history.disk" in names
     for name in names:
         table, member = name.split(".")
         assert f"`{name}`" in documents or f"`[{table}]`" in documents and f"| `{member}` |" in documents, name
     units = "".join(path.read_text() for path in (ROOT / "systemd").glob("gatewayd.s*"))
     # What an administrator may add to the units.
-    added = {"IPAddressDeny", "CPUQuota", "IOWeight", "MemoryMax", "LoadCredentialEncrypted", "PrivateUsers"}
+    added = {"IPAddressDeny", "CPUQuota", "IOWeight", "MemoryMax", "LoadCredentialEncrypted", "PrivateUsers", "RootDirectory"}
     for option in set(re.findall(r"`([A-Z]\w+)=`", DOCUMENT)) - added:
         assert f"{option}=" in units, option
+
+
+def test_each_option_of_the_sandbox_is_in_its_table():
+    unit = (ROOT / "systemd/gatewayd.service").read_text()
+    options = set(re.findall(r"^(\w+)=", unit.partition("\nUMask=")[2].partition("[Install]")[0], re.MULTILINE))
+    table = DOCUMENT.partition("### The sandbox of the unit")[2].partition("\n## ")[0]
+    # How a refusal of the filter looks is no confinement.
+    assert options - {"SystemCallErrorNumber"} <= set(re.findall(r"`(\w+)=", table))

@@ -31,7 +31,8 @@ def reason():
     """Why no system can be booted here, or None."""
     if os.geteuid() != 0:
         return "needs root: systemd-nspawn cannot boot a system without it"
-    for program, package in (("systemd-nspawn", "systemd-container"), ("nsenter", "util-linux"), ("unshare", "util-linux")):
+    for program, package in (("systemd-nspawn", "systemd-container"), ("nsenter", "util-linux"),
+                             ("unshare", "util-linux"), ("mmdebstrap", "mmdebstrap"), ("dpkg-deb", "dpkg")):
         if not shutil.which(program):
             return f"needs {program} (Debian's package {package})"
     probe = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True)

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import boot
-from machine import HERE, ROOT, Machine, packages_for, root
+from machine import HERE, ROOT, Machine, NoMirror, packages_for, root
 
 FOLDER = pathlib.Path(os.environ.get("GATEWAY_DEB_DIR", ROOT / "build" / "deb"))
 REASON = boot.reason()
@@ -22,6 +22,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if REASON:
             item.add_marker(pytest.mark.skip(reason=REASON))
+
+
+def pytest_sessionstart(session):
+    """Makes the root before the clock of any test runs."""
+    if REASON or hasattr(session.config, "workerinput"):
+        return
+    try:
+        root(packages_for(Packages.found()))
+    except NoMirror:
+        pass  # each test says so
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -37,15 +47,19 @@ class Packages:
 
     def __init__(self, folder):
         self.folder = folder
-        self.debs = [self.find(name) for name in ("gatewayctl", "gatewayd")]
+        self.debs = self.found()
         self.version = self.debs[1].name.split("_")[1]
 
     @staticmethod
-    def find(name):
-        found = sorted(FOLDER.glob(f"{name}_*.deb"))
-        if len(found) != 1:
-            pytest.exit(f"{FOLDER} has {len(found)} packages {name}: run `make deb`", returncode=2)
-        return found[0]
+    def found():
+        """The files under test."""
+        debs = []
+        for name in ("gatewayctl", "gatewayd"):
+            found = sorted(FOLDER.glob(f"{name}_*.deb"))
+            if len(found) != 1:
+                pytest.exit(f"{FOLDER} has {len(found)} packages {name}: run `make deb`", returncode=2)
+            debs += found
+        return debs
 
     def copy(self):
         for deb in self.debs:
@@ -81,7 +95,10 @@ def packages(tmp_path_factory):
 @pytest.fixture(scope="session")
 def boot_machine(packages):
     """Boots systems: `with boot_machine() as machine:`."""
-    folder = root(packages_for(packages.debs))
+    try:
+        folder = root(packages_for(packages.debs))
+    except NoMirror as problem:
+        pytest.skip(f"the system of the tests is not made yet, and no mirror of Debian answers: {problem}")
     binds = [f"{packages.folder}:/tests/debs", f"{HERE}/inside:/tests/inside", f"{ROOT}/Tests/servers:/tests/servers",
              f"{ROOT}/debian/tests:/tests/debian"]
     return lambda: Machine(folder, binds)
@@ -144,8 +161,8 @@ class Chat:
 
 
 @contextlib.contextmanager
-def chat_in(machine, port=0):
-    with machine.start("python3", "-B", CHAT, "--port", port) as process:
+def chat_in(machine, port=0, *arguments):
+    with machine.start("python3", "-B", CHAT, "--port", port, *arguments) as process:
         line = process.stdout.readline()
         assert line, process.stderr.read()
         yield Chat(process, json.loads(line)["port"])

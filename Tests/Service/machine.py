@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 
+import boot
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = ROOT / "build" / "service"
@@ -19,6 +21,8 @@ SUITE = "bookworm"
 # Beside what the packages depend on: a system, users that log in, and the servers and tools of the tests.
 PACKAGES = ("systemd systemd-sysv dbus dbus-user-session libpam-systemd init-system-helpers passwd procps util-linux "
             "netcat-openbsd needrestart python3 python3-aiohttp python3-socketio").split()
+# What apt says of a mirror that it does not reach.
+UNREACHABLE = "Could not (resolve|connect)|Temporary failure resolving|Unable to connect"
 FACTOR = float(os.environ.get("GATEWAY_TEST_PATIENCE", "1"))
 SOON = 30 * FACTOR
 """Seconds until a thing that must happen counts as missing. Never waited for in full by a passing test."""
@@ -36,6 +40,10 @@ def packages_for(debs):
     return sorted(names)
 
 
+class NoMirror(Exception):
+    """The root cannot be made, because no mirror of Debian answers."""
+
+
 def root(packages):
     """The folder of the system with these packages. It is made once, and that alone needs a network."""
     key = hashlib.sha256(" ".join([SUITE, *packages]).encode()).hexdigest()[:12]
@@ -44,14 +52,28 @@ def root(packages):
     with open(BUILD / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
+            part = BUILD / "part"
+            shutil.rmtree(part, ignore_errors=True)  # of a test that was killed
+            part.mkdir()
+            debootstrap(packages, part)
             for old in BUILD.glob(f"{SUITE}-*"):
-                shutil.rmtree(old)  # of another list, or half made by a test that was killed
-            part = made.with_suffix(".part")
-            subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}",
-                            "--customize-hook=echo 127.0.0.1 localhost > $1/etc/hosts", SUITE, str(part)],
-                           check=True, stdin=subprocess.DEVNULL)
-            part.rename(made)
+                shutil.rmtree(old)  # of another list
+            (part / "root").rename(made)
+            shutil.rmtree(part)
     return made
+
+
+def debootstrap(packages, folder):
+    """Makes `folder`/root. All that is done for it ends with this process, whatever ends that."""
+    done = subprocess.run(
+        ["setpriv", "--pdeathsig=KILL", *boot.NAMESPACES, "mmdebstrap", "--variant=minbase",
+         f"--include={','.join(packages)}", "--customize-hook=echo 127.0.0.1 localhost > $1/etc/hosts", SUITE,
+         str(folder / "root")],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)})
+    if done.returncode:
+        if unreachable := re.search(f"^E: .*({UNREACHABLE}).*", done.stderr, re.MULTILINE):
+            raise NoMirror(unreachable[0])
+        raise RuntimeError(done.stderr[-2000:])
 
 
 class Outcome:

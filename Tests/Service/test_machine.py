@@ -73,3 +73,26 @@ def test_nothing_that_a_system_writes_reaches_the_next_one(boot_machine):
         one.sh("echo mark > /etc/mark; rm /etc/debian_version")
     with boot_machine() as next_one:
         assert next_one.sh("[ ! -e /etc/mark ] && ls /etc/debian_version") == "/etc/debian_version"
+
+
+WITHOUT_MIRROR = """
+import pathlib, sys, machine
+machine.BUILD = pathlib.Path(sys.argv[1])
+try:
+    machine.root(["systemd"])
+except machine.NoMirror as problem:
+    print(problem)
+"""
+
+
+def test_without_a_network_a_root_that_has_to_be_made_is_missing_and_one_that_exists_is_taken(machine, packages, tmp_path):
+    # The one of before stays until there is another one.
+    (tmp_path / "bookworm-before").mkdir()
+    done = subprocess.run(["unshare", "--net", sys.executable, "-B", "-c", WITHOUT_MIRROR, tmp_path], cwd=HERE,
+                          capture_output=True, text=True)
+    assert "resolv" in done.stdout or "connect" in done.stdout, done
+    assert (tmp_path / "bookworm-before").exists()
+    taken = subprocess.run(["unshare", "--net", sys.executable, "-B", "-c",
+                            "import sys, machine; print(machine.root(machine.packages_for(sys.argv[1:])))", *packages.debs],
+                           cwd=HERE, capture_output=True, text=True)
+    assert taken.stdout.strip() == str(machine.folder), taken

@@ -11,12 +11,14 @@ BOUND = 1.3
 # Those whose absence is told apart: with the others an unprivileged process has nothing that they would take from it.
 OPTIONS = ("ProtectSystem ProtectHome PrivateTmp PrivateDevices ProtectProc ProcSubset ProtectControlGroups NoNewPrivileges "
            "CapabilityBoundingSet LockPersonality MemoryDenyWriteExecute RestrictNamespaces RestrictSUIDSGID "
-           "RestrictAddressFamilies RestrictRealtime SystemCallFilter LimitCORE UMask").split()
+           "RestrictAddressFamilies RestrictRealtime SystemCallFilter SystemCallFilter=~@aio PrivateIPC NoExecPaths LimitCORE "
+           "UMask").split()
 # What stands behind them refuses the same, and has to be left out with them for the one to be seen.
 BEHIND = {
     # All filters of system calls imply it for a service with a user of its own.
     "NoNewPrivileges": ("Lock", "MemoryDeny", "Restrict", "SystemCall", "PrivateDevices", "Protect", "CapabilityBoundingSet"),
     "RestrictRealtime": ("SystemCallFilter",),
+    "PrivateIPC": ("SystemCallFilter",),
 }
 
 # What some hosts have nothing for.
@@ -33,6 +35,7 @@ def try_out(shared):
         install -d -m 1777 /srv/open
         install -m 4755 /usr/bin/id /srv/id-of-root
         touch /tmp/of-others /dev/of-others
+        python3 -c 'import ctypes; assert ctypes.CDLL(None).shmget(0x6777, 4096, 0o1666) >= 0'
         chmod 755 /home/alice && touch /home/alice/readable""")
     unit = shared.path("/lib/systemd/system/gatewayd.service").read_text()
 
@@ -57,7 +60,7 @@ def confined(try_out):
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_refuses_what_is_possible_without_it(option, confined, try_out):
     assert confined[option] == "refused"
-    without = try_out(f"{option}=", *BEHIND.get(option, ()))
+    without = try_out(option if "=" in option else f"{option}=", *BEHIND.get(option, ()))
     if option in ABSENT and without[option] == "refused":
         pytest.skip(ABSENT[option])
     assert without[option] == "allowed"

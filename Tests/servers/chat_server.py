@@ -131,6 +131,12 @@ class Room(socketio.AsyncNamespace):
             await entered
         return "joined"
 
+    async def do_leave(self, sid, room):
+        left = self.server.leave_room(sid, room, namespace=self.namespace)
+        if asyncio.iscoroutine(left):
+            await left
+        return "left"
+
     async def do_whisper(self, sid, room, *values):
         await self.emit("whispered", tuple(values), room=room)
         return "whispered"

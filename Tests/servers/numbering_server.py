@@ -4,6 +4,8 @@ With --recovery it offers connection state recovery, as servers from 4.6 on do: 
 offset behind the arguments of each "tick", and gives a client that comes back what it missed before it accepts it. Now
 and then it sends a "noise", as volatile events are: without an offset and kept for nobody.
 
+With --rate it counts so many a second, without padding and noise; otherwise at rates that change.
+
 Every number is written to the ledger before it is sent; so is "fresh" or "recovered" for every client that is accepted.
 """
 
@@ -35,8 +37,9 @@ class Server(socketio.AsyncServer):
 
 
 class Counter:
-    def __init__(self, ledger, recovery):
+    def __init__(self, ledger, recovery, rate=None):
         self.recovery = recovery
+        self.rate = rate
         self.server = Server(async_mode="aiohttp", cors_allowed_origins="*")
         self.server.on("connect", self.connect)
         self.server.on("disconnect", self.disconnect)
@@ -55,7 +58,7 @@ class Counter:
         return f"{time.time_ns() // 1_000_000}-{number}"
 
     async def tick(self, number, sid):
-        padding = "x" * (number * 7919 % 300)
+        padding = "" if self.rate else "x" * (number * 7919 % 300)
         await self.server.emit("tick", (number, padding, self.offset(number)) if self.recovery else (number, padding), to=sid)
 
     async def connect(self, sid, environ, auth):
@@ -83,15 +86,27 @@ class Counter:
         if reason == self.server.reason.CLIENT_DISCONNECT:
             self.known.discard(pid)
 
+    async def next(self):
+        self.last += 1
+        self.note(self.last)
+        for sid in list(self.members):
+            await self.tick(self.last, sid)
+
+    async def count_evenly(self, stop):
+        """Counts at the one rate until told to stop; what was late is made up for."""
+        began, before = asyncio.get_running_loop().time(), self.last
+        while not stop.is_set():
+            await self.next()
+            due = began + (self.last - before) / self.rate
+            await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
+
     async def count(self, stop):
         """Counts at rates that change until told to stop."""
         while not stop.is_set():
             pause = random.choice(RATES)
             for _ in range(random.randrange(1, 60)):
-                self.last += 1
-                self.note(self.last)
+                await self.next()
                 for sid in list(self.members):
-                    await self.tick(self.last, sid)
                     if random.random() < 0.05:
                         await self.server.emit("noise", (self.last,), to=sid)
                 if pause:
@@ -100,7 +115,7 @@ class Counter:
 
 
 async def serve(options):
-    counter = Counter(options.ledger, options.recovery)
+    counter = Counter(options.ledger, options.recovery, options.rate)
     app = web.Application()
     counter.server.attach(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
@@ -109,7 +124,7 @@ async def serve(options):
     await site.start()
     print(json.dumps({"port": site._server.sockets[0].getsockname()[1]}), flush=True)
     stop = asyncio.Event()
-    counting = asyncio.ensure_future(counter.count(stop))
+    counting = asyncio.ensure_future(counter.count_evenly(stop) if options.rate else counter.count(stop))
     # The end of its standard input ends the counting; the last number is the answer.
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(0))
@@ -125,4 +140,5 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ledger", required=True)
     parser.add_argument("--recovery", action="store_true")
+    parser.add_argument("--rate", type=float)
     asyncio.run(serve(parser.parse_args()))

@@ -128,6 +128,11 @@ export interface State extends Partial<UpstreamState> {
   recovered?: boolean;
 }
 
+/** An event with its arguments: `["join", { room: "a" }]`, or as the protocol has it. */
+export type Message =
+  | [event: string, ...args: unknown[]]
+  | { event: string; args?: unknown[]; kwargs?: Record<string, unknown>; ack?: boolean };
+
 export interface SubscribeOptions {
   /** Ends it: what iterates gets the signal's reason. */
   signal?: AbortSignal;
@@ -149,6 +154,10 @@ export interface SubscribeOptions {
   queue?: number;
   /** What happens when more would wait. */
   onSlow?: "drop_oldest" | "pause" | "disconnect";
+  /** Said to the server at every connect, as for a room or a feed, once for all programs. */
+  enter?: Message[];
+  /** What undoes the message at the same place of `enter`, said when no program holds that any more; null for one that nothing undoes. */
+  leave?: (Message | null)[];
   connectTimeout?: number;
   bigints?: boolean;
 }

@@ -78,15 +78,13 @@ int gw_peer_groups(int socket, gid_t *groups, int capacity);
 /// A pair of sockets that keep messages apart, close-on-exec and non-blocking from birth. 0, or -1 and errno.
 int gw_socket_pair(int *one, int *other);
 
-/// Sends a message with so many descriptors (253 at most), and nothing else. 0, or -1 and errno.
-int gw_send_descriptors(int socket, const int *descriptors, int count);
+/// Sends a message with so many descriptors (253 at most), and a byte for each of them. 0, or -1 and errno.
+int gw_send_descriptors(int socket, const int *descriptors, const char *marks, int count);
 
 /// Takes a message with at most so many descriptors (253 at most) out: close-on-exec, and non-blocking as they were.
-/// Their count; 0 where there is no message.
-int gw_receive_descriptors(int socket, int *descriptors, int capacity);
-
-/// How many bytes written to a socket its other end has not read. 0 also where that is not known.
-int gw_unread(int socket);
+/// Their count. `sent` is how many the message had, and how many bytes there are: more than were taken where the process
+/// has no room for the others, and 0 where there is no message.
+int gw_receive_descriptors(int socket, int *descriptors, char *marks, int capacity, int *sent);
 
 /// An empty file in memory without a name in any folder, close-on-exec. -1 and errno on failure.
 int gw_memory_file(const char *name);

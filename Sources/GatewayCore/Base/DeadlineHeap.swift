@@ -7,7 +7,11 @@ struct Heap<Element: Comparable> {
 
   mutating func push(_ element: Element) {
     elements.append(element)
-    var child = elements.count - 1
+    rise(elements.count - 1)
+  }
+
+  private mutating func rise(_ start: Int) {
+    var child = start
     while child > 0 {
       let parent = (child - 1) / 2
       guard elements[child] < elements[parent] else { return }
@@ -24,10 +28,16 @@ struct Heap<Element: Comparable> {
     sink(0)
   }
 
-  /// Forgets every element that does not satisfy the condition.
-  mutating func keep(_ condition: (Element) -> Bool) {
-    elements.removeAll { !condition($0) }
-    for index in stride(from: elements.count / 2 - 1, through: 0, by: -1) { sink(index) }
+  /// What stands at an index, between 0 and `count`.
+  subscript(index: Int) -> Element { elements[index] }
+
+  /// Takes out what stands at an index. Another element stands there afterwards, unless it was the last one.
+  mutating func remove(at index: Int) {
+    elements.swapAt(index, elements.count - 1)
+    elements.removeLast()
+    guard index < elements.count else { return }
+    sink(index)
+    rise(index)
   }
 
   private mutating func sink(_ start: Int) {
@@ -51,8 +61,9 @@ protocol DeadlineItem: Comparable {
 }
 
 /// Items by deadline, the earliest first; equal deadlines in the order of the items. One that does not wait any more
-/// leaves when it surfaces, or when such are the majority. Deadlines that do not decrease, which is what one default
-/// time-to-live or time-out gives, cost one comparison each.
+/// leaves when it surfaces. While such are the majority they are looked for, a few places at each end: to go through tens
+/// of thousands at once would hold the loop. Deadlines that do not decrease, which is what one default time-to-live or
+/// time-out gives, cost one comparison each.
 struct DeadlineHeap<Item: DeadlineItem> {
   private struct Entry: Comparable {
     let deadline: MonotonicInstant
@@ -69,6 +80,10 @@ struct DeadlineHeap<Item: DeadlineItem> {
   private var heap = Heap<Entry>()
   /// How many still wait.
   private(set) var count = 0
+  /// From where on, towards the front, those are looked for that do not wait any more; 0 while they are not.
+  private var searched = 0
+  /// Places that are looked at in one go.
+  private static var step: Int { 16 }
 
   /// Those that wait no more included. For tests.
   var entryCount: Int { heap.count }
@@ -81,7 +96,17 @@ struct DeadlineHeap<Item: DeadlineItem> {
   /// An item that stands here does not wait any more, and says so.
   mutating func noteEnd() {
     count -= 1
-    if heap.count > 64, count < heap.count / 2 { heap.keep(\.waits) }
+    if searched == 0, heap.count > 64, count < heap.count / 2 { searched = heap.count }
+    if searched > 0 { searchOn() }
+  }
+
+  private mutating func searchOn() {
+    for _ in 0..<Self.step {
+      searched = min(searched, heap.count)
+      guard searched > 0 else { return }
+      // What comes in its place may be one that has not been looked at.
+      if heap[searched - 1].waits { searched -= 1 } else { heap.remove(at: searched - 1) }
+    }
   }
 
   /// The earliest that still waits.

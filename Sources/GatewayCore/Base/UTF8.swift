@@ -47,3 +47,10 @@ extension RawSpan {
     return word & 0x8080_8080_8080_8080 == 0
   }
 }
+
+extension UInt8 {
+  /// A letter or digit of ASCII.
+  var isASCIILetterOrDigit: Bool {
+    (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self)
+  }
+}

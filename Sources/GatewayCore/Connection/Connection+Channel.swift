@@ -2,7 +2,10 @@
 extension Connection: UpstreamChannelOwner {
   func channelOpened(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
+    let unsaid = sayEnters()
+    guard channel === self.channel else { return }
     beginConversation()
+    for (message, problem) in unsaid { answered(message, .refused(mayHaveArrived: false), problem) }
     if interests.areAwaited { awaitInterests() } else { opened() }
   }
 
@@ -69,9 +72,12 @@ extension Connection: UpstreamChannelOwner {
     if channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard) { answers.abandon(token) }
   }
 
-  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
+  func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
     guard channel === self.channel else { return }
-    stream.lose(reason)
+    stream.lose(event)
+    guard let ack = event.ack else { return }
+    answers.noteUnanswered()
+    channel.decline(ack, .unheard)
   }
 
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
@@ -82,23 +88,23 @@ extension Connection: UpstreamChannelOwner {
   func channel(
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
-    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enterAnswered(id), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
-    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, isPart || !enterAnswered(id), let command = delivery.awaiting(id) else { return }
     let answer = RemoteAnswer(tooLong: size)
     if isPart { delivery.progressed(command, answer) } else { delivery.finish(command, .acknowledged(answer)) }
   }
 
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
-    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enterAnswered(id), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .acknowledged(.unreadable))
   }
 
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
-    guard channel === self.channel, let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enterAnswered(id, error), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .failed(error))
   }
 

@@ -17,8 +17,8 @@ extension Connection {
   }
 
   /// Calls back once, when the server has answered for these, the channel is gone, or the time of a handshake is over.
-  func await(_ interests: Set<Interest>, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
-    let wait = InterestWait(interests, done)
+  func await(_ wanted: Set<Wanted>, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
+    let wait = InterestWait(wanted, done)
     wait.timer = context.timers.after(confirmationLimit) { [weak self] in
       self?.endWaits([wait], UpstreamFailure(.timeout, "the server did not confirm the subscription in time"))
     }
@@ -62,11 +62,16 @@ extension Connection {
   /// The server has answered for one.
   func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
     guard interests.answered(interest, agreed: refusal == nil) else { return }
-    for wait in interests.waits { wait.answered(interest, refusal) }
+    answered(.interest(interest), refusal) { $0.interests.contains(interest) }
+  }
+
+  /// The calls that wait for it go on, and the subscriptions that want it are told why it is refused.
+  func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, by wants: (Subscription) -> Bool) {
+    for wait in interests.waits { wait.answered(wanted, refusal) }
     endWaits(interests.waits.filter(\.isOver), nil)
-    if let refusal { report?(self, .refusedInterest(interest, refusal)) }
-    for subscription in stream.subscriptions where subscription.interests.contains(interest) {
-      subscription.note(interest, refusal: refusal?.detail, epoch: stream.epoch)
+    if let refusal { report?(self, .refusedInterest(wanted, refusal)) }
+    for subscription in stream.subscriptions where wants(subscription) {
+      subscription.note(wanted, refusal: refusal?.detail, epoch: stream.epoch)
     }
     concludeOpening()
   }
@@ -75,6 +80,7 @@ extension Connection {
   func forgetInterests() {
     endOpening()
     interests.endOfLink()
+    enters.endOfLink().forEach(context.timers.cancel)
     endWaits(interests.waits, nil)
   }
 
@@ -87,7 +93,8 @@ extension Connection {
     }
   }
 
-  private var confirmationLimit: Duration {
+  /// How long the server may take to answer for what it was asked.
+  var confirmationLimit: Duration {
     specification.settings.connectTimeout ?? specification.settings.handshake
   }
 }

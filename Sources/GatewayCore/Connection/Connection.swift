@@ -22,6 +22,7 @@ final class Connection {
   let delivery: Delivery
   var answers = AnswerTable()
   var interests = InterestTable()
+  var enters = EnterTable()
   let history: ConnectionHistory
   var notes: KeeperNotes
   /// Whether there may be a way to the server.
@@ -57,6 +58,7 @@ final class Connection {
     history = ConnectionHistory(of: stream, connector: connector, context: context)
     notes = KeeperNotes(specification.settings.reconnect)
     record = ConnectionRecord(context.time)
+    enters.configure(specification.settings.onConnect)
     delivery.connection = self
     history.onKnown = { [weak self] in self?.review() }
     history.adopt(specification, connector: connector)
@@ -243,6 +245,7 @@ final class Connection {
     history.adopt(specification, connector: connector)
     stream.clock.adopt(specification.settings.serverTime)
     delivery.adopt(specification.settings, connector: connector)
+    enters.configure(specification.settings.onConnect)
     lookAtNetwork()
     notes.schedule.adopt(specification.settings.reconnect)
     if isWithdrawn { notes.hold = nil }

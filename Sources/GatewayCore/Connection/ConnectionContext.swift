@@ -48,7 +48,7 @@ enum ConnectionReport {
   /// A part of the answer to a command has come.
   case progressed(Command, RemoteAnswer)
   /// The server does not let us have what local programs subscribe to.
-  case refusedInterest(Interest, UpstreamFailure)
+  case refusedInterest(Wanted, UpstreamFailure)
   /// A command of the outbox may not be written now, because its sender has lost the right to.
   case withheld(Command)
   /// A command of the outbox was written and waits for another try.

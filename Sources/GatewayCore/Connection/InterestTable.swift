@@ -78,22 +78,22 @@ struct InterestTable {
   }
 }
 
-/// A call that waits until the server has agreed to some interests.
+/// A call that waits until the server has agreed to what a subscription wants.
 final class InterestWait {
-  private var left: Set<Interest>
+  private var left: Set<Wanted>
   private var done: ((UpstreamFailure?) -> Void)?
   var timer: Timers.ID?
 
   /// `done` is called at most once: with nil when all were agreed to, or cannot be decided now.
-  init(_ interests: Set<Interest>, _ done: @escaping (UpstreamFailure?) -> Void) {
-    left = interests
+  init(_ wanted: Set<Wanted>, _ done: @escaping (UpstreamFailure?) -> Void) {
+    left = wanted
     self.done = done
   }
 
   var isOver: Bool { done == nil }
 
-  func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
-    guard left.remove(interest) != nil else { return }
+  func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?) {
+    guard left.remove(wanted) != nil else { return }
     if refusal != nil || left.isEmpty { end(refusal) }
   }
 

@@ -37,7 +37,7 @@ final class NamespaceVisit: UpstreamChannelOwner, HTTPExchange {
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {}
-  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {}
+  func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {}
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
   func channelHasNewCredentials(_ channel: any UpstreamChannel) {}
 

@@ -70,10 +70,3 @@ final class WebSocketProbe: TransportReceiver, HTTPExchange {
     transport?.close()
   }
 }
-
-extension String {
-  /// The first place of a piece of text.
-  func firstRange(ofText piece: String) -> Range<Index>? {
-    indices.first { self[$0...].hasPrefix(piece) }.map { $0..<index($0, offsetBy: piece.count) }
-  }
-}

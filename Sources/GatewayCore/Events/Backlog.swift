@@ -84,12 +84,13 @@ struct Backlog {
     return item
   }
 
-  /// Takes out the events that are meant, of the past and since; their tails are returned.
-  mutating func removeEvents(_ isMeant: ([UInt8]) -> Bool) -> [[UInt8]] {
+  /// Takes out the events that are meant by their number, tail and epoch, of the past and since; their tails are
+  /// returned.
+  mutating func removeEvents(_ isMeant: (UInt64, [UInt8], String) -> Bool) -> [[UInt8]] {
     var gone: [[UInt8]] = []
     var kept = Ring<Item>()
     while let item = replay.popFirst() {
-      guard case .event(_, let tail, _) = item, isMeant(tail) else {
+      guard case .event(let sequence, let tail, let epoch) = item, isMeant(sequence, tail, epoch) else {
         kept.append(item)
         continue
       }
@@ -102,7 +103,8 @@ struct Backlog {
     replay = kept
     var next = items.nextPlace(from: 0)
     while let place = next {
-      if let item = items[place], case .event(_, let tail, _) = item, isMeant(tail) {
+      if let item = items[place], case .event(let sequence, let tail, let epoch) = item, isMeant(sequence, tail, epoch)
+      {
         items.remove(at: place)
         gone.append(tail)
         eventCount -= 1

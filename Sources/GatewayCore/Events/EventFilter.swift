@@ -4,6 +4,8 @@ struct EventFilter: Equatable, Sendable {
   /// Most globs of one filter, and the longest one in bytes: what matching one event may cost.
   static let globLimit = 256
   static let globLengthLimit = 256
+  /// Longest list of names and globs, in bytes as a call writes it.
+  static let textLimit = 128 << 10
 
   /// Nil: every event.
   private let exact: Set<ExactText>?

@@ -66,6 +66,9 @@ final class EventStream {
 
   var subscriptionCount: Int { router.count }
 
+  /// Whether there is nothing that a subscriber could miss: no event, and no conversation with the server so far.
+  var isUnbegun: Bool { !hasConversed && sequence == 0 }
+
   /// Events since the daemon's start.
   var eventCount: UInt64 { sequence - inherited }
 
@@ -96,7 +99,7 @@ final class EventStream {
   /// it.
   func adopt(_ permit: EventPermit, for subscription: Subscription) {
     guard subscription.filter.permit != permit else { return }
-    subscription.adopt(permit)
+    subscription.adopt(permit, in: epoch)
     router.permitsChanged()
   }
 
@@ -144,11 +147,7 @@ final class EventStream {
   func deliver(rawName: RawSpan, tooLong size: Int) {
     sequence += 1
     byteCount += UInt64(size)
-    guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
-    let match = router.count > 0 ? match(rawName) : Router.Match()
-    guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
-    remember(.hole(.tooLarge, name: Self.name(of: rawName)), time.arrival)
-    tell(.tooLarge, to: match)
+    leaveHole(.tooLarge, named: rawName)
   }
 
   private func match(_ rawName: RawSpan) -> Router.Match {
@@ -182,16 +181,26 @@ final class EventStream {
   /// What one of them counts, in bytes of compared names.
   private static let feedCost = 4
 
-  /// An event that cannot be shown to any client: every subscription that would have been asked learns of a gap of one.
-  func lose(_ reason: GapReason) {
+  /// An event that cannot be shown to any client: a gap of one for the subscriptions that want its name, for all of them
+  /// where it has none.
+  func lose(_ event: DroppedEvent) {
     sequence += 1
-    leaveHole(reason)
+    guard let name = event.name else { return leaveHole(event.reason, detail: event.detail) }
+    leaveHole(event.reason, named: name.span.bytes, detail: event.detail)
+  }
+
+  private func leaveHole(_ reason: GapReason, named rawName: RawSpan, detail: String? = nil) {
+    guard !EventName.isTooLong(rawName) else { return leaveHole(reason, detail: detail) }
+    let match = router.count > 0 ? match(rawName) : Router.Match()
+    guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
+    remember(.hole(reason, name: Self.name(of: rawName)), time.arrival)
+    tell(reason, detail: detail, to: match)
   }
 
   /// The event has no name that could be looked at, so that every subscription might have wanted it.
-  private func leaveHole(_ reason: GapReason) {
+  private func leaveHole(_ reason: GapReason, detail: String? = nil) {
     remember(.hole(reason, name: nil), time.arrival)
-    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
+    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
     for subscription in router.all { subscription.tell(gap) }
   }
 
@@ -242,8 +251,8 @@ final class EventStream {
     return isDone
   }
 
-  private func tell(_ reason: GapReason, to match: Router.Match) {
-    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason)
+  private func tell(_ reason: GapReason, detail: String? = nil, to match: Router.Match) {
+    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
     for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap) }
   }
 

@@ -1,11 +1,14 @@
 /// What the filters of all subscriptions take, with a share for each user: bytes of names and globs, and different
 /// globs on one connection. An event with a new name is compared with every glob that may fit it, whose ever they are,
-/// so that their number is time that others wait. Decision 0101.
+/// so that their number is time that others wait. So is that of the different messages which are said at every connect.
+/// Decisions 0101 and 0119.
 final class FilterShares {
   /// Different globs on one connection. Equal ones of a user are compared once, and count once; a long one counts once
   /// for each machine word that comparing it takes.
   static let globs = SharedBounds(share: 1_024)
-  /// Bytes of names and globs, each with what it takes besides.
+  /// Different messages on one connection. Equal ones of a user are said once, and count once.
+  static let messages = SharedBounds(share: 1_024)
+  /// Bytes of names, globs and messages, each with what it takes besides.
   static let bytes = SharedBounds(total: 64 << 20, share: 8 << 20)
   private static let overhead = 64
 
@@ -16,18 +19,18 @@ final class FilterShares {
   }
 
   private var taken = SharedLimit(FilterShares.bytes)
-  /// By the connection.
-  private var compared: [String: SharedLimit] = [:]
-  /// How many subscriptions have a glob.
-  private var holders: [Place: [ExactText: Int]] = [:]
+  private var globs = DistinctShares<ExactText>(FilterShares.globs) { GlobAutomaton.words(of: $0.text.utf8.count) }
+  private var messages = DistinctShares<EnterMessage>(FilterShares.messages) { _ in 1 }
 
-  /// Counts a filter for as long as the hold lives. What it takes the place of goes later, and takes no room from it.
+  /// Counts a filter, and what is said for it, for as long as the hold lives. What it takes the place of goes later, and
+  /// takes no room from it.
   func hold(
-    _ filter: EventFilter, on connection: String, for uid: UInt32, insteadOf replaced: [FilterHold] = []
+    _ filter: EventFilter, _ enters: [HeldEnter] = [], on connection: String, for uid: UInt32,
+    insteadOf replaced: [FilterHold] = []
   ) throws(LocalError) -> FilterHold {
     let part = FilterHold.Part(
-      place: Place(connection: connection, uid: uid), bytes: Self.cost(of: filter),
-      globs: Set(filter.globs.map { ExactText($0) }))
+      place: Place(connection: connection, uid: uid), bytes: Self.cost(of: filter) + Self.cost(of: enters),
+      globs: Set(filter.globs.map { ExactText($0) }), messages: Set(enters.map(\.enter.message)))
     for hold in replaced { giveBack(hold.part) }
     defer { for hold in replaced { count(hold.part) } }
     try check(part)
@@ -40,43 +43,78 @@ final class FilterShares {
     do throws(SharedBounds.Overrun) { try taken.check(part.bytes, for: account) } catch {
       throw .noRoom(forFilter: error)
     }
-    let known = holders[part.place] ?? [:]
-    let more = part.globs.reduce(0) { $0 + (known[$1] == nil ? Self.weight(of: $1) : 0) }
-    let compared = compared[part.place.connection] ?? SharedLimit(Self.globs)
-    do throws(SharedBounds.Overrun) { try compared.check(more, for: account) } catch { throw .noRoom(forGlobs: error) }
+    do throws(SharedBounds.Overrun) { try globs.check(part.globs, at: part.place) } catch {
+      throw .noRoom(forGlobs: error)
+    }
+    do throws(SharedBounds.Overrun) { try messages.check(part.messages, at: part.place) } catch {
+      throw .noRoom(forMessages: error)
+    }
   }
 
   private func count(_ part: FilterHold.Part) {
     taken.count(part.bytes, for: .user(part.place.uid))
-    for glob in part.globs {
-      let before = holders[part.place]?[glob] ?? 0
-      holders[part.place, default: [:]][glob] = before + 1
-      if before == 0 { note(Self.weight(of: glob), at: part.place) }
-    }
+    globs.count(part.globs, at: part.place)
+    messages.count(part.messages, at: part.place)
   }
 
   fileprivate func giveBack(_ part: FilterHold.Part) {
     taken.giveBack(part.bytes, for: .user(part.place.uid))
-    for glob in part.globs {
-      let left = (holders[part.place]?[glob] ?? 1) - 1
-      holders[part.place]?[glob] = left > 0 ? left : nil
-      if left == 0 { note(-Self.weight(of: glob), at: part.place) }
-    }
-    if holders[part.place]?.isEmpty == true { holders[part.place] = nil }
+    globs.giveBack(part.globs, at: part.place)
+    messages.giveBack(part.messages, at: part.place)
   }
 
-  /// So many globs more are compared for a user, or less.
-  private func note(_ difference: Int, at place: Place) {
-    compared[place.connection, default: SharedLimit(Self.globs)].count(difference, for: .user(place.uid))
-    if compared[place.connection]?.used == 0 { compared[place.connection] = nil }
+  private static func cost(of enters: [HeldEnter]) -> Int {
+    enters.reduce(0) { $0 + $1.byteCount + overhead * $1.requests.count }
   }
-
-  private static func weight(of glob: ExactText) -> Int { GlobAutomaton.words(of: glob.text.utf8.count) }
 
   private static func cost(of filter: EventFilter) -> Int {
     filter.exactNames.reduce(filter.globs.reduce(0) { $0 + $1.utf8.count + overhead }) {
       $0 + $1.text.utf8.count + overhead
     }
+  }
+}
+
+/// Different things of one connection, each counted once for each user that has it, however many subscriptions do.
+private struct DistinctShares<Thing: Hashable> {
+  private let bounds: SharedBounds
+  private let weight: (Thing) -> Int
+  /// By the connection.
+  private var used: [String: SharedLimit] = [:]
+  /// How many subscriptions have a thing.
+  private var holders: [FilterShares.Place: [Thing: Int]] = [:]
+
+  init(_ bounds: SharedBounds, weight: @escaping (Thing) -> Int) {
+    self.bounds = bounds
+    self.weight = weight
+  }
+
+  func check(_ things: Set<Thing>, at place: FilterShares.Place) throws(SharedBounds.Overrun) {
+    let known = holders[place] ?? [:]
+    let more = things.reduce(0) { $0 + (known[$1] == nil ? weight($1) : 0) }
+    try (used[place.connection] ?? SharedLimit(bounds)).check(more, for: .user(place.uid))
+  }
+
+  mutating func count(_ things: Set<Thing>, at place: FilterShares.Place) {
+    for thing in things {
+      let before = holders[place]?[thing] ?? 0
+      holders[place, default: [:]][thing] = before + 1
+      if before == 0 { note(weight(thing), at: place) }
+    }
+  }
+
+  mutating func giveBack(_ things: Set<Thing>, at place: FilterShares.Place) {
+    for thing in things {
+      let left = (holders[place]?[thing] ?? 1) - 1
+      holders[place]?[thing] = left > 0 ? left : nil
+      if left == 0 { note(-weight(thing), at: place) }
+    }
+    if holders[place]?.isEmpty == true { holders[place] = nil }
+  }
+
+  /// So much more is there of a user's, or less.
+  private mutating func note(_ difference: Int, at place: FilterShares.Place) {
+    used[place.connection, default: SharedLimit(bounds)].count(difference, for: .user(place.uid))
+    if used[place.connection]?.used == 0 { used[place.connection] = nil }
   }
 }
 
@@ -87,6 +125,7 @@ final class FilterHold {
     let place: FilterShares.Place
     let bytes: Int
     let globs: Set<ExactText>
+    let messages: Set<EnterMessage>
   }
 
   fileprivate let part: Part
@@ -109,11 +148,19 @@ extension LocalError {
       [.init("quota", .string("globs"))] + overrun.facts(of: FilterShares.globs))
   }
 
+  /// What is said for a subscription are too many messages.
+  static func noRoom(forMessages overrun: SharedBounds.Overrun) -> LocalError {
+    LocalError(
+      .quotaExceeded,
+      "There is no room for what this subscription would enter beside \(overrun.words("different messages")) on a connection; enter less.",
+      [.init("quota", .string("enter"))] + overrun.facts(of: FilterShares.messages))
+  }
+
   /// The names and globs of a subscription are too long.
   static func noRoom(forFilter overrun: SharedBounds.Overrun) -> LocalError {
     LocalError(
       .quotaExceeded,
-      "There is no room for the names and globs of this subscription beside \(overrun.words("bytes")); name fewer.",
+      "There is no room for the names, globs and messages of this subscription beside \(overrun.words("bytes")); name fewer.",
       [.init("quota", .string("filter_bytes"))] + overrun.facts(of: FilterShares.bytes))
   }
 }

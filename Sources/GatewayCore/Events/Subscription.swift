@@ -25,8 +25,10 @@ final class Subscription {
   let policy: SlowPolicy
   /// What it wants of the upstream.
   let interests: Set<Interest>
+  /// What is said to the upstream at every connect, as long as it lives.
+  private(set) var enters: [HeldEnter]
   /// What the server refuses of it.
-  private var refused: Set<Interest> = []
+  private var refused: Set<Wanted> = []
   private(set) var feed: SubscriptionFeed.Pointer
 
   private let outputs: ClientOutputs
@@ -38,6 +40,9 @@ final class Subscription {
   /// `pause`: newer events are not taken until the backlog is read.
   private var isPaused = false
   private var isMuted = false
+  /// What waited and was let go of when the right to it was taken away, by the name of the event: missing as soon as the
+  /// right is back.
+  private var withheld: [String: Backlog.Gap] = [:]
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
   /// Counts the same for all subscriptions of its stream, also when this one is over.
@@ -53,7 +58,8 @@ final class Subscription {
 
   init(
     id: String, serial: UInt64, options: SubscriptionOptions, filter: EventFilter,
-    interests: Set<Interest> = [], output: ClientOutputs.Pointer, outputs: ClientOutputs, limits: Limits
+    interests: Set<Interest> = [], enters: [HeldEnter] = [], output: ClientOutputs.Pointer, outputs: ClientOutputs,
+    limits: Limits
   ) {
     self.id = id
     self.serial = serial
@@ -63,6 +69,7 @@ final class Subscription {
     credit = options.credit
     queueLimit = min(options.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
     self.interests = interests
+    self.enters = enters
     self.outputs = outputs
     self.limits = limits
     feed = .allocate(capacity: 1)
@@ -104,30 +111,69 @@ final class Subscription {
 
   /// The server has answered for something that this subscription wants: nil when it agreed, else why not. Of several
   /// refusals one is told.
-  func note(_ interest: Interest, refusal: String?, epoch: String) {
+  func note(_ wanted: Wanted, refusal: String?, epoch: String) {
     guard let refusal else {
-      refused.remove(interest)
+      refused.remove(wanted)
       return
     }
     let isFirst = refused.isEmpty
-    refused.insert(interest)
+    refused.insert(wanted)
     guard isFirst else { return }
     tell(
       Backlog.Gap(
         epoch: epoch, range: nil, count: nil, reason: .upstream,
-        detail: "the server refuses \(interest): \(refusal)"))
+        detail: "the server refuses \(wanted): \(refusal)"))
   }
 
-  /// Its client has other rights: what waits here and may not be delivered any more is gone, without a gap.
-  func adopt(_ permit: EventPermit) {
+  /// Its client has other rights: it holds only these from now on.
+  func adopt(_ enters: [HeldEnter], lost: [HeldEnter], epoch: String) {
+    self.enters = enters
+    guard let first = lost.first else { return }
+    tell(
+      Backlog.Gap(
+        epoch: epoch, range: nil, count: nil, reason: .upstream,
+        detail: "the right to send '\(first.enter.message.event.text)' is gone, which is not said any more"))
+  }
+
+  /// Its client has other rights: what waits here and may not be delivered any more is gone, without a gap until it may
+  /// be again. `epoch`: the present one.
+  func adopt(_ permit: EventPermit, in epoch: String) {
     filter.permit = permit
+    tellReturned(in: epoch)
     guard !permit.passesAll, !backlog.isEmpty else { return }
     let before = backlog.byteCount
     var remembering = RememberingPermit(permit)
-    let gone = backlog.removeEvents { !remembering.passes(LocalNotification.eventName(inTail: $0.span.bytes)) }
+    let gone = backlog.removeEvents { sequence, tail, epoch in
+      let name = LocalNotification.eventName(inTail: tail.span.bytes)
+      guard !remembering.passes(name) else { return false }
+      if var gap = withheld[name], gap.epoch == epoch {
+        gap.extend(to: sequence)
+        withheld[name] = gap
+      } else {
+        withheld[name] = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .expired)
+      }
+      return true
+    }
     onQueued?(backlog.byteCount - before)
     gone.forEach(lose)
     pump()
+  }
+
+  /// One gap for all that was let go of and may be read again. With numbers where all of them are of the present epoch:
+  /// a client must not be led back into an earlier one.
+  private func tellReturned(in epoch: String) {
+    let names = withheld.keys.filter(filter.permit.passes)
+    guard !names.isEmpty else { return }
+    let gaps = names.compactMap { withheld.removeValue(forKey: $0) }
+    let ranges = gaps.filter { $0.epoch == epoch }.compactMap(\.range)
+    var gap = Backlog.Gap(epoch: epoch, range: nil, count: nil, reason: .expired)
+    if ranges.count == gaps.count, let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max()
+    {
+      gap.range = first...last
+      gap.count = gaps.reduce(0) { $0 + ($1.count ?? 0) }
+    }
+    gap.detail = "the right to these events was gone while they waited"
+    tell(gap)
   }
 
   /// Nothing more is delivered: the client is on its way out.

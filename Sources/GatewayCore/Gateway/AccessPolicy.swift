@@ -119,6 +119,11 @@ struct AccessPolicy: Equatable, Sendable {
       }
   }
 
+  /// Whether a user administers anything at all.
+  func administersSome(_ identity: AccessIdentity) -> Bool {
+    isOwner(identity) || rules.contains { $0.rule.allow.contains(.admin) && identity.matches($0.rule.subject) }
+  }
+
   /// What a user may do with at least one upstream, ad-hoc ones included where they are allowed or where nothing is
   /// configured; `admin` only for a full administrator, and `request` only where a rule tells it from `send`. In the
   /// order status, subscribe, send, request, admin: `you.rights` of `hello`.

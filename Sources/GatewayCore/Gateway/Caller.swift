@@ -5,6 +5,8 @@ final class Caller {
   private unowned(unsafe) let gateway: Gateway
   /// What the last call was about.
   private var lastUsed: LastUsed?
+  /// What it may have, and under which quotas that was worked out.
+  private var lastQuota: (quota: Quota, generation: UInt64)?
 
   /// A target that was resolved before, and what the client may do with it.
   private final class LastUsed {
@@ -74,7 +76,8 @@ final class Caller {
     let quota = quota.connections
     do throws(SharedBounds.Overrun) { try pool.checkRoom(for: specification, quota: quota) } catch {
       if let quota, error == .share(quota) {
-        throw .quotaExceeded("connections", quota, "connections by URL or other namespace; use fewer of them")
+        throw gateway.quotas.refuse(
+          identity.uid, "connections", quota, "connections by URL or other namespace; use fewer of them")
       }
       let bounds = pool.places.bounds
       throw LocalError(
@@ -102,7 +105,9 @@ final class Caller {
   }
 
   private func resolve(_ target: CallTarget) throws(LocalError) -> UpstreamSpecification {
-    do throws(LocalError) { return try gateway.upstreams.resolver.resolve(target, uid: identity.uid) } catch {
+    do throws(LocalError) {
+      return try gateway.upstreams.resolver.resolve(target, uid: identity.uid, mayKnow: mayKnow)
+    } catch {
       guard error.kind == .upstreamUnknown, case .upstream(let name) = target.name else { throw error }
       throw unknownUpstream(name)
     }
@@ -110,19 +115,29 @@ final class Caller {
 
   /// Names the upstream that was probably meant, if it is one that the caller may know of.
   func unknownUpstream(_ name: String) -> LocalError {
-    let known = gateway.configuration.upstreams.keys.sorted()
-    return .unknownUpstream(
-      name, among: known.filter { !gateway.upstreams.access.verbs(upstream: $0, for: identity).isEmpty })
+    .unknownUpstream(name, among: gateway.configuration.upstreams.keys.sorted().filter(mayKnow))
+  }
+
+  /// Whether it has any right on a configured upstream, and may hear of its name.
+  private func mayKnow(_ name: String) -> Bool {
+    !gateway.upstreams.access.verbs(upstream: name, for: identity).isEmpty
   }
 
   /// Throws where its user has as many unfinished entries in the outbox as `[quota]` allows.
   func checkOutboxQuota() throws(LocalError) {
     guard let limit = quota.outbox, gateway.relay.outbox.usage.amount(of: identity.uid).count >= limit else { return }
-    throw .quotaExceeded("outbox", limit, "durable sends that are not finished; wait until some have left")
+    throw gateway.quotas.refuse(
+      identity.uid, "outbox", limit, "durable sends that are not finished; wait until some have left")
   }
 
-  /// What `[quota]` lets its user have.
-  var quota: Quota { gateway.quotas.quota(of: identity, by: gateway.upstreams.access) }
+  /// What `[quota]` lets its user have. Its groups are those of its socket, so that only a reload changes that.
+  var quota: Quota {
+    let quotas = gateway.quotas
+    if let lastQuota, lastQuota.generation == quotas.generation { return lastQuota.quota }
+    let quota = quotas.quota(of: identity, by: gateway.upstreams.access)
+    lastQuota = (quota, quotas.generation)
+    return quota
+  }
 
   // MARK: - Rights
 
@@ -175,6 +190,22 @@ final class Caller {
     }
   }
 
+  /// Throws unless it may have that said.
+  func demand(_ request: EnterRequest, on connection: Connection) throws(LocalError) {
+    try demand(request.right, request.message.event.text, on: connection)
+  }
+
+  /// Of what a subscription holds, what it may say, without each `leave` that it may not.
+  func permitted(_ enters: [HeldEnter], on connection: Connection) -> [HeldEnter] {
+    enters.filter { may($0.enter, on: connection) }.map { held in
+      HeldEnter(enter: held.enter, leave: held.leave.flatMap { may($0, on: connection) ? $0 : nil })
+    }
+  }
+
+  func may(_ request: EnterRequest, on connection: Connection) -> Bool {
+    permit(request.right, connection.rules).passes(request.message.event.text)
+  }
+
   /// Whether it may ask what concerns the whole daemon.
   var isAdministrator: Bool { gateway.upstreams.access.isAdministrator(identity) }
 
@@ -207,4 +238,9 @@ final class Caller {
 
   /// An administrator sees every program, other users their own.
   func maySee(_ client: LocalSession) -> Bool { client.peer.uid == identity.uid || isAdministrator }
+}
+
+extension EnterRequest {
+  /// What a program needs to have it said, as for a send.
+  var right: AccessVerb { wantsAck ? .request : .send }
 }

@@ -11,11 +11,13 @@ struct HeldSubscription {
 
   /// For a hand-over: the call that goes on with it in another daemon, as soon as what waits and is no event is written.
   func continuation() -> SubscribeCall {
-    let left = subscription.writeNotices() ?? (connection.stream.epoch, connection.stream.sequence)
+    let stream = connection.stream
+    let left = subscription.writeNotices() ?? (stream.epoch, stream.sequence)
     return SubscribeCall(
       target: target, events: subscription.filter.events,
-      resume: .since(epoch: left.epoch, sequence: left.sequence),
-      options: subscription.options, subscription: subscription.id)
+      // An epoch without a beginning has nothing that could be missed, and the next daemon does not know it.
+      resume: stream.isUnbegun ? nil : .since(epoch: left.epoch, sequence: left.sequence),
+      options: subscription.options, subscription: subscription.id, enters: subscription.enters)
   }
 }
 
@@ -96,6 +98,7 @@ final class ClientSubscriptions {
     droppedBefore += subscription.dropped
     subscription.loseQueue()
     connection.giveBack(subscription.interests)
+    connection.giveBack(subscription.enters)
     connection.giveBack(gone.lease)
     return gone
   }

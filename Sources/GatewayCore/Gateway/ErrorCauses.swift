@@ -202,7 +202,7 @@ extension LocalError {
   /// The server has done what it was asked for, and said so with what has no form in JSON.
   static let unreadableAnswer = LocalError(
     .requestFailed,
-    "The server has acknowledged, but its answer is nested too deeply to be shown: what it did is done.",
+    "The server has acknowledged, but its answer cannot be shown, because it is nested too deeply or malformed: what it did is done.",
     [.init("error", .string("undecodable")), .init("args", .raw(Array("[]".utf8)))])
 
   /// The application at the other end declined. `limit` is the longest line, in bytes: what is longer was not kept.

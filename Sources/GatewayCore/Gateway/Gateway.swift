@@ -8,6 +8,8 @@ public final class Gateway {
   /// Random per start: a client that sees another one knows that memory was lost.
   let instance: String
   let started: MonotonicInstant
+  /// The same in milliseconds since 1970, by the clock as it was then.
+  let startedAt: Int64
 
   /// What is in force.
   public private(set) var configuration: Configuration
@@ -41,6 +43,7 @@ public final class Gateway {
     seams.memory.adopt(configuration.limits)
     instance = seams.random.uuid()
     started = seams.time.now
+    startedAt = seams.time.wallMilliseconds
     clients = LocalClients(configuration.limits.sharedClients)
     quotas = UserQuotas(configuration.quotas, seams.time)
     shares = UserShares(seams.timers)
@@ -51,6 +54,7 @@ public final class Gateway {
     ending = GatewayStop(upstreams, relay, seams)
     let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }
+    quotas.onRefusal = { [unowned self] in note(.quotaExceeded(uid: $0, quota: $1)) }
     upstreams.pool.onReport = { [unowned self] in heard($1, of: $0) }
   }
 
@@ -262,7 +266,7 @@ public final class Gateway {
     guard !isStopping else { return }
     note(.stopping(reason: reason))
     isHandingOver = handingOver
-    if handingOver { clients.prepareHandover() }
+    if handingOver { clients.prepareHandover() } else { clients.endWaitsForStates() }
     ending.stop(within: configuration.limits.stop) { [weak self] kept in
       guard let self else { return finished() }
       if kept > 0 { note(.sendsKept(kept)) }

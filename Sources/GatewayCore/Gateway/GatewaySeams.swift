@@ -21,6 +21,8 @@ public struct GatewaySeams {
   public var figures: ((_ clients: Int) -> ProcessFigures)?
   /// What is shared by all that hold memory for others.
   public let memory: MemoryBudgets
+  /// Looked at where a server redirects.
+  public let servers: ConfiguredServers
   /// Told of messages that take long; the readers of servers' bytes look at it.
   public let work: MatchingCost
   /// What `doctor` works with; nil where there is no network.
@@ -35,7 +37,7 @@ public struct GatewaySeams {
     histories: Result<any HistoryStore, StorageProblem> = .failure(.none),
     runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil, residentBytes: @escaping () -> Int,
     longestTurn: (() -> Duration)? = nil, figures: ((_ clients: Int) -> ProcessFigures)? = nil,
-    memory: MemoryBudgets = MemoryBudgets(),
+    memory: MemoryBudgets = MemoryBudgets(), servers: ConfiguredServers = ConfiguredServers(),
     work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil, users: (any UserDirectory)? = nil
   ) {
     self.time = time
@@ -50,6 +52,7 @@ public struct GatewaySeams {
     self.network = network
     self.residentBytes = residentBytes
     self.memory = memory
+    self.servers = servers
     self.work = work
     self.longestTurn = longestTurn
     self.figures = figures

@@ -56,7 +56,7 @@ final class GatewayStop {
       guard let self else { return }
       state = .closed
       for connection in upstreams.pool.all { connection.shutDown() }
-      relay.outbox.close { [relay] in done(relay.outbox.unfinished.count) }
+      relay.outbox.close { [relay] in done(relay.outbox.usage.total.count) }
     }
   }
 

@@ -53,9 +53,9 @@ struct IdempotencyTable {
   }
 
   private static let lifetime: Duration = .seconds(86_400)
-  private var entries: [Scope: Entry] = [:]
+  private var entries = IncrementalTable<Scope, Entry>()
   /// Where each send's key stands.
-  private var homes: [String: Home] = [:]
+  private var homes = IncrementalTable<String, Home>()
   /// In the order of expiry, which is the order of their making.
   private var order = TombstoneQueue<String>()
   private var perUser: [UInt32: Int] = [:]
@@ -87,7 +87,7 @@ struct IdempotencyTable {
 
   /// What the next daemon needs, in the order of their making.
   func handOver(now: MonotonicInstant) -> [HandoverDocument.Key] {
-    homes.sorted { $0.value.place < $1.value.place }.compactMap { id, home in
+    homes.pairs.sorted { $0.value.place < $1.value.place }.compactMap { id, home in
       guard let entry = entries[home.scope], entry.expires > now else { return nil }
       return HandoverDocument.Key(
         key: home.scope.key, uid: home.scope.uid, connection: home.scope.connection, target: home.origin?.target,
@@ -107,7 +107,7 @@ struct IdempotencyTable {
   /// target means for a user; nil: none.
   mutating func move(_ meaning: (CallTarget, _ uid: UInt32) -> ConnectionKey?) {
     var known: [String: ConnectionKey?] = [:]
-    for (id, home) in homes {
+    for (id, home) in homes.pairs {
       guard let origin = home.origin, case .url(let url) = origin.target.name, let entry = entries[home.scope] else {
         continue
       }

@@ -10,7 +10,7 @@ extension UpstreamKinds {
     [
       SocketIOKind(
         dialer: seams.webSockets, requester: seams.requester, credentials: seams.credentials, timers: seams.timers,
-        time: seams.time, random: seams.random, memory: seams.memory),
+        time: seams.time, random: seams.random, memory: seams.memory, servers: seams.servers),
       PlainWebSocketKind(seams), LinesKind(seams), WAMPKind(seams),
     ]
   }

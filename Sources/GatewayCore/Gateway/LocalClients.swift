@@ -62,6 +62,11 @@ final class LocalClients {
     for number in waiting { sessions[number]?.connectionMoved(connection, to: state) }
   }
 
+  /// The gateway begins to stop: what clients wait for in connections has no use for them any more.
+  func endWaitsForStates() {
+    for number in waiting { sessions[number]?.endWaitsForStates() }
+  }
+
   /// Another daemon is about to go on with all of them.
   func prepareHandover() {
     for session in sessions.values { session.prepareHandover() }

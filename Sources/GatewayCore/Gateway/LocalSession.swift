@@ -307,12 +307,34 @@ public final class LocalSession {
       do throws(LocalError) {
         connection.stream.adopt(try caller.permit(.subscribe, on: connection), for: subscription)
         if subscription.feed.pointee.answers { try caller.demandAnswering(subscription.filter, on: connection) }
+        checkEnters(of: subscription, on: connection)
       } catch {
         return drop(reason: "permission")
       }
     }
     for (number, call) in calls.numbered {
       do throws(LocalError) { try call.demandRights(in: self) } catch { end(number, error) }
+    }
+  }
+
+  /// What it may not say any more is not said for it. What was said is undone by the `leave` that it had the right to,
+  /// where no other subscription holds it.
+  private func checkEnters(of subscription: Subscription, on connection: Connection) {
+    let enters = subscription.enters
+    guard !enters.isEmpty else { return }
+    let left = caller.permitted(enters, on: connection)
+    guard left != enters else { return }
+    let kept = Set(left.map(\.enter.message))
+    let lost = enters.filter { !kept.contains($0.enter.message) }
+    for (held, stays) in zip(enters.filter { kept.contains($0.enter.message) }, left) {
+      if let leave = held.leave, stays.leave == nil { connection.revoke(leave: leave, of: held.enter.message) }
+    }
+    subscription.adopt(left, lost: lost, epoch: connection.stream.epoch)
+    connection.giveBack(lost)
+    for held in lost {
+      if let leave = held.leave, !caller.may(leave, on: connection) {
+        connection.revoke(leave: leave, of: held.enter.message)
+      }
     }
   }
 }

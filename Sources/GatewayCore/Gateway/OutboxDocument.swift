@@ -45,7 +45,7 @@ enum OutboxDocument {
   static func writeStatus(_ outbox: Outbox, of user: UInt32?, _ out: inout JSONWriter) {
     let queued = user.map { outbox.usage.amount(of: $0) } ?? outbox.usage.total
     let finished =
-      user.map { user in outbox.archive.records.count { $0.entry.owner == user } } ?? outbox.archive.count
+      user.map { outbox.archive.count(of: $0) } ?? outbox.archive.count
     out.key("outbox")
     out.object {
       $0.member("state", outbox.rows.condition.name)

@@ -11,7 +11,8 @@ final class OutboxRelay {
   private var withheld = WithheldSends()
   /// What the ids of this daemon's sends begin with.
   private let life: String
-  private var nextNumber: UInt64
+  /// What the next send gets: all that there are have lower ones.
+  private(set) var nextNumber: UInt64
 
   /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
   var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }

@@ -30,8 +30,8 @@ enum StatsDocument {
   /// How long the oldest unfinished durable send of one user, or of all, has waited, in milliseconds.
   static func outboxAge(_ gateway: Gateway, of user: UInt32? = nil) -> Int64? {
     let lines = gateway.relay.outbox.usage.allLines.filter { user == nil || $0.owner == user }
-    return OutboxLine.oldest(1, of: lines).first.map {
-      max(0, gateway.seams.time.wallMilliseconds - $0.entry.created)
+    return lines.compactMap { $0.reader(from: 0) }.min().map {
+      max(0, gateway.seams.time.wallMilliseconds - $0.record.entry.created)
     }
   }
 

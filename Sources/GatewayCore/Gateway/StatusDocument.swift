@@ -71,6 +71,7 @@ enum StatusDocument {
     writeReason(connection, into: &out)
     out.member("leases", connection.leaseCount)
     out.member("subscriptions", connection.stream.subscriptionCount)
+    out.member("entered", connection.enters.heldCount)
     writeQueue(connection, into: &out)
     writeLink(facts, specification, into: &out)
     writeTraffic(connection, into: &out)

@@ -25,12 +25,15 @@ struct TargetResolver {
     }
   }
 
-  /// The upstream that `target` means for a program of `uid`.
-  func resolve(_ target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
+  /// The upstream that `target` means for a program of `uid`. `mayKnow`: of which configured upstreams the program may
+  /// hear the names that it has not said itself.
+  func resolve(
+    _ target: CallTarget, uid: UInt32, mayKnow: (String) -> Bool = { _ in true }
+  ) throws(LocalError) -> UpstreamSpecification {
     let specification =
       switch target.name {
       case .upstream(let name): try configured(name, namespace: target.namespace, uid: uid)
-      case .url(let text): try byURL(text, target: target, uid: uid)
+      case .url(let text): try byURL(text, target: target, uid: uid, mayKnow: mayKnow)
       }
     if let problem = factory.problem(with: specification) {
       throw LocalError(.invalidParams, "The upstream cannot be used: \(problem).")
@@ -54,24 +57,31 @@ struct TargetResolver {
       name: name, url: upstream.url, namespace: own, settings: upstream.settings, owner: nil)
     guard let namespace else { return specification }
     specification.namespace = try self.namespace(of: upstream.url, asked: namespace)
+    if specification.namespace != own { specification.settings.onConnect = [] }
     if let uid, specification.namespace != own { specification.requester = .user(uid) }
     return specification
   }
 
-  private func byURL(_ text: String, target: CallTarget, uid: UInt32) throws(LocalError) -> UpstreamSpecification {
+  private func byURL(
+    _ text: String, target: CallTarget, uid: UInt32, mayKnow: (String) -> Bool
+  ) throws(LocalError) -> UpstreamSpecification {
     let url: UpstreamURL
     do { url = try urls.read(text) } catch {
       throw LocalError(.invalidParams, "`url` cannot be used: \(error.message).")
     }
     let same = names(of: url)
     if same.count > 1 {
+      let known = same.filter(mayKnow)
+      guard !known.isEmpty else {
+        throw LocalError(.conflict, "Several upstreams have this URL, under names that this user may not use.")
+      }
       throw LocalError(
-        .conflict, "Several upstreams have this URL (\(same.joined(separator: ", "))); use the name of one of them.")
+        .conflict, "Several upstreams have this URL (\(known.joined(separator: ", "))); use the name of one of them.")
     }
     if let name = same.first {
       guard target.auth == nil else {
-        throw LocalError(
-          .invalidParams, "`auth` is not allowed here: the URL is that of the configured upstream '\(name)'.")
+        let which = mayKnow(name) ? "the configured upstream '\(name)'" : "an upstream that this user may not use"
+        throw LocalError(.invalidParams, "`auth` is not allowed here: the URL is that of \(which).")
       }
       return try configured(name, namespace: target.namespace, uid: uid)
     }
@@ -167,19 +177,5 @@ extension AccessPlace {
     var place = self
     if scope == .closed { place.scope = .adhoc }
     return place
-  }
-}
-
-/// Where a server is: URLs that differ in anything else lead to the same one. All names and addresses of the loopback
-/// are one host; that another name leads to the same machine is not known without asking a name server.
-private struct ServerAddress: Hashable {
-  let host: String
-  let port: UInt16
-
-  init(_ url: UpstreamURL) {
-    var host = url.host.lowercased()
-    while host.hasSuffix(".") { host.removeLast() }
-    self.host = UpstreamURL.isThisMachine(host) ? "localhost" : host
-    port = url.effectivePort
   }
 }

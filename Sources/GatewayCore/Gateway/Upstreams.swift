@@ -43,6 +43,7 @@ final class Upstreams {
     pool = ConnectionPool(factory: factory, places: SharedBounds(total: configuration.limits.connections))
     access = AccessPolicy(configuration, daemonUser: daemonUser)
     resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
+    seams.servers.adopt(configuration.upstreams.values.flatMap(\.urls))
   }
 
   /// What is in force.
@@ -107,6 +108,7 @@ final class Upstreams {
   /// `adoptSettings`.
   func adopt(_ fresh: Configuration) {
     resolver = TargetResolver(configuration: fresh, urls: seams.urls, factory: factory)
+    seams.servers.adopt(fresh.upstreams.values.flatMap(\.urls))
     access = AccessPolicy(fresh, daemonUser: daemonUser)
     generation += 1
     budget.adopt(fresh.limits)

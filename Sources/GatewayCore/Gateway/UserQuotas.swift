@@ -14,6 +14,10 @@ final class UserQuotas {
   private var rates: [UInt32: Rates] = [:]
   /// How many each user has over all clients.
   private(set) var subscriptions = SharedLimit(SharedBounds(total: .max, share: .max))
+  /// Told whose quota has refused something, and which one.
+  var onRefusal: ((_ user: UInt32, _ quota: String) -> Void)?
+  /// Grows whenever others hold.
+  private(set) var generation: UInt64 = 0
   /// Whether sends are counted at all.
   private(set) var limitsRates: Bool
 
@@ -26,6 +30,7 @@ final class UserQuotas {
   /// Others hold from now on; what is counted stays.
   func adopt(_ quotas: Quotas) {
     self.quotas = quotas
+    generation += 1
     limitsRates = quotas.hasRates
     if !limitsRates { rates = [:] }
   }
@@ -49,10 +54,19 @@ final class UserQuotas {
     let waits = (own.sends.wait(for: 1, rate: sendRate, now: now), own.bytes.wait(for: bytes, rate: byteRate, now: now))
     own.quota = quota
     defer { rates[user] = own }
-    if waits.0 > .zero { throw .rateExceeded("sends", sendRate, after: max(waits.0, waits.1)) }
-    if waits.1 > .zero { throw .rateExceeded("bytes", byteRate, after: waits.1) }
+    if max(waits.0, waits.1) > .zero {
+      let (name, rate) = waits.0 > .zero ? ("sends", sendRate) : ("bytes", byteRate)
+      onRefusal?(user, name)
+      throw .rateExceeded(name, rate, after: max(waits.0, waits.1))
+    }
     own.sends.take(1)
     own.bytes.take(bytes)
+  }
+
+  /// A send that was counted failed at once.
+  func giveBack(_ bytes: Int, for user: UInt32) {
+    rates[user]?.sends.take(-1)
+    rates[user]?.bytes.take(-bytes)
   }
 
   /// Forgets users that have sent nothing for a while. To be called now and then.
@@ -72,7 +86,13 @@ final class UserQuotas {
   /// Whether a user may have one more.
   func checkSubscriptions(of user: UInt32, _ quota: Quota) throws(LocalError) {
     guard let limit = quota.subscriptions, subscriptions.used(by: .user(user)) >= limit else { return }
-    throw .quotaExceeded("subscriptions", limit, "subscriptions; give some back with `unsubscribe`")
+    throw refuse(user, "subscriptions", limit, "subscriptions; give some back with `unsubscribe`")
+  }
+
+  /// A user has as much of something as it may have: the error for the caller, after it was told for the log.
+  func refuse(_ user: UInt32, _ quota: String, _ limit: Int, _ what: String) -> LocalError {
+    onRefusal?(user, quota)
+    return .quotaExceeded(quota, limit, what)
   }
 
   func countSubscription(for account: Account) { subscriptions.count(for: account) }

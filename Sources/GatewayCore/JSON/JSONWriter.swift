@@ -85,13 +85,14 @@ public struct JSONWriter {
   }
 
   /// Writes values until one does not fit, which leaves the text no longer than so many bytes. Returns how many of them
-  /// were left out. `tooLong` writes instead one that would not fit even as the first, and is told its size.
+  /// were left out. `tooLong` writes instead one that would not fit even as the first, and is told its size; `begin` is
+  /// where the first stands, if not here.
   mutating func values<Element>(
-    _ elements: [Element], within limit: Int,
+    _ elements: [Element], within limit: Int, from begin: Int? = nil,
     tooLong: ((_ element: Element, _ size: Int, inout JSONWriter) -> Void)? = nil,
     _ write: (Element, inout JSONWriter) -> Void
   ) -> Int {
-    let start = bytes.count
+    let start = begin ?? bytes.count
     for (index, element) in elements.enumerated() {
       let (count, comma) = (bytes.count, needsComma)
       write(element, &self)

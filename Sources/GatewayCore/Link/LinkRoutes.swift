@@ -26,10 +26,13 @@ struct LinkRoutes {
   private var left: [Int]
   private var attempts: [Attempt] = []
   private var redirects = 0
+  /// No redirect leads to one of these that is not the upstream's own.
+  private let servers: ConfiguredServers
 
   /// Begins with the URL that worked the last time, else with the first. `places` is not empty.
-  init(_ places: [DialTarget], remembered: Int?) {
+  init(_ places: [DialTarget], remembered: Int?, among servers: ConfiguredServers = ConfiguredServers()) {
     self.places = places
+    self.servers = servers
     let first = remembered.flatMap { places.indices.contains($0) ? $0 : nil } ?? 0
     index = first
     current = places[first]
@@ -68,6 +71,9 @@ struct LinkRoutes {
     if redirects >= Self.redirectLimit { return "it is the \(Self.redirectLimit + 1)th redirect in a row" }
     if current.endpoint.secure, !target.secure { return "it leads from TLS to plain text" }
     if current.redirects == .sameHost, target.host != current.endpoint.host { return "it is another host" }
+    let address = ServerAddress(host: target.host, port: target.port)
+    let isOwn = places.contains { ServerAddress(host: $0.endpoint.host, port: $0.endpoint.port) == address }
+    if !isOwn, servers.contains(address) { return "it is the server of another configured upstream" }
     return nil
   }
 

@@ -46,6 +46,12 @@ indirect enum JSONSchema: Equatable, Sendable {
     case .strings(let count, let length): self = .array(.string(length), count: count)
     case .array: self = .list(.any)
     case .object: self = .object([])
+    case .messages(let count, let orNull):
+      let message = JSONSchema.closed([
+        .always("event", .string(1...EventName.limit)), .sometimes("args", .list(.any)),
+        .sometimes("kwargs", .object([])), .sometimes("ack", .boolean),
+      ])
+      self = .array(orNull ? .optional(message) : message, count: count)
     case .position:
       self = .closed([
         .always("epoch", .string(1...ParameterKind.identifierLimit)), .always("seq", .count),

@@ -32,6 +32,8 @@ enum ParameterKind: Equatable, Sendable {
   case array
   /// Any object, carried verbatim.
   case object
+  /// An array of so many messages, each `{"event":…,"args":…,"kwargs":…,"ack":…}`, or perhaps `null`.
+  case messages(count: ClosedRange<Int>, orNull: Bool)
   /// `{"epoch":…,"seq":…}`.
   case position
   /// What may stand as the `id` of a call.
@@ -57,6 +59,9 @@ enum ParameterKind: Equatable, Sendable {
         + "\(length.upperBound) bytes each"
     case .array: "an array"
     case .object: "an object"
+    case .messages(let count, let orNull):
+      "an array of \(count.lowerBound) to \(count.upperBound) objects {\"event\":string of 1 to \(EventName.limit) bytes,"
+        + "\"args\":array,\"kwargs\":object,\"ack\":true or false}\(orNull ? " or null" : "")"
     case .position: "an object {\"epoch\":string,\"seq\":whole number}"
     case .requestID:
       "a whole number within ±\(Self.exactIntegerLimit) or a string of at most \(Self.identifierLimit) bytes"

@@ -1,9 +1,10 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, error, event, events, format,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, enter, error, event, events,
+    format,
     id, ids,
     key,
-    kwargs, last, limit, n,
+    kwargs, last, leave, limit, n,
     namespace,
     noQueue, onSlow, payloads, protocolVersion, queue, retries, right, since, state, states, strict, subscription,
     timeout,
@@ -22,6 +23,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .compress: "compress"
     case .credit: "credit"
     case .delivery: "delivery"
+    case .enter: "enter"
     case .error: "error"
     case .event: "event"
     case .events: "events"
@@ -31,6 +33,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .key: "key"
     case .kwargs: "kwargs"
     case .last: "last"
+    case .leave: "leave"
     case .limit: "limit"
     case .n: "n"
     case .namespace: "namespace"

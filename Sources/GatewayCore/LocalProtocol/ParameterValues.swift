@@ -145,6 +145,55 @@ extension ParameterValues {
     return id
   }
 
+  /// Messages to be said to an upstream, their arguments in one spelling, so that equal ones are; nil for `null`.
+  func messages(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [EnterRequest?]? {
+    guard let range = range(name) else { return nil }
+    guard case .messages(let counts, let mayBeNull) = method.kind(name),
+      JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "["),
+      let elements = JSONScanner.elements(line.extracting(range)), counts.contains(elements.count)
+    else { throw .wrongParameter(name, of: method) }
+    var requests: [EnterRequest?] = []
+    for element in elements {
+      let place = (range.lowerBound + element.lowerBound)..<(range.lowerBound + element.upperBound)
+      let isNull = mayBeNull && JSONScanner.byte(line, place.lowerBound) == UInt8(ascii: "n")
+      requests.append(isNull ? nil : try message(name, line, place))
+    }
+    return requests
+  }
+
+  private func message(_ name: ParameterName, _ line: RawSpan, _ range: Range<Int>) throws(LocalError) -> EnterRequest {
+    var at = range.lowerBound
+    var event: String?
+    var (args, kwargs): ([UInt8]?, [UInt8]?)
+    var wantsAck = false
+    var isWrong = false
+    var unknown: String?
+    do {
+      try JSONScanner.scanObject(line, &at, refuseDuplicates: true) { key, value in
+        let first = JSONScanner.byte(line, value.lowerBound)
+        if JSONScanner.stringEquals(line, key, "event") {
+          event = Self.string(line, value, 1...EventName.limit)
+        } else if JSONScanner.stringEquals(line, key, "args") {
+          isWrong = isWrong || first != UInt8(ascii: "[")
+          args = JSONScanner.respelled(line.extracting(value))
+        } else if JSONScanner.stringEquals(line, key, "kwargs") {
+          isWrong = isWrong || first != UInt8(ascii: "{")
+          kwargs = JSONScanner.respelled(line.extracting(value))
+        } else if JSONScanner.stringEquals(line, key, "ack") {
+          isWrong = isWrong || (first != UInt8(ascii: "t") && first != UInt8(ascii: "f"))
+          wantsAck = first == UInt8(ascii: "t")
+        } else {
+          unknown = unknown ?? JSONScanner.decodeString(line, key)
+        }
+      }
+    } catch { throw .wrongParameter(name, of: method) }
+    if let unknown { throw .unknownMember(unknown, of: name, of: method) }
+    guard let event, !isWrong else { throw .wrongParameter(name, of: method) }
+    return EnterRequest(
+      message: EnterMessage(event, args: args ?? Array("[]".utf8), kwargs: kwargs == Array("{}".utf8) ? nil : kwargs),
+      wantsAck: wantsAck)
+  }
+
   /// Where a subscriber left off: exactly `epoch` and `seq`.
   func position(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> (epoch: String, sequence: UInt64)? {
     guard let range = range(name) else { return nil }

@@ -11,6 +11,8 @@ public struct ClientOutput {
   private var sharedLeft = 0
   private var cut = 0
   fileprivate var isDirty = false
+  /// Set by a write that took a part; of no meaning once everything is written.
+  private var endedWithinLine = false
   /// Whatever the I/O side needs to find its socket again without a lookup.
   public var tag = 0
   /// Close the socket as soon as everything pending is written. Nothing is appended afterwards.
@@ -73,8 +75,15 @@ public struct ClientOutput {
     return copy(start..<max(start, cut)) + shared.suffix(sharedLeft) + copy(max(start, cut)..<end)
   }
 
-  /// Takes the first `written` bytes off. Gives its own buffer back when nothing is left in it.
+  /// What was written last has no line end yet.
+  public internal(set) var isWithinLine: Bool {
+    get { endedWithinLine && count > 0 }
+    set { endedWithinLine = newValue }
+  }
+
+  /// Takes the first `written` bytes of `pending` off. Gives its own buffer back when nothing is left in it.
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
+    if written > 0, written < count { endedWithinLine = pending[written - 1] != UInt8(ascii: "\n") }
     start += sharedLeft > 0 ? consumeUpToShared(written) : written
     guard start == end, sharedLeft == 0, let base else { return nil }
     defer {

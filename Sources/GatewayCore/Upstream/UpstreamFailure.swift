@@ -133,3 +133,25 @@ extension UpstreamFailure {
   /// Whether the server closed a WebSocket because a message was too large for it: code 1009 of RFC 6455 section 7.4.1.
   var isMessageTooBig: Bool { status == 1009 }
 }
+
+extension DownReason {
+  /// Whether the upstream was reached and does not want us: the namespace was refused, or the handshake was answered by
+  /// HTTP 401 or 403. Such an end has a slower schedule of its own and may be cured by other credentials.
+  func isRefusal(status: Int?) -> Bool {
+    switch self {
+    case .refused: true
+    case .http: status == 401 || status == 403
+    case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .kicked, .closed, .heartbeat, .timeout,
+      .protocolError, .tooLarge, .auth, .draining:
+      false
+    }
+  }
+}
+
+extension UpstreamFailure {
+  /// Whether the upstream was reached and does not want us.
+  var isRefusal: Bool { reason.isRefusal(status: status) }
+
+  /// Whether other credentials may cure it: a refusal, or credentials that could not be read.
+  var concernsCredentials: Bool { isRefusal || reason == .auth }
+}

@@ -188,8 +188,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64)
   /// The server no longer wants the answer to that acknowledgement.
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
-  /// An event arrived that cannot be shown (`undecodable`, `too_large`): subscribers are told by a gap of one.
-  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason)
+  /// An event arrived that cannot be shown: subscribers are told by a gap of one.
+  func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent)
   /// The acknowledgement of `write(_:ack:)`; `arguments` and `kwargs` as for an event.
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
   /// A part of the acknowledgement; more follows.
@@ -228,6 +228,25 @@ extension UpstreamChannelOwner {
   public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
   /// For owners that give nothing a time.
   public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
+}
+
+/// An event that arrived and cannot be shown to any client.
+public struct DroppedEvent: Equatable, Sendable {
+  /// `undecodable` or `too_large`.
+  public var reason: GapReason
+  /// What is wrong with it, as a sentence for a person; nil where the reason says it all.
+  public var detail: String?
+  /// The raw JSON text of its name: then only the subscriptions that want it are told.
+  public var name: [UInt8]?
+  /// Set when the server wants an answer.
+  public var ack: UInt64?
+
+  public init(_ reason: GapReason, detail: String? = nil, name: [UInt8]? = nil, ack: UInt64? = nil) {
+    self.reason = reason
+    self.detail = detail
+    self.name = name
+    self.ack = ack
+  }
 }
 
 /// What is known of a channel, for `status`.

@@ -13,14 +13,18 @@ public struct UpstreamSeams {
   public var cryptography: any Cryptography
   /// What links may hold of what servers send and do not read.
   public var memory: MemoryBudgets
+  /// Where no redirect of another server leads.
+  public var servers: ConfiguredServers
   /// Conversations that still await their server's goodbye.
   public let pendingCloses = PendingCloses()
 
   public init(
     webSockets: any TransportDialer, lines: any TransportDialer, requester: (any HTTPRequester)?,
     credentials: any CredentialReader, timers: Timers, time: any TimeSource, random: any RandomSource,
-    cryptography: any Cryptography, memory: MemoryBudgets = MemoryBudgets()
+    cryptography: any Cryptography, memory: MemoryBudgets = MemoryBudgets(),
+    servers: ConfiguredServers = ConfiguredServers()
   ) {
+    self.servers = servers
     self.memory = memory
     self.webSockets = webSockets
     self.lines = lines

@@ -14,6 +14,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case raw, binary, lines
   case count
   case `for`, since, last, state
+  case enter, leave
   case argsOnly = "args-only"
   case exec
   case onGap = "on-gap"

@@ -43,6 +43,28 @@ enum PayloadArguments {
     return value
   }
 
+  /// An element of `enter` or `leave`, from `[EVENT, ARG…]` or from the object that the local protocol has for it; of
+  /// `leave` also `null`.
+  static func message(_ word: String, of option: OptionName) throws(Failure) -> [UInt8] {
+    let name = "--\(option.rawValue)"
+    let advice = "write it as [\"EVENT\",ARG…]"
+    let text = try json(Array(word.utf8), named: name, advice: advice)
+    if text.first == UInt8(ascii: "{") || option == .leave && text == Array("null".utf8) { return text }
+    guard let elements = RawJSONObject.elements(of: text), let event = elements.first,
+      event.first == UInt8(ascii: "\"")
+    else { throw Failure(.badInput, "\(name) '\(word)' has no event at its beginning; \(advice)") }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("event")
+    writer.raw(event)
+    writer.key("args")
+    writer.beginArray()
+    for element in elements.dropFirst() { writer.raw(element) }
+    writer.endArray()
+    writer.endObject()
+    return writer.bytes
+  }
+
   private static func write(
     _ word: String, number: Int, into writer: inout JSONWriter, _ read: (String) throws(Failure) -> [UInt8]
   ) throws(Failure) {

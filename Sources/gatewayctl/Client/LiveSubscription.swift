@@ -9,6 +9,9 @@ final class LiveSubscription {
     /// Names or patterns; empty means every event.
     var events: [String]
     var resume: Resume?
+    /// Messages that the daemon says to the server at every connect, and those that undo them, as raw JSON.
+    var enters: [[UInt8]] = []
+    var leaves: [[UInt8]] = []
     /// Receive the tokens of acknowledgements that the server waits for.
     var answers = false
     /// Go on when the daemon closes the connection.
@@ -147,6 +150,12 @@ final class LiveSubscription {
       writer.key("events")
       writer.beginArray()
       for event in parameters.events { writer.string(event) }
+      writer.endArray()
+    }
+    for (name, messages) in [("enter", parameters.enters), ("leave", parameters.leaves)] where !messages.isEmpty {
+      writer.key(name)
+      writer.beginArray()
+      for message in messages { writer.raw(message) }
       writer.endArray()
     }
     writer.key("state")

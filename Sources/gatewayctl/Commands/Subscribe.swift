@@ -15,6 +15,14 @@ enum SubscribeCommand: Subcommand {
       .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),
       .init(.since, value: "EPOCH:SEQ", "begin after this event, as far as the daemon remembers"),
       .init(.last, value: "N", "begin with the last N events that the daemon remembers"),
+      .init(
+        .enter, value: "JSON",
+        "say this message to the server at every connect, as for a room or a feed: [\"EVENT\",ARG…], or an object as the "
+          + "protocol has it; may be repeated"),
+      .init(
+        .leave, value: "JSON",
+        "what undoes it, said when no program holds it any more: the first --leave for the first --enter, and so on; null for "
+          + "one that nothing undoes"),
       .init(.state, #"also print the connection's states, as {"state":…}"#),
       .init(.argsOnly, "print only the array of arguments"),
       .init(
@@ -30,6 +38,9 @@ enum SubscribeCommand: Subcommand {
       .init("Watch everything", "gatewayctl subscribe https://chat.example"),
       .init("Wait for one event", "gatewayctl subscribe -n 1 --for 1m chat ready"),
       .init("Act on events", "gatewayctl subscribe --exec 'notify-send \"$GATEWAY_EVENT\"' chat 'alert.*'"),
+      .init(
+        "Stay in a room",
+        #"gatewayctl subscribe --enter '["join","ops"]' --leave '["leave","ops"]' chat said"#),
       .init("Go on where you left off", "gatewayctl subscribe --since e7:4100 chat"),
     ],
     defaultTimeout: nil)
@@ -68,7 +79,14 @@ enum SubscribeCommand: Subcommand {
     return LiveSubscription.Parameters(
       target: context.target, events: Array(arguments.operands.dropFirst()),
       resume: since.map { .since($0) } ?? last.map { .last($0) },
+      enters: try messages(.enter, arguments), leaves: try messages(.leave, arguments),
       reconnects: !arguments.has(.noReconnect))
+  }
+
+  private static func messages(_ option: OptionName, _ arguments: Arguments) throws(Failure) -> [[UInt8]] {
+    var messages: [[UInt8]] = []
+    for word in arguments.values(option) { messages.append(try PayloadArguments.message(word, of: option)) }
+    return messages
   }
 
   /// `EPOCH:SEQ`, as in the events that were printed.

@@ -19,6 +19,15 @@ final class HandoverParcel {
   /// All of them.
   static let names = Part.allCases.map(\.rawValue)
 
+  /// A client's socket on its way.
+  struct Socket: Equatable {
+    let descriptor: Int32
+    /// What was written last is the beginning of a line, and the rest is in the document.
+    let isWithinLine: Bool
+
+    fileprivate var mark: CChar { isWithinLine ? 1 : 0 }
+  }
+
   /// Descriptors in one message; the kernel takes 253.
   private static let portion = 250
   /// Bytes of the document that are read in one go.
@@ -76,11 +85,12 @@ final class HandoverParcel {
   }
 
   /// Adds the sockets of clients. They stay open here as well.
-  func send(_ sockets: [Int32]) throws(SystemError) {
+  func send(_ sockets: [Socket]) throws(SystemError) {
     var rest = sockets[...]
     while !rest.isEmpty {
-      let some = Array(rest.prefix(Self.portion))
-      guard gw_send_descriptors(self[.entrance], some, Int32(some.count)) == 0 else {
+      let some = rest.prefix(Self.portion)
+      let (descriptors, marks) = (some.map(\.descriptor), some.map(\.mark))
+      guard gw_send_descriptors(self[.entrance], descriptors, marks, Int32(some.count)) == 0 else {
         throw SystemError("hand clients over")
       }
       rest = rest.dropFirst(some.count)
@@ -89,14 +99,19 @@ final class HandoverParcel {
 
   // MARK: - The receiver
 
-  /// Takes all sockets out: close-on-exec and non-blocking.
-  func takeSockets() -> [Int32] {
-    var sockets: [Int32] = []
+  /// Takes all sockets out: close-on-exec and non-blocking. `lost`: those that the kernel closed because this process
+  /// may not have so many.
+  func takeSockets() -> (sockets: [Socket], lost: Int) {
+    var sockets: [Socket] = []
+    var lost = 0
     while true {
       var some = [Int32](repeating: -1, count: Self.portion)
-      let count = gw_receive_descriptors(self[.exit], &some, Int32(Self.portion))
-      guard count > 0 else { return sockets }
-      sockets += some.prefix(Int(count))
+      var marks = [CChar](repeating: 0, count: Self.portion)
+      var sent: Int32 = 0
+      let count = gw_receive_descriptors(self[.exit], &some, &marks, Int32(Self.portion), &sent)
+      guard sent > 0 else { return (sockets, lost) }
+      sockets += zip(some, marks).prefix(Int(count)).map { Socket(descriptor: $0, isWithinLine: $1 != 0) }
+      lost += Int(sent - count)
     }
   }
 
@@ -108,7 +123,7 @@ final class HandoverParcel {
       let piece = piece(at: offset)
       guard !piece.isEmpty else { return try reader.finish() }
       offset += piece.count
-      try reader.append(piece.span.bytes, entry)
+      reader.append(piece.span.bytes, entry)
     }
   }
 

@@ -5,7 +5,7 @@ extension LocalPeers {
   /// Puts the conversations of all clients into a parcel. Returns how many. Until the parcel is where the next daemon
   /// finds it they can still end here.
   func handOver(in parcel: HandoverParcel) throws(SystemError) -> Int {
-    var sockets: [Int32] = []
+    var sockets: [HandoverParcel.Socket] = []
     try parcel.write(HandoverDocument.line(.header(gateway.handoverHeader)))
     for key in gateway.handoverKeys { try parcel.write(HandoverDocument.line(.key(key))) }
     for slot in slots.indices {
@@ -13,7 +13,9 @@ extension LocalPeers {
       let client = session.handOver(
         socket: try LocalSocket.number(of: slots[slot].descriptor), input: unheard(slot))
       try parcel.write(HandoverDocument.line(.client(client)))
-      sockets.append(slots[slot].descriptor)
+      sockets.append(
+        HandoverParcel.Socket(
+          descriptor: slots[slot].descriptor, isWithinLine: session.output.pointee.isWithinLine))
     }
     try parcel.send(sockets)
     return sockets.count
@@ -30,10 +32,10 @@ extension LocalPeers {
   }
 
   /// Goes on with a conversation of another daemon on its socket.
-  func takeOver(_ client: HandoverDocument.Client, on descriptor: Int32) throws(SystemError) {
-    guard let session = try admit(descriptor) else { return }
+  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) throws(SystemError) {
+    guard let session = try admit(socket.descriptor, isWithinLine: socket.isWithinLine) else { return }
     let slot = Int(PeerTag(session.output.pointee.tag).slot)
-    session.takeOver(client)
+    session.takeOver(client, isWithinLine: socket.isWithinLine)
     guard !client.input.isEmpty else { return }
     slots[slot].pendingInput = PendingInput(client.input)
     watch(slot, slots[slot].interest.subtracting(.readable))

@@ -58,9 +58,10 @@ final class LocalPeers {
   /// Sockets with a session.
   var sessionCount: Int { count - lingering }
 
-  /// Takes over an accepted socket. Returns the client's session unless it was turned away.
+  /// Takes over an accepted socket. Returns the client's session unless it was turned away. `isWithinLine`: what another
+  /// daemon wrote to it last has no end, so that no words to turn it away would be understood.
   @discardableResult
-  func admit(_ descriptor: Int32) throws(SystemError) -> LocalSession? {
+  func admit(_ descriptor: Int32, isWithinLine: Bool = false) throws(SystemError) -> LocalSession? {
     let credentials: PeerCredentials
     let tag = occupy(descriptor)
     do throws(SystemError) {
@@ -74,6 +75,9 @@ final class LocalPeers {
     case .admitted(let session):
       slots[Int(tag.slot)].session = session
       return session
+    case .refused where isWithinLine:
+      vacate(Int(tag.slot))
+      return nil
     case .refused(let words):
       _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
       linger(Int(tag.slot))

@@ -71,17 +71,19 @@ final class LocalServer {
   func abandonClients() { peers.abandonAll() }
 
   /// Goes on with a conversation of another daemon on its socket.
-  func takeOver(_ client: HandoverDocument.Client, on descriptor: Int32) {
-    do throws(SystemError) { try peers.takeOver(client, on: descriptor) } catch { onTrouble?(.failed(error)) }
+  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) {
+    do throws(SystemError) { try peers.takeOver(client, on: socket) } catch { onTrouble?(.failed(error)) }
   }
 
-  /// Tells a client of another daemon, with which this one cannot go on, to come again.
-  func turnAway(_ descriptor: Int32) {
-    // Where something waits to be read it may be a line that is written in part, and any word would be its end.
-    if gw_unread(descriptor) == 0 {
-      _ = HandoverDocument.refusal.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
+  /// Tells a client of another daemon, of whom nothing is known, to come again. False if it can only be closed: a word
+  /// within a line would be understood as a part of it.
+  func turnAway(_ socket: HandoverParcel.Socket) -> Bool {
+    guard !socket.isWithinLine else {
+      Glibc.close(socket.descriptor)
+      return false
     }
-    Glibc.close(descriptor)
+    takeOver(.leftOver(HandoverDocument.LeftOver(socket: 0, output: [])), on: socket)
+    return true
   }
 
   /// Writes what is pending now, without waiting for the loop to do it.

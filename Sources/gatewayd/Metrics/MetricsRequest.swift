@@ -25,18 +25,25 @@ enum MetricsRequest: Equatable {
       self = .refused(.headTooLong)
       return
     }
-    let lines = String(decoding: bytes[..<end], as: UTF8.self).split(
-      separator: "\r\n", omittingEmptySubsequences: false)
+    let lines = bytes[..<end].split(separator: Self.newline, omittingEmptySubsequences: false).map {
+      String(decoding: $0.last == Self.carriageReturn ? $0.dropLast() : $0, as: UTF8.self)
+    }
     self = Self.read(lines[0], fields: lines[1...])
   }
 
-  /// Where the empty line begins that ends a head.
+  private static let newline = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
+
+  /// Where the last line of a head ends, which an empty one follows. A line may end with a bare LF (section 2.2).
   private static func end(of bytes: [UInt8], from start: Int) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    return (start...bytes.count - 4).first { bytes[$0..<$0 + 4].elementsEqual([13, 10, 13, 10]) }
+    (start..<bytes.count).first { at in
+      guard bytes[at] == newline else { return false }
+      let rest = bytes[(at + 1)...]
+      return rest.first == newline || rest.starts(with: [carriageReturn, newline])
+    }
   }
 
-  private static func read(_ line: Substring, fields: ArraySlice<Substring>) -> Self {
+  private static func read(_ line: String, fields: ArraySlice<String>) -> Self {
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return .refused(.malformed) }
     guard words[0] == "GET" else { return .refused(.wrongMethod) }

@@ -66,6 +66,26 @@ import Testing
         == ["recovered false x1", "event 1", "gap 2-2 x1 too_large"])
   }
 
+  @Test func anEventThatCannotBeShownIsAGapForThoseWhoWantItsName() {
+    let (harness, client, epoch) = harness()
+    client.call("subscribe", #"{"upstream":"chat","events":["e"],"subscription":"some"}"#)
+    client.call("subscribe", #"{"upstream":"chat","events":["e","connect"],"subscription":"both"}"#)
+    let name = Array(#""connect""#.utf8)
+    harness.upstream.channel.emit(DroppedEvent(.undecodable, detail: "a reserved name", name: name))
+    let gaps = HarnessClient.values(client.read()).map { $0["params"] }
+    #expect(gaps.map { $0?["subscription"]?.stringValue } == ["both"])
+    #expect(gaps.first??["detail"]?.stringValue == "a reserved name")
+    harness.upstream.channel.emit(DroppedEvent(.undecodable, detail: "no list"))
+    #expect(digest(client.read()) == ["gap 2-2 x1 undecodable", "gap 2-2 x1 undecodable"])
+    // Also for those who come later.
+    #expect(
+      subscribe(client, #""since":{"epoch":"\#(epoch)","seq":0},"events":["e"]"#)
+        == ["recovered false x0", "gap 2-2 x1 undecodable"])
+    #expect(
+      subscribe(client, #""since":{"epoch":"\#(epoch)","seq":0},"events":["connect"]"#)
+        == ["recovered false x0", "gap 1-1 x1 undecodable", "gap 2-2 x1 undecodable"])
+  }
+
   @Test func namesOfEventsThatCouldNotBeShownCountAsBytes() {
     var history = EventHistory(HistorySettings(), epoch: "e")
     let now = MonotonicInstant(nanoseconds: 0)

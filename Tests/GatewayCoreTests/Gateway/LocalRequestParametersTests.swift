@@ -33,6 +33,7 @@ private func example(_ parameter: LocalParameter) -> String {
   case .strings: #"["a","b*"]"#
   case .array: "[1]"
   case .object: #"{"a":1}"#
+  case .messages: #"[{"event":"join","args":[{"room":"a"}],"kwargs":{},"ack":true}]"#
   case .position: #"{"epoch":"e7","seq":1}"#
   case .requestID: "3"
   }
@@ -62,6 +63,13 @@ private func counterexamples(_ kind: ParameterKind) -> [String] {
     ]
   case .array: return texts + others.filter { !$0.hasPrefix("[") }
   case .object: return texts + others.filter { !$0.hasPrefix("{") }
+  case .messages(let counts, _):
+    return texts + others + [
+      #"[{"args":[]}]"#, #"[{"event":1}]"#, #"[{"event":""}]"#, #"[{"event":"\ud800"}]"#, #"[{"event":"e","args":{}}]"#,
+      #"[{"event":"e","kwargs":[]}]"#, #"[{"event":"e","ack":1}]"#, #"[{"event":"e","event":"f"}]"#,
+      #"[{"event":"e","room":"a"}]"#, #"[{"event":"e"},1]"#,
+      "[" + Array(repeating: #"{"event":"e"}"#, count: counts.upperBound + 1).joined(separator: ",") + "]",
+    ]
   case .position:
     return texts + others.filter { $0 != #"{"a":1}"# } + [
       #"{"epoch":"e7"}"#, #"{"seq":1}"#, #"{"epoch":7,"seq":1}"#, #"{"epoch":"e7","seq":-1}"#,
@@ -83,6 +91,8 @@ private struct Params {
     } else if needsTarget || name == .namespace {
       members.append(("upstream", "\"chat\""))
     }
+    // What undoes a message stands beside it.
+    if name == .leave { members.append(("enter", #"[{"event":"join"}]"#)) }
     // Of these two exactly one.
     if name != .user, method.parameters.contains(where: { $0.name == .uid }) { members.append(("uid", "1")) }
     for parameter in method.parameters where parameter.isRequired || parameter.name == name {
@@ -99,6 +109,15 @@ private struct Params {
 }
 
 @Suite struct LocalRequestParametersTests {
+  @Test(arguments: ["subscribe", "history"]) func namesOfEventsAreBoundedAllTogether(_ method: String) {
+    func call(_ length: Int) -> String? {
+      let names = (0..<128).map { "\"\($0)\(String(repeating: "x", count: length))\"" }
+      return blamed(method, "{\"upstream\":\"a\",\"events\":[\(names.joined(separator: ","))]}")
+    }
+    #expect(call(1_000) == nil)
+    #expect(call(1_020) == "events")
+  }
+
   @Test(arguments: MethodTable.methods.map(\.name))
   func whatTheTableAllowsIsAccepted(_ name: String) throws {
     let method = try #require(MethodTable.methods.first { $0.name == name })

@@ -111,6 +111,43 @@ import Testing
     #expect(events(client) == ["alarm.test"])
   }
 
+  @Test func whatWasLetGoOfIsMissingAsSoonAsItsRightIsBack() {
+    _ = connect()
+    let client = harness.client(uid: Self.alice)
+    client.call("subscribe", #"{"upstream":"chat","credit":1}"#)
+    for name in ["alarm.on", "alarm.off", "alarm.test", "alarm.off"] { channel.emit(name) }
+    reload(Self.rules(read: ["alarm.t*"]))
+    client.call("credit", #"{"subscription":"s1","n":10}"#)
+    reload(Self.rules(read: ["alarm.t*", "news"]))
+    func gaps() -> [JSONValue?] {
+      client.readValues().filter { $0["method"]?.stringValue == "gap" }.map { $0["params"] }
+    }
+    #expect(gaps().isEmpty)
+    reload(Self.rules())
+    let told = gaps()
+    #expect(told.count == 1)
+    let numbers = ["from", "to", "count"].map { told.first??[$0]?.integerValue }
+    #expect(numbers == [2, 4, 2])
+    reload(Self.rules(read: ["alarm.t*"]))
+    reload(Self.rules())
+    #expect(gaps().isEmpty)
+  }
+
+  @Test func namesOfUpstreamsAreToldToThoseAloneWhoHaveARightToThem() {
+    harness.reload {
+      $0.upstreams["secret"] = $0.upstreams["chat"]
+      $0.access = [AccessRule(subject: .user(Self.alice), upstreams: ["chat", "secret"], allow: [.send])]
+    }
+    func refusal(_ uid: UInt32) -> String {
+      harness.client(uid: uid).call("send", #"{"url":"http://chat.example","event":"e"}"#).last ?? ""
+    }
+    #expect(refusal(Self.alice).contains("Conflict") && refusal(Self.alice).contains("(chat, secret)"))
+    #expect(refusal(1_001).contains("Conflict") && !refusal(1_001).contains("secret"))
+    harness.reload { $0.upstreams["chat"] = nil }
+    let auth = harness.client(uid: 1_001).call("send", #"{"url":"http://chat.example","event":"e","auth":{}}"#).last
+    #expect(auth?.contains("InvalidParams") == true && auth?.contains("secret") == false)
+  }
+
   @Test func aSubscriberThatMayReadNothingIsLetGo() {
     _ = connect()
     let client = harness.client(uid: Self.alice)

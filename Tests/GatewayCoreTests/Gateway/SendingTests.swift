@@ -249,13 +249,14 @@ import Testing
     client.call("subscribe", #"{"upstream":"chat"}"#)
     harness.upstream.channel.accept()
     harness.upstream.channel.emit("confirm", ack: 0)
+    harness.upstream.channel.emit(DroppedEvent(.undecodable, ack: 1))
     client.read()
     let status = HarnessClient.values(client.call("status"))[0]["result"]?["connections"]
     guard case .array(let connections) = status else {
       Issue.record("no connections")
       return
     }
-    #expect(connections[0]["unanswered"]?.integerValue == 1)
+    #expect(connections[0]["unanswered"]?.integerValue == 2)
   }
 
   @Test func aStopDoesNotWaitForAServerThatIsKnownToBeDown() {

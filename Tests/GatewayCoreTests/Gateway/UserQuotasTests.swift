@@ -107,6 +107,48 @@ import Testing
     exceeds(send(client), "sends", 2)
   }
 
+  @Test func aSendThatFailsAtOnceCostsNothing() {
+    reload { ($0.user.sends, $0.user.bytes) = (2, 1_024) }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.fail(.unreachable)
+    for _ in 0..<5 { #expect(send(client, #","no_queue":true"#)?["type"]?.stringValue == "UpstreamDown") }
+    for _ in 0..<2 { #expect(send(client) == nil) }
+    exceeds(send(client), "sends", 2)
+  }
+
+  @Test func aSendThatExceedsBothRatesIsToldWhenItFitsBoth() {
+    reload { ($0.user.sends, $0.user.bytes) = (1, 1_000) }
+    let client = harness.client()
+    let large = #","args":["\#(String(repeating: "x", count: 1_000))"]"#
+    #expect(send(client, large) == nil)
+    for _ in 0..<2 {
+      guard let after = send(client, large)?["retry_after"]?.integerValue else { break }
+      #expect(after > 1_000)
+      harness.pass(.milliseconds(Int64(after) - 1))
+      #expect(send(client, large) != nil)
+      harness.pass(.milliseconds(1))
+      #expect(send(client, large) == nil)
+    }
+  }
+
+  @Test func whatAQuotaRefusesIsToldForTheLog() {
+    reload { ($0.user.sends, $0.user.bytes, $0.user.subscriptions, $0.user.connections) = (1, 500, 0, 0) }
+    let client = harness.client()
+    #expect(send(client) == nil)
+    exceeds(send(client), "sends", 1)
+    harness.pass(.seconds(10))
+    #expect(send(client, #","args":["\#(String(repeating: "x", count: 1_000))"]"#) == nil)
+    harness.pass(.seconds(1))
+    exceeds(send(client), "bytes", 500)
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    client.call("send", #"{"url":"http://a.example","event":"e"}"#)
+    let told = harness.facts.compactMap { fact -> String? in
+      if case .quotaExceeded(1_000, let quota) = fact { quota } else { nil }
+    }
+    #expect(told == ["sends", "bytes", "subscriptions", "connections"])
+  }
+
   @Test func clientsSubscriptionsConnectionsAndOutboxHaveAQuota() {
     reload {
       ($0.user.clients, $0.user.subscriptions, $0.user.connections, $0.user.outbox) = (2, 3, 1, 2)

@@ -97,6 +97,21 @@ import Testing
     #expect(request.headers.map(\.name) == ["X-Team", "cookie", "Authorization"])
   }
 
+  @Test func theServerOfAnotherConfiguredUpstreamIsNotReachedByARedirect() {
+    let servers = ConfiguredServers()
+    servers.adopt(["a", "b"].map { UpstreamURL(scheme: "http", host: $0) })
+    for (place, isFollowed) in [
+      ("http://b/", false), ("http://B:80/x", false), ("http://b:81/", true), ("http://a/x", true),
+    ] {
+      var routes = LinkRoutes(Self.key(["a"], .any).places, remembered: nil, among: servers)
+      let (failure, headers) = Self.redirect(place)
+      let step = routes.redirected(failure, headers)
+      #expect((step == .dial) == isFollowed)
+      guard !isFollowed, case .giveUp(let failure) = step else { continue }
+      #expect(failure.detail.hasSuffix("not followed: it is the server of another configured upstream"))
+    }
+  }
+
   @Test func anotherHostGetsNoCredentialsInHeaders() {
     var routes = LinkRoutes(Self.key(["a"], .any).places, remembered: nil)
     let (failure, headers) = Self.redirect("https://b/socket.io/")

@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayCore
 
-private func fromServer(_ text: String, _ attachments: [[UInt8]] = []) -> Result<String, SocketIOProblem> {
+private func fromServer(_ text: String, _ attachments: [[UInt8]] = []) -> Result<String, SocketIOFlaw> {
   let bytes = [UInt8](text.utf8)
-  return Result { () throws(SocketIOProblem) in
+  return Result { () throws(SocketIOFlaw) in
     var output: [UInt8] = []
     try SocketIOForm.write(
       fromServer: bytes.span.bytes, 0..<bytes.count, attachments: attachments, into: &output)
@@ -139,7 +139,7 @@ func plainFormIsThatWithoutAttachments(_ text: String) {
 @Test func manyCopiesOfAnAttachmentAreTooLarge() {
   let copies = Array((0..<100).map { _ in #"{"_placeholder":true,"num":0}"# }.joined(separator: ",").utf8)
   var output: [UInt8] = []
-  #expect(throws: SocketIOProblem.tooLarge(limit: 50_000)) {
+  #expect(throws: SocketIOFlaw.tooManyCopies(limit: 50_000)) {
     try SocketIOForm.write(
       fromServer: copies.span.bytes, 0..<copies.count, attachments: [[UInt8](repeating: 7, count: 1_000)],
       byteLimit: 50_000, into: &output)

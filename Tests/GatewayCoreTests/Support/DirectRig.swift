@@ -6,6 +6,7 @@ final class DirectRig {
   let timers: Timers
   let dialer = FakeTransportDialer()
   let credentials = FakeCredentials()
+  let cryptography = WAMPScene.PlainCryptography()
   let factory: ConnectionFactory
 
   init() {
@@ -14,7 +15,7 @@ final class DirectRig {
       kinds: UpstreamKinds.make(
         UpstreamSeams(
           webSockets: dialer, lines: dialer, requester: nil, credentials: credentials, timers: timers, time: time,
-          random: FakeRandom(), cryptography: WAMPScene.PlainCryptography())))
+          random: FakeRandom(), cryptography: cryptography)))
   }
 
   static let socket = UpstreamURL(scheme: "raw+ws", host: "h", path: "/live", query: "v=1")
@@ -35,9 +36,11 @@ final class DirectRig {
 
   /// A connection whose first attempt is under way.
   func connection(
-    _ url: UpstreamURL, _ change: (inout UpstreamSettings) -> Void = { _ in }
+    _ url: UpstreamURL, for requester: Account = .configuration, _ change: (inout UpstreamSettings) -> Void = { _ in }
   ) throws -> SocketIORig.Connection {
-    guard let connector = factory.connector(for: specification(url, change)) else { throw NoKind() }
+    var specification = specification(url, change)
+    specification.requester = requester
+    guard let connector = factory.connector(for: specification) else { throw NoKind() }
     let connection = SocketIORig.Connection(connector)
     connection.dial()
     return connection

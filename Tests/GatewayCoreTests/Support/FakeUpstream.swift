@@ -175,6 +175,9 @@ final class FakeChannel: UpstreamChannel {
     owner?.channel(self, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: ack)
   }
 
+  /// An event comes that cannot be shown.
+  func emit(_ event: DroppedEvent) { owner?.channel(self, dropped: event) }
+
   func emit(_ name: String, _ arguments: String = "", kwargs: String) {
     let name = Array("\"\(name)\"".utf8)
     let (arguments, kwargs) = (Array(arguments.utf8), Array(kwargs.utf8))

@@ -149,7 +149,9 @@ final class ChannelLog: UpstreamChannelOwner {
     case opened
     /// `name(arguments)#ack`, with keyword arguments before the `#`
     case event(String)
-    case dropped(GapReason)
+    case dropped(GapReason, _ detail: String? = nil, name: String? = nil, ack: UInt64? = nil)
+    /// The id of an answer that cannot be shown.
+    case unreadable(UInt64)
     /// `name of SIZE bytes#ack`, or `id of SIZE bytes` for an answer
     case tooLong(String)
     /// `id(arguments)`, with keyword arguments behind
@@ -206,7 +208,12 @@ final class ChannelLog: UpstreamChannelOwner {
     note(.tooLong("\(id) of \(size) bytes"))
   }
 
-  func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) { note(.dropped(reason)) }
+  func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
+    let name = event.name.map { String(decoding: $0, as: UTF8.self) }
+    note(.dropped(event.reason, event.detail, name: name, ack: event.ack))
+  }
+
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) { note(.unreadable(id)) }
 
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
     let keywords = if let kwargs { text(kwargs) } else { "" }

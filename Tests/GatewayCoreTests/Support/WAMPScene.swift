@@ -5,6 +5,8 @@ final class WAMPScene: WAMPBearer {
   /// Nothing of it is secret, and nothing is hard.
   final class PlainCryptography: Cryptography {
     var waiting: [([UInt8]?) -> Void] = []
+    /// In whose turns the keys were to be derived.
+    private(set) var accounts: [Account] = []
     func sha256(_ data: [UInt8]) -> [UInt8] { Array(repeating: UInt8(truncatingIfNeeded: data.count), count: 32) }
     func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8] {
       Array(repeating: UInt8(truncatingIfNeeded: key.count ^ data.count), count: 32)
@@ -15,7 +17,10 @@ final class WAMPScene: WAMPBearer {
     func derive(
       _ derivation: KeyDerivation, for account: Account, while isWanted: @escaping () -> Bool,
       _ done: @escaping ([UInt8]?) -> Void
-    ) { waiting.append(done) }
+    ) {
+      accounts.append(account)
+      waiting.append(done)
+    }
   }
 
   let cryptography = PlainCryptography()

@@ -13,6 +13,8 @@ import subprocess
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 STATE = pathlib.Path(os.environ["STATE_DIRECTORY"])
+# A segment of shared memory that everybody outside may use.
+SHARED = 0x6777
 TRIES = {}
 
 
@@ -110,6 +112,25 @@ def take_the_processor():
 @tries("SystemCallFilter")
 def look_into_another_process():
     call(101, 0, 0, 0, 0)
+
+
+@tries("SystemCallFilter=~@aio")
+def hand_work_to_the_kernel():
+    call(206, 1, ctypes.byref(ctypes.c_ulong()))
+
+
+@tries("PrivateIPC")
+def reach_the_memory_that_others_share():
+    call(29, SHARED, 0, 0)
+
+
+@tries("NoExecPaths")
+def run_what_it_wrote():
+    program = STATE / "program"
+    program.unlink(missing_ok=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    subprocess.run([program], check=True)
 
 
 @tries("LimitCORE")

@@ -16,6 +16,18 @@ import Testing
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  @Test func aMessageIsAnEventWithItsArgumentsOrAnObject() throws {
+    func message(_ word: String) throws(Failure) -> String {
+      String(decoding: try PayloadArguments.message(word, of: .enter), as: UTF8.self)
+    }
+    #expect(try message(#"["join", {"room": 1.0}, 2]"#) == #"{"event":"join","args":[{"room": 1.0},2]}"#)
+    #expect(try message(#" ["join"] "#) == #"{"event":"join","args":[]}"#)
+    #expect(try message(#"{"event":"join","ack":true}"#) == #"{"event":"join","ack":true}"#)
+    for wrong in ["join", "[]", "[1]", "1", "[\"join\""] {
+      #expect(throws: Failure.self) { try message(wrong) }
+    }
+  }
+
   @Test func jsonStaysAsWrittenAndTheRestIsText() throws {
     #expect(try array("3", "1.50", "true", "null", "1e999") == "[3,1.50,true,null,1e999]")
     #expect(try array(#"{"b":1, "a":"\u00e9"}"#, #""3""#) == #"[{"b":1, "a":"\u00e9"},"3"]"#)

@@ -26,6 +26,25 @@ import Testing
     try daemon.finish()
   }
 
+  @Test func aSubscriptionThatComesBackEntersWhatItEntered() throws {
+    let said =
+      #""enter":[{"event":"join","args":["a"]},{"event":"feed","args":[]}],"leave":[{"event":"leave","args":["a"]}]"#
+    let daemon = try FakeDaemon { daemon in
+      for _ in 0..<2 {
+        let client = try daemon.accept()
+        let call = try client.call("subscribe")
+        #expect(call.line.contains(said))
+        client.begin(call)
+        client.event(11)
+      }
+    }
+    let outcome = try ControlProgram.run(
+      ["subscribe", "-n2", "--enter", #"["join","a"]"#, "--enter", #"["feed"]"#, "--leave", #"["leave","a"]"#, "chat"],
+      socket: daemon.path)
+    #expect(outcome.status == 0)
+    try daemon.finish()
+  }
+
   @Test func onlyArgumentsAndStatesOnRequest() throws {
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()

@@ -32,6 +32,17 @@ import Testing
     #expect(view.connections(of: "https://chat.example") == reason)
   }
 
+  @Test func aConnectionIsSaidToBeDownSinceItsLossWhateverWasTriedSince() throws {
+    func row(_ members: String) throws -> [Substring] {
+      let connection = #"{"upstream":"chat","url":"http://h","state":"reconnecting","since":59000,\#(members)}"#
+      let document = try JSONValue.parse(Array(#"{"connections":[\#(connection)]}"#.utf8).span.bytes)
+      let lines = StatusView(document: document, now: 60_000, palette: plain).connections().split(separator: "\n")
+      return try #require(lines.last).split(separator: " ", omittingEmptySubsequences: true)
+    }
+    #expect(try row(#""down_since":15000"#)[3...4] == ["45", "s"])
+    #expect(try row(#""down_since":null"#)[3...4] == ["1", "s"])
+  }
+
   @Test func coloursDoNotDisturbTheColumns() {
     var table = Table(["A", "B"])
     table.add([.init("x", .good), .init("y")])

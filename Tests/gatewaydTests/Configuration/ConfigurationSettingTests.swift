@@ -185,6 +185,9 @@ struct ConfigurationSettingTests {
     Change("auth_file", #""/run/token""#) { $0.auth = .file("/run/token") },
     Change("auth_credential", #""chat.token""#) { $0.auth = .external(.credential("chat.token")) },
     Change("auth_command", #"["/bin/token", "-q", ""]"#) { $0.auth = .external(.command(["/bin/token", "-q", ""])) },
+    Change("on_connect", #"[["join", { room = "ops" }]]"#) {
+      $0.onConnect = [EnterMessage("join", args: Array(#"[{"room":"ops"}]"#.utf8))]
+    },
     Change("headers", #"{ B = { command = ["pass", "chat"] }, A = { file = "/t", prefix = "Bearer " }, C = "c" }"#) {
       $0.headers = [HTTPHeader(name: "C", value: "c")]
       $0.headerSources = [

@@ -110,6 +110,16 @@ struct ConfigurationUpstreamTests {
     broken("auth = { since = 1979-05-27 }", "auth must hold only what JSON can express, not a date"),
     broken("auth = { limit = inf }", "auth must hold only what JSON can express, not inf"),
     broken("auth_file = \"token\"", #"auth_file must be an absolute path of at most 4095 bytes, not "token""#),
+    broken(
+      "on_connect = \"join\"",
+      "on_connect must be an array of messages, each an array of an event's name and its arguments, not a string"),
+    broken(
+      "on_connect = [[]]",
+      "on_connect must be an array of messages, each an array of an event's name and its arguments, not an array"),
+    broken("on_connect = [[1]]", "on_connect must be the event's name, a string, not an integer"),
+    broken("on_connect = [[\"a\"], [\"a\"]]", "on_connect must not have a message twice"),
+    broken(
+      "on_connect = [[\"a\", 1979-05-27]]", "on_connect must hold only what JSON can express, not a date"),
     broken("auth_command = []", "auth_command must begin with a program: an absolute path, or a name without /"),
     broken(
       "auth_command = [\"bin/token\"]", "auth_command must begin with a program: an absolute path, or a name without /"),
@@ -216,6 +226,16 @@ struct ConfigurationUpstreamTests {
     let text = "[upstream.a]\nurl = \"\(url)\"\nquery = { sid = \"1\", t = \"2\" }"
     let upstream = try #require(try configure(text).get().upstreams["a"])
     #expect(upstream.settings.query.map(\.name) == ["sid", "t"])
+  }
+
+  @Test func whatIsSaidAtEveryConnectIsAnEventWithItsArguments() throws {
+    let configuration = try configure(
+      "[upstream.a]\nurl = \"http://h\"\non_connect = [[\"join\", {room = \"ops\"}, 1], [\"watch\"]]"
+    ).get()
+    #expect(
+      configuration.upstreams["a"]?.settings.onConnect == [
+        EnterMessage("join", args: Array(#"[{"room":"ops"},1]"#.utf8)), EnterMessage("watch", args: Array("[]".utf8)),
+      ])
   }
 
   @Test func furtherURLsAreAlternativesInTheirOrder() throws {

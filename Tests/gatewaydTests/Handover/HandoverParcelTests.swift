@@ -15,13 +15,14 @@ import Testing
     let header = HandoverDocument.Entry.header(HandoverDocument.Header(handovers: 1, lastToken: 0))
     try parcel.write(HandoverDocument.line(header))
     let files = (0..<count).map(file(of:))
-    try parcel.send(files)
+    try parcel.send(files.enumerated().map { HandoverParcel.Socket(descriptor: $1, isWithinLine: $0 % 3 == 1) })
     files.forEach { close($0) }
     let next = try #require(HandoverParcel(among: Self.passed(parcel)))
-    let sockets = next.takeSockets()
-    defer { sockets.forEach { close($0) } }
-    #expect(sockets.map { size(of: $0) } == Array(0..<count))
-    #expect(next.takeSockets().isEmpty)
+    let (sockets, lost) = next.takeSockets()
+    defer { sockets.forEach { close($0.descriptor) } }
+    #expect(sockets.map { size(of: $0.descriptor) } == Array(0..<count) && lost == 0)
+    #expect(sockets.map(\.isWithinLine) == (0..<count).map { $0 % 3 == 1 })
+    #expect(next.takeSockets().sockets.isEmpty)
     var found: [HandoverDocument.Entry] = []
     try next.read { found.append($0) }
     #expect(found == [header])

@@ -73,6 +73,21 @@ import Testing
     #expect(try contents("nobody").isEmpty)
   }
 
+  @Test func aFolderThatCannotBeListedIsNotTakenForAnEmptyOne() throws {
+    defer { clean() }
+    try write("one", id(1))
+    let later = HistoryFolder(in: directory.path)
+    let aside = directory / "aside"
+    rename(directory / HistoryFolder.name, aside)
+    // A link to itself, which nobody can follow.
+    symlink(HistoryFolder.name, directory / HistoryFolder.name)
+    #expect(throws: StorageProblem.self) { try later.segments(of: "chat-1") }
+    #expect(later.names().isEmpty && !later.has("chat-1") && later.listing(of: "chat-1") == nil)
+    unlink(directory / HistoryFolder.name)
+    rename(aside, directory / HistoryFolder.name)
+    #expect(try later.segments(of: "chat-1").map(\.id.number) == [1])
+  }
+
   @Test func whatIsAppendedIsThereAtOnce() throws {
     defer { clean() }
     let file = try write("a", id(1))

@@ -324,4 +324,13 @@ import Testing
       #expect(try result.get().body.count == kept)
     }
   }
+
+  @Test func ofAnAnswerNoMoreIsKeptThanWasAskedFor() throws {
+    let body = String(repeating: "x", count: 3 * HTTPResponse.refusalLimit)
+    let peer = try peer(answering: Self.answer(body))
+    var request = HTTPRequesting.request(WebSocketDialing.request(peer.port))
+    request.keptLimit = 1_000
+    let response = try HTTPRequesting().result(request).get()
+    #expect(response.status == 200 && response.body.count == 1_000)
+  }
 }

@@ -46,6 +46,8 @@ export class Subscription {
     this.#id = id;
     this.#params = { ...target, events, state: true, subscription: id, queue: options.queue, on_slow: options.onSlow };
     if (options.answer) this.#params.answer = true;
+    if (options.enter?.length) this.#params.enter = options.enter.map(message);
+    if (options.leave?.length) this.#params.leave = options.leave.map((one) => (one == null ? null : message(one)));
     this.#options = options;
     this.#window = window;
     this.#port = port;
@@ -241,4 +243,10 @@ export class Subscription {
     for (const waiter of others) waiter.resolve({ value: undefined, done: true });
     this.#settleReady.reject(error ?? new Closed("the subscription was closed"));
   }
+}
+
+/** An element of `enter` or `leave` as the protocol has it. */
+function message(said) {
+  const { args = [], ...members } = Array.isArray(said) ? { event: said[0], args: said.slice(1) } : said;
+  return { ...members, args: encode(args) };
 }

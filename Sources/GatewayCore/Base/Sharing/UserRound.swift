@@ -87,6 +87,11 @@ final class SlicedWork {
     arm()
   }
 
+  /// The same, the first time at once.
+  func begin(for account: Account, _ slice: @escaping () -> Bool) {
+    if !slice() { add(for: account, slice) }
+  }
+
   /// Does something to many, so many of them in each turn, the first of them in this one; and then `done`.
   func forEach<Element>(
     of elements: ArraySlice<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,

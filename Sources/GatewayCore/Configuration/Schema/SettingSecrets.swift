@@ -136,7 +136,7 @@ extension SettingType<AuthSource> {
 
 extension ConfigurationNode {
   /// Writes the value as JSON. Dates, times, infinities and NaN have no JSON form.
-  fileprivate func writeJSON(into writer: inout JSONWriter) throws(SettingFindings) {
+  func writeJSON(into writer: inout JSONWriter) throws(SettingFindings) {
     switch value {
     case .string(let text): writer.string(text)
     case .integer(let number): writer.integer(number)

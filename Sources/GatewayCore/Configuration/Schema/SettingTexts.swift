@@ -133,9 +133,3 @@ extension String {
   /// Without control characters.
   var isPrintable: Bool { unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f } }
 }
-
-extension UInt8 {
-  var isASCIILetterOrDigit: Bool {
-    (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self)
-  }
-}

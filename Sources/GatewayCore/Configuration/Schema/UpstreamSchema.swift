@@ -27,6 +27,10 @@ extension Setting<UpstreamDraft> {
         "auth_command", \.settings.auth, .external(.command),
         "Program and arguments; it runs without a shell at each connect, and what it prints is treated as the content of `auth_file`. A name without a path is looked for in the usual folders.",
         example: #"["/usr/local/bin/chat-token", "--audience", "chat"]"#),
+      Setting(
+        "on_connect", \.settings.onConnect, .messages,
+        "Messages that are said at every connect, before anything else and for all programs, each an array of the event and its arguments: a room that everybody is in. Programs add others with `enter` of `subscribe`. Only on the upstream's own namespace; not for WAMP.",
+        example: #"[["join", { room = "ops" }]]"#),
     ]
   }
 }

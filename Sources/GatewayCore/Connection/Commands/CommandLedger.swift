@@ -165,6 +165,9 @@ struct CommandLedger {
     return flights.begin(command)
   }
 
+  /// An acknowledgement id for what is written beside the commands.
+  mutating func makeAck() -> UInt64 { flights.makeAck() }
+
   /// What ends the waiting for the newest write of a command with retries.
   func setAckTimer(of command: Command, _ timer: Timers.ID) {
     guard var flight = command.flight else { return }

@@ -21,7 +21,7 @@ struct CommandQueue {
   /// The commands with retries, by the line that they wait in.
   private var lines: [UInt32: TombstoneQueue<Command>] = [:]
   /// Those that a newer one may replace.
-  private var replaceable: [Coalescing: Command] = [:]
+  private var replaceable = IncrementalTable<Coalescing, Command>()
   /// Those that must not be written after an instant.
   private var expiries = DeadlineHeap<Expiry>()
   /// Those that are not on disk yet.

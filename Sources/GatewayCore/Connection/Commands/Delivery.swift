@@ -107,11 +107,16 @@ final class Delivery {
   func checkRoom(
     for message: PreparedMessage, of account: Account, on channel: any UpstreamChannel
   ) throws(SubmissionProblem) {
+    try checkRoom(message.byteCount, of: account, on: channel)
+  }
+
+  /// The same for so many bytes.
+  func checkRoom(_ bytes: Int, of account: Account, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let unsent = channel.unsentBytes
     let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
     do {
-      try SharedBounds(share: context.limits.sendQueueBytes).check(message.byteCount, own: own, all: unsent)
-      try context.memory.send.limit.check(message.byteCount, for: account)
+      try SharedBounds(share: context.limits.sendQueueBytes).check(bytes, own: own, all: unsent)
+      try context.memory.send.limit.check(bytes, for: account)
     } catch { throw .linkFull(error) }
   }
 

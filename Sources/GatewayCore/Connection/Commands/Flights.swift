@@ -30,10 +30,15 @@ struct Flights {
     return meant.sorted { $0.key < $1.key }.map(\.value)
   }
 
+  /// An id that no command has.
+  mutating func makeAck() -> UInt64 {
+    defer { nextAck += 1 }
+    return nextAck
+  }
+
   /// A command is written, or written once more: the id to write with it.
   mutating func begin(_ command: Command) -> UInt64 {
-    let ack = nextAck
-    nextAck += 1
+    let ack = makeAck()
     commands[ack] = command
     command.retry?.writes += 1
     if var flight = command.flight {

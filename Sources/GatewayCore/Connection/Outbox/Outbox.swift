@@ -5,7 +5,7 @@ final class Outbox {
   private var wallClock: WallClockWatch
   private(set) var settings: OutboxSettings
   /// Every entry by its id, finished or not.
-  private var known: [String: OutboxRecord] = [:]
+  private var known = IncrementalTable<String, OutboxRecord>()
   private(set) var usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
   /// What of them is on the disk.
@@ -17,7 +17,6 @@ final class Outbox {
     wallClock = WallClockWatch(wall: time.wallMilliseconds, now: time.now)
     rows = OutboxRows(opening)
     guard case .open(_, let entries) = opening else { return }
-    known.reserveCapacity(entries.count)
     for entry in entries { load(entry) }
   }
 
@@ -43,8 +42,11 @@ final class Outbox {
     known.values.reduce(0) { max($0, $1.entry.number) }
   }
 
+  /// How many there are, finished or not.
+  var count: Int { known.count }
+
   /// What is not finished.
-  var unfinished: some Collection<OutboxRecord> { known.values.lazy.filter { $0.line != nil } }
+  var unfinished: some Sequence<OutboxRecord> { usage.allLines.lazy.flatMap(\.inOrder) }
 
   /// An entry that is on disk, finished or not.
   func record(_ id: String) -> OutboxRecord? {
@@ -52,24 +54,16 @@ final class Outbox {
     return record
   }
 
-  /// The first so many entries on disk in one of these states, the oldest first. Whether they are wanted is asked once
-  /// for all unfinished ones of a user to a target, so that those of others cost nothing.
-  func records(
-    limit: Int = .max, states: Set<OutboxState>? = nil, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool,
-    and isMeant: (OutboxRecord) -> Bool = { _ in true }
-  ) -> [OutboxRecord] {
-    let showsQueued = states?.contains(.queued) ?? true
-    var found =
-      showsQueued
-      ? OutboxLine.oldest(limit, of: usage.allLines.filter { isWanted($0.target, $0.owner) }, where: isMeant) : []
-    let queued = found.count
-    found += archive.records.filter {
-      states?.contains($0.entry.state) ?? true && isWanted($0.entry.target, $0.entry.owner)
-        && isMeant($0)
+  /// Whether there is any on disk for a target that is wanted, among the finished ones only of users who are concerned.
+  func holdsAny(
+    concerning concerns: (_ owner: UInt32) -> Bool, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool
+  ) -> Bool {
+    if usage.allLines.contains(where: { isWanted($0.target, $0.owner) && $0.reader(from: 0) != nil }) { return true }
+    var reader = OutboxArchive.Reader(archive, where: concerns)
+    while let record = reader.next(in: archive) {
+      if isWanted(record.entry.target, record.entry.owner) { return true }
     }
-    if found.count > queued { found.sort { $0.entry.number < $1.entry.number } }
-    if found.count > limit { found.removeLast(found.count - limit) }
-    return found
+    return false
   }
 
   func adopt(_ settings: OutboxSettings) {

@@ -33,6 +33,37 @@ struct OutboxArchive {
     shares.values.lazy.flatMap { Array($0.settled.all) + Array($0.repeatable.all) }
   }
 
+  /// How many of them a user has.
+  func count(of owner: UInt32) -> Int { shares[owner]?.count ?? 0 }
+
+  /// Goes through those of some users while others come and go: what comes is found as well.
+  struct Reader {
+    private var owners: [UInt32]
+    private var isAtRepeatable = false
+    /// From where on it reads.
+    private var place: UInt64 = 0
+
+    init(_ archive: OutboxArchive, where isMeant: (_ owner: UInt32) -> Bool) {
+      owners = archive.shares.keys.filter(isMeant)
+    }
+
+    /// The next one; nil after the last.
+    mutating func next(in archive: OutboxArchive) -> OutboxRecord? {
+      while let owner = owners.last {
+        if let share = archive.shares[owner] {
+          let records = isAtRepeatable ? share.repeatable : share.settled
+          if let found = records.nextPlace(from: place) {
+            place = found + 1
+            return records[found]
+          }
+        }
+        if isAtRepeatable { owners.removeLast() }
+        (isAtRepeatable, place) = (!isAtRepeatable, 0)
+      }
+      return nil
+    }
+  }
+
   /// Adds a finished entry, which is not listed yet.
   mutating func add(_ record: OutboxRecord) {
     let cost = record.entry.cost

@@ -28,6 +28,9 @@ final class OutboxLine {
     ofOwner.add(cost, sign)
   }
 
+  /// All of them, in their order.
+  var inOrder: some Sequence<OutboxRecord> { records.all }
+
   /// The first of those that are meant.
   func oldest(where isMeant: (OutboxRecord) -> Bool) -> OutboxRecord? {
     records.all.first(where: isMeant)
@@ -38,8 +41,8 @@ final class OutboxLine {
     records.all.filter(isWanted)
   }
 
-  /// Where a reader of a line stands: at a record that is on disk. The one with the oldest record comes first.
-  private struct Reader: Comparable {
+  /// Where a reader of the line stands: at a record that is on disk. Of several the one with the oldest record comes first.
+  struct Reader: Comparable {
     let line: OutboxLine
     let record: OutboxRecord
 
@@ -47,29 +50,14 @@ final class OutboxLine {
     static func < (a: Reader, b: Reader) -> Bool { a.record.entry.number < b.record.entry.number }
   }
 
-  private func reader(from number: UInt64) -> Reader? {
+  /// At the first record on disk from that number on.
+  func reader(from number: UInt64) -> Reader? {
     var next = records.nextPlace(from: number)
     while let number = next, let record = records[number] {
       if record.isCommitted { return Reader(line: self, record: record) }
       next = records.nextPlace(from: number + 1)
     }
     return nil
-  }
-
-  /// The first so many records of several lines that are on disk and meant, the oldest first. It looks at no more of them
-  /// than it returns and leaves out, however many there are.
-  static func oldest(
-    _ limit: Int, of lines: some Sequence<OutboxLine>, where isMeant: (OutboxRecord) -> Bool = { _ in true }
-  ) -> [OutboxRecord] {
-    var readers = Heap<Reader>()
-    for line in lines { if let reader = line.reader(from: 0) { readers.push(reader) } }
-    var found: [OutboxRecord] = []
-    while found.count < limit, let reader = readers.first {
-      if isMeant(reader.record) { found.append(reader.record) }
-      readers.removeFirst()
-      if let next = reader.line.reader(from: reader.record.entry.number + 1) { readers.push(next) }
-    }
-    return found
   }
 
   /// One that comes late, because it was on its way while another one was moved here, has its place all the same.

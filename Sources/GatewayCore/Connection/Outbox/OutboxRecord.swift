@@ -29,6 +29,9 @@ final class OutboxRecord {
     self.isCommitted = isCommitted
   }
 
+  /// The outbox has it.
+  var isKnown: Bool { line != nil || archivePlace != nil }
+
   /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
   var isOnItsWay: Bool { command?.isHandedOver ?? false }
 

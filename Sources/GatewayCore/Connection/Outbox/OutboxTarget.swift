@@ -51,21 +51,3 @@ extension OutboxTarget {
     if case .upstream(let name) = name { name } else { nil }
   }
 }
-
-extension UpstreamURL {
-  /// The whole URL, secrets included: only for the outbox's own file.
-  var fullText: String {
-    var text = scheme + "://"
-    if let userInfo {
-      // The first colon is the one between user and password.
-      let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      text += parts.map { PercentEncoding.component(String($0)) }.joined(separator: ":") + "@"
-    }
-    text += bracketedHost
-    if let port { text += ":\(port)" }
-    text += path
-    if let query { text += "?" + query }
-    if let fragment { text += "#" + fragment }
-    return text
-  }
-}

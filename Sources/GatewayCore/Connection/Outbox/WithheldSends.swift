@@ -7,7 +7,7 @@ struct WithheldSends {
     let coalescing: Coalescing
   }
 
-  private var newest: [Place: OutboxRecord] = [:]
+  private var newest = IncrementalTable<Place, OutboxRecord>()
 
   /// What a newer send takes the place of.
   func older(_ coalescing: Coalescing, on connection: ConnectionKey) -> OutboxRecord? {

@@ -119,7 +119,8 @@ struct HistoryLoader {
     }
     // A later segment names the epoch that goes on.
     if current.epoch == epoch { return current.start == start }
-    guard start >= sequence else { return false }
+    // The name of an epoch is what clients and later segments know its numbers by: it comes once.
+    guard start >= sequence, history?.past.contains(where: { $0.epoch == epoch }) == false else { return false }
     history?.begin(epoch: epoch, skipping: start - sequence)
     return true
   }

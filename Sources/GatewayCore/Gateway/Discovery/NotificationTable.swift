@@ -36,7 +36,7 @@ enum NotificationTable {
         .sometimes("count", .count, "How many of them this subscription would have received."),
         .sometimes("seq", .count, "Where an epoch begins: the number of the last event before it."),
         .always("reason", .choice(GapReason.allCases.map(\.rawValue))),
-        .sometimes("detail", .text, "Why, where the server refuses what the subscription wants."),
+        .sometimes("detail", .text, "Why, where there is more to say than the reason."),
       ])),
     Row(
       name: "trace", summary: "What went over a connection that is traced.",

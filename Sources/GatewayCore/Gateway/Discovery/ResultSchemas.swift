@@ -136,6 +136,7 @@ enum ResultSchemas {
     .sometimes("generation", .count, "Number of the last attempt."),
     .sometimes("next", .optional(.count), "Milliseconds until the next attempt."), .always("leases", .count),
     .always("subscriptions", .count),
+    .sometimes("entered", .count, "Messages that are said at every connect."),
     .always(
       "queue",
       .object([.always("count", .count), .always("bytes", .count), .always("oldest", .optional(instant))])),

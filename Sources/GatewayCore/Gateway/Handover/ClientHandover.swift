@@ -43,18 +43,21 @@ extension LocalSession {
     let held = subscriptions.all.sorted { $0.subscription.serial < $1.subscription.serial }
     var calls = held.map { HandoverDocument.Call(line: $0.continuation().line(nil)) }
     for trace in traces.values {
+      trace.tellDropped()
       let call = TraceCall(target: trace.target, payloads: trace.wantsPayloads)
       calls.append(HandoverDocument.Call(line: call.line(), number: UInt64(trace.id.dropFirst())))
     }
     return calls + suspended.map { HandoverDocument.Call(line: $0.line) }
   }
 
-  /// Goes on with the conversation of another daemon, whose client this is. What the client was to be sent comes first.
-  public func takeOver(_ client: HandoverDocument.Client) {
+  /// Goes on with the conversation of another daemon, whose client this is. What the client was to be sent comes first;
+  /// `isWithinLine`: the beginning of its first line is written.
+  public func takeOver(_ client: HandoverDocument.Client, isWithinLine: Bool = false) {
     name = client.name
     since = client.since
     subscriptions.nextID = client.nextSubscription
     client.output.withUnsafeBytes { if !$0.isEmpty { gateway.outputs.append($0, to: output) } }
+    output.pointee.isWithinLine = isWithinLine
     for call in client.calls where !isClosing { repeatCall(call) }
     nextTrace = client.nextTrace
     if client.isClosing { closeWhenFlushed() }

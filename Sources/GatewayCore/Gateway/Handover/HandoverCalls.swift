@@ -52,6 +52,33 @@ extension JSONWriter {
     bool(true)
   }
 
+  /// The same; no messages are left out.
+  fileprivate mutating func param(_ name: ParameterName, _ requests: [EnterRequest?]) {
+    guard !requests.isEmpty else { return }
+    key(name.text)
+    beginArray()
+    for request in requests {
+      guard let request else {
+        null()
+        continue
+      }
+      object {
+        $0.member("event", request.message.event.text)
+        $0.key("args")
+        $0.raw(request.message.args)
+        if let kwargs = request.message.kwargs {
+          $0.key("kwargs")
+          $0.raw(kwargs)
+        }
+        if request.wantsAck {
+          $0.key("ack")
+          $0.bool(true)
+        }
+      }
+    }
+    endArray()
+  }
+
   fileprivate mutating func param(_ point: ResumePoint) {
     switch point {
     case .last(let count): param(.last, count)
@@ -83,6 +110,8 @@ extension SubscribeCall {
       out.param(.onSlow, options.onSlow.rawValue)
       out.param(.credit, options.credit)
       if let subscription { out.param(.subscription, subscription) }
+      out.param(.enter, enters.map(\.enter))
+      if enters.contains(where: { $0.leave != nil }) { out.param(.leave, enters.map(\.leave)) }
     }
   }
 }

@@ -38,6 +38,17 @@ public enum HandoverDocument {
     var calls: [Call]
   }
 
+  /// What every version can read of a client, whatever else there is of it: enough to end the conversation in order.
+  public struct LeftOver: Equatable, Sendable {
+    public var socket: UInt64
+    var output: [UInt8]
+
+    public init(socket: UInt64, output: [UInt8]) {
+      self.socket = socket
+      self.output = output
+    }
+  }
+
   /// Something that a client has or waits for.
   struct Call: Equatable, Sendable {
     /// As the client would write the call. With an id it is not answered yet, without one it was.
@@ -66,6 +77,17 @@ public enum HandoverDocument {
     case header(Header)
     case key(Key)
     case client(Client)
+    /// Only read: a client with whom this daemon cannot go on.
+    case leftOver(LeftOver)
+  }
+}
+
+extension HandoverDocument.Client {
+  /// A client that gets what it was being sent, and the word to come again.
+  public static func leftOver(_ client: HandoverDocument.LeftOver) -> Self {
+    Self(
+      socket: client.socket, since: 0, nextSubscription: 1, nextTrace: 1, input: [],
+      output: client.output + HandoverDocument.refusal, isClosing: true, calls: [])
   }
 }
 
@@ -83,6 +105,7 @@ extension HandoverDocument {
         $0.member("last_token", header.lastToken)
       case .key(let key): write(key, into: &$0)
       case .client(let client): write(client, into: &$0)
+      case .leftOver(let client): write(client, into: &$0)
       }
     }
     return out.bytes + [UInt8(ascii: "\n")]
@@ -102,16 +125,20 @@ extension HandoverDocument {
     out.member("age", key.age.milliseconds)
   }
 
-  private static func write(_ client: Client, into out: inout JSONWriter) {
+  private static func write(_ client: LeftOver, into out: inout JSONWriter) {
     out.member("socket", client.socket)
+    out.key("output")
+    out.base64(client.output)
+  }
+
+  private static func write(_ client: Client, into out: inout JSONWriter) {
+    write(LeftOver(socket: client.socket, output: client.output), into: &out)
     out.member("name", client.name)
     out.member("since", client.since)
     out.member("next_subscription", client.nextSubscription)
     out.member("next_trace", client.nextTrace)
     out.key("input")
     out.base64(client.input)
-    out.key("output")
-    out.base64(client.output)
     out.key("closing")
     out.bool(client.isClosing)
     out.key("calls")
@@ -148,30 +175,39 @@ public struct HandoverReader {
 
   private var lines = LineBuffer(limit: lineLimit)
   private var isBegun = false
+  /// What was found first.
+  private var problem: Problem?
   /// More than any line has.
   private static let lineLimit = 1 << 40
 
   public init() {}
 
-  /// The entries that end in this piece, in their order. Whatever is wrong with one of them throws, behind those before
-  /// it.
-  public mutating func append(_ piece: RawSpan, _ entry: (HandoverDocument.Entry) -> Void) throws(Problem) {
-    var problem: Problem?
-    var isBegun = isBegun
+  /// The entries that end in this piece, in their order. Behind a line that cannot be used nothing is known for sure:
+  /// of the clients that stand there, what can be read is left over.
+  public mutating func append(_ piece: RawSpan, _ entry: (HandoverDocument.Entry) -> Void) {
+    var (isBegun, problem) = (isBegun, problem)
     do throws(LineTooLong) {
       try lines.append(piece) { line in
-        guard problem == nil else { return }
-        do throws(Problem) { entry(try Self.read(line, isFirst: !isBegun)) } catch { problem = error }
+        if problem == nil {
+          do throws(Problem) { entry(try Self.read(line, isFirst: !isBegun)) } catch { problem = error }
+        }
+        if problem != nil, let rest = Self.leftOver(line) { entry(.leftOver(rest)) }
         isBegun = true
       }
-    } catch { throw Problem(message: "a line of it never ends") }
-    self.isBegun = isBegun
-    if let problem { throw problem }
+    } catch { problem = problem ?? Problem(message: "a line of it never ends") }
+    (self.isBegun, self.problem) = (isBegun, problem)
   }
 
-  /// The document is over. Throws if it was cut off.
+  /// The document is over. Throws if it was cut off, or else what was wrong with it.
   public func finish() throws(Problem) {
+    if let problem { throw problem }
     guard isBegun, lines.isEmpty else { throw Problem(message: "it is not complete") }
+  }
+
+  /// The client of a line of a document that cannot be used.
+  private static func leftOver(_ line: RawSpan) -> HandoverDocument.LeftOver? {
+    guard let value = try? JSONValue.parse(line, limit: lineLimit) else { return nil }
+    return try? HandoverDocument.LeftOver(socket: number(value, "socket"), output: bytes(value, "output"))
   }
 
   private static func read(_ line: RawSpan, isFirst: Bool) throws(Problem) -> HandoverDocument.Entry {

@@ -27,7 +27,7 @@ struct HistoryCall: LocalCall {
 extension HistoryCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     target = try params.target(line)
-    events = try params.strings(.events, line)
+    events = try params.events(line)
     since = try params.position(.since, line).map { .since(epoch: $0.epoch, sequence: $0.sequence) }
     limit = try params.integer(.limit, line) ?? Self.usualLimit
   }

@@ -38,9 +38,13 @@ private final class MetricsAnswer: PortionedAnswer {
 
   func write(for session: LocalSession) -> Bool {
     guard reading.read(session.gateway) else { return false }
-    line = LocalReply.result(id) { $0.member("text", String(decoding: reading.text, as: UTF8.self)) }
     let limit = session.gateway.configuration.limits.line
-    if line.count > limit { line = LocalReply.error(id, .answerTooLong(line.count, limit: limit), limit: limit) }
+    // What cannot fit is not written first: that would be one turn, however long it is.
+    if reading.text.count <= limit {
+      line = LocalReply.result(id) { $0.member("text", String(decoding: reading.text, as: UTF8.self)) }
+    }
+    let size = max(line.count, reading.text.count)
+    if size > limit { line = LocalReply.error(id, .answerTooLong(size, limit: limit), limit: limit) }
     return true
   }
 

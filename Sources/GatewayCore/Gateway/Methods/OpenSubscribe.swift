@@ -71,12 +71,14 @@ final class OpenSubscribe: OpenCall {
     wait = nil
     forget(in: session)
     target.giveBack(interests)
+    target.giveBack(call.enters)
     target.giveBack(lease)
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
     let permit = try session.caller.permit(.subscribe, on: target)
     if call.options.answer { try session.caller.demandAnswering(filter, on: target) }
+    for request in call.enters.flatMap(\.requests) { try session.caller.demand(request, on: target) }
     guard permit != filter.permit else { return }
     filter.permit = permit
     forget(in: session)

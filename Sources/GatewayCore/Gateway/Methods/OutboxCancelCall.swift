@@ -8,7 +8,7 @@ struct OutboxCancelCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
-    let queued = try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal }
+    let queued = try selection.search(for: session, need: .send, in: [.queued])
     OutboxWork.answer(id, of: session, onceDone: queued, .whateverTheDiskSays) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1

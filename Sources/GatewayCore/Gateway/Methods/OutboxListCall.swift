@@ -13,24 +13,9 @@ struct OutboxListCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
-    let records = try selection.records(for: session, need: .status, limit: limit + 1)
-    let upstreams = session.gateway.upstreams
-    func mayAsk(_ entry: OutboxEntry) -> Bool {
-      entry.result == nil
-        || upstreams.access.allows(
-          .request, entry.message.event, at: upstreams.resolver.rules(of: entry.target), for: session.caller.identity)
-    }
-    session.reply(id) { out in
-      out.key("entries")
-      out.beginArray()
-      let left = out.values(
-        Array(records.prefix(limit)), within: StatusDocument.listLimit(session.gateway),
-        tooLong: { OutboxDocument.write($0, ofBytes: $1, &$2) },
-        { OutboxDocument.write($0, showsAnswer: mayAsk($0.entry), &$1) })
-      out.endArray()
-      out.key("more")
-      out.bool(records.count > limit || left > 0)
-    }
+    // One more tells whether there are more.
+    let search = try selection.search(for: session, need: .status, limit: limit + 1)
+    try session.answer(id) { OutboxListAnswer($0, search, states: selection.states, limit: limit) }
   }
 }
 
@@ -38,5 +23,71 @@ extension OutboxListCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     selection = try OutboxSelection(params, line)
     limit = try params.integer(.limit, line) ?? 1_000
+  }
+}
+
+/// The answer to `outbox.list` while it is being put together.
+private final class OutboxListAnswer: PortionedAnswer {
+  private var out = JSONWriter()
+  private let search: OutboxSearch
+  private let states: Set<OutboxState>?
+  /// Entries that may still be written.
+  private var room: Int
+  /// Where the list begins.
+  private let start: Int
+
+  /// Entries that are written in one go: less than a millisecond.
+  private static let portion = 256
+
+  init(_ id: RequestID, _ search: OutboxSearch, states: Set<OutboxState>?, limit: Int) {
+    self.search = search
+    self.states = states
+    room = limit
+    LocalReply.begin(id, into: &out)
+    out.key("entries")
+    out.beginArray()
+    start = out.bytes.count
+  }
+
+  var line: [UInt8] { out.bytes }
+
+  func isLong(in gateway: Gateway) -> Bool { gateway.relay.outbox.count > Self.portion }
+
+  func write(for session: LocalSession) -> Bool {
+    var portion = OutboxSearch.portion
+    guard search.look(&portion) else { return false }
+    for _ in 0..<Self.portion {
+      guard let record = search.next() else { return end(more: false) }
+      guard room > 0 else { return end(more: true) }
+      room -= 1
+      // It may have become another one since it was found.
+      guard record.isKnown, states?.contains(record.entry.state) ?? true else { continue }
+      guard write(record, for: session) else { return end(more: true) }
+    }
+    return false
+  }
+
+  /// Returns whether it had room in the line.
+  private func write(_ record: OutboxRecord, for session: LocalSession) -> Bool {
+    let (entry, upstreams) = (record.entry, session.gateway.upstreams)
+    let left = out.values(
+      [record], within: StatusDocument.listLimit(session.gateway), from: start,
+      tooLong: { OutboxDocument.write($0, ofBytes: $1, &$2) },
+      {
+        let mayAsk =
+          entry.result == nil
+          || upstreams.access.allows(
+            .request, entry.message.event, at: upstreams.resolver.rules(of: entry.target), for: session.caller.identity)
+        OutboxDocument.write($0, showsAnswer: mayAsk, &$1)
+      })
+    return left == 0
+  }
+
+  private func end(more: Bool) -> Bool {
+    out.endArray()
+    out.key("more")
+    out.bool(more)
+    LocalReply.end(&out)
+    return true
   }
 }

@@ -8,8 +8,8 @@ struct OutboxPurgeCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
-    let records = try selection.records(for: session, need: .send)
-    OutboxWork.answer(id, of: session, onceDone: records, .whateverTheDiskSays) { gateway, record, work in
+    let all = try selection.search(for: session, need: .send)
+    OutboxWork.answer(id, of: session, onceDone: all, .whateverTheDiskSays) { gateway, record, work in
       guard !record.isOnItsWay else { return }
       work.count += 1
       gateway.relay.finish(record, .cancelled, reason: nil)

@@ -11,18 +11,33 @@ struct OutboxRetryCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
     let gateway = session.gateway
-    let records = gateway.relay.outbox.withoutSuperseded(
-      try selection.records(for: session, need: .send).filter { !$0.entry.state.isFinal || $0.entry.isRepeatable })
-    if records.contains(where: \.entry.state.isFinal) { try session.caller.checkOutboxQuota() }
-    do throws(SubmissionProblem) {
-      if let first = records.first(where: \.entry.state.isFinal) { try gateway.relay.outbox.checkRoom(again: first) }
-    } catch {
-      throw LocalError(error)
+    let caller = session.caller
+    let superseded = SupersededSends(gateway.relay)
+    let search = try selection.search(for: session, need: .send) { record in
+      guard !record.entry.state.isFinal || record.entry.isRepeatable else { return false }
+      superseded.note(record)
+      return true
+    }
+    func checkRoom(_ portion: inout Int) throws(LocalError) -> Bool {
+      guard superseded.look(&portion) else { return false }
+      while let first = search.firstFinished, superseded.contains(first) {
+        guard portion > 0 else { return false }
+        portion -= 1
+        search.skipFirstFinished()
+      }
+      guard let first = search.firstFinished else { return true }
+      try caller.checkOutboxQuota()
+      do throws(SubmissionProblem) {
+        try gateway.relay.outbox.checkRoom(again: first)
+      } catch {
+        throw LocalError(error)
+      }
+      return true
     }
     var hurried: Set<ObjectIdentifier> = []
-    let caller = session.caller
     let identity = caller.identity
-    OutboxWork.answer(id, of: session, onceDone: records, .asTheDiskSays) { gateway, record, work in
+    OutboxWork.answer(id, of: session, onceDone: search, .asTheDiskSays, isReady: checkRoom) { gateway, record, work in
+      guard !superseded.contains(record) else { return }
       // The rights may have changed between two portions.
       let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
       guard gateway.upstreams.access.allows(.send, record.entry.message.event, at: rules, for: identity) else { return }
@@ -46,31 +61,70 @@ extension OutboxRetryCall {
   }
 }
 
-extension Outbox {
+/// Finished sends with `coalesce` whose place a newer one has, which are not sent again: one of those that are to be, one
+/// that waits, or one that has arrived.
+private final class SupersededSends {
   /// What a `coalesce` stands for: one send of a user to a target.
   private struct Place: Hashable {
-    let owner: UInt32
-    let target: OutboxTarget
+    let line: Line
     let value: String
 
     init?(_ entry: OutboxEntry) {
       guard let value = entry.coalesce else { return nil }
-      (owner, target, self.value) = (entry.owner, entry.target, value)
+      (line, self.value) = (Line(owner: entry.owner, target: entry.target), value)
     }
   }
 
-  /// Without the finished ones whose place a newer one has: one of these, one that waits, or one that has arrived.
-  fileprivate func withoutSuperseded(_ records: [OutboxRecord]) -> [OutboxRecord] {
-    guard records.contains(where: { $0.line == nil && $0.entry.coalesce != nil }) else { return records }
-    var newest: [Place: UInt64] = [:]
-    func count(_ record: OutboxRecord) {
-      if let place = Place(record.entry) { newest[place] = max(newest[place] ?? 0, record.entry.number) }
+  private struct Line: Hashable {
+    let owner: UInt32
+    let target: OutboxTarget
+  }
+
+  private let relay: OutboxRelay
+  private var newest = IncrementalTable<Place, UInt64>()
+  /// Where newer ones may be.
+  private var lines: Set<Line> = []
+  private var search: OutboxSearch?
+
+  init(_ relay: OutboxRelay) { self.relay = relay }
+
+  /// One that may have to be sent again.
+  func note(_ record: OutboxRecord) {
+    guard let place = Place(record.entry) else { return }
+    count(record, at: place)
+    if record.line == nil { lines.insert(place.line) }
+  }
+
+  private func count(_ record: OutboxRecord, at place: Place) {
+    if newest[place] ?? 0 < record.entry.number { newest[place] = record.entry.number }
+  }
+
+  /// Looks for newer ones, when all are noted. Returns whether all have been looked at.
+  func look(_ portion: inout Int) -> Bool {
+    guard !lines.isEmpty else { return true }
+    let search = search ?? makeSearch()
+    self.search = search
+    guard search.look(&portion) else { return false }
+    while portion > 0 {
+      portion -= 1
+      guard let record = search.next() else { return true }
+      if let place = Place(record.entry) { count(record, at: place) }
     }
-    records.forEach(count)
-    unfinished.forEach(count)
-    for record in archive.records where [.sent, .acked].contains(record.entry.state) { count(record) }
-    return records.filter { record in
-      record.line != nil || (Place(record.entry).map { newest[$0] == record.entry.number } ?? true)
-    }
+    return false
+  }
+
+  private func makeSearch() -> OutboxSearch {
+    let lines = lines
+    let owners = Set(lines.map(\.owner))
+    return OutboxSearch(
+      relay.outbox, before: relay.nextNumber,
+      .init(
+        states: [.queued, .sent, .acked], concerns: owners.contains,
+        isWanted: { lines.contains(Line(owner: $1, target: $0)) }, isMeant: { $0.entry.coalesce != nil }))
+  }
+
+  func contains(_ record: OutboxRecord) -> Bool {
+    guard record.line == nil, !lines.isEmpty, let place = Place(record.entry) else { return false }
+    return newest[place] != record.entry.number
   }
 }

@@ -41,27 +41,36 @@ extension OutboxSelection {
 
   // MARK: - Which entries
 
-  /// The entries that are meant, as far as the caller may see them, the oldest first. Those that are named have to be
-  /// of upstreams on which the caller has the right; where none are named the others are left out.
-  func records(
-    for session: LocalSession, need verb: AccessVerb, limit: Int = .max
-  ) throws(LocalError) -> [OutboxRecord] {
-    let gateway = session.gateway
+  /// Looks for the entries that are meant, as far as the caller may see them. Those that are named have to be of
+  /// upstreams on which the caller has the right; where none are named the others are left out.
+  ///
+  /// - Parameters:
+  ///   - eligible: what concerns the call at all, besides what its params say.
+  ///   - isEligible: the same of each entry.
+  func search(
+    for session: LocalSession, need verb: AccessVerb, limit: Int = .max, in eligible: Set<OutboxState>? = nil,
+    where isEligible: @escaping (OutboxRecord) -> Bool = { _ in true }
+  ) throws(LocalError) -> OutboxSearch {
+    let relay = session.gateway.relay
     let filter = try EntryFilter(target, for: session, need: verb)
+    let states = eligible.map { $0.intersection(self.states ?? $0) } ?? self.states
     guard let ids else {
-      return gateway.relay.outbox.records(limit: limit, states: states) {
-        filter.isMeant($0, of: $1) && filter.hasRight(on: $0)
-      } and: {
-        filter.isMeant($0) && filter.hasRight(on: $0)
-      }
+      return OutboxSearch(
+        relay.outbox, before: relay.nextNumber, limit: limit,
+        .init(
+          states: states, concerns: filter.concerns,
+          isWanted: { filter.isMeant($0, of: $1) && filter.hasRight(on: $0) },
+          isMeant: { filter.isMeant($0) && filter.hasRight(on: $0) && isEligible($0) }))
     }
-    let found = Set(ids).compactMap { gateway.relay.outbox.record($0) }.filter {
-      states?.contains($0.entry.state) ?? true && filter.isMeant($0)
+    let named = Set(ids).compactMap { relay.outbox.record($0) }.filter {
+      self.states?.contains($0.entry.state) ?? true && filter.isMeant($0)
     }
-    if let first = found.first(where: { !filter.hasRight(on: $0) }) {
-      throw .denied(verb, on: gateway.upstreams.resolver.place(of: first.entry.target).name)
+    // The right comes first, also where the call has nothing to do with an entry any more.
+    if let first = named.first(where: { !filter.hasRight(on: $0) }) {
+      throw .denied(verb, on: session.gateway.upstreams.resolver.place(of: first.entry.target).name)
     }
-    return found.sorted { $0.entry.number < $1.entry.number }
+    let found = named.filter { states?.contains($0.entry.state) ?? true && isEligible($0) }
+    return OutboxSearch(relay.outbox, found: found, limit: limit)
   }
 
   // MARK: - Results
@@ -93,6 +102,7 @@ private final class EntryFilter {
   private let session: LocalSession
   private let verb: AccessVerb
   private let isAdministrator: Bool
+  private let administersSome: Bool
   /// Nil for all.
   private let meant: Meant?
   private var last: (target: OutboxTarget, verdict: Verdict)?
@@ -103,6 +113,7 @@ private final class EntryFilter {
     self.session = session
     self.verb = verb
     isAdministrator = session.caller.isAdministrator
+    administersSome = session.gateway.upstreams.access.administersSome(session.caller.identity)
     meant = try target.map { (target) throws(LocalError) in try Self.meant(by: target, for: session, need: verb) }
   }
 
@@ -127,8 +138,13 @@ private final class EntryFilter {
   /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
   private static func holdsSends(to name: OutboxTarget.Name, for session: LocalSession) throws(LocalError) -> Bool {
     let filter = try EntryFilter(nil, for: session, need: .status)
-    return !session.gateway.relay.outbox.records(limit: 1) { $0.name == name && filter.isMeant($0, of: $1) }.isEmpty
+    return session.gateway.relay.outbox.holdsAny(concerning: filter.concerns) {
+      $0.name == name && filter.isMeant($0, of: $1)
+    }
   }
+
+  /// Whether any entries of a user can be meant: one's own, and for who administers anything everybody's.
+  func concerns(_ owner: UInt32) -> Bool { isOwn(owner) || administersSome }
 
   /// Of what is meant: one's own, and what is of upstreams that one administers; whatever the event is.
   func isMeant(_ target: OutboxTarget, of owner: UInt32) -> Bool {

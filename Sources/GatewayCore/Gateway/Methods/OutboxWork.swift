@@ -21,7 +21,7 @@ final class OutboxWork {
   }
 
   /// Entries per turn: few milliseconds.
-  static let portion = 500
+  static let portion = 250
 
   /// What the answer says where the disk did not take everything.
   enum Answer {
@@ -31,12 +31,23 @@ final class OutboxWork {
     case asTheDiskSays
   }
 
+  private enum Step {
+    case looking
+    case doing
+    /// What was found is let go of, a portion at a time too.
+    case refused
+  }
+
   private init(_ done: @escaping (Result) -> Void) { self.done = done }
 
-  /// Does something to many entries, some at a time so that no other client has to wait for all of them, and answers as
-  /// soon as the disk has decided everything that was awaited.
+  /// Looks for entries and does something to each, some at a time so that no other client has to wait for all of them;
+  /// the first of them at once. Answers as soon as the disk has decided everything that was awaited.
+  ///
+  /// - Parameter isReady: is called when all are found, until it returns true, with how many may be looked at for it.
+  ///   What it throws is the answer, and nothing is done.
   static func answer(
-    _ id: RequestID?, of session: LocalSession, onceDone records: [OutboxRecord], _ answer: Answer,
+    _ id: RequestID?, of session: LocalSession, onceDone search: OutboxSearch, _ answer: Answer,
+    isReady: @escaping (inout Int) throws(LocalError) -> Bool = { _ in true },
     _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
   ) {
     let number = session.makeCallNumber()
@@ -48,11 +59,29 @@ final class OutboxWork {
       case .asTheDiskSays: sayTaken(session, call.id, result)
       }
     }
-    let gateway = session.gateway
-    gateway.shares.work.forEach(
-      of: records[...], portion: portion, for: .user(session.peer.uid),
-      { [weak gateway] record in if let gateway { body(gateway, record, work) } },
-      then: { work.decided(nil) })
+    var step = Step.looking
+    session.gateway.shares.work.begin(for: .user(session.peer.uid)) { [weak session, weak gateway = session.gateway] in
+      guard let gateway, !gateway.isClosed else { return true }
+      var portion = OutboxSearch.portion
+      guard search.look(&portion) else { return false }
+      if step == .looking {
+        do throws(LocalError) {
+          guard try isReady(&portion) else { return false }
+          step = .doing
+        } catch {
+          step = .refused
+          if let session, let call = session.close(number) { session.reply(call.id, error) }
+        }
+      }
+      for _ in 0..<Self.portion {
+        guard let record = search.next() else {
+          if step == .doing { work.decided(nil) }
+          return true
+        }
+        if step == .doing { body(gateway, record, work) }
+      }
+      return false
+    }
   }
 
   private static func sayChanged(_ session: LocalSession, _ id: RequestID?, _ result: Result) {

@@ -111,7 +111,8 @@ extension LocalSession {
       throw LocalError(error)
     }
     if call.delivery == .durable { try checkDurable(call, message, connection) }
-    if gateway.quotas.limitsRates { try gateway.quotas.take(message.byteCount, for: peer.uid, caller.quota) }
+    let isCounted = gateway.quotas.limitsRates
+    if isCounted { try gateway.quotas.take(message.byteCount, for: peer.uid, caller.quota) }
     let number = makeCallNumber()
     let command = command(call, message, connection, number: number, answered: id != nil)
     command.right = right
@@ -137,6 +138,7 @@ extension LocalSession {
       let problem = LocalError(error, nextAttempt: connection.retryIn)
       _ = close(number)
       gateway.relay.keys.note(command, state: nil)
+      if isCounted { gateway.quotas.giveBack(message.byteCount, for: peer.uid) }
       throw problem
     }
   }

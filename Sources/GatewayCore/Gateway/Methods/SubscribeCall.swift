@@ -10,6 +10,8 @@ struct SubscribeCall: LocalCall {
   var options = SubscriptionOptions()
   /// The client's own id; nil lets the daemon choose.
   var subscription: String?
+  /// Said to the server at every connect.
+  var enters: [HeldEnter] = []
 
   static let method = LocalMethod(
     "subscribe", "Delivers the events of an upstream, after a snapshot of where it stands.", right: .subscribe,
@@ -31,6 +33,13 @@ struct SubscribeCall: LocalCall {
       .optional(
         .subscription, .name,
         "The client's own id for this subscription; a subscription that has it already is replaced."),
+      .optional(
+        .enter, .messages(count: 1...HeldEnter.countLimit, orNull: false),
+        "Said to the server at every connect, before anything that is queued, as long as a subscription holds it; once for equal ones. With `ack` the server has to acknowledge it."
+      ),
+      .optional(
+        .leave, .messages(count: 1...HeldEnter.countLimit, orNull: true),
+        "Said when the last subscription ends that holds the message at the same place of `enter`; null: nothing is."),
     ],
     result: ResultSchemas.subscribe)
 
@@ -42,7 +51,7 @@ struct SubscribeCall: LocalCall {
 extension SubscribeCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     target = try params.target(line)
-    events = try params.strings(.events, line)
+    events = try params.events(line)
     let last = try params.integer(.last, line)
     if let position = try params.position(.since, line) {
       guard last == nil else { throw .invalid("last", "\"subscribe\" takes either \"since\" or \"last\", not both.") }
@@ -57,6 +66,37 @@ extension SubscribeCall {
     options.onSlow = try params.choice(.onSlow, line) ?? .dropOldest
     options.credit = try params.integer(.credit, line)
     subscription = try params.string(.subscription, line)
+    enters = try Self.enters(params, line)
+  }
+
+  private static func enters(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) -> [HeldEnter] {
+    let enters = (try params.messages(.enter, line) ?? []).compactMap { $0 }
+    let leaves = try params.messages(.leave, line) ?? []
+    guard leaves.count <= enters.count else {
+      throw .invalid(
+        "leave", "Each message of \"leave\" undoes the one at the same place of \"enter\", which has fewer of them.")
+    }
+    let held = HeldEnter.pairs(enters, leaves)
+    guard Set(held.map(\.enter.message)).count == held.count else {
+      throw .invalid("enter", "The param \"enter\" has the same message twice.")
+    }
+    let size = held.reduce(0) { $0 + $1.byteCount }
+    guard size <= HeldEnter.byteLimit else {
+      throw .invalid(
+        "enter", "The messages of \"enter\" and \"leave\" have \(size) bytes, and may have \(HeldEnter.byteLimit).")
+    }
+    return held
+  }
+}
+
+extension ParameterValues {
+  /// The names and globs of `events`. What they are together has a limit of its own: taking a megabyte of them apart is
+  /// some twenty milliseconds of one turn.
+  func events(_ line: RawSpan) throws(LocalError) -> [String]? {
+    guard range(.events).map({ $0.count <= EventFilter.textLimit }) ?? true else {
+      throw .invalid("events", "'events' is longer than \(EventFilter.textLimit) bytes; use globs, or several calls.")
+    }
+    return try strings(.events, line)
   }
 }
 
@@ -82,10 +122,11 @@ extension LocalSession {
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
-    let hold = try hold(filter, on: connection, insteadOf: call.subscription)
+    let hold = try hold(filter, call.enters, on: connection, insteadOf: call.subscription)
+    try check(call.enters, on: connection, isRestored: id?.isAnswered == true)
     if let own = call.subscription { overtake(own) }
     let pending = OpenSubscribe(id, call, filter, on: connection, interests: interests, hold: hold)
-    let awaited = connection.hold(interests)
+    let awaited = connection.hold(call.enters, interests)
     guard !connection.history.isReadingPast else {
       let number = makeCallNumber()
       connection.history.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
@@ -102,12 +143,30 @@ extension LocalSession {
     open(pending, number: number)
   }
 
-  /// Room for a filter in this user's share, beside all but what has the id of a subscription that it is for.
+  /// Refuses what may not be said, by rights, rates and what the server takes. Those of an earlier daemon's client were
+  /// counted there.
+  private func check(_ enters: [HeldEnter], on connection: Connection, isRestored: Bool) throws(LocalError) {
+    guard !enters.isEmpty else { return }
+    for request in enters.flatMap(\.requests) {
+      try caller.demand(request, on: connection)
+    }
+    do throws(SubmissionProblem) {
+      try connection.check(enters)
+      try connection.checkRoom(for: enters, of: peer.uid)
+    } catch { throw LocalError(error, nextAttempt: connection.retryIn) }
+    guard gateway.quotas.limitsRates, !isRestored else { return }
+    for request in enters.flatMap(\.requests) {
+      try gateway.quotas.take(request.message.byteCount, for: peer.uid, caller.quota)
+    }
+  }
+
+  /// Room for a filter, and what is said for it, in this user's share, beside all but what has the id of a subscription that it is for.
   func hold(
-    _ filter: EventFilter, on connection: Connection, insteadOf subscription: String? = nil
+    _ filter: EventFilter, _ enters: [HeldEnter] = [], on connection: Connection,
+    insteadOf subscription: String? = nil
   ) throws(LocalError) -> FilterHold {
     try gateway.shares.filters.hold(
-      filter, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
+      filter, enters, on: connection.id, for: peer.uid, insteadOf: subscription.map(holds(of:)) ?? [])
   }
 
   /// What the filters take of a subscription, and of the `subscribe` calls for its id that wait.
@@ -179,7 +238,7 @@ extension LocalSession {
     let replaced = call.subscription.flatMap { subscriptions.detach($0) }
     let subscription = Subscription(
       id: call.subscription ?? subscriptions.makeID(), serial: gateway.makeSerial(), options: call.options,
-      filter: pending.filter, interests: pending.interests,
+      filter: pending.filter, interests: pending.interests, enters: call.enters,
       output: output, outputs: gateway.outputs, limits: gateway.configuration.limits)
     subscriptions.add(
       HeldSubscription(

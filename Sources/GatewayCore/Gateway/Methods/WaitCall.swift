@@ -95,6 +95,11 @@ extension LocalSession {
     }
   }
 
+  /// The gateway stops for good.
+  func endWaitsForStates() {
+    for (number, _) in openCalls(OpenWait.self) { end(number, .draining) }
+  }
+
   fileprivate func waitExpired(_ number: UInt64, for state: ConnectionState) {
     guard let connection = openCall(number)?.connection else { return }
     let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""

@@ -44,8 +44,7 @@ enum MetricsTable {
         $1.value(1, ("version", $0.gateway.identity.version))
       },
       .init("start_time_seconds", .gauge, "When the daemon started, in seconds since 1970.") {
-        let time = $0.gateway.seams.time
-        $1.value((time.wallMilliseconds - (time.now - $0.gateway.started).milliseconds) / 1_000)
+        $1.value($0.gateway.startedAt / 1_000)
       },
       .init("loop_turn_seconds", .histogram, "How long the loop was busy with one thing while all others waited.") {
         if let process = $0.process { $1.histogram(process.turns, powers: [14, 16, 18, 20, 22, 24, 26, 28, 30]) }
@@ -80,6 +79,9 @@ enum MetricsTable {
         for user in users.prefix(StatsDocument.userLimit) { $1.value(user.count, ("uid", String(user.uid))) }
         let others = users.dropFirst(StatsDocument.userLimit)
         if !others.isEmpty { $1.value(others.reduce(0) { $0 + $1.count }, ("uid", "others")) }
+      },
+      .init("outbox_available", .gauge, "1 where there is an outbox, working or not, else 0.") {
+        if case .unavailable = $0.gateway.relay.outbox.rows.condition { $1.value(0) } else { $1.value(1) }
       },
       .init("outbox_working", .gauge, "1 while durable sends can be kept, else 0.") {
         $1.value($0.gateway.relay.keepsSends ? 1 : 0)

@@ -60,15 +60,16 @@ final class Trace {
 
   /// The client has read: it is told now what it missed.
   func pump() {
-    guard !isMuted, output.pointee.count < ClientOutput.directLimit else { return }
+    guard output.pointee.count < ClientOutput.directLimit else { return }
     tellDropped()
   }
 
   /// Nothing more is written: the client is on its way out.
   func mute() { isMuted = true }
 
-  private func tellDropped() {
-    guard dropped > 0 else { return }
+  /// Tells the client what it missed, whether there is room or not.
+  func tellDropped() {
+    guard !isMuted, dropped > 0 else { return }
     write(LocalNotification.trace(id, time: time.wallMilliseconds, dropped: dropped))
     dropped = 0
   }

@@ -11,7 +11,7 @@ final class LinesSession: DirectSession {
 
   /// The id of the login, the first message of all.
   private static let loginID: UInt64 = 1
-  private static let undecodable = GapReason.undecodable
+  private static let undecodable = DroppedEvent(.undecodable)
 
   init(_ link: DirectLink, _ profile: LinesProfile) {
     self.link = link
@@ -126,7 +126,7 @@ final class LinesSession: DirectSession {
 
   private func drop(_ text: RawSpan) {
     trace("UNREADABLE", text)
-    if link.isJoined { link.owner?.channel(link, droppedEvent: Self.undecodable) }
+    if link.isJoined { link.owner?.channel(link, dropped: Self.undecodable) }
   }
 
   /// What a line is, in words, and the line itself unless it is a very long one.

@@ -3,7 +3,7 @@
 struct HeldEvents {
   enum Item {
     case event(name: [UInt8], arguments: [UInt8], ack: UInt64?)
-    case dropped(GapReason)
+    case flawed(FlawedEvent)
     case tooLong(LongEvent)
   }
 
@@ -29,7 +29,7 @@ struct HeldEvents {
     switch item {
     case .event(let name, let arguments, _): size = name.count + arguments.count
     case .tooLong(let event): size = event.name.count + (event.ending?.count ?? 0)
-    case .dropped: break
+    case .flawed(let event): size = (event.name?.count ?? 0) + (event.ending?.count ?? 0)
     }
     guard items.count < Self.countLimit, bytes + size <= byteLimit,
       memory.change(to: bytes + size + (items.count + 1) * Self.itemCost)

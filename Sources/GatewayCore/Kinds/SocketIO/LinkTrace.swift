@@ -49,9 +49,16 @@ final class LinkTrace {
   func received(_ packet: SocketIOPacket, _ text: RawSpan, attachments: Int) {
     guard isWatched else { return }
     let namespace = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
+    if case .unreadable(let flaw) = packet.content { return received(flaw, packet, namespace) }
     self.packet(
       .incoming, packet.kind, namespace, attachments: attachments, ack: packet.ack,
       payload: Self.payload(of: packet, text).span.bytes)
+  }
+
+  private func received(_ flaw: SocketIOFlaw, _ packet: SocketIOPacket, _ namespace: [UInt8]) {
+    let text = PacketDescription.packet(flawed: packet.kind, Self.shown(namespace), ack: packet.ack, flaw)
+    let fact = TraceFact(.incoming, .socketio, text, of: Self.subject(packet.kind))
+    for one in concerned(namespace) { one.observer.observed(fact) }
   }
 
   /// A packet that is longer than a line, of which only the size is told.

@@ -11,9 +11,9 @@ struct LongEvent: Equatable, Sendable {
   var ack: UInt64?
 
   /// Longest part of a name that is kept, in bytes: more than is needed to see that it is none.
-  private static let nameLimit = 8 * EventName.limit
+  fileprivate static let nameLimit = 8 * EventName.limit
   /// How much of the arguments' end is kept, in bytes: several of the longest offsets.
-  private static let endingLimit = 256
+  fileprivate static let endingLimit = 256
 
   /// `size` is that of the whole, with attachments as they would be written.
   init(_ text: RawSpan, name: Range<Int>, arguments: Range<Int>? = nil, size: Int, ack: UInt64?) {
@@ -22,6 +22,31 @@ struct LongEvent: Equatable, Sendable {
     self.size = size
     self.ack = ack
   }
+}
+
+/// What is kept of an event that cannot be shown because something is wrong with it.
+struct FlawedEvent: Equatable, Sendable {
+  var flaw: SocketIOFlaw
+  /// The raw JSON text of the name; nil where there is none.
+  var name: [UInt8]?
+  /// The end of the arguments, where a server puts its offset; nil where there are none to read.
+  var ending: [UInt8]?
+  var ack: UInt64?
+
+  /// One of which nothing could be read but the acknowledgement id.
+  init(_ flaw: SocketIOFlaw, ack: UInt64?) {
+    self.flaw = flaw
+    self.ack = ack
+  }
+
+  init(_ flaw: SocketIOFlaw, _ text: RawSpan, name: Range<Int>, arguments: Range<Int>, ack: UInt64?) {
+    self.init(flaw, ack: ack)
+    self.name = text.extracting(name.prefix(LongEvent.nameLimit)).withUnsafeBytes { Array($0) }
+    ending = text.extracting(arguments.suffix(LongEvent.endingLimit)).withUnsafeBytes { Array($0) }
+  }
+
+  /// As the connection is told of it.
+  var dropped: DroppedEvent { DroppedEvent(flaw.reason, detail: flaw.detail, name: name, ack: ack) }
 }
 
 extension SocketIOPacket {

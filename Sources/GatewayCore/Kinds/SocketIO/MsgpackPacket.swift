@@ -45,30 +45,29 @@ enum MsgpackPacket {
     do throws(MsgpackProblem) { members = try scan(bytes, long) } catch { throw .malformedMsgpack }
     guard let number = members.type, let kind = UInt8(exactly: number).flatMap(SocketIOPacket.Kind.init), !kind.isBinary
     else { throw .unknownType }
-    let ack = try ack(members.ack, kind)
-    guard let range = members.namespace, range.count <= SocketIOPacket.headLimit else { throw .malformedPayload }
+    guard let range = members.namespace, range.count <= SocketIOPacket.headLimit else { throw .malformedNamespace }
     let isMessage = kind == .event || kind == .acknowledgement
     let limit = isMessage ? lineLimit : SocketIOPacket.wordLimit
     var text = MsgpackText(
       reserving: min(2 * bytes.byteCount, limit) + 16, binaryLimit: binaryLimit, byteLimit: limit + range.count)
-    do throws(MsgpackProblem) { try text.append(bare: range, of: bytes) } catch { throw .malformedPayload }
-    var packet = SocketIOPacket(
-      kind: kind, namespace: 0..<range.count, ack: ack, content: .disconnect(nil))
+    do throws(MsgpackProblem) { try text.append(bare: range, of: bytes) } catch { throw .malformedNamespace }
+    var packet = SocketIOPacket(kind: kind, namespace: 0..<range.count, ack: nil, content: .disconnect(nil))
     if range.count == 1, JSONScanner.byte(bytes, range.lowerBound) == UInt8(ascii: "/") { packet.namespace = 0..<0 }
+    if isMessage {
+      do throws(SocketIOFlaw) { packet.ack = try ack(members.ack, kind) } catch {
+        packet.content = .unreadable(error)
+        return (packet, text.finish(), nil)
+      }
+    }
     var name: Range<Int>?
     do throws(MsgpackProblem) { packet.content = try content(kind, bytes, members.data, &text, &name) } catch {
       packet.content = try unreadable(error, kind)
     }
     let written = text.finish()
-    if packet.content == .unreadable(.tooLarge), kind == .acknowledgement || name != nil {
-      let name = name ?? 0..<0
-      guard name.isEmpty || !SocketIOEventName.isReserved(written.span.bytes, name) else { throw .reservedEvent }
-      return (packet, written, LongEvent(written.span.bytes, name: name, size: bytes.byteCount, ack: ack))
+    guard packet.content == .unreadable(.tooLarge), kind == .acknowledgement || name != nil else {
+      return (packet, written, nil)
     }
-    if case .event(let name, _) = packet.content, SocketIOEventName.isReserved(written.span.bytes, name) {
-      throw .reservedEvent
-    }
-    return (packet, written, nil)
+    return (packet, written, LongEvent(written.span.bytes, name: name ?? 0..<0, size: bytes.byteCount, ack: packet.ack))
   }
 
   /// What looks at a long message while it comes.
@@ -100,7 +99,8 @@ enum MsgpackPacket {
     }
   }
 
-  private static func ack(_ item: MsgpackScanner.Item, _ kind: SocketIOPacket.Kind) throws(SocketIOProblem) -> UInt64? {
+  /// The id of an event or an acknowledgement; nil where an event has none.
+  private static func ack(_ item: MsgpackScanner.Item, _ kind: SocketIOPacket.Kind) throws(SocketIOFlaw) -> UInt64? {
     let ack: UInt64?
     switch item {
     case .null, .extended(type: 0, _, isFixed: true): ack = nil
@@ -110,11 +110,7 @@ enum MsgpackPacket {
     case .unsigned(let number): ack = number
     case .bool, .float, .string, .binary, .array, .map, .extended: throw .malformedAck
     }
-    switch kind {
-    case .acknowledgement, .binaryAcknowledgement: guard ack != nil else { throw .malformedAck }
-    case .connect, .disconnect, .connectError: guard ack == nil else { throw .malformedAck }
-    case .event, .binaryEvent: break
-    }
+    guard ack != nil || kind == .event else { throw .malformedAck }
     return ack
   }
 
@@ -174,19 +170,19 @@ enum MsgpackPacket {
     return start..<text.count
   }
 
-  /// Whatever cannot be shown is one event lost; in any other packet, and where the data is of the wrong kind, the
-  /// server broke the protocol.
+  /// What a packet is that cannot be shown. Only a bound that is set for all messages is told by the end of the link.
   private static func unreadable(
     _ problem: MsgpackProblem, _ kind: SocketIOPacket.Kind
   ) throws(SocketIOProblem) -> SocketIOPacket.Content {
     switch (problem, kind) {
     case (.tooManyBinaries(let limit), _): throw .tooManyAttachments(limit: limit)
-    case (.undecodable, .event), (.undecodable, .acknowledgement): return .unreadable(.undecodable)
-    case (.tooLarge, .event), (.tooLarge, .acknowledgement): return .unreadable(.tooLarge)
-    case (.undecodable, .disconnect), (.tooLarge, .disconnect): return .disconnect(nil)
-    case (.undecodable, .connectError), (.tooLarge, .connectError): return .connectError(nil)
+    case (_, .disconnect): return .disconnect(nil)
+    case (_, .connectError): return .connectError(nil)
     case (.tooLarge, .connect): return .oversizedConnect
-    case (.malformed, _), (.undecodable, _), (.tooLarge, _): throw .malformedPayload
+    case (_, .connect): return .malformedConnect
+    case (.malformed, _): return .unreadable(.malformedPayload)
+    case (.undecodable, _): return .unreadable(.undecodable)
+    case (.tooLarge, _): return .unreadable(.tooLarge)
     }
   }
 }

@@ -5,7 +5,8 @@ struct OffsetWord: Equatable, Sendable {
   enum Form: Sendable {
     /// The adapter in memory: a time in base 64, maybe with a counter, such as `Q7yBO7n.1`.
     case time
-    /// The adapter for Redis streams: an id of a stream, such as `1795232203249-0`.
+    /// The adapter for Redis streams: an id of a stream, such as `1795232203249-0`. Applications may send such ids as
+    /// well.
     case stream
     /// The adapter for MongoDB: an object id, 24 hexadecimal digits. Applications send such ids as well.
     case object
@@ -136,13 +137,15 @@ struct OffsetWord: Equatable, Sendable {
 /// How a server writes its offsets. That depends on its adapter and is said nowhere, so it is learnt from words that
 /// can be nothing else. Decisions 0041 and 0086.
 enum OffsetShape: Equatable, Sendable {
-  /// No offset was seen yet. May become anything.
-  case unknown
+  /// No offset was seen yet. `afterStreams`: those of an earlier session were a stream's. May become anything else.
+  case unknown(afterStreams: Bool)
+  /// One word of the form `stream` was seen, which may be an argument. `last` and `lead` as below. May become `known`.
+  case supposed(last: Int64, lead: Int64?)
   /// The form of all offsets, and when the last one was made. `lead` is by how much the clock that makes them is ahead
   /// of the local monotonic one, in milliseconds; nil while only an earlier daemon's offset is known. Of the form
-  /// `object` may become another one, of `stream` `contradictory`.
+  /// `object` may become that of `time`, of `stream` `contradictory`.
   case known(OffsetWord.Form, last: Int64, lead: Int64?)
-  /// Words of two adapters were seen, so that one of them was an argument, and which is not known. Final.
+  /// Words of two adapters were seen, so that one of them was an argument, and which is not known. Final for a session.
   case contradictory
 
   /// What a word at the end of an event is.
@@ -178,30 +181,53 @@ enum OffsetShape: Equatable, Sendable {
   /// How far later offsets may be out of step with the earlier ones, in milliseconds.
   private static let stepDistance: Int64 = 10 * 60_000
 
+  /// What is known when the server begins another session: what it has proved about its adapter.
+  var afterwards: OffsetShape {
+    switch self {
+    case .known(.stream, _, _), .unknown(afterStreams: true): .unknown(afterStreams: true)
+    case .unknown, .supposed, .known, .contradictory: .unknown(afterStreams: false)
+    }
+  }
+
   func judge(_ word: OffsetWord, _ clock: Clock) -> Verdict {
     switch self {
     case .contradictory: return .argument
-    case .unknown: return Self.isNear(word, clock) ? Self.verdict(word.form) : .argument
+    case .unknown(let afterStreams):
+      guard Self.isNear(word, clock) else { return .argument }
+      return word.form == .stream && afterStreams ? .offset : Self.firstVerdict(word.form)
+    case .supposed(let last, let lead):
+      // A stream's ids only grow.
+      if word.form == .stream, last <= word.made, word.made <= Self.latest(lead, clock) { return .offset }
+      return Self.isNear(word, clock) ? Self.firstVerdict(word.form) : .argument
     case .known(let form, let last, let lead):
       guard form == word.form else { return judge(word, against: form, clock) }
-      let latest = lead.map { clock.monotonic &+ $0 &+ Self.stepDistance } ?? clock.server &+ Self.firstDistance
-      if last &- Self.stepDistance <= word.made, word.made <= latest { return Self.verdict(form) }
+      if last &- Self.stepDistance <= word.made, word.made <= Self.latest(lead, clock) {
+        return form == .object ? .likely : .offset
+      }
       return Self.isNear(word, clock) ? .doubtful : .argument
     }
+  }
+
+  /// When the next offset is made at the latest.
+  private static func latest(_ lead: Int64?, _ clock: Clock) -> Int64 {
+    lead.map { clock.monotonic &+ $0 &+ stepDistance } ?? clock.server &+ firstDistance
   }
 
   /// A word that has another form than the offsets until now. A time in base 64 is not what applications send; the
   /// other two may be.
   private func judge(_ word: OffsetWord, against form: OffsetWord.Form, _ clock: Clock) -> Verdict {
-    switch (form, word.form) {
-    case (.object, .time), (.object, .stream): Self.isNear(word, clock) ? .offset : .argument
-    case (.stream, .time): Self.isNear(word, clock) ? .doubtful : .argument
+    guard Self.isNear(word, clock) else { return .argument }
+    return switch (form, word.form) {
+    case (.object, .time): .offset
+    case (.object, .stream): .likely
+    case (.stream, .time): .doubtful
     case (.time, _), (.stream, _), (.object, .object): .argument
     }
   }
 
-  /// An application that sends object ids at all sends fresh ones too.
-  private static func verdict(_ form: OffsetWord.Form) -> Verdict { form == .object ? .likely : .offset }
+  /// What a word is before there is another one to compare it with. An application that sends ids of streams or objects
+  /// at all sends fresh ones too.
+  private static func firstVerdict(_ form: OffsetWord.Form) -> Verdict { form == .time ? .offset : .likely }
 
   private static func isNear(_ word: OffsetWord, _ clock: Clock) -> Bool {
     abs(word.made &- clock.server) <= firstDistance
@@ -213,6 +239,9 @@ enum OffsetShape: Equatable, Sendable {
     case (.argument, _): break
     case (.doubtful, .known(let form, _, _)): if form != word.form { self = .contradictory }
     case (.doubtful, _): break
+    // Two forms that applications send as well: which of them are offsets cannot be known, and all of them stay.
+    case (.likely, .known(.object, _, _)) where word.form == .stream: break
+    case (.likely, _) where word.form == .stream: self = .supposed(last: word.made, lead: word.made &- clock.monotonic)
     case (.offset, _), (.likely, _):
       let fresh = word.made &- clock.monotonic
       // What was on its way for long says less about the lead than what was not.

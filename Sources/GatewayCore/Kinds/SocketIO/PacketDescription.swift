@@ -32,6 +32,15 @@ enum PacketDescription {
       + (ack.map { " ack \($0)" } ?? "")
   }
 
+  /// `EVENT /chat (malformed payload) ack 7`.
+  static func packet(
+    flawed kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, _ flaw: SocketIOFlaw
+  ) -> String {
+    let isEvent = kind == .event || kind == .binaryEvent
+    return "\(isEvent ? "EVENT" : "ACK") \(namespace.isEmpty ? "/" : namespace) (\(flaw.clause))"
+      + (ack.map { " ack \($0)" } ?? "")
+  }
+
   /// `EVENT /chat (58 bytes of MessagePack) ack 7`.
   static func packet(msgpack kind: SocketIOPacket.Kind, _ namespace: String, ack: UInt64?, size: Int) -> String {
     let word =

@@ -1,5 +1,5 @@
-/// What a server sends over a link, on its way from messages to the channels of namespaces. Whatever breaks the
-/// protocol ends the link; what the server says about one namespace, however badly, concerns that one.
+/// What a server sends over a link, on its way from messages to the channels of namespaces. What breaks the framing ends
+/// the link; what the server says about one namespace, however badly, concerns that one. Decision 0122.
 final class PacketReceiver {
   private let key: LinkKey
   private let namespaces: Namespaces
@@ -51,23 +51,23 @@ final class PacketReceiver {
 
   private func receivePacket(_ text: RawSpan, from start: Int) throws(SocketIOProblem) {
     guard parser == .json else { throw .textForMsgpack }
-    do throws(SocketIOProblem) { try decode(text, from: start) } catch {
-      guard error == .malformedPayload, let payload = SocketIOPacket.payload(text, from: start),
-        let repaired = NonNumbers.replaced(in: text, from: payload)
-      else { throw error }
-      try decode(repaired.span.bytes, from: start)
-    }
+    let packet = try decoder.read(text: text, from: start, lineLimit: namespaces.lineLimit)
+    guard packet.content == .unreadable(.malformedPayload), let payload = SocketIOPacket.payload(text, from: start),
+      let repaired = NonNumbers.replaced(in: text, from: payload)
+    else { return take(packet, text) }
+    let bytes = repaired.span.bytes
+    take(try decoder.read(text: bytes, from: start, lineLimit: namespaces.lineLimit), bytes)
   }
 
-  private func decode(_ text: RawSpan, from start: Int) throws(SocketIOProblem) {
-    let packet = try decoder.receive(text: text, from: start, lineLimit: namespaces.lineLimit)
-    if let packet { try dispatch(packet, text, attachments: []) } else { awaitAttachment() }
+  private func take(_ packet: SocketIOPacket, _ text: RawSpan) {
+    let packet = decoder.take(packet, text, lineLimit: namespaces.lineLimit)
+    if let packet { dispatch(packet, text, attachments: []) } else { awaitAttachment() }
   }
 
   func receive(binary: RawSpan) {
     attempt { () throws(SocketIOProblem) in
       if parser == .msgpack { return try receive(msgpack: binary) }
-      try take(try decoder.receive(binary: binary, lineLimit: namespaces.lineLimit))
+      take(try decoder.receive(binary: binary, lineLimit: namespaces.lineLimit))
     }
   }
 
@@ -76,14 +76,14 @@ final class PacketReceiver {
       bytes, decoder.takeOutline(), binaryLimit: key.attachmentLimit,
       lineLimit: min(namespaces.lineLimit, key.messageLimit))
     if let long { return dispatch(long, packet, text.span.bytes) }
-    try dispatch(packet, text.span.bytes, attachments: [])
+    dispatch(packet, text.span.bytes, attachments: [])
   }
 
   /// Whether a binary message of so many bytes, which has come as base64, need not be decoded, because it is only
   /// counted.
   func skips(binaryCount: Int) -> Bool {
     guard decoder.skips(binaryCount, lineLimit: namespaces.lineLimit) else { return false }
-    attempt { () throws(SocketIOProblem) in try take(try decoder.receive(unkept: binaryCount)) }
+    attempt { () throws(SocketIOProblem) in take(try decoder.receive(unkept: binaryCount)) }
     return true
   }
 
@@ -100,13 +100,13 @@ final class PacketReceiver {
   }
 
   /// Takes a message whose attachments are complete, if they are.
-  private func take(_ message: SocketIODecoder.Message?) throws(SocketIOProblem) {
+  private func take(_ message: SocketIODecoder.Message?) {
     guard let message else { return awaitAttachment() }
     timers.cancel(timer)
     memory.set(0)
     let text = message.text.span.bytes
     if let long = message.long { return dispatch(long, message.packet, text) }
-    try dispatch(message.packet, text, attachments: message.attachments)
+    dispatch(message.packet, text, attachments: message.attachments)
   }
 
   /// Half a message must not be kept for ever: the next part comes in time or the link ends.
@@ -120,29 +120,34 @@ final class PacketReceiver {
 
   // MARK: - Packets
 
-  private func dispatch(
-    _ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]
-  ) throws(SocketIOProblem) {
+  private func dispatch(_ packet: SocketIOPacket, _ text: RawSpan, attachments: [[UInt8]]) {
     if let long = packet.longEvent(text, over: namespaces.lineLimit) { return dispatch(long, packet, text) }
     trace.received(packet, text, attachments: attachments.count)
     let namespace = text.extracting(packet.namespace)
     switch packet.content {
     case .event(let name, let arguments):
-      let channel = namespaces.member(namespace)?.channel
-      let size = try withLocalForm(packet, text, arguments, attachments) {
-        channel?.receive(event: text.extracting(name), $0, ack: packet.ack)
+      guard let channel = namespaces.member(namespace)?.channel else { return }
+      do throws(SocketIOFlaw) {
+        guard !SocketIOEventName.isReserved(text, name) else { throw .reservedName }
+        let size = try withLocalForm(packet, text, arguments, attachments) {
+          channel.receive(event: text.extracting(name), $0, ack: packet.ack)
+        }
+        if let size, let long = packet.longEvent(text, size: size) { dispatch(long, packet, text) }
+      } catch {
+        channel.receive(FlawedEvent(error, text, name: name, arguments: arguments, ack: packet.ack))
       }
-      if let size, let long = packet.longEvent(text, size: size) { dispatch(long, packet, text) }
     case .acknowledgement(let arguments):
       guard let id = packet.ack, let channel = namespaces.member(namespace)?.channel, channel.awaits(id) else { return }
-      let size = try withLocalForm(packet, text, arguments, attachments) {
-        channel.receive(acknowledgement: id, arguments: $0)
-      }
-      if let size { channel.receive(acknowledgement: id, tooLong: size) }
-    case .unreadable(let reason):
+      do throws(SocketIOFlaw) {
+        let size = try withLocalForm(packet, text, arguments, attachments) {
+          channel.receive(acknowledgement: id, arguments: $0)
+        }
+        if let size { channel.receive(acknowledgement: id, tooLong: size) }
+      } catch { channel.receive(unreadableAcknowledgement: id) }
+    case .unreadable(let flaw):
       guard let channel = namespaces.member(namespace)?.channel else { return }
       if packet.kind == .event || packet.kind == .binaryEvent {
-        channel.receive(dropped: reason)
+        channel.receive(FlawedEvent(flaw, ack: packet.ack))
       } else if let id = packet.ack {
         channel.receive(unreadableAcknowledgement: id)
       }
@@ -179,7 +184,7 @@ final class PacketReceiver {
   private func withLocalForm(
     _ packet: SocketIOPacket, _ text: RawSpan, _ range: Range<Int>, _ attachments: [[UInt8]],
     _ body: (RawSpan) -> Void
-  ) throws(SocketIOProblem) -> Int? {
+  ) throws(SocketIOFlaw) -> Int? {
     guard !packet.isLocalForm, parser == .json, !attachments.isEmpty || LocalForm.needsRewriting(text, range) else {
       body(text.extracting(range))
       return nil

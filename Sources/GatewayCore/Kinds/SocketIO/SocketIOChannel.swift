@@ -150,10 +150,15 @@ final class SocketIOChannel: UpstreamChannel {
     connector.recovery.received(ending)
   }
 
-  /// Tells of an event that cannot be shown.
-  func receive(dropped reason: GapReason) {
-    guard isJoined else { return hold(.dropped(reason)) }
-    owner.channel(self, droppedEvent: reason)
+  /// Tells of an event that cannot be shown. An offset behind it counts as received.
+  func receive(_ event: FlawedEvent) {
+    guard isJoined else { return hold(.flawed(event)) }
+    owner.channel(self, dropped: event.dropped)
+    guard event.ack == nil, connector.recovery.isOffered, let arguments = event.ending,
+      let ending = connector.recovery.ending(
+        of: arguments.span.bytes, at: .init(connector.links.time.arrival, link?.dateSample))
+    else { return }
+    connector.recovery.received(ending)
   }
 
   /// What is too much to be held now would be too much again: the server is not asked to repeat it.
@@ -273,7 +278,7 @@ final class SocketIOChannel: UpstreamChannel {
     for item in held.takeAll() where isJoined {
       switch item {
       case .event(let name, let arguments, let ack): receive(event: name.span.bytes, arguments.span.bytes, ack: ack)
-      case .dropped(let reason): receive(dropped: reason)
+      case .flawed(let event): receive(event)
       case .tooLong(let event): receive(tooLong: event)
       }
     }

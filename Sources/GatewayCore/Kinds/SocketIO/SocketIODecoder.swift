@@ -109,18 +109,24 @@ struct SocketIODecoder: Sendable {
 
   // MARK: - Whole messages
 
-  /// Takes a text message; the packet begins at `start`. Nil when attachments have to follow first. Of a packet that is
-  /// longer than `lineLimit` no attachments are kept.
-  mutating func receive(
+  /// Reads a text message, whose packet begins at `start`. It is to be given to `take`.
+  mutating func read(
     text: RawSpan, from start: Int, lineLimit: @autoclosure () -> Int = .max
-  ) throws(SocketIOProblem) -> SocketIOPacket? {
+  ) throws(SocketIOProblem) -> SocketIOPacket {
     if case .awaitingAttachments = state { throw .missingAttachment }
     let long = isIdle ? nil : takeLong(text, lineLimit: lineLimit())
-    let packet = try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)
+    return try SocketIOPacket(parsing: text, from: start, attachmentLimit: attachmentLimit, long: long)
+  }
+
+  /// Takes a packet that was read. Nil when attachments have to follow first. Of one that is longer than `lineLimit`, or
+  /// that cannot be shown, no attachments are kept.
+  mutating func take(
+    _ packet: SocketIOPacket, _ text: RawSpan, lineLimit: @autoclosure () -> Int = .max
+  ) -> SocketIOPacket? {
     guard packet.attachments > 0 else { return packet }
     let lineBytes = packet.payloadCount
     var message = Message(packet: packet, text: [])
-    if packet.hasNonNumbers || lineBytes > lineLimit() {
+    if packet.isUnreadable || packet.hasNonNumbers || lineBytes > lineLimit() {
       message.long = packet.longEvent(text, size: lineBytes)
       message.text = text.extracting(packet.namespace).withUnsafeBytes { [UInt8]($0) }
       message.packet.namespace = 0..<message.text.count
@@ -147,6 +153,7 @@ struct SocketIODecoder: Sendable {
 
   private func keeps(_ size: Int, lineLimit: Int) -> Bool {
     guard case .awaitingAttachments(let pending) = state else { return false }
+    guard !pending.message.packet.isUnreadable else { return false }
     return pending.message.long == nil && pending.lineBytes + Base64.encodedCount(size) <= lineLimit
   }
 

@@ -7,17 +7,17 @@ enum SocketIOForm {
   static func write(
     fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max, lineLimit: Int = .max,
     into output: inout [UInt8]
-  ) throws(SocketIOProblem) -> Int {
+  ) throws(SocketIOFlaw) -> Int {
     var edits = PayloadEdits()
     var size = range.count
     var lineCount = range.count
-    try MarkedObject.forEach(in: text, range) { object throws(SocketIOProblem) in
+    try MarkedObject.forEach(in: text, range) { object throws(SocketIOFlaw) in
       if !attachments.isEmpty, let value = object.placeholder, JSONScanner.bytesEqual(text, value, "true") {
         guard let start = object.number, let number = placeholderNumber(text, start),
           attachments.indices.contains(number)
         else { throw .malformedPlaceholder }
         size += attachments[number].count
-        guard size <= byteLimit else { throw .tooLarge(limit: byteLimit) }
+        guard size <= byteLimit else { throw .tooManyCopies(limit: byteLimit) }
         edits.replace(object.range, number: number)
         lineCount += binaryMembers + Base64.encodedCount(attachments[number].count) - object.range.count
       } else if object.dollars != nil {

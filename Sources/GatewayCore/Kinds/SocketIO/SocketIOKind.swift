@@ -11,10 +11,12 @@ public final class SocketIOKind: UpstreamKind {
   /// Without a `requester` long-polling is passed over.
   init(
     dialer: any TransportDialer, requester: (any HTTPRequester)?, credentials: any CredentialReader, timers: Timers,
-    time: any TimeSource, random: any RandomSource, memory: MemoryBudgets = MemoryBudgets()
+    time: any TimeSource, random: any RandomSource, memory: MemoryBudgets = MemoryBudgets(),
+    servers: ConfiguredServers = ConfiguredServers()
   ) {
     links = SocketIOLinks(
-      dialer: dialer, requester: requester, timers: timers, time: time, random: random, memory: memory)
+      dialer: dialer, requester: requester, timers: timers, time: time, random: random, memory: memory,
+      servers: servers)
     readings = CredentialReads(reader: credentials)
   }
 

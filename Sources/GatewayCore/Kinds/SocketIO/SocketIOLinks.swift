@@ -6,6 +6,7 @@ final class SocketIOLinks {
   let time: any TimeSource
   let random: any RandomSource
   let memory: MemoryBudgets
+  let servers: ConfiguredServers
   /// Nil: long-polling is passed over.
   let requester: (any HTTPRequester)?
   private var links: [LinkKey: [SocketIOLink]] = [:]
@@ -25,8 +26,9 @@ final class SocketIOLinks {
 
   init(
     dialer: any TransportDialer, requester: (any HTTPRequester)?, timers: Timers, time: any TimeSource,
-    random: any RandomSource, memory: MemoryBudgets
+    random: any RandomSource, memory: MemoryBudgets, servers: ConfiguredServers
   ) {
+    self.servers = servers
     self.memory = memory
     self.dialer = dialer
     self.requester = requester

@@ -11,12 +11,13 @@ struct SocketIOPacket: Equatable, Sendable {
     /// JSON text of any kind, which some servers add.
     case disconnect(Range<Int>?)
     /// `name` is a string with its quotes or a number; `arguments` what follows it, without brackets, maybe empty.
+    /// The name may be a reserved one.
     case event(name: Range<Int>, arguments: Range<Int>)
     case acknowledgement(arguments: Range<Int>)
     /// JSON text of any kind; nil where the server gave no reason that can be read.
     case connectError(Range<Int>?)
-    /// An event or acknowledgement that is well-formed and cannot be shown.
-    case unreadable(GapReason)
+    /// An event or acknowledgement that cannot be shown.
+    case unreadable(SocketIOFlaw)
   }
 
   /// The digit in front. Servers before 3.0 call `connectError` ERROR.
@@ -39,6 +40,9 @@ struct SocketIOPacket: Equatable, Sendable {
   var isLocalForm = false
   /// The payload is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
   private(set) var hasNonNumbers = false
+
+  /// Whether nothing of its payload can be handed on.
+  var isUnreadable: Bool { if case .unreadable = content { true } else { false } }
 
   init(kind: Kind, namespace: Range<Int>, ack: UInt64?, content: Content) {
     self.kind = kind
@@ -64,22 +68,24 @@ struct SocketIOPacket: Equatable, Sendable {
       content = .unreadable(.tooLarge)
       return
     }
-    switch kind {
-    // Digits there are no id, but what some server says as its reason.
-    case .connect, .disconnect, .connectError: break
-    case .event, .binaryEvent: ack = try Self.ack(text, &at)
-    case .acknowledgement, .binaryAcknowledgement:
-      ack = try Self.ack(text, &at)
-      guard ack != nil else { throw .malformedAck }
-    }
-    content =
+    do throws(SocketIOFlaw) {
       switch kind {
-      case .connect: Self.connect(text, at)
-      case .disconnect: .disconnect(Self.word(text, at, long))
-      case .connectError: .connectError(Self.word(text, at, long))
-      case .event, .binaryEvent: try Self.event(text, at, long)
-      case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
+      // Digits there are no id, but what some server says as its reason.
+      case .connect, .disconnect, .connectError: break
+      case .event, .binaryEvent: ack = try Self.ack(text, &at)
+      case .acknowledgement, .binaryAcknowledgement:
+        ack = try Self.ack(text, &at)
+        guard ack != nil else { throw .malformedAck }
       }
+      content =
+        switch kind {
+        case .connect: Self.connect(text, at)
+        case .disconnect: .disconnect(Self.word(text, at, long))
+        case .connectError: .connectError(Self.word(text, at, long))
+        case .event, .binaryEvent: try Self.event(text, at, long)
+        case .acknowledgement, .binaryAcknowledgement: try Self.acknowledgement(text, at, long)
+        }
+    } catch { content = .unreadable(error) }
     if kind == .disconnect || kind == .connectError {
       elements = (try? long?.outline(text, array: at))?.elements
     } else if let long, let known = try? long.outline(text, array: at) {
@@ -121,8 +127,9 @@ struct SocketIOPacket: Equatable, Sendable {
     var ack: UInt64?
   }
 
-  /// The event that a text is from `start` on. Nil for any other packet, and for one that `init(parsing:)` has
-  /// something to say about. Nearly all texts are such an event, and this says it without putting a packet together.
+  /// The event that a text is from `start` on. Nil for any other packet, for one that `init(parsing:)` finds something
+  /// wrong with, and for a reserved name. Nearly all texts are such an event, and this says it without putting a packet
+  /// together.
   @inline(__always)
   static func plainEvent(in text: RawSpan, from start: Int) -> PlainEvent? {
     guard JSONScanner.byte(text, start) == UInt8(ascii: "0") &+ Kind.event.rawValue else { return nil }
@@ -160,7 +167,7 @@ struct SocketIOPacket: Equatable, Sendable {
     return range.count == 1 ? 0..<0 : range
   }
 
-  private static func ack(_ text: RawSpan, _ at: inout Int) throws(SocketIOProblem) -> UInt64? {
+  private static func ack(_ text: RawSpan, _ at: inout Int) throws(SocketIOFlaw) -> UInt64? {
     try digits(text, &at)
   }
 
@@ -168,7 +175,7 @@ struct SocketIOPacket: Equatable, Sendable {
   private static let digitLimit = 64
 
   /// A run of decimal digits; nil when there is none. Throws for a number that is too large.
-  private static func digits(_ text: RawSpan, _ at: inout Int) throws(SocketIOProblem) -> UInt64? {
+  private static func digits(_ text: RawSpan, _ at: inout Int) throws(SocketIOFlaw) -> UInt64? {
     var value: UInt64?
     let longest = at + digitLimit
     while case let digit = JSONScanner.byte(text, at) &- UInt8(ascii: "0"), digit < 10 {
@@ -204,17 +211,16 @@ struct SocketIOPacket: Equatable, Sendable {
     } catch { return nil }
   }
 
-  private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOProblem) -> Content {
-    let name: Range<Int>
-    let arguments: Range<Int>
-    do throws(JSONError) { (name, arguments) = try scanEvent(text, start, long) } catch { return try unreadable(error) }
-    guard !SocketIOEventName.isReserved(text, name) else { throw .reservedEvent }
-    return .event(name: name, arguments: arguments)
+  private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOFlaw) -> Content {
+    do throws(JSONError) {
+      let (name, arguments) = try scanEvent(text, start, long)
+      return .event(name: name, arguments: arguments)
+    } catch { throw flaw(error) }
   }
 
   private static func acknowledgement(
     _ text: RawSpan, _ start: Int, _ long: LongPacket?
-  ) throws(SocketIOProblem) -> Content {
+  ) throws(SocketIOFlaw) -> Content {
     do throws(JSONError) {
       var at = start
       guard try openArray(text, &at) else {
@@ -227,13 +233,11 @@ struct SocketIOPacket: Equatable, Sendable {
       let arguments = try elements(text, &at)
       try end(text, at)
       return .acknowledgement(arguments: arguments)
-    } catch { return try unreadable(error) }
+    } catch { throw flaw(error) }
   }
 
-  private static func unreadable(_ error: JSONError) throws(SocketIOProblem) -> Content {
-    guard case .depth = error else { throw .malformedPayload }
-    // Nested more deeply than we read.
-    return .unreadable(.undecodable)
+  private static func flaw(_ error: JSONError) -> SocketIOFlaw {
+    if case .depth = error { .undecodable } else { .malformedPayload }
   }
 
   @inline(__always)

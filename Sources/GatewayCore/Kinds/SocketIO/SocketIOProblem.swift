@@ -1,4 +1,6 @@
-/// What a server sent that Socket.IO does not allow. Each of them ends the link: what follows cannot be trusted.
+/// What a server sent that Socket.IO does not allow. What breaks the framing ends the link: what follows cannot be
+/// trusted. What concerns the acceptance of one namespace ends that one. For events and acknowledgements there is
+/// `SocketIOFlaw`.
 enum SocketIOProblem: Error, Equatable, Sendable {
   /// A message without a packet type, or with an unknown one.
   case unknownType
@@ -6,20 +8,16 @@ enum SocketIOProblem: Error, Equatable, Sendable {
   case malformedAttachmentCount
   /// More attachments than allowed.
   case tooManyAttachments(limit: Int)
-  /// An acknowledgement id that is missing, too large, or out of place.
-  case malformedAck
-  /// A payload that is no JSON, or not the kind that the packet type wants.
+  /// A packet of MessagePack without a namespace, or with one that is no text or too long.
+  case malformedNamespace
+  /// Accepted a namespace with what is no JSON object.
   case malformedPayload
-  /// An event with a name that the protocol keeps for itself.
-  case reservedEvent
   /// Binary data that no packet announced.
   case strayAttachment
   /// Another packet before all announced attachments were there.
   case missingAttachment
   /// An announced attachment did not come in time.
   case lateAttachment
-  /// A placeholder without number, or with one out of range.
-  case malformedPlaceholder
   /// A packet with its attachments larger than allowed, in bytes.
   case tooLarge(limit: Int)
   /// A binary message that is not one map of MessagePack.
@@ -43,18 +41,15 @@ enum SocketIOProblem: Error, Equatable, Sendable {
     case .unknownType: UpstreamFailure(.protocolError, "the server sent an unknown Socket.IO packet")
     case .malformedAttachmentCount:
       UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed attachment count")
-    case .malformedAck:
-      UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed acknowledgement id")
+    case .malformedNamespace:
+      UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed namespace")
     case .malformedPayload:
       UpstreamFailure(.protocolError, "the server sent a Socket.IO packet with a malformed payload")
-    case .reservedEvent: UpstreamFailure(.protocolError, "the server sent an event with a reserved name")
     case .strayAttachment: UpstreamFailure(.protocolError, "the server sent binary data that belongs to no packet")
     case .missingAttachment:
       UpstreamFailure(.protocolError, "the server sent a packet before the attachments of the one before it")
     case .lateAttachment:
       UpstreamFailure(.protocolError, "the server announced attachments and did not send them in time")
-    case .malformedPlaceholder:
-      UpstreamFailure(.protocolError, "the server sent a message whose placeholders do not match its attachments")
     case .malformedMsgpack:
       UpstreamFailure(
         .protocolError, "the server sent a message that is no MessagePack, though its parser is set to msgpack")

@@ -17,7 +17,7 @@ struct SocketIORecovery: Equatable, Sendable {
   private(set) var pid: String?
   private(set) var offset: String?
   /// What offsets of this server look like, as far as that is known.
-  private var shape = OffsetShape.unknown
+  private var shape = OffsetShape.unknown(afterStreams: false)
 
   init() {}
 
@@ -26,7 +26,9 @@ struct SocketIORecovery: Equatable, Sendable {
     guard let resumption else { return }
     pid = resumption.session
     offset = resumption.offset
-    if let word = OffsetWord(resumption.offset) { shape = .known(word.form, last: word.made, lead: nil) }
+    guard let word = OffsetWord(resumption.offset) else { return }
+    shape =
+      word.form == .stream ? .supposed(last: word.made, lead: nil) : .known(word.form, last: word.made, lead: nil)
   }
 
   /// What a later daemon would need; nil as long as servers would recover nothing.
@@ -38,13 +40,17 @@ struct SocketIORecovery: Equatable, Sendable {
   /// The server has accepted the namespace. Returns whether it goes on where we left off.
   mutating func accepted(pid: String?) -> Bool {
     if let pid, pid == self.pid, offset != nil { return true }
-    self = Self()
+    forget()
     self.pid = pid
     return false
   }
 
   /// Nothing can or should be recovered.
-  mutating func forget() { self = Self() }
+  mutating func forget() {
+    let shape = shape.afterwards
+    self = Self()
+    self.shape = shape
+  }
 
   /// A channel's session hears of something: forgets what the server will not keep, or what must not be asked for
   /// twice. What ends with its link is kept.

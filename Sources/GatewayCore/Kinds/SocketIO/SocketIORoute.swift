@@ -32,7 +32,7 @@ final class SocketIORoute {
     dialer = links.dialer
     requester = links.requester
     timers = links.timers
-    let routes = LinkRoutes(key.places, remembered: links.route(of: key))
+    let routes = LinkRoutes(key.places, remembered: links.route(of: key), among: links.servers)
     self.routes = routes
     requests = LinkRequests(key: key.at(routes.current), links: links)
     choice = Self.choice(key, at: routes.current, links)

@@ -5,6 +5,7 @@ public final class WAMPKind: UpstreamKind {
     table: "wamp",
     foreign: [
       "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
+      "on_connect",
     ],
     problem: problem)
 

@@ -100,7 +100,7 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     link.owner?.channel(link, receivedEvent: name, arguments: arguments, kwargs: keywords, ack: ack)
   }
 
-  func dropped(_ reason: GapReason) { link.owner?.channel(link, droppedEvent: reason) }
+  func dropped(_ reason: GapReason) { link.owner?.channel(link, dropped: DroppedEvent(reason)) }
 
   func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
     link.owner?.channel(link, acknowledged: ack, arguments: arguments, kwargs: keywords)

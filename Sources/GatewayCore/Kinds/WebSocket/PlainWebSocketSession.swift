@@ -26,7 +26,7 @@ final class PlainWebSocketSession: DirectSession {
     if isTooLong(text.byteCount) { return }
     link.trace?.message(.incoming, "EVENT message (1 arg, \(text.byteCount) bytes)", payload: text)
     let isShown = PlainWebSocketMessage.withArgument(text, deliver)
-    if !isShown { link.owner?.channel(link, droppedEvent: .undecodable) }
+    if !isShown { link.owner?.channel(link, dropped: DroppedEvent(.undecodable)) }
   }
 
   func received(binary: RawSpan) {

@@ -101,6 +101,7 @@ struct DirectSeams {
   let time: any TimeSource
   let random: any RandomSource
   let pendingCloses: PendingCloses
+  let servers: ConfiguredServers
 
   /// - Parameter dialer: makes the transports of the kind.
   init(_ seams: UpstreamSeams, dialer: any TransportDialer) {
@@ -110,5 +111,6 @@ struct DirectSeams {
     time = seams.time
     random = seams.random
     pendingCloses = seams.pendingCloses
+    servers = seams.servers
   }
 }

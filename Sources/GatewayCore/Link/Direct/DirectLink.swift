@@ -32,7 +32,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     self.owner = owner
     self.makeSession = makeSession
     id = way.seams.random.uuid()
-    routes = LinkRoutes(way.places, remembered: way.remembered)
+    routes = LinkRoutes(way.places, remembered: way.remembered, among: way.seams.servers)
     attempt = ConnectAttempt(way.credentials, timers: way.seams.timers, time: way.seams.time)
   }
 

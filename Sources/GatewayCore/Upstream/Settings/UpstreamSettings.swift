@@ -15,6 +15,8 @@ public struct UpstreamSettings: Hashable, Sendable {
   var authTimeout: Duration = .seconds(10)
   var refresh = RefreshSettings()
   public var keep: KeepMode = .onDemand
+  /// Said at every connect, before anything else.
+  var onConnect: [EnterMessage] = []
   public var tls = TLSSettings()
   public var proxy = ProxySettings()
   /// The upstream's other URLs, tried in their order when the first cannot be used.

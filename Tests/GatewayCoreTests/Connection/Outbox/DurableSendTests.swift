@@ -360,7 +360,7 @@ import Testing
     tests.client.call("outbox.cancel", #"{"upstream":"chat"}"#)
     tests.store.settle()
     #expect(tests.client.read().isEmpty)
-    #expect(tests.harness.gateway.relay.outbox.unfinished.count == 10)
+    #expect(tests.harness.gateway.relay.outbox.usage.total.count == 10)
     tests.send("late", id: 2)
     tests.harness.pass(.milliseconds(1))
     tests.store.settle()
@@ -415,7 +415,7 @@ import Testing
     let answers = HarnessClient.values(tests.client.read())
     #expect(answers.compactMap { $0["id"]?.integerValue }.sorted() == [1, 2])
     #expect(answers.compactMap { $0["result"]?["count"]?.integerValue }.sorted() == [10, OutboxWork.portion])
-    #expect(tests.harness.gateway.relay.outbox.unfinished.isEmpty)
+    #expect(tests.harness.gateway.relay.outbox.usage.total.count == 0)
   }
 
   @Test func withoutARoomTheCallFailsAndWithDropOldestAnOlderOneGivesWay() {

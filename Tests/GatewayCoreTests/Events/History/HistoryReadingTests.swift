@@ -220,4 +220,26 @@ import Testing
     #expect(found.oldest == history.oldest && found.current.epoch == "e4")
     #expect(found.content(at: found.oldestPlace) == history.content(at: history.oldestPlace))
   }
+
+  @Test func anEpochThatComesBackIsDamageAndWhatIsBeforeItStays() throws {
+    let store = FakeHistoryStore()
+    let identity = HistoryLog.Identity(name: "n", upstream: "u", namespace: "/", target: 1)
+    let settings = HistorySettings()
+    var frame = HistoryWriter()
+    frame.write(.header(HistoryHeader(identity, settings, boot: store.boot, isComplete: true)))
+    for (epoch, start) in [("e0", 5), ("e1", 6), ("e0", 9)] as [(String, UInt64)] {
+      frame.write(.epoch(epoch, start: start))
+      frame.write(
+        .event(arrival: 900, tail: Array(#""seq":\#(start + 1),"time":1,"event":"e","args":[]}}"#.utf8) + [10]))
+    }
+    frame.close(store.checksum)
+    let segment = HistorySegment(id: .init(name: "n", number: 1), isCut: false, size: frame.bytes.count)
+    var loader = HistoryLoader(
+      settings, boot: store.boot, now: MonotonicInstant(nanoseconds: 0), wall: 1_000, checksum: store.checksum)
+    loader.load(segment, .success(HistoryWriter.prefix + frame.bytes))
+    loader.finish(freshEpoch: "fresh")
+    #expect(loader.findings.map(\.segment) == [segment.id])
+    #expect(loader.history?.spans.map(\.epoch) == ["e0", "e1", "fresh"])
+    #expect(loader.history?.count == 2)
+  }
 }

@@ -45,7 +45,7 @@ import Testing
       text += HandoverDocument.line(entry)
       var reader = HandoverReader()
       var found: HandoverDocument.Entry?
-      try? reader.append(text.span.bytes) { found = $0 }
+      reader.append(text.span.bytes) { found = $0 }
       return found
     }
 
@@ -78,6 +78,41 @@ import Testing
     scene.emit("a", "b", "c?")
     #expect(Self.methods(after.read()) == ["gap 3", "event 4"], "one credit was left")
     #expect(Self.methods(after.call("credit", #"{"subscription":"s1","n":5}"#)) == ["result", "event 5", "event 6"])
+  }
+
+  @Test func aSubscriberOfAnUpstreamThatWasNeverReachedHearsOfNoGap() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    let (after, document) = scene.handOver(client)
+    #expect(document.calls.count == 1)
+    scene.harness.upstream.channel.accept()
+    scene.emit("a")
+    #expect(Self.methods(after.read()) == ["event 1"])
+  }
+
+  @Test func aWaitEndsAsSoonAsTheDaemonBeginsToStopForGood() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.call("send", #"{"upstream":"chat","event":"e"}"#)
+    client.call("wait", #"{"upstream":"chat","state":"connected","timeout":60000}"#, id: 7)
+    scene.harness.gateway.stop(reason: "test") {}
+    let lines = HarnessClient.values(client.read())
+    #expect(lines.count == 1 && lines.first?["id"]?.integerValue == 7)
+    #expect(lines.first?["error"]?["data"]?["type"] == .string("Draining"))
+  }
+
+  @Test func whatATraceHasDroppedIsToldAtTheHandover() {
+    let scene = Scene()
+    let client = scene.harness.client(uid: 0)
+    client.call("trace", #"{"upstream":"chat"}"#)
+    let fact = TraceFact(.incoming, .engine, "PING")
+    for _ in 0..<ClientOutput.directLimit / 64 { client.session?.traces["t1"]?.take(fact) }
+    let document = client.session?.handOver(socket: 0, input: [])
+    let next = Scene().harness.client(uid: 0)
+    if let document { next.session?.takeOver(document) }
+    let told = HarnessClient.values(next.read()).compactMap { $0["params"]?["dropped"]?.integerValue }
+    #expect(told.count == 1 && (told.first ?? 0) > 0)
   }
 
   @Test func whatWaitsForCreditIsReplayed() {

@@ -31,7 +31,7 @@ import Testing
     var reader = HandoverReader()
     var found: [HandoverDocument.Entry] = []
     for start in stride(from: 0, to: text.count, by: piece) {
-      try reader.append(Array(text[start..<min(start + piece, text.count)]).span.bytes) { found.append($0) }
+      reader.append(Array(text[start..<min(start + piece, text.count)]).span.bytes) { found.append($0) }
     }
     try reader.finish()
     return found
@@ -57,8 +57,34 @@ import Testing
     let line = #"{"gatewayd":\#(HandoverDocument.version),"handovers":18446744073709551615,"last_token":0}"# + "\n"
     var reader = HandoverReader()
     #expect(throws: HandoverReader.Problem(message: "handovers in it is too large")) {
-      try reader.append(line.utf8Span.span.bytes) { _ in }
+      reader.append(line.utf8Span.span.bytes) { _ in }
+      try reader.finish()
     }
+  }
+
+  private static let leftOver: [HandoverDocument.Entry] = [
+    .leftOver(HandoverDocument.LeftOver(socket: 0, output: [])),
+    .leftOver(HandoverDocument.LeftOver(socket: 1, output: Array("{}\n{\"half".utf8))),
+  ]
+
+  @Test(arguments: [1, 7, 100_000]) func ofWhatStandsBehindADamagedLineOnlyTheOutputIsUsed(_ piece: Int) throws {
+    let lines = Self.entries.map(HandoverDocument.line)
+    let text = lines[0] + lines[1].dropLast(5) + [UInt8(ascii: "\n")] + lines[2...].flatMap { $0 }
+    var reader = HandoverReader()
+    var found: [HandoverDocument.Entry] = []
+    for start in stride(from: 0, to: text.count, by: piece) {
+      reader.append(Array(text[start..<min(start + piece, text.count)]).span.bytes) { found.append($0) }
+    }
+    #expect(found == [Self.entries[0]] + Self.leftOver)
+    #expect(throws: HandoverReader.Problem(message: "it is no JSON")) { try reader.finish() }
+  }
+
+  @Test func ofAnotherVersionTheOutputIsUsed() {
+    let newer = Array(#"{"gatewayd":\#(HandoverDocument.version + 1)}"#.utf8) + [UInt8(ascii: "\n")]
+    var reader = HandoverReader()
+    var found: [HandoverDocument.Entry] = []
+    reader.append((newer + Self.entries[1...].flatMap(HandoverDocument.line)).span.bytes) { found.append($0) }
+    #expect(found == Self.leftOver)
   }
 
   @Test func aDocumentThatIsCutOffGivesWhatCameBefore() {
@@ -66,7 +92,7 @@ import Testing
     var reader = HandoverReader()
     var found: [HandoverDocument.Entry] = []
     #expect(throws: HandoverReader.Problem(message: "it is not complete")) {
-      try reader.append(Array(text.dropLast(3)).span.bytes) { found.append($0) }
+      reader.append(Array(text.dropLast(3)).span.bytes) { found.append($0) }
       try reader.finish()
     }
     #expect(found == Array(Self.entries.dropLast()))

@@ -127,6 +127,29 @@ import Testing
     #expect(reader.families["gatewayd_upstream_attempts"]?.samples.count == 100)
   }
 
+  @Test func aClockThatIsSetDoesNotMoveTheStart() throws {
+    let harness = GatewayHarness(wall: 1_795_000_000_999)
+    harness.pass(.milliseconds(1_500))
+    harness.time.wallMilliseconds += 86_400_000
+    let samples = OpenMetricsReader(try text(harness)).families["gatewayd_start_time_seconds"]?.samples
+    #expect(samples?["gatewayd_start_time_seconds"] == 1_795_000_000)
+  }
+
+  @Test func noOutboxIsToldFromOneThatFails() throws {
+    let store = FakeOutboxStore()
+    func figures(_ harness: GatewayHarness) throws -> [Double?] {
+      let families = OpenMetricsReader(try text(harness)).families
+      return ["gatewayd_outbox_available", "gatewayd_outbox_working"].map { families[$0]?.samples[$0] }
+    }
+    #expect(try figures(GatewayHarness()) == [0, 0])
+    let harness = GatewayHarness(outbox: .open(store, []))
+    #expect(try figures(harness) == [1, 1])
+    store.problem = StorageProblem.none
+    harness.client().call("send", #"{"upstream":"chat","event":"e","delivery":"durable"}"#)
+    store.settle()
+    #expect(try figures(harness) == [1, 0])
+  }
+
   @Test func onlyAnAdministratorMayAsk() {
     let harness = GatewayHarness()
     #expect(harness.client().call("metrics").first?.contains("PermissionDenied") == true)

@@ -93,12 +93,8 @@ extension [UInt8] {
 private let hostile: [(bytes: [UInt8], problem: SocketIOProblem)] = [
   ([0xc1], SocketIOProblem.malformedMsgpack), ([0x90], .malformedMsgpack), ([], .malformedMsgpack),
   (join(accepted, [0xc0]), .malformedMsgpack), (packet(5, [0x90]), .unknownType), (packet(0x7f, [0x90]), .unknownType),
-  (join([0x81], string("nsp"), string("/")), .unknownType), (join([0x81], string("type"), [2]), .malformedPayload),
-  (packet(2, nil), .malformedPayload), (packet(2, [0x90]), .malformedPayload), (packet(2, [0x80]), .malformedPayload),
-  (packet(2, [0x91, 0xc3]), .malformedPayload), (packet(2, join([0x91], string("connect"))), .reservedEvent),
-  (packet(3, [0x90]), .malformedAck), (packet(3, [0xc0], id: 0), .malformedPayload),
-  (packet(2, join([0x91], string("e")), id: 0xff), .malformedAck), (packet(0, [0x80], id: 1), .malformedAck),
-  (packet(0, [0x90]), .malformedPayload),
+  (join([0x81], string("nsp"), string("/")), .unknownType), (join([0x81], string("type"), [2]), .malformedNamespace),
+  (join([0x82], string("type"), [2], string("nsp"), [0xa1, 0xff]), .malformedNamespace),
   (packet(2, join([0x93], string("e"), [0xc4, 0, 0xc4, 0])), .tooManyAttachments(limit: 1)),
 ]
 
@@ -108,6 +104,70 @@ func whatIsNoPacketEndsTheLink(bytes: [UInt8], problem: SocketIOProblem) {
   _ = connection.log.take()
   rig.transport.receive(binary: bytes)
   #expect(connection.log.take() == [.ended(problem.failure)], "\(shown(bytes))")
+}
+
+private let nameless = SocketIOFlaw.malformedPayload
+private let oddID = SocketIOFlaw.malformedAck
+
+private let flawed: [(bytes: [UInt8], flaw: SocketIOFlaw)] = [
+  (packet(2, nil, namespace: "/x"), nameless), (packet(2, [0x90], namespace: "/x"), nameless),
+  (packet(2, [0x80], namespace: "/x"), nameless), (packet(2, [0x91, 0xc3], namespace: "/x"), nameless),
+  (packet(2, join([0x91], string("e")), namespace: "/x", id: 0xff), oddID),
+  (packet(2, join([0x91], string("e")), namespace: "/x", id: 0xc3), oddID),
+]
+
+@Test(arguments: flawed)
+func anEventInMessagePackThatMeansNothingIsAGapInItsNamespace(bytes: [UInt8], flaw: SocketIOFlaw) {
+  let (rig, main) = joined()
+  let other = rig.connection("/x") { $0.parser = .msgpack }
+  rig.transport.receive(binary: packet(0, join([0x81], string("sid"), string("x")), namespace: "/x"))
+  _ = main.log.take()
+  _ = other.log.take()
+  rig.transport.receive(binary: bytes)
+  #expect(other.log.take() == [.dropped(.undecodable, flaw.detail)], "\(shown(bytes))")
+  #expect(main.log.take() == [] && !rig.transport.isClosed)
+}
+
+@Test(arguments: [1_000, 3])
+func anEventInMessagePackWithAReservedNameIsAGapOfThatName(pieces: Int) {
+  let (rig, connection) = joined()
+  _ = connection.log.take()
+  rig.transport.receive(binary: packet(2, join([0x92], string("connect"), [1]), id: 5), inPiecesOf: pieces)
+  rig.transport.receive(binary: packet(2, join([0x91], string("next"))))
+  #expect(
+    connection.log.take() == [
+      .dropped(.undecodable, SocketIOFlaw.reservedName.detail, name: #""connect""#, ack: 5), .event(#""next"()"#),
+    ])
+}
+
+@Test func anAnswerInMessagePackThatIsNoListIsOneThatCannotBeShown() throws {
+  let (rig, connection) = joined()
+  _ = connection.log.take()
+  try connection.send("ask", "[]", ack: 7)
+  // Without an id it is nobody's.
+  rig.transport.receive(binary: packet(3, [0x90]))
+  rig.transport.receive(binary: packet(3, [0xc0], id: 0))
+  #expect(connection.log.take() == [.unreadable(7)] && !rig.transport.isClosed)
+}
+
+@Test func anIdOfWhatIsAcceptedOrRefusedMeansNothing() {
+  let rig = SocketIORig()
+  let connection = rig.connection("/") { $0.parser = .msgpack }
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake)
+  rig.transport.receive(binary: packet(0, join([0x81], string("sid"), string("socket")), id: 0xff))
+  #expect(connection.log.take() == [.opened])
+}
+
+@Test func anAcceptanceInMessagePackThatIsNoObjectEndsItsNamespace() {
+  let (rig, main) = joined()
+  _ = main.log.take()
+  for answer: [UInt8] in [[0x90], [0x81, 0xc0, 0xc0]] {
+    let other = rig.connection("/x") { $0.parser = .msgpack }
+    rig.transport.receive(binary: packet(0, answer, namespace: "/x"))
+    #expect(other.log.take() == [.ended(SocketIOProblem.malformedPayload.failure)], "\(shown(answer))")
+  }
+  #expect(main.log.take() == [] && !rig.transport.isClosed)
 }
 
 @Test func aServerThatSpeaksJSONIsRecognised() {

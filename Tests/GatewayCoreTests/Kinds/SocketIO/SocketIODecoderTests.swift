@@ -22,7 +22,8 @@ private func run(_ inputs: [Input], attachmentLimit: Int = 10, byteLimit: Int = 
       switch input {
       case .text(let text):
         let bytes = [UInt8](text.utf8)
-        return try decoder.receive(text: bytes.span.bytes, from: 0) == nil ? .waiting : .packet
+        let packet = try decoder.read(text: bytes.span.bytes, from: 0)
+        return decoder.take(packet, bytes.span.bytes) == nil ? .waiting : .packet
       case .binary(let bytes):
         return try decoder.receive(binary: bytes.span.bytes).map { .message(attachments: $0.attachments) } ?? .waiting
       }
@@ -43,6 +44,12 @@ private func run(_ inputs: [Input], attachmentLimit: Int = 10, byteLimit: Int = 
   #expect(
     run([.text(#"52-["a"]"#), .binary([1]), .text(#"2["b"]"#)]) == [.waiting, .waiting, .problem(.missingAttachment)])
   #expect(run([.text(#"51-["a"]"#), .text(#"51-["a"]"#)]) == [.waiting, .problem(.missingAttachment)])
+}
+
+@Test func attachmentsOfAnEventThatCannotBeShownAreAwaitedAndNotKept() {
+  #expect(
+    run([.text(#"52-["a",]"#), .binary([1]), .binary([2]), .text(#"2["b"]"#)])
+      == [.waiting, .waiting, .message(attachments: []), .packet])
 }
 
 @Test func attachmentsAreLimitedInNumberAndSize() {

@@ -132,10 +132,8 @@ private let timeout = UpstreamFailure(
 
 @Test func whateverBreaksTheProtocolEndsTheLink() {
   let texts = [
-    "", "x", "7", "4", "48", "499", SocketIORig.handshake, #"42["some","data""#, "40[]",
-    #"42/admin,"invalid"#, "42/admin,{}", #"42[{"toString":"foo"}]"#, #"42[true,"foo"]"#, #"42[null,"bar"]"#,
-    #"42["connect"]"#, #"42["disconnect","123"]"#, "45", "451", "45a-", "451.23-", #"4511-["a"]"#, #"42 ["e"]"#,
-    "bAQ==", "b!", #"42/x["a"]"#, "43[]", "42[\"\u{FFFD}\",\u{1}]",
+    "", "x", "7", "4", "48", "499", SocketIORig.handshake, "40[]", "45", "451", "45a-", "451.23-", #"4511-["a"]"#,
+    "bAQ==", "b!",
     "2" + String(repeating: "x", count: 129),
   ]
   for text in texts {
@@ -148,18 +146,103 @@ private let timeout = UpstreamFailure(
   }
 }
 
+private let payload = SocketIOFlaw.malformedPayload.detail
+
+/// What follows `42/x,`, and what becomes of it.
+private let flawedEvents: [(String, ChannelLog.Entry)] = [
+  (#"["some","data""#, .dropped(.undecodable, payload)), (#""invalid"#, .dropped(.undecodable, payload)),
+  ("{}", .dropped(.undecodable, payload)), (#"[{"toString":"foo"}]"#, .dropped(.undecodable, payload)),
+  (#"[true,"foo"]"#, .dropped(.undecodable, payload)), (#"[null,"bar"]"#, .dropped(.undecodable, payload)),
+  (#" ["e"]"#, .dropped(.undecodable, payload)), (#"17["e",]"#, .dropped(.undecodable, payload, ack: 17)),
+  ("[\"\u{FFFD}\",\u{1}]", .dropped(.undecodable, payload)), ("", .dropped(.undecodable, payload)),
+  (#"18446744073709551616["e"]"#, .dropped(.undecodable, SocketIOFlaw.malformedAck.detail)),
+  (#"["connect"]"#, .dropped(.undecodable, SocketIOFlaw.reservedName.detail, name: #""connect""#)),
+  (
+    #"5["disconnect","123"]"#,
+    .dropped(.undecodable, SocketIOFlaw.reservedName.detail, name: #""disconnect""#, ack: 5)
+  ),
+]
+
+@Test(arguments: [1_000_000, 3])
+func anEventThatMeansNothingIsAGapInItsNamespaceAlone(pieces: Int) {
+  for isThree in [false, true] {
+    for (text, expected) in flawedEvents {
+      let rig = SocketIORig()
+      let main = isThree ? rig.joinedThree() : rig.joined()
+      let other = rig.connection("/x")
+      rig.transport.receive(isThree ? "40/x" : #"40/x,{"sid":"x"}"#)
+      _ = other.log.take()
+      rig.transport.receive("42/x,\(text)", inPiecesOf: pieces)
+      rig.transport.receive(#"42/x,["next"]"#, #"42["next"]"#)
+      #expect(other.log.take() == [expected, .event(#""next"()"#)], "\(text)")
+      #expect(main.log.take() == [.event(#""next"()"#)], "\(text)")
+      #expect(!rig.transport.isClosed)
+    }
+  }
+}
+
+@Test func aBinaryEventThatMeansNothingTakesItsAttachmentsWithIt() {
+  let placeholders = SocketIOFlaw.malformedPlaceholder.detail
+  let rows: [(String, ChannelLog.Entry)] = [
+    (#"451-["a",{"_placeholder":true,"num":1}]"#, .dropped(.undecodable, placeholders, name: #""a""#)),
+    (#"451-9["a",{"_placeholder":true,"num":"0"}]"#, .dropped(.undecodable, placeholders, name: #""a""#, ack: 9)),
+    (#"451-["a",]"#, .dropped(.undecodable, payload)),
+    (
+      #"451-["connect",{"_placeholder":true,"num":0}]"#,
+      .dropped(.undecodable, SocketIOFlaw.reservedName.detail, name: #""connect""#)
+    ),
+  ]
+  for (text, expected) in rows {
+    let rig = SocketIORig()
+    let main = rig.joined()
+    rig.transport.receive(text)
+    rig.transport.receive(binary: [1])
+    rig.transport.receive(#"42["next"]"#)
+    #expect(main.log.take() == [expected, .event(#""next"()"#)], "\(text)")
+  }
+}
+
+@Test func copiesOfAnAttachmentBeyondTheLimitOfAMessageAreAGap() {
+  let rig = SocketIORig()
+  let main = rig.joined { $0.messageLimit = 2_000 }
+  let places = [String](repeating: #"{"_placeholder":true,"num":0}"#, count: 4).joined(separator: ",")
+  rig.transport.receive(#"451-["a",\#(places)]"#)
+  rig.transport.receive(binary: [UInt8](repeating: 1, count: 1_000))
+  #expect(
+    main.log.take() == [.dropped(.tooLarge, SocketIOFlaw.tooManyCopies(limit: 2_000).detail, name: #""a""#)])
+}
+
+@Test func anAnswerThatMeansNothingIsToldToWhoWaitsForIt() throws {
+  let rig = SocketIORig()
+  let main = rig.joined()
+  for id in 0..<4 { try main.send("ask", "[]", ack: UInt64(70 + id)) }
+  // The id of the first cannot be read: it is nobody's.
+  rig.transport.receive("43[1]", #"43x[1]"#, "4399999999999999999999[1]", #"430{"a":1}"#, "431", "432[1,]")
+  rig.transport.receive(#"461-3[{"_placeholder":true,"num":5}]"#)
+  rig.transport.receive(binary: [1])
+  #expect(main.log.take() == [.unreadable(70), .unreadable(71), .unreadable(72), .unreadable(73)])
+  #expect(!rig.transport.isClosed)
+}
+
+@Test func anEventThatMeansNothingAndComesEarlyIsToldWhenTheNamespaceIsAccepted() {
+  let rig = SocketIORig()
+  let connection = rig.connection()
+  rig.transport.open()
+  rig.transport.receive(SocketIORig.handshake, #"42["disconnect",1]"#, "42{}", #"42["a"]"#)
+  #expect(connection.log.take() == [])
+  rig.transport.receive(#"40{"sid":"x"}"#)
+  #expect(
+    connection.log.take() == [
+      .opened, .dropped(.undecodable, SocketIOFlaw.reservedName.detail, name: #""disconnect""#),
+      .dropped(.undecodable, payload), .event(#""a"()"#),
+    ])
+}
+
 @Test func attachmentsOutOfPlaceEndTheLink() {
   let head = #"451-["a",{"_placeholder":true,"num":0}]"#
   let rows: [(String, (FakeTransport) -> Void)] = [
     ("stray", { $0.receive(binary: [1]) }),
     ("text between", { $0.receive(head, #"42["b"]"#) }),
-    (
-      "out of range",
-      {
-        $0.receive(#"451-["a",{"_placeholder":true,"num":1}]"#)
-        $0.receive(binary: [1])
-      }
-    ),
     (
       "too many bytes",
       {

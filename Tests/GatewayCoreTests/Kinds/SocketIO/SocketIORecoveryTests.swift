@@ -79,6 +79,13 @@ import Testing
     #expect(redial(connection) == [#"40{"pid":"private","offset":"Q7yBO7q"}"#])
   }
 
+  @Test func anEventWithAReservedNameCountsAsReceived() {
+    let connection = joined()
+    rig.transport.receive(#"42["a",1,"Q7yBO7n"]"#, #"42["disconnect",1,"Q7yBO7o"]"#)
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"Q7yBO7o"}"#])
+  }
+
   @Test func anotherPrivateIdIsNoRecovery() {
     let connection = joined()
     rig.transport.receive(#"42["a","Q7yBO7n"]"#)
@@ -224,13 +231,87 @@ import Testing
   @Test func offsetsOfTwoAdaptersAreLeftAlone() {
     let connection = joined()
     rig.transport.receive(
-      #"42["a","1795232203249-0"]"#, #"42["b","Q7yBO7n"]"#, #"42["c","Q7yBO7o"]"#, #"42["a","1795232203250-0"]"#)
+      #"42["a","1795232203249-0"]"#, #"42["a","1795232203249-1"]"#, #"42["b","Q7yBO7n"]"#, #"42["c","Q7yBO7o"]"#,
+      #"42["a","1795232203250-0"]"#)
     #expect(
       connection.log.take() == [
-        .event(#""a"()"#), .event(#""b"("Q7yBO7n")"#), .event(#""c"("Q7yBO7o")"#), .event(#""a"("1795232203250-0")"#),
+        .event(#""a"("1795232203249-0")"#), .event(#""a"()"#), .event(#""b"("Q7yBO7n")"#), .event(#""c"("Q7yBO7o")"#),
+        .event(#""a"("1795232203250-0")"#),
       ])
     cut()
     #expect(redial(connection) == ["40"])
+  }
+
+  /// Applications forward such ids themselves; a second one in step shows that they are offsets.
+  @Test func theFirstIdOfAStreamStaysAndIsPresented() {
+    let connection = joined()
+    rig.transport.receive(#"42["a",1,"1795232203249-0"]"#)
+    #expect(connection.log.take() == [.event(#""a"(1,"1795232203249-0")"#)])
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"1795232203249-0"}"#])
+    rig.transport.receive(#"40{"sid":"s","pid":"private"}"#, #"42["a",2,"1795232203249-1"]"#)
+    #expect(connection.log.take().last == .event(#""a"(2)"#))
+  }
+
+  @Test func theIdOfAStreamThatAnApplicationForwardsIsNoOffsetWhereTimesAre() {
+    let connection = joined()
+    rig.transport.receive(
+      #"42["log","1795232203249-0"]"#, #"42["a",1,"Q7yBO7n"]"#, #"42["log","1795232203250-0"]"#,
+      #"42["a",2,"Q7yBO7o"]"#)
+    #expect(
+      connection.log.take() == [
+        .event(#""log"("1795232203249-0")"#), .event(#""a"(1)"#), .event(#""log"("1795232203250-0")"#),
+        .event(#""a"(2)"#),
+      ])
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"Q7yBO7o"}"#])
+  }
+
+  @Test func idsOfStreamsThatAreOutOfStepStayAll() {
+    let connection = joined()
+    // Each is older than the one before.
+    rig.transport.receive(#"42["a","1795232203249-0"]"#, #"42["a","1795232203248-0"]"#, #"42["a","1795232203247-0"]"#)
+    #expect(
+      connection.log.take() == [
+        .event(#""a"("1795232203249-0")"#), .event(#""a"("1795232203248-0")"#), .event(#""a"("1795232203247-0")"#),
+      ])
+  }
+
+  @Test func idsOfStreamsAmongThoseOfObjectsStayAll() {
+    let connection = joined()
+    let id = String(rig.time.wallMilliseconds / 1_000, radix: 16) + "c3d4e5f6a7b8c9d0"
+    rig.transport.receive(
+      #"42["a","\#(id)"]"#, #"42["b","1795232203249-0"]"#, #"42["b","1795232203250-0"]"#)
+    #expect(
+      connection.log.take() == [
+        .event(#""a"("\#(id)")"#), .event(#""b"("1795232203249-0")"#), .event(#""b"("1795232203250-0")"#),
+      ])
+    cut()
+    #expect(redial(connection) == [#"40{"pid":"private","offset":"1795232203250-0"}"#])
+  }
+
+  @Test func aServerWhoseOffsetsAreAStreamsIsKnownInItsNextSession() {
+    let connection = joined()
+    rig.transport.receive(#"42["a",1,"1795232203249-0"]"#, #"42["a",2,"1795232203250-0"]"#)
+    cut()
+    _ = redial(connection)
+    rig.transport.receive(#"40{"sid":"fresh","pid":"other"}"#)
+    _ = connection.log.take()
+    rig.transport.receive(#"42["a",3,"1795232203251-0"]"#)
+    #expect(connection.log.take() == [.event(#""a"(3)"#)])
+  }
+
+  @Test func anIdOfAStreamThatAnEarlierDaemonWroteDownCountsAsTheFirst() {
+    var recovery = SocketIORecovery(Resumption(session: "private", offset: "1795232203249-0"))
+    _ = recovery.accepted(pid: "private")
+    let arguments = Array(#"1,"1795232203249-1""#.utf8)
+    let clock = OffsetShape.Clock(rig.time.arrival, nil)
+    let ending = recovery.ending(of: arguments.span.bytes, at: clock)
+    #expect(ending?.argumentsEnd == 1)
+    recovery.forget()
+    _ = recovery.accepted(pid: "next")
+    let first = recovery.ending(of: arguments.span.bytes, at: clock)
+    #expect(first != nil && first?.argumentsEnd == nil)
   }
 
   @Test func theOffsetOfTheLastEventIsNotThatOfAnother() {

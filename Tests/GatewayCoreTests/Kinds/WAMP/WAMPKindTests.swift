@@ -120,6 +120,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [Account.user(1_000), .user(1_001), .configuration])
+  func aKeyIsDerivedInTheTurnOfWhoAskedForTheConnection(_ account: Account) throws {
+    let connection = try rig.connection(Self.url(), for: account) {
+      $0.auth = .inline(Array(#"{"authid":"a","secret":"t"}"#.utf8))
+    }
+    open()
+    receive(#"[4,"wampcra",{"challenge":"x","salt":"s","iterations":1000,"keylen":32}]"#)
+    #expect(rig.cryptography.accounts == [account])
+    #expect(connection.log.take().isEmpty)
+  }
+
   @Test func theSessionIsAChannelLikeAnyOther() throws {
     let connection = try rig.connection(Self.url())
     open()

@@ -107,7 +107,7 @@ final class UpstreamScene {
       events.append(event)
     }
 
-    func channel(_ channel: any UpstreamChannel, droppedEvent reason: GapReason) {
+    func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
       note(opened == 1 && endings.isEmpty, "an event was dropped while the channel was not open")
     }
 

@@ -10,7 +10,8 @@ from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple, Union
 
 from . import errors
 from .link import GRACE, Link, NotYet, socket_path
-from .messages import (Answer, AnyTarget, Event, History, Position, Sent, Target, event_of, from_wire, to_wire)
+from .messages import (Answer, AnyMessage, AnyTarget, Event, History, Position, Sent, Target, event_of, from_wire,
+                       to_messages, to_wire)
 from .subscription import AsyncSubscription
 
 _PAUSES = (0.02, 1.0)
@@ -78,7 +79,8 @@ class AsyncClient:
     def subscribe(self, target: AnyTarget, events: Optional[Iterable[str]] = None, *, since: Optional[Position] = None,
                   last: Optional[int] = None, strict: bool = False, answer: bool = False, gaps: bool = False,
                   states: bool = False, window: Optional[int] = 256, queue: Optional[int] = None,
-                  on_slow: Optional[str] = None) -> AsyncSubscription:
+                  on_slow: Optional[str] = None, enter: Iterable[AnyMessage] = (),
+                  leave: Iterable[Optional[AnyMessage]] = ()) -> AsyncSubscription:
         """The server's events: those with one of the names or patterns `events`, or all.
 
         since, last
@@ -90,6 +92,9 @@ class AsyncClient:
             `on_slow` say how many and what happens then. None: no bound here.
         answer
             events whose server waits for an answer come with a token for `respond`.
+        enter, leave
+            messages that the daemon says to the server at every connect, as for a room or a feed, once for all programs;
+            and what undoes each (None: nothing), said when no program holds it any more: ``enter=[("join", "ops")]``.
         """
         options: Dict[str, Any] = {}
         if strict:
@@ -100,6 +105,9 @@ class AsyncClient:
             options["queue"] = queue
         if on_slow is not None:
             options["on_slow"] = on_slow
+        for name, messages in (("enter", to_messages(enter)), ("leave", to_messages(leave))):
+            if messages:
+                options[name] = messages
         return AsyncSubscription(self, target, events, options, since, last, window, gaps, states)
 
     async def send(self, target: AnyTarget, event: str, *args: Any, delivery: str = "accepted",

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
 _ESCAPED = re.compile(r"\$+bin\Z")
 
@@ -45,6 +45,9 @@ class Target:
 
 
 AnyTarget = Union[str, Target]
+AnyMessage = Union[Sequence[Any], Dict[str, Any]]
+"""What `enter` and `leave` hold: an event's name and its arguments, as in ``("join", {"room": "a"})``, or what the protocol
+has for it: ``{"event": "join", "args": ["a"], "ack": True}``."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,13 @@ def to_wire(value: Any) -> Any:
                 return {"$" + key: to_wire(value[key])}
         return {key: to_wire(one) for key, one in value.items()}
     return value
+
+
+def to_messages(messages: Iterable[Optional[AnyMessage]]) -> List[Optional[Dict[str, Any]]]:
+    """`enter` and `leave` as JSON can hold them; None, for what nothing undoes, stays."""
+    return [None if one is None
+            else {**one, **{name: to_wire(one[name]) for name in ("args", "kwargs") if name in one}} if isinstance(one, dict)
+            else {"event": one[0], "args": to_wire(one[1:])} for one in messages]
 
 
 def from_wire(value: Any) -> Any:

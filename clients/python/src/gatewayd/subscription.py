@@ -198,12 +198,13 @@ def behind(position: Optional[Position], item: Item) -> Optional[Position]:
     """Where a subscription is that was at `position` and has seen `item` besides."""
     if isinstance(item, Event):
         return item.position
-    if position is None or item.epoch is None and not isinstance(item, Gap):
+    # A state that names another epoch comes before the gap that announces it: a position that it moved would hide that gap
+    # from who comes back in between.
+    if position is None or not isinstance(item, Gap):
         return position
     epoch, seq = item.epoch or position.epoch, position.seq
-    if isinstance(item, Gap):
-        if item.epoch is not None and item.seq is not None:
-            seq = item.seq
-        if item.last is not None:
-            seq = max(seq, item.last)
+    if item.epoch is not None and item.seq is not None:
+        seq = item.seq
+    if item.last is not None:
+        seq = max(seq, item.last)
     return Position(epoch, seq)

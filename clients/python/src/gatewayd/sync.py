@@ -14,7 +14,7 @@ from typing import Any, Callable, Coroutine, Dict, Iterable, Iterator, Optional,
 
 from . import errors
 from .aio import AsyncClient
-from .messages import Answer, AnyTarget, Event, History, Position, Sent
+from .messages import Answer, AnyMessage, AnyTarget, Event, History, Position, Sent
 from .subscription import AsyncSubscription, behind
 
 T = TypeVar("T")
@@ -96,13 +96,14 @@ class Client:
     def subscribe(self, target: AnyTarget, events: Optional[Iterable[str]] = None, *, since: Optional[Position] = None,
                   last: Optional[int] = None, strict: bool = False, answer: bool = False, gaps: bool = False,
                   states: bool = False, window: Optional[int] = 256, queue: Optional[int] = None,
-                  on_slow: Optional[str] = None) -> "Subscription":
+                  on_slow: Optional[str] = None, enter: Iterable[AnyMessage] = (),
+                  leave: Iterable[Optional[AnyMessage]] = ()) -> "Subscription":
         """The server's events; returns when the subscription is made. See `AsyncClient.subscribe`."""
 
         async def begin() -> AsyncSubscription:
             return await self._client.subscribe(
                 target, events, since=since, last=last, strict=strict, answer=answer, gaps=gaps, states=states,
-                window=window, queue=queue, on_slow=on_slow)
+                window=window, queue=queue, on_slow=on_slow, enter=enter, leave=leave)
 
         return Subscription(self._thread, self._thread.run(begin()))
 

@@ -1,0 +1,29 @@
+/// Where a server is: URLs that differ in anything else lead to the same one. All names and addresses of the loopback
+/// are one host; that another name leads to the same machine is not known without asking a name server.
+struct ServerAddress: Hashable {
+  let host: String
+  let port: UInt16
+
+  init(_ url: UpstreamURL) { self.init(host: url.host, port: url.effectivePort) }
+
+  init(host: String, port: UInt16) {
+    var host = host.lowercased()
+    while host.hasSuffix(".") { host.removeLast() }
+    self.host = UpstreamURL.isThisMachine(host) ? "localhost" : host
+    self.port = port
+  }
+}
+
+/// The servers of all upstreams of the configuration in force: a redirect of another server leads to none of them,
+/// because nobody would ask for the rights that a program needs there.
+public final class ConfiguredServers {
+  private var addresses: Set<ServerAddress> = []
+
+  /// Without any.
+  public init() {}
+
+  /// Another configuration has upstreams with these URLs.
+  func adopt(_ urls: some Sequence<UpstreamURL>) { addresses = Set(urls.map(ServerAddress.init)) }
+
+  func contains(_ address: ServerAddress) -> Bool { addresses.contains(address) }
+}
