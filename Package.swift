@@ -63,6 +63,6 @@ let package = Package(
     .testTarget(name: "GatewayClientTests", dependencies: ["GatewayClient"], swiftSettings: strict),
     .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
     .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),
-    .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore"], swiftSettings: strict),
+    .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore", "CLinux"], swiftSettings: strict),
   ]
 )

@@ -1,3 +1,4 @@
+import CLinux
 @preconcurrency import Glibc
 import Testing
 
@@ -43,7 +44,7 @@ final class ControlProgram {
   ) throws {
     let (inputPipe, outputPipe, errorPipe) = (Self.pipe(), Self.pipe(), Self.pipe())
     input = inputPipe[1]
-    output = terminal.map { dup($0.controller) } ?? outputPipe[0]
+    output = terminal.map { fcntl($0.controller, F_DUPFD_CLOEXEC, 0) } ?? outputPipe[0]
     errors = errorPipe[0]
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -72,11 +73,11 @@ final class ControlProgram {
     }
   }
 
+  /// No other child gets an end: this one's would never come.
   private static func pipe() -> [Int32] {
-    var ends: [Int32] = [-1, -1]
-    _ = Glibc.pipe(&ends)
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return ends
+    var (reading, writing): (Int32, Int32) = (-1, -1)
+    _ = gw_pipe(&reading, &writing)
+    return [reading, writing]
   }
 
   /// Runs it to its end.

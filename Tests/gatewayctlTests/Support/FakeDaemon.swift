@@ -106,7 +106,11 @@ final class FakeClient {
     var line: String
   }
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
   deinit { hangUp() }
 
   /// The next call, which has to be of this method.
@@ -161,8 +165,13 @@ final class FakeClient {
     }
   }
 
+  /// Shuts it down first: a child that another test has started may hold the descriptor too, and the client would not
+  /// hear of the end.
   func hangUp() {
-    if descriptor >= 0 { close(descriptor) }
+    if descriptor >= 0 {
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      close(descriptor)
+    }
     descriptor = -1
   }
 

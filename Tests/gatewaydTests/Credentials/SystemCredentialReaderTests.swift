@@ -19,7 +19,7 @@ import Testing
 
     func file(_ bytes: [UInt8]) throws -> String {
       let name = path + "/secret"
-      let descriptor = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      let descriptor = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw SystemError("write a file") }
       defer { close(descriptor) }
       guard write(descriptor, bytes, bytes.count) == bytes.count else { throw SystemError("write a file") }

@@ -20,7 +20,7 @@ import Testing
     let folder = try TemporaryDirectory()
     let path = folder.path + "/hosts"
     let text = "# own\n127.0.1.1\tOwn.example own # and more\n\n::1 own\n10.0.0.1 other\n"
-    let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     _ = text.withCString { write(descriptor, $0, strlen($0)) }
     close(descriptor)
     #expect(HostsFile.addresses(of: "OWN", path: path) == ["127.0.1.1", "::1"])
@@ -48,7 +48,8 @@ import Testing
     var opened = 0
     let observer = try NetlinkObserver(loop: loop) {
       opened += 1
-      return opened == 1 ? Self.brokenReports() : socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+      return opened == 1
+        ? Self.brokenReports() : socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 0)
     }
     var changes: [NetworkChange] = []
     var problems: [SystemError] = []
