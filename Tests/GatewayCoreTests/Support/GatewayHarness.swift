@@ -63,6 +63,12 @@ final class GatewayHarness {
     _ = gateway.reload()
   }
 
+  /// The machine sleeps: every timer that was due meanwhile fires when it wakes.
+  func sleep(_ duration: Duration) {
+    time.advance(by: duration)
+    timers.fire()
+  }
+
   /// Lets time pass, with every timer in between firing at its instant.
   func pass(_ duration: Duration) {
     let end = time.now + duration

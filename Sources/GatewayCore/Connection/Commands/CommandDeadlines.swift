@@ -35,14 +35,26 @@ struct CommandDeadlines {
   /// The earliest deadline of any command that is waited for.
   mutating func next() -> MonotonicInstant? { heap.first()?.deadline }
 
-  /// Takes out the commands whose time is up, in order.
+  /// Takes out the commands whose time is up, in order. Where it was up long ago the machine slept, or the daemon was
+  /// stopped: what the server and the disk have said meanwhile is not read yet, so such a command waits a little more.
   mutating func takeDue(at now: MonotonicInstant, limit: Int = .max) -> [Command] {
     var due: [Command] = []
-    while due.count < limit, let (deadline, item) = heap.first(), deadline <= now {
+    var looked = 0
+    while looked < limit, let (deadline, item) = heap.first(), deadline <= now {
+      looked += 1
       heap.removeFirst()
       item.command.due = nil
-      due.append(item.command)
+      if now - deadline < Self.lateness {
+        due.append(item.command)
+      } else {
+        set(now + Self.grace, for: item.command)
+      }
     }
     return due
   }
+
+  /// A loop that runs is never so late.
+  static let lateness: Duration = .seconds(1)
+  /// How long a command whose time passed meanwhile waits for what has come meanwhile.
+  static let grace: Duration = .seconds(1)
 }

@@ -26,6 +26,18 @@ import Testing
     #expect(deadlines.next() == nil)
   }
 
+  @Test func aDeadlineThatPassedInASleepWaitsForWhatHasComeMeanwhile() {
+    var deadlines = CommandDeadlines()
+    let (long, short) = (command("long"), command("short"))
+    let woken = at(0) + .seconds(20)
+    deadlines.set(at(5), for: long)
+    deadlines.set(woken, for: short)
+    #expect(deadlines.takeDue(at: woken) == [short])
+    #expect(deadlines.next() == woken + CommandDeadlines.grace)
+    #expect(deadlines.takeDue(at: woken + CommandDeadlines.grace) == [long])
+    #expect(deadlines.next() == nil)
+  }
+
   @Test func whatHasItsOutcomeIsNotHeldUntilItsDeadline() {
     var deadlines = CommandDeadlines()
     weak var first: Command?

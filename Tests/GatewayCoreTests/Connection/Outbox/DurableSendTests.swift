@@ -30,6 +30,23 @@ import Testing
     #expect(written == ["hi []", "a []", "b []", "c []"])
   }
 
+  @Test func machineThatSleepsWhileTheDiskWritesFailsNoSend() {
+    connect()
+    send("a")
+    harness.sleep(.seconds(20))
+    #expect(client.read().isEmpty)
+    store.settle()
+    #expect(HarnessClient.values(client.read()).first?["result"]?["state"]?.stringValue == "durable")
+    #expect(written == ["hi []", "a []"])
+  }
+
+  @Test func diskThatDoesNotAnswerAfterASleepEither() {
+    send("a")
+    harness.sleep(.seconds(20))
+    harness.pass(.seconds(1))
+    #expect(Self.error(client.read()) == "InternalError")
+  }
+
   @Test func callOfAnotherProgramDoesNotWaitForTheDisk() {
     connect()
     let other = harness.client()
