@@ -47,8 +47,28 @@ async def test_an_argument_that_looks_like_json_but_is_not_is_65(daemons, chat, 
 
 
 async def test_raw_takes_every_argument_as_text(daemons, chat, ctl):
-    await ctl(await daemons(), "send", "--raw", chat.url, "line", "3", "{bad", "@nowhere", "-")
-    assert (await chat.received(1, "line"))[0]["args"] == ["3", "{bad", "@nowhere", "-"]
+    await ctl(await daemons(), "send", "--raw", chat.url, "line", "3", "{bad", "@nowhere")
+    assert (await chat.received(1, "line"))[0]["args"] == ["3", "{bad", "@nowhere"]
+
+
+async def test_text_comes_from_stdin_and_from_files_as_it_is(daemons, chat, ctl, folder):
+    (folder / "note").write_text('{"no": JSON}\n\ttwo lines é 😀 \x1b[31m\n')
+    outcome = await ctl(await daemons(), "send", "--raw", chat.url, "line", "3", "-", "--text", folder / "note",
+                        stdin="first\nsecond\n")
+    assert outcome.code == 0, outcome
+    args = (await chat.received(1, "line"))[0]["args"]
+    assert args == ["3", "first\nsecond\n", '{"no": JSON}\n\ttwo lines é 😀 \x1b[31m\n']
+
+
+async def test_a_text_that_is_no_utf8_is_an_input_error_and_nothing_is_sent(daemons, chat, ctl, folder):
+    daemon = await daemons()
+    (folder / "latin").write_bytes(b"caf\xe9")
+    for arguments, stdin in ((("--text", folder / "latin"), None), (("--raw", "-"), b"\xff"), (("--text", "-"), b"a\xc0\x80")):
+        outcome = await ctl(daemon, "send", chat.url, "line", *arguments, stdin=stdin)
+        check_failure(outcome, 65)
+        assert "UTF-8" in outcome.err
+    check_failure(await ctl(daemon, "send", "--raw", chat.url, "line", "-", "--text", "-", stdin=b""), 64)
+    assert (await chat.counters())["received"] == 0
 
 
 async def test_arguments_come_from_files_and_from_stdin(daemons, chat, ctl, folder):

@@ -9,12 +9,18 @@ enum InputFile {
   /// The bytes of a file; `-` is standard input.
   static func read(_ path: String) throws(Failure) -> [UInt8] {
     if path == "-" { return try read(STDIN_FILENO, named: "standard input") }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = try open(path)
+    defer { close(descriptor) }
+    return try read(descriptor, named: path)
+  }
+
+  /// A descriptor to read the file with.
+  static func open(_ path: String) throws(Failure) -> Int32 {
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw Failure(.badInput, "the file '\(path)' cannot be read: \(SystemText.ofError(errno)); check the name")
     }
-    defer { close(descriptor) }
-    return try read(descriptor, named: path)
+    return descriptor
   }
 
   private static func read(_ descriptor: Int32, named name: String) throws(Failure) -> [UInt8] {
@@ -35,13 +41,27 @@ enum InputFile {
   }
 }
 
-/// Standard input, line by line.
+/// Standard input or a file, line by line.
 struct InputLines {
+  private let descriptor: Int32
+  private let name: String
   private var buffer = LineBuffer(limit: InputFile.sizeLimit, keepsEmptyLines: true)
   private var lines: ArraySlice<[UInt8]> = []
   /// A line is too long: what stands behind it cannot be told apart.
   private var isBroken = false
   private var ended = false
+
+  init() {
+    descriptor = STDIN_FILENO
+    name = "standard input"
+  }
+
+  /// The lines of a file, which stays open until the program ends; `-` is standard input.
+  init(_ path: String) throws(Failure) {
+    let isInput = path == "-"
+    descriptor = isInput ? STDIN_FILENO : try InputFile.open(path)
+    name = isInput ? "standard input" : "the file '\(path)'"
+  }
 
   /// The next line without its end; nil when there is none.
   mutating func next() throws(Failure) -> [UInt8]? {
@@ -51,13 +71,13 @@ struct InputLines {
 
   private mutating func fill() throws(Failure) {
     guard !isBroken else {
-      throw Failure(.badInput, "a line on standard input is larger than \(InputFile.sizeLimit >> 20) MiB; send less")
+      throw Failure(.badInput, "a line of \(name) is larger than \(InputFile.sizeLimit >> 20) MiB; send less")
     }
     var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-    let count = read(STDIN_FILENO, &chunk, chunk.count)
+    let count = read(descriptor, &chunk, chunk.count)
     if count < 0, errno == EINTR { return }
     guard count >= 0 else {
-      throw Failure(.badInput, "standard input cannot be read: \(SystemText.ofError(errno)); check what it is")
+      throw Failure(.badInput, "\(name) cannot be read: \(SystemText.ofError(errno)); check what it is")
     }
     ended = count == 0
     var found: [[UInt8]] = []

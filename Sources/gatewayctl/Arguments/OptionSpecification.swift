@@ -11,12 +11,14 @@ enum OptionName: String, CaseIterable, Sendable {
   case retries, upstream
   case ackTimeout = "ack-timeout"
   case coalesce, kwargs, error
-  case raw, binary, lines
+  case raw, text, binary, lines
   case count
   case `for`, since, last, state
   case enter, leave
   case argsOnly = "args-only"
+  case pretty, time, record
   case exec
+  case speed
   case onGap = "on-gap"
   case noReconnect = "no-reconnect"
   case args, parallel
@@ -26,6 +28,11 @@ enum OptionName: String, CaseIterable, Sendable {
   case format
   case asUser = "as"
   case right
+}
+
+/// `--on-gap`.
+enum GapPolicy: String, CaseIterable, Sendable {
+  case warn, fail
 }
 
 /// One option as a command offers it.
@@ -76,7 +83,10 @@ struct OptionSpecification: Equatable, Sendable {
 extension OptionSpecification {
   static let namespace = OptionSpecification(
     .namespace, value: "NS", "the Socket.IO namespace, where the URL has no path")
-  static let raw = OptionSpecification(.raw, "take every ARG as text, never as JSON")
+  static let raw = OptionSpecification(
+    .raw, "take every ARG as text, never as JSON; - reads standard input as one text")
+  static let text = OptionSpecification(
+    .text, value: "FILE", "append the text of FILE, in UTF-8, as one argument; may be repeated")
   static let binary = OptionSpecification(
     .binary, value: "FILE", "append the bytes of FILE as one binary argument; may be repeated")
   static let key = OptionSpecification(
@@ -95,6 +105,9 @@ extension OptionSpecification {
     .coalesce, value: "K", "take the place of an earlier send with the same K that still waits in the queue")
   static let kwargs = OptionSpecification(
     .kwargs, value: "OBJECT", "keyword arguments, a JSON object, for upstreams that have such; @FILE and - as for ARG")
+  static let onGap = OptionSpecification(
+    .onGap, value: "warn|fail", choices: GapPolicy.allCases.map(\.rawValue),
+    "what to do when events were missed: say so (the default), or end with exit 74")
   static let noReconnect = OptionSpecification(
     .noReconnect, "end with exit 69 when the daemon closes the connection")
 }

@@ -5,28 +5,40 @@ enum PayloadArguments {
   /// Levels of nesting that are left for one argument inside the request around it.
   static let depthLimit = JSONScanner.depthLimit - 3
 
-  /// A raw JSON array. `read` gives the bytes behind `@FILE`, `-` and `--binary FILE`.
+  /// A raw JSON array. `read` gives the bytes behind `@FILE`, `-`, `--text FILE` and `--binary FILE`.
   static func array(
-    of words: [String], asText: Bool, binaries: [String],
+    of words: [String], asText: Bool, texts: [String] = [], binaries: [String],
     read: (String) throws(Failure) -> [UInt8] = InputFile.read
   ) throws(Failure) -> [UInt8] {
-    guard asText || (words + binaries).count(where: { $0 == "-" }) < 2 else {
+    guard (words + texts + binaries).count(where: { $0 == "-" }) < 2 else {
       throw Failure(.usage, "standard input can be read only once; use - for one argument")
     }
     var writer = JSONWriter()
     writer.beginArray()
     for (index, word) in words.enumerated() {
       if asText {
-        writer.string(word)
+        writer.string(word == "-" ? try text(of: word, read) : word)
       } else {
         try write(word, number: index + 1, into: &writer, read)
       }
     }
+    for file in texts { writer.string(try text(of: file, read)) }
     for file in binaries {
       writer.raw(binary(try read(file)))
     }
     writer.endArray()
     return writer.bytes
+  }
+
+  /// What a file holds, every byte of it, as one text.
+  private static func text(
+    of file: String, _ read: (String) throws(Failure) -> [UInt8]
+  ) throws(Failure) -> String {
+    guard let text = String(validating: try read(file), as: UTF8.self) else {
+      let name = file == "-" ? "standard input" : "the file '\(file)'"
+      throw Failure(.badInput, "\(name) is not valid UTF-8; write it in UTF-8, or send bytes with --binary FILE")
+    }
+    return text
   }
 
   /// A raw JSON object, from a word as an argument is.

@@ -12,15 +12,38 @@ enum Clock {
 
   /// `12:03:04.123` on this machine's clock, from milliseconds since 1970.
   static func timeOfDay(_ milliseconds: Int64) -> String {
+    local(milliseconds).map { timeOfDay($0, milliseconds) } ?? ""
+  }
+
+  /// `2026-11-23T12:03:04.123+01:00` on this machine's clock (RFC 3339), from milliseconds since 1970.
+  static func instant(_ milliseconds: Int64) -> String {
+    guard let parts = local(milliseconds) else { return "" }
+    let (year, month) = (digits(Int(parts.tm_year) + 1900, 4), digits(Int(parts.tm_mon) + 1, 2))
+    let date = "\(year)-\(month)-\(digits(Int(parts.tm_mday), 2))"
+    let offset = Int(parts.tm_gmtoff) / 60
+    let zone = "\(offset < 0 ? "-" : "+")\(digits(abs(offset) / 60, 2)):\(digits(abs(offset) % 60, 2))"
+    return "\(date)T\(timeOfDay(parts, milliseconds))\(zone)"
+  }
+
+  /// `1795232601.218`: seconds since 1970 with a fraction, from milliseconds.
+  static func seconds(_ milliseconds: Int64) -> String {
+    "\(milliseconds < 0 ? "-" : "")\(milliseconds.magnitude / 1000).\(digits(Int(milliseconds.magnitude % 1000), 3))"
+  }
+
+  private static func timeOfDay(_ parts: tm, _ milliseconds: Int64) -> String {
+    "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
+      + ".\(digits(Int(abs(milliseconds % 1000)), 3))"
+  }
+
+  private static func local(_ milliseconds: Int64) -> tm? {
     var seconds = time_t(milliseconds / 1000)
     var parts = tm()
-    guard localtime_r(&seconds, &parts) != nil else { return "" }
-    func digits(_ number: Int, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-    return "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
-      + ".\(digits(Int(abs(milliseconds % 1000)), 3))"
+    return localtime_r(&seconds, &parts) == nil ? nil : parts
+  }
+
+  private static func digits(_ number: Int, _ count: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, count - text.count)) + text
   }
 
   /// Goes on while the machine sleeps, and never back.

@@ -28,6 +28,35 @@ final class LiveSubscription {
   struct Position: Equatable, Sendable {
     var epoch: String
     var sequence: UInt64
+
+    init(epoch: String, sequence: UInt64) {
+      self.epoch = epoch
+      self.sequence = sequence
+    }
+
+    /// `--since EPOCH:SEQ`, as in the events that were printed; nil where it is not given.
+    init?(_ arguments: Arguments) throws(Failure) {
+      guard let text = arguments.value(.since) else { return nil }
+      guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
+        let sequence = UInt64(text[text.index(after: colon)...])
+      else {
+        throw Failure(
+          .usage,
+          "--since: '\(text)' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101")
+      }
+      self.init(epoch: String(text[..<colon]), sequence: sequence)
+    }
+
+    /// The member of `params` that names it.
+    func write(into writer: inout JSONWriter) {
+      writer.key("since")
+      writer.beginObject()
+      writer.key("epoch")
+      writer.string(epoch)
+      writer.key("seq")
+      writer.integer(sequence)
+      writer.endObject()
+    }
   }
 
   /// What comes out of the stream, in order.
@@ -165,14 +194,7 @@ final class LiveSubscription {
       writer.bool(true)
     }
     switch resume {
-    case .since(let position):
-      writer.key("since")
-      writer.beginObject()
-      writer.key("epoch")
-      writer.string(position.epoch)
-      writer.key("seq")
-      writer.integer(position.sequence)
-      writer.endObject()
+    case .since(let position): position.write(into: &writer)
     case .last(let count):
       writer.key("last")
       writer.integer(count)

@@ -26,7 +26,8 @@ struct OutgoingEvent {
   func arrayFromWords() throws(Failure) -> [UInt8] {
     let arguments = context.arguments
     return try PayloadArguments.array(
-      of: Array(arguments.operands.dropFirst(2)), asText: arguments.has(.raw), binaries: arguments.values(.binary))
+      of: Array(arguments.operands.dropFirst(2)), asText: arguments.has(.raw), texts: arguments.values(.text),
+      binaries: arguments.values(.binary))
   }
 
   /// Sends one array of arguments. Where the daemon waits for the server it is told for how long, so that its precise

@@ -51,12 +51,16 @@ struct ReceivedEvent: Equatable, Sendable {
     return writer.bytes
   }
 
+  /// The event's name as text.
+  var nameText: String {
+    name.first == UInt8(ascii: "\"") ? JSONScanner.decodeString(name.span.bytes, 0..<name.count) : ""
+  }
+
   /// What a command finds in its environment. A NUL in a name, which no environment can hold, becomes U+FFFD.
   func variables(target: Target) -> [(name: String, value: String)] {
-    let text = name.first == UInt8(ascii: "\"") ? JSONScanner.decodeString(name.span.bytes, 0..<name.count) : ""
     let kwargs = kwargs.map { String(decoding: $0, as: UTF8.self) } ?? ""
     return [
-      ("GATEWAY_EVENT", text.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
+      ("GATEWAY_EVENT", nameText.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
       ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name), ("GATEWAY_KWARGS", kwargs),
     ]
   }
@@ -70,6 +74,8 @@ extension String {
 
 /// Events that were missed.
 struct ReceivedGap: Equatable, Sendable {
+  /// What the daemon said of it, a raw JSON object without the subscription.
+  private(set) var members: [UInt8]
   var epoch: String?
   var range: ClosedRange<UInt64>?
   var count: UInt64?
@@ -81,6 +87,7 @@ struct ReceivedGap: Equatable, Sendable {
 
   /// From the `params` of a `gap` notification.
   init(_ params: RawJSONObject) {
+    members = params.text(without: "subscription")
     epoch = params.string("epoch")
     count = params.integer("count").flatMap { UInt64($0) }
     reason = params.string("reason") ?? "unknown"
@@ -93,7 +100,22 @@ struct ReceivedGap: Equatable, Sendable {
     range = from...to
   }
 
-  init(reason: String) { self.reason = reason }
+  /// One that is noticed here, of which only the cause is known.
+  init(reason: String) {
+    self.reason = reason
+    members = Client.object { writer in
+      writer.key("reason")
+      writer.string(reason)
+    }
+  }
+
+  /// `{"gap":{…}}`.
+  var line: [UInt8] {
+    Client.object { writer in
+      writer.key("gap")
+      writer.raw(members)
+    }
+  }
 
   /// What was missed and why, as a clause.
   var description: String {

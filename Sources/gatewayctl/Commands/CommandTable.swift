@@ -8,7 +8,8 @@ protocol Subcommand: SendableMetatype {
 enum CommandTable {
   /// Those that move messages.
   static let traffic: [any Subcommand.Type] = [
-    SendCommand.self, RequestCommand.self, SubscribeCommand.self, ServeCommand.self,
+    SendCommand.self, RequestCommand.self, SubscribeCommand.self, HistoryCommand.self,
+    ReplayCommand.self, ServeCommand.self,
   ]
 
   /// Those that look at the daemon and steer it.

@@ -11,7 +11,9 @@ enum RequestCommand: Subcommand {
         + "comes. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
       CommandSpecification.urlExplained, CommandSpecification.argExplained,
     ],
-    options: [.namespace, .ttl, .noQueue, .noCompress, .key, .retries, .ackTimeout, .coalesce, .kwargs, .binary, .raw],
+    options: [
+      .namespace, .ttl, .noQueue, .noCompress, .key, .retries, .ackTimeout, .coalesce, .kwargs, .text, .binary, .raw,
+    ],
     examples: [
       .init("Ask a question", "gatewayctl request https://status.example getMonitor 3"),
       .init("Use the answer", "gatewayctl request chat whoami | jq -r .name"),

@@ -17,11 +17,12 @@ struct SendCommand: Subcommand {
         .delivery, value: "LEVEL", choices: DeliveryLevel.allCases.map(\.rawValue),
         "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "
           + "acknowledged it)"),
-      .ttl, .key, .noQueue, .noCompress, .retries, .ackTimeout, .coalesce, .kwargs, .binary, .raw,
+      .ttl, .key, .noQueue, .noCompress, .retries, .ackTimeout, .coalesce, .kwargs, .text, .binary, .raw,
       .init(.lines, "read standard input and send one event per line; each line is a JSON array of arguments"),
     ],
     examples: [
       .init("Send a chat message", #"gatewayctl send https://chat.example message "hello there""#),
+      .init("Send the text of a file", "gatewayctl send --text notes.txt chat note"),
       .init("Send an object", #"gatewayctl send https://chat.example move '{"x":3,"y":4}'"#),
       .init("Wait until the server has acknowledged", "gatewayctl send --delivery acked chat save @draft.json"),
       .init("Let it survive a crash", "gatewayctl send --delivery durable chat paid 4711"),
@@ -66,9 +67,11 @@ struct SendCommand: Subcommand {
   /// One event per line, each answered before the next is sent, so that the first failure leaves nothing behind it.
   private mutating func sendLines() throws(Failure) {
     let arguments = context.arguments
-    guard arguments.operands.count == 2, !arguments.has(.raw), !arguments.has(.binary), !arguments.has(.key) else {
+    guard arguments.operands.count == 2, !arguments.has(.raw), !arguments.has(.text), !arguments.has(.binary),
+      !arguments.has(.key)
+    else {
       throw Failure(
-        .usage, "with --lines every argument comes from standard input; leave out ARG, --raw, --binary, --key")
+        .usage, "with --lines every argument comes from standard input; leave out ARG, --raw, --text, --binary, --key")
     }
     var lines = InputLines()
     var number = 0

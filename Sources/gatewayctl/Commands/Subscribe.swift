@@ -23,16 +23,15 @@ enum SubscribeCommand: Subcommand {
         .leave, value: "JSON",
         "what undoes it, said when no program holds it any more: the first --leave for the first --enter, and so on; null for "
           + "one that nothing undoes"),
-      .init(.state, #"also print the connection's states, as {"state":…}"#),
-      .init(.argsOnly, "print only the array of arguments"),
+      .init(.state, #"also print the connection's states, as {"state":…}, and what was missed, as {"gap":…}"#),
+    ] + EventPrinter.options + [
+      .init(
+        .record, value: "FILE", "also append each event to FILE, as a line that 'gatewayctl replay' sends again"),
       .init(
         .exec, value: "CMD",
         "instead of printing, run the shell command CMD for each event, with the event on its standard input and "
           + "GATEWAY_EVENT, GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its environment"),
-      .init(
-        .onGap, value: "warn|fail", choices: SubscriptionLoop.GapPolicy.allCases.map(\.rawValue),
-        "what to do when events were missed: say so (the default), or end with exit 74"),
-      .noReconnect,
+      .onGap, .noReconnect,
     ],
     examples: [
       .init("Watch everything", "gatewayctl subscribe https://chat.example"),
@@ -41,6 +40,7 @@ enum SubscribeCommand: Subcommand {
       .init(
         "Stay in a room",
         #"gatewayctl subscribe --enter '["join","ops"]' --leave '["leave","ops"]' chat said"#),
+      .init("Choose what is printed", "gatewayctl subscribe --format '%t %e: %a' chat"),
       .init("Go on where you left off", "gatewayctl subscribe --since e7:4100 chat"),
     ],
     defaultTimeout: nil)
@@ -50,18 +50,21 @@ enum SubscribeCommand: Subcommand {
     let count = try arguments.count(.count, in: 1...(.max))
     let duration = try arguments.duration(.for)
     let end = Deadline.after(duration)
-    let gapPolicy = try arguments.choice(.onGap, of: SubscriptionLoop.GapPolicy.self) ?? .warn
+    let gapPolicy = try arguments.choice(.onGap, of: GapPolicy.self) ?? .warn
     let stream = LiveSubscription(
       try parameters(context), client: context.client, diagnostics: context.diagnostics,
       connectTimeout: context.settings.timeoutWasGiven ? context.settings.timeout : nil)
+    let printer = try EventPrinter(context)
+    let recorder = try arguments.value(.record).map { (path) throws(Failure) in try EventRecorder(path) }
     let consumer: any EventConsumer =
       if let command = arguments.value(.exec) {
         ExecutingConsumer(context, command: command, count: count)
       } else {
-        PrintingConsumer(context, count: count)
+        PrintingConsumer(printer, count: count)
       }
     let loop = SubscriptionLoop(
-      context, stream: stream, consumer: consumer, end: end, gapPolicy: gapPolicy, printsStates: arguments.has(.state))
+      context, stream: stream, consumer: consumer, end: end, gapPolicy: gapPolicy,
+      statePrinter: arguments.has(.state) ? printer : nil, recorder: recorder)
     let hasFinished = try loop.run()
     if !hasFinished, let count, let duration {
       throw Failure(
@@ -75,7 +78,7 @@ enum SubscribeCommand: Subcommand {
     let arguments = context.arguments
     try arguments.refuse(.since, with: .last)
     let last = try arguments.count(.last, in: 0...(.max))
-    let since = try arguments.value(.since).map(position)
+    let since = try LiveSubscription.Position(arguments)
     return LiveSubscription.Parameters(
       target: context.target, events: Array(arguments.operands.dropFirst()),
       resume: since.map { .since($0) } ?? last.map { .last($0) },
@@ -88,25 +91,12 @@ enum SubscribeCommand: Subcommand {
     for word in arguments.values(option) { messages.append(try PayloadArguments.message(word, of: option)) }
     return messages
   }
-
-  /// `EPOCH:SEQ`, as in the events that were printed.
-  private static func position(_ text: String) throws(Failure) -> LiveSubscription.Position {
-    guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
-      let sequence = UInt64(text[text.index(after: colon)...])
-    else {
-      throw Failure(
-        .usage,
-        "--since: '\(text)' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101")
-    }
-    return LiveSubscription.Position(epoch: String(text[..<colon]), sequence: sequence)
-  }
 }
 
 /// Prints each event as a line.
 final class PrintingConsumer: EventConsumer {
-  private let context: Context
+  private let printer: EventPrinter
   private let count: Int?
-  private let onlyArguments: Bool
   private(set) var taken = 0
 
   let prints = true
@@ -115,15 +105,14 @@ final class PrintingConsumer: EventConsumer {
   var isFinished: Bool { count.map { taken >= $0 } ?? false }
   var hasRoom: Bool { !isFinished }
 
-  init(_ context: Context, count: Int?) {
-    self.context = context
+  init(_ printer: EventPrinter, count: Int?) {
+    self.printer = printer
     self.count = count
-    onlyArguments = context.arguments.has(.argsOnly)
   }
 
   func take(_ event: ReceivedEvent) throws(Failure) {
     taken += 1
-    try context.printJSON(onlyArguments ? event.args : event.line)
+    try printer.print(event)
   }
 
   func settle(_ command: RunningCommand) {}

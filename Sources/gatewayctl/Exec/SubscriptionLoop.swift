@@ -7,32 +7,32 @@ final class SubscriptionLoop {
   private let consumer: any EventConsumer
   private let end: Deadline
   private let gapPolicy: GapPolicy
-  private let printsStates: Bool
+  /// Prints states and gaps too; nil where only events are asked for.
+  private let statePrinter: EventPrinter?
+  private let recorder: EventRecorder?
   private var outages = UpstreamOutages()
   /// -1 where standard output was closed from the beginning.
   private let outputDescriptor = fcntl(STDOUT_FILENO, F_GETFD) < 0 ? -1 : STDOUT_FILENO
 
-  /// `--on-gap`.
-  enum GapPolicy: String, CaseIterable, Sendable {
-    case warn, fail
-  }
-
   init(
     _ context: Context, stream: LiveSubscription, consumer: any EventConsumer, end: Deadline = .never,
-    gapPolicy: GapPolicy = .warn, printsStates: Bool = false
+    gapPolicy: GapPolicy = .warn, statePrinter: EventPrinter? = nil, recorder: EventRecorder? = nil
   ) {
     self.context = context
     self.stream = stream
     self.consumer = consumer
     self.end = end
     self.gapPolicy = gapPolicy
-    self.printsStates = printsStates
+    self.statePrinter = statePrinter
+    self.recorder = recorder
   }
 
   /// Returns whether the consumer has finished; otherwise the time was up.
   func run() throws(Failure) -> Bool {
     try Signals.watchChildren()
     do throws(Failure) { return try runToEnd() } catch {
+      // What was received before the failure is recorded all the same.
+      try? recorder?.flush()
       // A command that was started for an event is no loose end, whatever else has ended.
       while !consumer.isIdle { try waitForCommands() }
       throw error
@@ -45,6 +45,7 @@ final class SubscriptionLoop {
         while consumer.hasRoom, let fact = try stream.next() { try take(fact) }
         if consumer.hasRoom { try stream.advance() }
       }
+      try recorder?.flush()
       try context.output.flush()
       if consumer.isFinished { return true }
       if end.hasPassed, consumer.isIdle { break }
@@ -56,10 +57,13 @@ final class SubscriptionLoop {
 
   private func take(_ fact: LiveSubscription.Fact) throws(Failure) {
     switch fact {
-    case .event(let event): try consumer.take(event)
+    case .event(let event):
+      try recorder?.record(event)
+      try consumer.take(event)
     case .state(let state): try show(state)
     case .answer(let call, let error): consumer.answered(call: call, error)
     case .gap(let gap):
+      try statePrinter?.print(gap: gap)
       guard gapPolicy == .fail else { return context.diagnostics.error("gap: \(gap.description)") }
       try context.output.flush()
       throw Failure(.dataLost, "gap: \(gap.description); --on-gap warn would go on")
@@ -67,7 +71,7 @@ final class SubscriptionLoop {
   }
 
   private func show(_ state: [UInt8]) throws(Failure) {
-    if printsStates { return try context.printJSON(state) }
+    if let statePrinter { return try statePrinter.print(state: state) }
     guard let members = RawJSONObject(state), let outage = outages.note(members, of: context.target.name) else {
       return
     }

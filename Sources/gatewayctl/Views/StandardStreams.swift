@@ -1,13 +1,18 @@
 import Glibc
 
-/// Standard output: data only, written in whole lines.
+/// Standard output, or a file beside it: data only, written in whole lines.
 final class Output {
   private var pending: [UInt8] = []
   private let descriptor: Int32
+  /// What it is called where it cannot be written.
+  private let name: String
   /// Text that is kept back at most before it is written.
   private static let flushLimit = 64 * 1024
 
-  init(descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
+  init(descriptor: Int32 = STDOUT_FILENO, named name: String = "standard output") {
+    self.descriptor = descriptor
+    self.name = name
+  }
 
   /// Adds a line; the line feed is added here.
   func line(_ bytes: [UInt8]) throws(Failure) {
@@ -34,7 +39,8 @@ final class Output {
       case EPIPE: throw .outputClosed
       default:
         let reason = SystemText.ofError(errno)
-        throw Failure(.dataLost, "standard output cannot be written: \(reason); what was to be printed is lost")
+        let verb = descriptor == STDOUT_FILENO ? "printed" : "recorded"
+        throw Failure(.dataLost, "\(name) cannot be written: \(reason); what was to be \(verb) is lost")
       }
     }
     pending.removeAll(keepingCapacity: true)

@@ -91,7 +91,7 @@ import Testing
       try arguments.count(.count, in: 1...(.max))
     }
     #expect(throws: Failure(.usage, "--on-gap: unknown value 'fial'; did you mean 'fail'?")) {
-      try arguments.choice(.onGap, of: SubscriptionLoop.GapPolicy.self)
+      try arguments.choice(.onGap, of: GapPolicy.self)
     }
     #expect(throws: Failure(.usage, "--timeout: '5' has no unit; write 5ms or 5s")) {
       try arguments.duration(.timeout)

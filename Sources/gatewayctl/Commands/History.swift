@@ -1,0 +1,144 @@
+import GatewayCore
+
+/// `history`: prints the events that the daemon remembers, and ends.
+struct HistoryCommand: Subcommand {
+  static let specification = CommandSpecification(
+    name: .history, operands: "URL [EVENT…]", operandCount: 1...(.max),
+    summary: "print the events that the daemon remembers",
+    details: [
+      "Prints what 'subscribe' has printed or would have printed, in the same form, and ends: everything that the daemon "
+        + "still has unless --last or --since says less. EVENT may be a pattern with * and ?. Nothing is asked of the "
+        + "server, and no connection is made for it. What is missing is reported on stderr.",
+      CommandSpecification.urlExplained,
+    ],
+    options: [
+      .namespace,
+      .init(.last, value: "N", "print only the last N events"),
+      .init(.since, value: "EPOCH:SEQ", "print only what came after this event"),
+    ] + EventPrinter.options + [.onGap],
+    examples: [
+      .init("What came last?", "gatewayctl history --last 10 chat"),
+      .init("Read the texts", "gatewayctl history --format '%t %a' chat said"),
+      .init("Go on where you left off", "gatewayctl history --since e7:4100 chat"),
+    ])
+
+  private let context: Context
+  private let printer: EventPrinter
+  private let gapPolicy: GapPolicy
+
+  /// Events of one answer; one of long events ends where the line is full.
+  private static let pageLimit = 1_000
+
+  static func run(_ context: Context) throws(Failure) -> ExitCode {
+    let arguments = context.arguments
+    try arguments.refuse(.since, with: .last)
+    let command = HistoryCommand(
+      context: context, printer: try EventPrinter(context),
+      gapPolicy: try arguments.choice(.onGap, of: GapPolicy.self) ?? .warn)
+    let last = try arguments.count(.last, in: 0...1_000_000_000)
+    if let since = try LiveSubscription.Position(arguments) {
+      try command.printAll(since: since)
+    } else if let last {
+      try command.printNewest(last)
+    } else {
+      try command.walk(from: try command.beginning()) { (page) throws(Failure) in try command.print(page.events) }
+    }
+    return .done
+  }
+
+  // MARK: What is printed
+
+  private func printAll(since position: LiveSubscription.Position) throws(Failure) {
+    let first = try page(since: position, limit: Self.pageLimit)
+    if !first.isComplete { try report(ReceivedGap(reason: "expired")) }
+    try print(first.events)
+    guard first.hasMore else { return }
+    try walk(from: first.end, isContinued: true) { (page) throws(Failure) in try print(page.events) }
+  }
+
+  private func printNewest(_ count: Int) throws(Failure) {
+    guard count > 0 else { return }
+    let newest = try page(since: nil, limit: count)
+    if newest.events.count == count { return try print(newest.events) }
+    // There are not so many, or they do not fit into one answer, which then has the newest of them.
+    var events: [ReceivedEvent] = []
+    try walk(from: try beginning()) { (page) throws(Failure) in
+      events += page.events
+      events.removeFirst(max(0, events.count - count))
+    }
+    try print(events)
+  }
+
+  private func print(_ events: [ReceivedEvent]) throws(Failure) {
+    for event in events { try printer.print(event) }
+    try context.output.flush()
+  }
+
+  private func report(_ gap: ReceivedGap) throws(Failure) {
+    guard gapPolicy == .fail else { return context.diagnostics.error("gap: \(gap.description)") }
+    throw Failure(.dataLost, "gap: \(gap.description); --on-gap warn would go on")
+  }
+
+  // MARK: What the daemon remembers
+
+  /// One answer of the daemon.
+  private struct Page {
+    var events: [ReceivedEvent]
+    /// Where it ends.
+    var end: LiveSubscription.Position
+    /// Nothing is missing between what was asked for and these.
+    var isComplete: Bool
+    var hasMore: Bool
+  }
+
+  /// In front of everything that is remembered.
+  private func beginning() throws(Failure) -> LiveSubscription.Position {
+    LiveSubscription.Position(epoch: try page(since: nil, limit: 1).end.epoch, sequence: 0)
+  }
+
+  /// Hands out page by page. `isContinued`: what stood at the position was handed out, and what is not there any more
+  /// behind it is missed.
+  private func walk(
+    from start: LiveSubscription.Position, isContinued: Bool = false, _ take: (Page) throws(Failure) -> Void
+  ) throws(Failure) {
+    var position = start
+    var isContinued = isContinued
+    while true {
+      let page = try page(since: position, limit: Self.pageLimit)
+      if isContinued, !page.isComplete { try report(ReceivedGap(reason: "expired")) }
+      try take(page)
+      guard page.hasMore else { return }
+      isContinued = true
+      position = page.end
+    }
+  }
+
+  /// - Parameter position: nil for the newest events.
+  private func page(since position: LiveSubscription.Position?, limit: Int) throws(Failure) -> Page {
+    let result = try context.client.call("history", until: context.deadline) { writer in
+      context.target.write(into: &writer)
+      let names = context.arguments.operands.dropFirst()
+      if !names.isEmpty {
+        writer.key("events")
+        writer.beginArray()
+        for name in names { writer.string(name) }
+        writer.endArray()
+      }
+      position?.write(into: &writer)
+      writer.key("limit")
+      writer.integer(limit)
+    }
+    guard let members = RawJSONObject(result), let elements = members.elements("events"),
+      let epoch = members.string("epoch"), let sequence = members.integer("seq").flatMap({ UInt64($0) })
+    else {
+      throw Failure(.protocolMismatch, "the daemon's answer is no history; install the same version of both")
+    }
+    let events = elements.compactMap { RawJSONObject($0).flatMap { ReceivedEvent($0, epoch: epoch) } }
+    guard events.count == elements.count else {
+      throw Failure(.protocolMismatch, "the daemon sent an event without its parts; install the same version of both")
+    }
+    return Page(
+      events: events, end: .init(epoch: epoch, sequence: sequence),
+      isComplete: members["complete"] == Array("true".utf8), hasMore: members["more"] == Array("true".utf8))
+  }
+}
