@@ -2,11 +2,11 @@
 extension Connection: UpstreamChannelOwner {
   func channelOpened(_ channel: any UpstreamChannel) {
     guard channel === self.channel else { return }
-    let unsaid = sayEnters()
+    let unsaid = enters.open()
     guard channel === self.channel else { return }
     beginConversation()
-    for (message, problem) in unsaid { answered(message, .refused(mayHaveArrived: false), problem) }
-    if interests.areAwaited { awaitInterests() } else { opened() }
+    for (message, problem) in unsaid { enters.answered(message, .refused(mayHaveArrived: false), problem) }
+    if interests.areAwaited || !enters.areSaid { awaitOpening() } else { opened() }
   }
 
   func channel(
@@ -46,6 +46,7 @@ extension Connection: UpstreamChannelOwner {
   }
 
   var lineLimit: Int { stream.lineLimit }
+  var doubtsLink: Bool { !enters.areProven }
 
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
     guard channel === self.channel else { return }
@@ -88,23 +89,23 @@ extension Connection: UpstreamChannelOwner {
   func channel(
     _ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {
-    guard channel === self.channel, !enterAnswered(id), let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enters.answered(id), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .acknowledged(RemoteAnswer(arguments, kwargs: kwargs)))
   }
 
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
-    guard channel === self.channel, isPart || !enterAnswered(id), let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, isPart || !enters.answered(id), let command = delivery.awaiting(id) else { return }
     let answer = RemoteAnswer(tooLong: size)
     if isPart { delivery.progressed(command, answer) } else { delivery.finish(command, .acknowledged(answer)) }
   }
 
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
-    guard channel === self.channel, !enterAnswered(id), let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enters.answered(id), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .acknowledged(.unreadable))
   }
 
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
-    guard channel === self.channel, !enterAnswered(id, error), let command = delivery.awaiting(id) else { return }
+    guard channel === self.channel, !enters.answered(id, error), let command = delivery.awaiting(id) else { return }
     delivery.finish(command, .failed(error))
   }
 
@@ -155,6 +156,7 @@ extension Connection: UpstreamChannelOwner {
     lookAtNetwork()
     notes.schedule.opened(at: context.time.now)
     transition(.opened)
+    enters.awaitTrial()
   }
 
   func lost(_ failure: UpstreamFailure) {

@@ -38,17 +38,25 @@ extension Connection {
     for interest in self.interests.ask(interests) { channel.want(interest) }
   }
 
-  /// The conversation has begun: it counts as connected when the server has answered for everything that is wanted.
-  func awaitInterests() {
+  /// The conversation has begun: it counts as connected when the server has answered for everything that is wanted, and
+  /// what is entered is said.
+  func awaitOpening() {
     interests.isOpening = true
-    interests.openingTimer = context.timers.after(confirmationLimit) { [weak self] in
-      self?.abandon(UpstreamFailure(.timeout, "the server did not confirm all subscriptions in time"))
-    }
+    interests.openingTimer = context.timers.after(confirmationLimit) { [weak self] in self?.openingTimedOut() }
     concludeOpening()
   }
 
-  private func concludeOpening() {
-    guard interests.isOpening, !interests.areAwaited else { return }
+  private func openingTimedOut() {
+    guard !interests.areAwaited else {
+      return abandon(UpstreamFailure(.timeout, "the server did not confirm all subscriptions in time"))
+    }
+    // The server reads slowly what is entered: others wait for that no longer.
+    endOpening()
+    opened()
+  }
+
+  func concludeOpening() {
+    guard interests.isOpening, !interests.areAwaited, enters.areSaid else { return }
     endOpening()
     opened()
   }
@@ -62,15 +70,15 @@ extension Connection {
   /// The server has answered for one.
   func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
     guard interests.answered(interest, agreed: refusal == nil) else { return }
-    answered(.interest(interest), refusal) { $0.interests.contains(interest) }
+    answered(.interest(interest), refusal, concerning: stream.subscriptions.filter { $0.interests.contains(interest) })
   }
 
   /// The calls that wait for it go on, and the subscriptions that want it are told why it is refused.
-  func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, by wants: (Subscription) -> Bool) {
+  func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, concerning subscriptions: [Subscription]) {
     for wait in interests.waits { wait.answered(wanted, refusal) }
     endWaits(interests.waits.filter(\.isOver), nil)
     if let refusal { report?(self, .refusedInterest(wanted, refusal)) }
-    for subscription in stream.subscriptions where wants(subscription) {
+    for subscription in subscriptions {
       subscription.note(wanted, refusal: refusal?.detail, epoch: stream.epoch)
     }
     concludeOpening()
@@ -80,7 +88,7 @@ extension Connection {
   func forgetInterests() {
     endOpening()
     interests.endOfLink()
-    enters.endOfLink().forEach(context.timers.cancel)
+    enters.endOfLink()
     endWaits(interests.waits, nil)
   }
 

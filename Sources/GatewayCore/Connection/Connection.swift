@@ -22,7 +22,8 @@ final class Connection {
   let delivery: Delivery
   var answers = AnswerTable()
   var interests = InterestTable()
-  var enters = EnterTable()
+  /// What is said to the server at every connect.
+  let enters: Enters
   let history: ConnectionHistory
   var notes: KeeperNotes
   /// Whether there may be a way to the server.
@@ -58,8 +59,9 @@ final class Connection {
     history = ConnectionHistory(of: stream, connector: connector, context: context)
     notes = KeeperNotes(specification.settings.reconnect)
     record = ConnectionRecord(context.time)
-    enters.configure(specification.settings.onConnect)
+    enters = Enters(specification, context: context)
     delivery.connection = self
+    enters.connection = self
     history.onKnown = { [weak self] in self?.review() }
     history.adopt(specification, connector: connector)
     lookAtNetwork()
@@ -245,7 +247,7 @@ final class Connection {
     history.adopt(specification, connector: connector)
     stream.clock.adopt(specification.settings.serverTime)
     delivery.adopt(specification.settings, connector: connector)
-    enters.configure(specification.settings.onConnect)
+    enters.adopt(specification.settings)
     lookAtNetwork()
     notes.schedule.adopt(specification.settings.reconnect)
     if isWithdrawn { notes.hold = nil }
@@ -319,8 +321,10 @@ final class Connection {
       forgetChannel()
     case .discardChannel:
       delivery.linkEnded()
+      let breaking = lastFailure.map(enters.blame) ?? []
       if let lastFailure { delivery.blame(lastFailure) }
       forgetChannel()
+      for (message, problem) in breaking { enters.answered(message, .breaking, problem) }
     case .drainQueue: if let channel { delivery.begin(on: channel) }
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:

@@ -17,11 +17,7 @@ final class ConnectionFactory {
     guard let kind = kinds[specification.url.scheme] else {
       return "the scheme '\(specification.url.scheme)' is unknown; use one of \(schemes.joined(separator: ", "))"
     }
-    switch kind.traits.problem(specification) {
-    case .invalid(let sentence), .outdated(let sentence): return sentence
-    case .tooLarge(let limit, let size): return "it is \(size) bytes long, more than the limit of \(limit)"
-    case nil: return nil
-    }
+    return kind.traits.problem(specification)?.clause
   }
 
   /// What is known of the kind of a URL; nil for a scheme that no kind claims.

@@ -109,16 +109,16 @@ final class Subscription {
     }
   }
 
-  /// The server has answered for something that this subscription wants: nil when it agreed, else why not. Of several
-  /// refusals one is told.
+  /// The server has answered for something that this subscription wants: nil when it agreed, else why not. What is
+  /// refused is told once, until the server has agreed to it. Of several events that it is not given one is told.
   func note(_ wanted: Wanted, refusal: String?, epoch: String) {
     guard let refusal else {
       refused.remove(wanted)
       return
     }
     let isFirst = refused.isEmpty
-    refused.insert(wanted)
-    guard isFirst else { return }
+    guard refused.insert(wanted).inserted else { return }
+    if case .interest = wanted, !isFirst { return }
     tell(
       Backlog.Gap(
         epoch: epoch, range: nil, count: nil, reason: .upstream,

@@ -77,6 +77,7 @@ final class ClientSubscriptions {
     subscription.onOverrun = onOverrun
     subscription.clientHasRoom = { [unowned self] in $0 <= room && memory.hasRoom(for: $0) }
     connection.stream.add(subscription)
+    connection.enters.add(subscription)
   }
 
   /// Ends one; false if there is none of that id.
@@ -98,7 +99,7 @@ final class ClientSubscriptions {
     droppedBefore += subscription.dropped
     subscription.loseQueue()
     connection.giveBack(subscription.interests)
-    connection.giveBack(subscription.enters)
+    connection.enters.remove(subscription, of: account)
     connection.giveBack(gone.lease)
     return gone
   }

@@ -138,10 +138,10 @@ extension LocalError {
 
   init(_ problem: MessageProblem) {
     switch problem {
-    case .invalid(let sentence), .outdated(let sentence): self.init(.invalidParams, sentence)
+    case .invalid, .outdated: self.init(.invalidParams, problem.clause)
     case .tooLarge(let limit, let size):
       self.init(
-        .payloadTooLarge, "The message has \(size) bytes, but the server takes at most \(limit).",
+        .payloadTooLarge, "The message is too large: \(problem.clause).",
         [.init("limit", .integer(limit)), .init("size", .integer(size))])
     }
   }

@@ -317,24 +317,12 @@ public final class LocalSession {
     }
   }
 
-  /// What it may not say any more is not said for it. What was said is undone by the `leave` that it had the right to,
-  /// where no other subscription holds it.
+  /// What it may not say any more is not said for it.
   private func checkEnters(of subscription: Subscription, on connection: Connection) {
     let enters = subscription.enters
     guard !enters.isEmpty else { return }
     let left = caller.permitted(enters, on: connection)
     guard left != enters else { return }
-    let kept = Set(left.map(\.enter.message))
-    let lost = enters.filter { !kept.contains($0.enter.message) }
-    for (held, stays) in zip(enters.filter { kept.contains($0.enter.message) }, left) {
-      if let leave = held.leave, stays.leave == nil { connection.revoke(leave: leave, of: held.enter.message) }
-    }
-    subscription.adopt(left, lost: lost, epoch: connection.stream.epoch)
-    connection.giveBack(lost)
-    for held in lost {
-      if let leave = held.leave, !caller.may(leave, on: connection) {
-        connection.revoke(leave: leave, of: held.enter.message)
-      }
-    }
+    connection.enters.adopt(left, for: subscription, of: .user(peer.uid)) { caller.may($0, on: connection) }
   }
 }

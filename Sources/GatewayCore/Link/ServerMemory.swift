@@ -31,4 +31,6 @@ struct RefusalMemory<Key: Hashable, Value> {
   mutating func note(_ value: Value, of key: Key, at now: MonotonicInstant) {
     refused[key] = (value, now + Self.lifetime)
   }
+
+  mutating func forget(_ key: Key) { refused[key] = nil }
 }

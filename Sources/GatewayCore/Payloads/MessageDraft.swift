@@ -55,4 +55,12 @@ public enum MessageProblem: Error, Equatable, Sendable {
   case outdated(String)
   /// PayloadTooLarge, in bytes.
   case tooLarge(limit: Int, size: Int)
+
+  /// Why the message is not written, as a part of a sentence about it.
+  var clause: String {
+    switch self {
+    case .invalid(let sentence), .outdated(let sentence): sentence
+    case .tooLarge(let limit, let size): "it has \(size) bytes, and the server takes at most \(limit)"
+    }
+  }
 }

@@ -38,12 +38,16 @@ public struct UpstreamTraits: Sendable {
   public var foreign: [String]
   /// What makes an upstream impossible whatever the server says, such as a malformed namespace; nil if nothing does.
   public var problem: @Sendable (UpstreamSpecification) -> MessageProblem?
+  /// What makes it impossible to say something to any server of the kind, with the settings of an upstream; nil if
+  /// nothing does.
+  var unsayable: @Sendable (MessageDraft, UpstreamSettings) -> MessageProblem?
 
   init(
     _ name: String, schemes: [String], path: Path, examination: Examination, usesFragment: Bool = false,
     table: String? = nil,
     foreign: [String] = [],
-    problem: @escaping @Sendable (UpstreamSpecification) -> MessageProblem?
+    problem: @escaping @Sendable (UpstreamSpecification) -> MessageProblem?,
+    unsayable: @escaping @Sendable (MessageDraft, UpstreamSettings) -> MessageProblem? = { _, _ in nil }
   ) {
     self.name = name
     self.schemes = schemes
@@ -53,6 +57,7 @@ public struct UpstreamTraits: Sendable {
     self.table = table
     self.foreign = foreign
     self.problem = problem
+    self.unsayable = unsayable
   }
 
   /// The namespace that a URL and, beside it, a call mean. Without namespaces it is always `/`.

@@ -180,6 +180,8 @@ public protocol UpstreamChannelOwner: AnyObject {
   /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the
   /// local form, where it certainly is longer: it is told by the two below.
   var lineLimit: Int { get }
+  /// Whether it has written a moment ago what may be why the link will break, and will be blamed for it.
+  var doubtsLink: Bool { get }
   /// An event of so many bytes that is longer than a line. `name` and `ack` as for any other.
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?)
   /// The acknowledgement of `write(_:ack:)`, or with `isPart` a part of it, is longer than a line.
@@ -219,6 +221,8 @@ extension UpstreamChannelOwner {
   /// For owners that take everything.
   public var lineLimit: Int { .max }
   public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
+  /// For owners that enter nothing.
+  public var doubtsLink: Bool { false }
   public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
   public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
   /// A connection that wants nothing and asks nothing hears nothing of these.

@@ -120,6 +120,10 @@ struct ConfigurationUpstreamTests {
     broken("on_connect = [[\"a\"], [\"a\"]]", "on_connect must not have a message twice"),
     broken(
       "on_connect = [[\"a\", 1979-05-27]]", "on_connect must hold only what JSON can express, not a date"),
+    broken(
+      "on_connect = [[\"join\"], [\"connect\"]]",
+      "on_connect has the message \"connect\", which cannot be said: the event name connect is reserved by Socket.IO; choose another"
+    ),
     broken("auth_command = []", "auth_command must begin with a program: an absolute path, or a name without /"),
     broken(
       "auth_command = [\"bin/token\"]", "auth_command must begin with a program: an absolute path, or a name without /"),
@@ -226,6 +230,21 @@ struct ConfigurationUpstreamTests {
     let text = "[upstream.a]\nurl = \"\(url)\"\nquery = { sid = \"1\", t = \"2\" }"
     let upstream = try #require(try configure(text).get().upstreams["a"])
     #expect(upstream.settings.query.map(\.name) == ["sid", "t"])
+  }
+
+  @Test(arguments: [
+    (
+      "raw+ws://h", "[\"join\"]",
+      "\"join\", which cannot be said: a plain WebSocket knows no events: send `message` with one argument, not 'join'"
+    ),
+    (
+      "tcp://h:1", "[\"join\", 1, 2]",
+      "\"join\", which cannot be said: a message of this upstream has one argument or none"
+    ),
+  ])
+  func whatNoServerOfTheKindCouldBeToldIsAMistakeOfTheFile(_ url: String, _ message: String, _ problem: String) {
+    let text = "[upstream.a]\nurl = \"\(url)\"\non_connect = [\(message)]"
+    #expect(problems(text) == "g.toml:3: upstream.a.on_connect has the message \(problem)")
   }
 
   @Test func whatIsSaidAtEveryConnectIsAnEventWithItsArguments() throws {

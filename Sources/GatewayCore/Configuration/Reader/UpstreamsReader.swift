@@ -95,6 +95,7 @@ struct UpstreamsReader {
       }
     }
     checkKind(of: urls, upstream)
+    checkMessages(to: first, upstream)
     var settings = upstream.draft.settings
     settings.alternatives = Array(urls.dropFirst())
     let complete = ConfiguredUpstream(url: first, settings: settings)
@@ -148,6 +149,21 @@ struct UpstreamsReader {
     for name in Set(tables + traits.foreign).sorted() {
       guard let place = upstream.origins.first(of: name) else { continue }
       notes.note("\(title).\(name) means nothing for an upstream of \(url.scheme)://; leave it out", at: place)
+    }
+  }
+}
+
+/// What is said at every connect.
+extension UpstreamsReader {
+  /// A message that no server of the kind could be told is a mistake here, and not one of each connect.
+  private func checkMessages(to url: UpstreamURL, _ upstream: Entry) {
+    guard let traits = kinds.traits(of: url.scheme), let place = upstream.origins["on_connect"] else { return }
+    let settings = upstream.draft.settings
+    for message in settings.onConnect {
+      guard let problem = traits.unsayable(message.draft(isAcknowledged: false), settings) else { continue }
+      notes.note(
+        "upstream.\(upstream.name).on_connect has the message \(message.event.text.tomlString), which cannot be said: "
+          + problem.clause, at: place)
     }
   }
 }

@@ -122,10 +122,15 @@ final class Delivery {
 
   private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }
 
-  /// Counts a write.
+  /// Counts what is about to be written, on an account of its own until the link has taken it.
+  func noteWrite(of message: PreparedMessage, for account: Account, to channel: any UpstreamChannel) {
+    commands.noteOutgoing(message)
+    if isShared { unsentSends(channel).wrote(message.byteCount, for: account) }
+  }
+
+  /// The same for a command.
   func noteWrite(of command: Command, to channel: any UpstreamChannel) {
-    commands.noteOutgoing(command.message)
-    if isShared { unsentSends(channel).wrote(command.message.byteCount, for: .user(command.user)) }
+    noteWrite(of: command.message, for: .user(command.user), to: channel)
     command.writtenAt = context.time.now
     connection.noteUse(at: command.writtenAt)
   }

@@ -71,7 +71,7 @@ final class OpenSubscribe: OpenCall {
     wait = nil
     forget(in: session)
     target.giveBack(interests)
-    target.giveBack(call.enters)
+    target.enters.giveBack(call.enters, of: .user(session.peer.uid))
     target.giveBack(lease)
   }
 

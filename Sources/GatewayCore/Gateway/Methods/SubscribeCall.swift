@@ -126,7 +126,8 @@ extension LocalSession {
     try check(call.enters, on: connection, isRestored: id?.isAnswered == true)
     if let own = call.subscription { overtake(own) }
     let pending = OpenSubscribe(id, call, filter, on: connection, interests: interests, hold: hold)
-    let awaited = connection.hold(call.enters, interests)
+    var awaited = Set(connection.hold(interests).map { Wanted.interest($0) })
+    awaited.formUnion(connection.enters.hold(call.enters, of: .user(peer.uid)).map { .enter($0) })
     guard !connection.history.isReadingPast else {
       let number = makeCallNumber()
       connection.history.afterReadingPast { [weak self] in self?.subscriptionAnswered(number, nil) }
@@ -151,8 +152,8 @@ extension LocalSession {
       try caller.demand(request, on: connection)
     }
     do throws(SubmissionProblem) {
-      try connection.check(enters)
-      try connection.checkRoom(for: enters, of: peer.uid)
+      try connection.enters.check(enters)
+      try connection.enters.checkRoom(for: enters, of: .user(peer.uid))
     } catch { throw LocalError(error, nextAttempt: connection.retryIn) }
     guard gateway.quotas.limitsRates, !isRestored else { return }
     for request in enters.flatMap(\.requests) {

@@ -7,7 +7,12 @@ public final class LinesKind: UpstreamKind {
       "reconnect_after_kick", "headers", "query", "redirects", "compression", "heartbeat",
       "server_time.event", "server_time.request",
     ],
-    problem: problem)
+    problem: problem,
+    unsayable: { draft, settings in
+      let profile = LinesProfile(settings.lines)
+      do throws(MessageProblem) { _ = try LinesDraft(profile: profile).message(draft, mark: []) } catch { return error }
+      return nil
+    })
 
   public var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams

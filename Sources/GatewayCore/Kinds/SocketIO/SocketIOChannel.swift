@@ -234,7 +234,7 @@ final class SocketIOChannel: UpstreamChannel {
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
   var unsentSends: UnsentSends? { link?.unsentSends }
-  var isAwaiting: Bool { !acks.isEmpty }
+  var isAwaiting: Bool { !acks.isEmpty || owner.doubtsLink }
   var isAwaitedByOthers: Bool { link?.isAwaited(besides: self) ?? false }
 
   var facts: ChannelFacts {

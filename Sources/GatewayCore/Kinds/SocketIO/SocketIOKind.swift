@@ -2,7 +2,16 @@
 public final class SocketIOKind: UpstreamKind {
   public static let traits = UpstreamTraits(
     "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .engineIO,
-    foreign: ["heartbeat"], problem: SocketIOSpecificationCheck.problem)
+    foreign: ["heartbeat"], problem: SocketIOSpecificationCheck.problem,
+    unsayable: { draft, settings in
+      guard draft.kwargs == nil else { return SocketIOMessage.noKeywords }
+      do throws(MessageProblem) {
+        _ = try SocketIOMessage.event(
+          draft.event, args: draft.args.span.bytes, attachmentLimit: settings.attachments, revision: nil,
+          parser: settings.parser)
+      } catch { return error }
+      return nil
+    })
 
   public var traits: UpstreamTraits { Self.traits }
   private let links: SocketIOLinks

@@ -82,7 +82,8 @@ final class SocketIOLink {
   /// Whether its HTTP requests carry these headers and query parameters; nil asks for none.
   func hasSent(_ wanted: ConnectSecrets?) -> Bool { wanted.map(route.requests.carry) ?? true }
 
-  /// Whether another channel than this waits for an acknowledgement, or for its bytes to leave.
+  /// Whether another channel than this waits for an acknowledgement, for its bytes to leave, or for a sign that the link
+  /// outlives them.
   func isAwaited(besides channel: SocketIOChannel) -> Bool {
     unsentBytes > 0 || namespaces.channels.contains { $0 !== channel && $0.isAwaiting }
   }

@@ -7,7 +7,11 @@ public final class PlainWebSocketKind: UpstreamKind {
       "reconnect_after_kick", "auth", "auth_file", "auth_credential", "auth_command",
       "server_time.event", "server_time.request",
     ],
-    problem: problem)
+    problem: problem,
+    unsayable: { draft, _ in
+      do throws(MessageProblem) { _ = try PlainWebSocketMessage.prepare(draft) } catch { return error }
+      return nil
+    })
 
   public var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams
