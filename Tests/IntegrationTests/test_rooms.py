@@ -7,7 +7,7 @@ import pytest
 
 from lines_server import AUTH, PROFILE, LinesServer
 from local_client import CallError
-from patience import within
+from patience import end, within
 from service_manager import ManagedDaemon
 from programs import GATEWAYD
 from test_plain_websocket import peers  # noqa: F401
@@ -132,6 +132,33 @@ async def test_a_feed_of_a_plain_websocket_is_subscribed_again(daemons, peers): 
     with pytest.raises(CallError) as refused:
         await client.call("subscribe", upstream="chat", enter=[{**said, "ack": True}])
     assert refused.value.type == "InvalidParams"
+
+
+async def test_a_message_at_which_the_server_hangs_up_does_not_take_the_link_from_all_for_ever(daemons, peers):  # noqa: F811
+    peer = await peers()
+    daemon = await daemons(config(peer.url))
+    good, bad = {"event": "message", "args": ["good"]}, {"event": "message", "args": ["bad"]}
+    client, other = await daemon.client(), await daemon.client()
+    await client.call("subscribe", upstream="chat", enter=[bad])
+
+    async def hangs_up():
+        """At each bad message, until a good one comes."""
+        link = await peer.link()
+        while await peer.message() != "good":
+            await link.close()
+            link = await peer.link()
+
+    server = asyncio.create_task(hangs_up())
+    try:
+        detail = None
+        while "not said any more" not in (detail or ""):
+            detail = (await client.note("gap"))[1].get("detail")
+        assert detail.startswith("the server refuses the message 'message'")
+        await other.call("subscribe", upstream="chat", enter=[good], state=True)
+        await within(server, "the good message")
+        assert (await daemon.connection())["state"] == "connected"
+    finally:
+        await end([server])
 
 
 async def test_a_feed_of_json_lines_is_subscribed_again(daemons):
