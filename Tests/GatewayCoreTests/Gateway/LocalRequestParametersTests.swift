@@ -193,6 +193,10 @@ private struct Params {
       #"The param "auth" goes with "url" only; "c" has its own credentials."#
     ),
     (
+      "send", #"{"url":"https://h","event":"e","auth":{"t":"\#(String(repeating: "x", count: 16 << 10))"}}"#,
+      #"The param "auth" may have 16384 bytes at most."#
+    ),
+    (
       "subscribe", #"{"upstream":"c","last":1,"since":{"epoch":"e","seq":1}}"#,
       #""subscribe" takes either "since" or "last", not both."#
     ),

@@ -22,12 +22,15 @@ extension LocalParameter {
       .optional(.upstream, .name, upstream),
       .optional(.url, .string(1...8_192), url),
       .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
-      .optional(.auth, .object, "Auth payload for the server; only with `url`. Never shown."),
+      .optional(.auth, .object, "Auth payload for the server, of at most 16 KiB; only with `url`. Never shown."),
     ]
   }
 }
 
 extension ParameterValues {
+  /// Bytes of a target's `auth`: its connection keeps it, and reads it at each attempt.
+  static let authLimit = 16 << 10
+
   /// The upstream that the call must name.
   func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
     let upstream = try string(.upstream, line)
@@ -40,7 +43,11 @@ extension ParameterValues {
         throw .invalid("auth", "The param \"auth\" goes with \"url\" only; \"\(upstream)\" has its own credentials.")
       }
       return CallTarget(name: .upstream(upstream), namespace: namespace)
-    case (nil, let url?): return CallTarget(name: .url(url), namespace: namespace, auth: auth)
+    case (nil, let url?):
+      guard auth?.count ?? 0 <= Self.authLimit else {
+        throw .invalid("auth", "The param \"auth\" may have \(Self.authLimit) bytes at most.")
+      }
+      return CallTarget(name: .url(url), namespace: namespace, auth: auth)
     case (_?, _?): throw .invalid("url", "\"\(method.name)\" takes either \"upstream\" or \"url\", not both.")
     case (nil, nil): throw .invalid("upstream", "\"\(method.name)\" needs \"upstream\" or \"url\".")
     }
