@@ -42,7 +42,7 @@ extension Connection {
       switch action {
       // While its turn has not come the keeper, asked again, says to wait for it.
       case .connect: if hasTurn() { try apply(.connect) }
-      case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason), hold: nil)
+      case .disconnect(let reason): try close(UpstreamFailure(onPurpose: reason))
       case .abandon(let reason): abandon(UpstreamFailure(onPurpose: reason))
       case .release: try apply(.release)
       }
@@ -68,7 +68,7 @@ extension Connection {
 
   /// Whether an attempt makes sense now.
   private var mayAttempt: Bool {
-    isOccupied && notes.hold == nil && !isDraining && reach.isUp
+    isOccupied && !notes.isHeld && !isDraining && reach.isUp
       && (state == .disconnected || (state == .created && !attemptIsUnderWay))
   }
 

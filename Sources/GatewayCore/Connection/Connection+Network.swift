@@ -35,7 +35,7 @@ extension Connection {
 
   /// The way to the server is gone: what is waited for from now on is the network, unless the network was not it.
   private func noteOffline() {
-    guard state == .disconnected, isOccupied, notes.hold == nil, !outlastsNetwork else { return }
+    guard state == .disconnected, isOccupied, !notes.isHeld, !outlastsNetwork else { return }
     notes.lastFailure = UpstreamFailure(onPurpose: .offline)
   }
 }

@@ -69,7 +69,7 @@ final class Connection {
 
   var state: ConnectionState { machine.state }
   /// Its upstream is not in the configuration any more.
-  var isWithdrawn: Bool { notes.hold == .withdrawn }
+  var isWithdrawn: Bool { notes.isWithdrawn }
   /// The daemon stops.
   var isDraining: Bool { notes.isDraining }
   /// Why it is not connected, or why it last was not.
@@ -204,7 +204,7 @@ final class Connection {
   /// Lifts a hold and starts an attempt at once.
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
-    notes.hold = nil
+    (notes.isRequestedDown, notes.isWithdrawn) = (false, false)
     notes.schedule.ordered(context.budget)
     if !history.awaitsPast { try apply(.connect) }
     review()
@@ -212,7 +212,7 @@ final class Connection {
 
   /// Closes and stays down until `reconnect`.
   func disconnect() throws(IllegalTransition) {
-    try close(UpstreamFailure(onPurpose: .requested), hold: .requested)
+    try close(UpstreamFailure(onPurpose: .requested), holding: true)
   }
 
   /// Leaves the pool, if it is not used.
@@ -221,12 +221,12 @@ final class Connection {
     try apply(.release)
   }
 
-  /// Closes for a reason of ours, and holds it down where one says so.
-  func close(_ failure: UpstreamFailure, hold: KeeperNotes.Hold?) throws(IllegalTransition) {
+  /// Closes for a reason of ours; `holding`: and stays down until `reconnect`.
+  func close(_ failure: UpstreamFailure, holding: Bool = false) throws(IllegalTransition) {
     let before = notes
     // Everything that is told about the transition must already know its reason.
     notes.lastFailure = failure
-    notes.hold = hold ?? notes.hold
+    if holding { notes.isRequestedDown = true }
     notes.schedule.endedOnPurpose(at: context.time.now)
     do { try apply(.disconnect) } catch {
       notes = before
@@ -250,14 +250,14 @@ final class Connection {
     enters.adopt(specification.settings)
     lookAtNetwork()
     notes.schedule.adopt(specification.settings.reconnect)
-    if isWithdrawn { notes.hold = nil }
+    notes.isWithdrawn = false
     restart(.init(.idle, "its settings changed"))
   }
 
   /// The upstream left the configuration: down until it comes back.
   func withdraw() {
     let failure = UpstreamFailure(.requested, "the upstream is no longer in the configuration")
-    notes.hold = notes.hold ?? .withdrawn
+    notes.isWithdrawn = true
     restart(failure)
   }
 
@@ -286,11 +286,11 @@ final class Connection {
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
   func restart(_ failure: UpstreamFailure) {
     // An administrator's `disconnect` stays the reason, whatever else happens.
-    let failure = notes.hold == .requested ? UpstreamFailure(onPurpose: .requested) : failure
+    let failure = notes.isRequestedDown ? UpstreamFailure(onPurpose: .requested) : failure
     notes.schedule.hasten(.order)
     if state == .created {
       abandon(failure)
-    } else if (try? close(failure, hold: nil)) == nil {
+    } else if (try? close(failure)) == nil {
       notes.lastFailure = failure
     }
     review()

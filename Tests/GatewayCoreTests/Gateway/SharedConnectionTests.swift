@@ -145,6 +145,36 @@ import Testing
     #expect(harness.upstream.channels.count == 2)
   }
 
+  @Test func aConnectionThatIsHeldByDisconnectGoesWhenItsUpstreamLeavesTheConfiguration() {
+    let harness = GatewayHarness()
+    let root = harness.client(uid: 0)
+    root.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    root.call("disconnect", #"{"upstream":"chat"}"#)
+    root.disconnect()
+    harness.pass(.seconds(3_600))
+    #expect(harness.gateway.upstreams.pool.count == 1)
+    harness.reload { $0.upstreams["chat"] = nil }
+    harness.pass(.seconds(3_600))
+    #expect(harness.gateway.upstreams.pool.count == 0)
+  }
+
+  @Test func aDisconnectStillHoldsWhenTheUpstreamLeftTheConfigurationAndIsBack() throws {
+    let harness = GatewayHarness()
+    let root = harness.client(uid: 0)
+    root.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    root.call("disconnect", #"{"upstream":"chat"}"#)
+    let chat = try #require(harness.gateway.configuration.upstreams["chat"])
+    harness.reload { $0.upstreams["chat"] = nil }
+    harness.pass(.seconds(3_600))
+    harness.reload { $0.upstreams["chat"] = chat }
+    harness.pass(.seconds(3_600))
+    #expect(harness.upstream.channels.count == 1)
+    root.call("reconnect", #"{"upstream":"chat"}"#)
+    #expect(harness.upstream.channels.count == 2)
+  }
+
   @Test func releaseIsRefusedWhileSomebodyHoldsTheConnection() {
     let harness = GatewayHarness()
     let root = harness.client(uid: 0)

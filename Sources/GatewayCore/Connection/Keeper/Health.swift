@@ -37,7 +37,7 @@ struct Health: Equatable, Sendable {
   var isResting = false
   var urgency = Urgency.none
 
-  /// An administrator asked for `disconnect`, and none for `reconnect` since.
+  /// An administrator asked for `disconnect`, and none for `reconnect` since; or the upstream left the configuration.
   var isHeld = false
   /// The history that an earlier daemon kept on disk is still being read, or a call waits to be told of it.
   var awaitsPast = false

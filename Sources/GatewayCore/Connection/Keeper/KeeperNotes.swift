@@ -1,16 +1,12 @@
 /// What the keeper goes by for one connection beyond its state and its use: why it is down, what keeps it so, when it
 /// may be tried; and what it said of that last.
 struct KeeperNotes {
-  /// What keeps it down until it is taken back.
-  enum Hold {
-    /// An administrator's `disconnect`.
-    case requested
-    /// Its upstream left the configuration.
-    case withdrawn
-  }
-
   var schedule: AttemptSchedule
-  var hold: Hold?
+  /// An administrator asked for `disconnect`, and none for `reconnect` since. It stays while the upstream is out of the
+  /// configuration, and holds when the upstream is back.
+  var isRequestedDown = false
+  /// Its upstream left the configuration.
+  var isWithdrawn = false
   /// The daemon stops.
   var isDraining = false
   /// Why it is not connected, or why it last was not.
@@ -21,12 +17,15 @@ struct KeeperNotes {
 
   init(_ settings: ReconnectSettings) { schedule = AttemptSchedule(settings: settings) }
 
+  /// Whether it is kept down until that is taken back.
+  var isHeld: Bool { isRequestedDown || isWithdrawn }
+
   /// Tells the keeper.
   func describe(to health: inout Health) {
     schedule.describe(to: &health)
     health.lastReason = lastFailure?.reason
     health.lastStatus = lastFailure?.status
-    health.isHeld = hold != nil
+    health.isHeld = isHeld
     health.isDraining = isDraining
   }
 
@@ -45,7 +44,7 @@ struct KeeperNotes {
   /// What the keeper says now.
   mutating func judge(_ health: Health, by keeper: Keeper) -> Verdict {
     var judgement = keeper.judge(health)
-    if hold == .withdrawn, judgement.rule == "hold" { judgement.why = "The upstream left the configuration." }
+    if isWithdrawn, judgement.rule == "hold" { judgement.why = "The upstream left the configuration." }
     self.judgement = judgement
     return judgement.verdict
   }
