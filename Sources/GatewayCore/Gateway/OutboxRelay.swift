@@ -203,8 +203,12 @@ final class OutboxRelay {
         for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, isDenied: false) }
         continue
       }
-      let key = ConnectionKey(specification)
-      let waiting = line.records { $0.isCommitted && $0.connection?.key != key && $0.mayMove }
+      // Compared as objects: there may be a hundred thousand, and a key is a whole URL. What carries anything is in the
+      // pool, which has one connection for each key.
+      let present = upstreams.pool.existing(specification)
+      let waiting = line.records {
+        $0.isCommitted && ($0.connection == nil || $0.connection !== present) && $0.mayMove
+      }
       for record in waiting {
         guard let connection = record.connection, let command = record.command else { continue }
         carriers[ObjectIdentifier(connection), default: (connection, [])].gone.append(command)

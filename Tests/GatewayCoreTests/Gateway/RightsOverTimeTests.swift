@@ -66,6 +66,16 @@ import Testing
     #expect(harness.upstream.channel.written == names.map { "\($0) []" })
   }
 
+  @Test func aReloadLeavesSendsWhoseUpstreamStaysWithTheCommandsThatTheyHave() {
+    let client = harness.client(uid: Self.alice)
+    for name in ["a", "b", "c"] { _ = send(client, name, Self.durable) }
+    let outbox = harness.gateway.relay.outbox
+    let before = outbox.unfinished.compactMap { $0.command.map(ObjectIdentifier.init) }
+    reload { $0.upstreams["chat"]?.settings.linger = .seconds(7) }
+    #expect(before.count == 3)
+    #expect(outbox.unfinished.compactMap { $0.command.map(ObjectIdentifier.init) } == before)
+  }
+
   @Test func aRightThatManyQueuedSendsLoseEndsThemAPortionAtATimeAndNoneIsWritten() {
     let harness = GatewayHarness { $0.limits.sendQueue = 10_000 }
     let client = harness.client(uid: Self.alice)
