@@ -59,10 +59,13 @@ public final class Gateway: Sendable {
   ///     daemon.
   ///   - queue: How many may wait at the daemon.
   ///   - onSlow: What the daemon does when more would.
+  ///   - enter: Said to the server at every connect, as for a room or a feed ("Rooms and feeds" in docs/protocol.md).
+  ///   - leave: What undoes the message at the same place of `enter`, said when no program holds that any more; nil for
+  ///     one that nothing undoes.
   public func subscribe(
     _ target: Target, _ events: [String]? = nil, since: Position? = nil, last: Int? = nil, strict: Bool = false,
     answer: Bool = false, gaps: Bool = false, states: Bool = false, window: Int? = 256, queue: Int? = nil,
-    onSlow: SlowPolicy? = nil
+    onSlow: SlowPolicy? = nil, enter: [EnterMessage] = [], leave: [EnterMessage?] = []
   ) async throws -> Subscription {
     try check(target)
     var options = SubscribeOptions(target: target, events: events, since: since, last: last)
@@ -73,6 +76,8 @@ public final class Gateway: Sendable {
     options.window = window.map { max(1, $0) }
     options.queue = queue
     options.onSlow = onSlow
+    options.enter = try EnterMessage.text(of: enter)
+    options.leave = try EnterMessage.text(of: leave)
     let (id, result) = try await loop.subscribe(options)
     return Subscription(gateway: self, id: id, answer: result)
   }

@@ -12,6 +12,9 @@ struct SubscribeOptions: Sendable, Equatable {
   var window: Int?
   var queue: Int?
   var onSlow: SlowPolicy?
+  /// What is said to the server at every connect, and what undoes that, as the text of JSON arrays.
+  var enter: [UInt8]?
+  var leave: [UInt8]?
 
   /// What stays the same when the subscription is made again.
   func params(id: String) -> Params {
@@ -22,6 +25,8 @@ struct SubscribeOptions: Sendable, Equatable {
     params["answer"] = wantsAnswers ? true : nil
     params["queue"] = queue.map { .number(JSONNumber($0)) }
     params["on_slow"] = onSlow.map { .string($0.rawValue) }
+    params.add("enter", enter)
+    params.add("leave", leave)
     return params
   }
 }

@@ -33,7 +33,7 @@ actor Operations {
       subscriptions[with.name] = try await gateway.subscribe(
         with.target, with.events, since: with.position, last: with["last"]?.int, strict: with.flag("strict"),
         gaps: with.flag("gaps"), states: with.flag("states"), window: with["window"]?.int ?? 256,
-        queue: with["queue"]?.int)
+        queue: with["queue"]?.int, enter: with.messages("enter").compactMap { $0 }, leave: with.messages("leave"))
       return [:]
     case "next":
       var items: [JSON] = []
@@ -114,6 +114,18 @@ struct Parameters {
   var timeout: Duration? { duration("timeout") }
   var state: ConnectionState { ConnectionState(rawValue: object["state"]?.string ?? "") }
   var delivery: Delivery { object["delivery"]?.string.map { Delivery(rawValue: $0) } ?? .accepted }
+  /// Each is an array of the event and its arguments, an object of the protocol, or null.
+  func messages(_ key: String) -> [EnterMessage?] {
+    (object[key]?.array ?? []).map { message in
+      if let parts = message.array, let event = parts.first?.string {
+        return EnterMessage(event, Array(parts.dropFirst()))
+      }
+      guard let event = message["event"]?.string else { return nil }
+      return EnterMessage(
+        event, message["args"]?.array ?? [], kwargs: message["kwargs"], ack: message["ack"]?.bool ?? false)
+    }
+  }
+
   var position: Position? { try? object["since"]?.decode(Position.self) }
 
   var arguments: Arguments {
