@@ -50,7 +50,7 @@ public protocol TimeSource: AnyObject {
 public struct Arrival: Equatable, Sendable {
   public var instant: MonotonicInstant
   /// Milliseconds since 1970.
-  public var wallMilliseconds: Int64
+  var wallMilliseconds: Int64
 
   public init(instant: MonotonicInstant, wallMilliseconds: Int64) {
     self.instant = instant
@@ -60,8 +60,8 @@ public struct Arrival: Equatable, Sendable {
 
 extension TimeSource {
   /// For clocks that cost nothing.
-  public var arrival: Arrival { Arrival(instant: now, wallMilliseconds: wallMilliseconds) }
-  public var received: MonotonicInstant { now }
+  var arrival: Arrival { Arrival(instant: now, wallMilliseconds: wallMilliseconds) }
+  var received: MonotonicInstant { now }
 }
 
 /// Notices that the local wall clock was set: it moves against the monotonic one, which cannot be set, and which goes

@@ -8,7 +8,7 @@ public struct DurationHistogram: Sendable {
 
   private var counts = InlineArray<28, UInt64>(repeating: 0)
   /// Of all durations, in nanoseconds.
-  public private(set) var sum: UInt64 = 0
+  private(set) var sum: UInt64 = 0
 
   public init() {}
 
@@ -27,7 +27,7 @@ public struct DurationHistogram: Sendable {
   }
 
   /// How many were counted.
-  public var count: UInt64 { (0..<Self.stepCount).reduce(0) { $0 &+ counts[$1] } }
+  var count: UInt64 { (0..<Self.stepCount).reduce(0) { $0 &+ counts[$1] } }
 
   /// How many each step has; nothing behind the last that has any.
   var steps: [UInt64] {
@@ -41,7 +41,7 @@ public struct DurationHistogram: Sendable {
   }
 
   /// What that part of all took at most, in nanoseconds, evenly spread within its step; nil before the first.
-  public func quantile(_ part: Double) -> UInt64? {
+  func quantile(_ part: Double) -> UInt64? {
     let rank = part * Double(count)
     var below: UInt64 = 0
     for step in 0..<Self.stepCount where counts[step] > 0 {

@@ -1,7 +1,7 @@
 /// A text that equals another one only if all bytes do; a `String` also equals its other Unicode spellings. It is
 /// hashed once, however many tables it goes through.
-public struct ExactText: Hashable, Sendable {
-  public let text: String
+struct ExactText: Hashable, Sendable {
+  let text: String
   private let hash: Int
 
   init(_ text: String) {
@@ -12,11 +12,11 @@ public struct ExactText: Hashable, Sendable {
     hash = hasher.finalize()
   }
 
-  public static func == (a: Self, b: Self) -> Bool {
+  static func == (a: Self, b: Self) -> Bool {
     a.hash == b.hash && a.text.utf8Span.span.bytes.isEqual(to: b.text.utf8Span.span.bytes)
   }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension RawSpan {

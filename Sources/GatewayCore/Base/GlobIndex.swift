@@ -75,7 +75,7 @@ public final class MatchingCost {
   public init() {}
 
   /// So many bytes were looked at.
-  public func note(_ count: Int) {
+  func note(_ count: Int) {
     bytes += count
     if bytes >= Self.limit { isMuch = true }
   }

@@ -15,7 +15,7 @@ extension String {
   }
 
   /// The same of bytes that may be no text: what is none in them becomes U+FFFD.
-  public init(shortening bytes: RawSpan, to limit: Int) {
+  init(shortening bytes: RawSpan, to limit: Int) {
     var end = Swift.min(Swift.max(0, limit), bytes.byteCount)
     let isCut = end < bytes.byteCount
     // No more: what is no text may have any number of them.

@@ -24,10 +24,10 @@ public final class Timers {
   public init(time: any TimeSource) { self.time = time }
 
   /// How many calls are scheduled.
-  public var count: Int { heap.count }
+  var count: Int { heap.count }
 
   /// The time by which they go.
-  public var now: MonotonicInstant { time.now }
+  var now: MonotonicInstant { time.now }
 
   /// Schedules one call, `delay` from now (a negative delay counts as zero). The body runs from `fire()`, never from
   /// here.

@@ -1,14 +1,14 @@
 /// `[[access]]`: who may do what with which events of which upstream.
 public struct AccessRule: Equatable, Sendable {
   /// Either a user id or a group id, resolved from a name or a number when the configuration is read.
-  public var subject: AccessSubject
+  var subject: AccessSubject
   /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
-  public var upstreams: [String]
+  var upstreams: [String]
   /// Names or globs of the namespaces in which it allows something; empty means every one.
   var namespaces: [String]
   /// Names or globs of the events that it allows to send and to read; empty means every one.
   var events: [String]
-  public var allow: Set<AccessVerb>
+  var allow: Set<AccessVerb>
   /// How a person finds it: `[[access]] 2 (user "backup", upstream "chat")`.
   var label = AccessRuleLabel()
 
@@ -32,16 +32,16 @@ struct AccessRuleLabel: Equatable, Sendable {
 }
 
 /// A user or a group of the machine, by its number.
-public enum AccessSubject: Hashable, Sendable {
+enum AccessSubject: Hashable, Sendable {
   case user(UInt32)
   case group(UInt32)
 }
 
 /// In whose name something is done: what access rules are compared with, now or when it is done later.
 public struct AccessIdentity: Hashable, Sendable {
-  public var uid: UInt32
+  var uid: UInt32
   /// The groups that the program had, the primary one among them.
-  public var groups: [UInt32]
+  var groups: [UInt32]
 
   public init(uid: UInt32, groups: [UInt32]) {
     self.uid = uid
@@ -49,7 +49,7 @@ public struct AccessIdentity: Hashable, Sendable {
   }
 
   /// Whether an access rule with this subject is about it.
-  public func matches(_ subject: AccessSubject) -> Bool {
+  func matches(_ subject: AccessSubject) -> Bool {
     switch subject {
     case .user(let uid): self.uid == uid
     case .group(let gid): groups.contains(gid)

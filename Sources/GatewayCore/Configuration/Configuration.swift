@@ -5,16 +5,16 @@ public struct Configuration: Equatable, Sendable {
   public var log = LogSettings()
   public var limits = Limits()
   public var state = StateSettings()
-  public var outbox = OutboxSettings()
+  var outbox = OutboxSettings()
   public var metrics = MetricsSettings()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
   var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.
-  public var defaults = UpstreamSettings()
+  var defaults = UpstreamSettings()
   /// By name.
   public var upstreams: [String: ConfiguredUpstream] = [:]
   public var access: [AccessRule] = []
-  public var quotas = Quotas()
+  var quotas = Quotas()
 
   init() {}
 
@@ -86,7 +86,7 @@ public enum ListenAddress: Equatable, Sendable {
   private static let pathLimit = 107
 
   /// `127.0.0.1:9817`, `[::1]:9817` or an absolute path; nil for anything else.
-  public init?(_ text: String) {
+  init?(_ text: String) {
     if text.hasPrefix("/") {
       guard text.utf8.count <= Self.pathLimit, text.isPrintable else { return nil }
       self = .path(text)
@@ -123,15 +123,15 @@ public enum ListenAddress: Equatable, Sendable {
 
 /// `[upstream.NAME]`.
 public struct ConfiguredUpstream: Equatable, Sendable {
-  public var url: UpstreamURL
-  public var settings: UpstreamSettings
+  var url: UpstreamURL
+  var settings: UpstreamSettings
   init(url: UpstreamURL, settings: UpstreamSettings) {
     self.url = url
     self.settings = settings
   }
 
   /// All of its URLs, the preferred one first.
-  public var urls: [UpstreamURL] {
+  var urls: [UpstreamURL] {
     [url] + settings.alternatives
   }
 

@@ -7,7 +7,7 @@ public struct ConfigurationChange: Equatable, Sendable {
   let removed: [String]
   /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a
   /// change of `[defaults]`.
-  public let changed: [String]
+  let changed: [String]
   /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `defaults`,
   /// `access` and `quota`, in this order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in
   /// `changed`.
@@ -29,7 +29,7 @@ public struct ConfigurationChange: Equatable, Sendable {
     tables = differences.filter(\.1).map(\.0)
   }
 
-  public var isEmpty: Bool { names.isEmpty }
+  var isEmpty: Bool { names.isEmpty }
 
   /// What `reload` answers: the name of every upstream added, removed or changed, then the other tables in brackets.
   public var names: [String] { (added + removed + changed).sorted() + tables.map { "[\($0)]" } }

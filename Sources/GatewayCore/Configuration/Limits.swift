@@ -5,11 +5,11 @@ public struct Limits: Equatable, Sendable {
   /// The least that it may be: what is shorter fits into every line.
   static let leastLine = 1 << 10
   /// Local clients in all; the next one is turned away.
-  public var clients = 16_384
+  var clients = 16_384
   /// Local clients of one uid.
   var clientsPerUser = 4_096
   /// Subscriptions of one local client.
-  public var subscriptions = 128
+  var subscriptions = 128
   /// Calls of one local client that are not answered yet.
   var inflight = 256
   /// Events queued for one subscription that does not read: count and bytes.
@@ -27,16 +27,16 @@ public struct Limits: Equatable, Sendable {
   var sendBytes = 512 << 20
   var historyBytes = 512 << 20
   /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
-  public var keys = 10_000
+  var keys = 10_000
   /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of
   /// them.
-  public var connections = 4_096
+  var connections = 4_096
   /// Attempts to connect that may start per second in the long run, and at once after a quiet time.
-  public var attempts = 100
+  var attempts = 100
   var attemptsBurst = 100
   /// Time that queued sends and unread replies get when the daemon stops.
   public var stop: Duration = .seconds(5)
-  public init() {}
+  init() {}
 
   /// Of local clients; the share is a setting of its own.
   var sharedClients: SharedBounds { SharedBounds(total: clients, share: clientsPerUser) }
@@ -52,10 +52,10 @@ extension MemoryBudgets {
 }
 
 /// `[outbox]`: what is kept on disk, and for how long. Zero is refused for each of them.
-public struct OutboxSettings: Equatable, Sendable {
+struct OutboxSettings: Equatable, Sendable {
   /// Unfinished durable sends to one upstream: count and bytes.
-  public var entries = 100_000
-  public var bytes = 64 << 20
+  var entries = 100_000
+  var bytes = 64 << 20
   /// The same over all upstreams; one user may have half of it.
   var totalEntries = 200_000
   var totalBytes = 128 << 20
@@ -63,7 +63,7 @@ public struct OutboxSettings: Equatable, Sendable {
   var age: Duration = .seconds(168 * 3_600)
   var whenFull = OutboxFullPolicy.reject
   /// How long finished entries are shown, and how many of them; their bytes are bounded by `bytes`.
-  public var keep: Duration = .seconds(3_600)
+  var keep: Duration = .seconds(3_600)
   var keepEntries = 10_000
   init() {}
 }

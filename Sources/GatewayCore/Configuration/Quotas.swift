@@ -1,5 +1,5 @@
 /// `[quota]`: what one user may have. Nil leaves it to `[limits]` and `[outbox]`, or unlimited.
-public struct Quota: Equatable, Sendable {
+struct Quota: Equatable, Sendable {
   /// Local clients, in the place of `limits.clients_per_user`.
   var clients: Int?
   /// Subscriptions of all clients of the user.
@@ -16,7 +16,7 @@ public struct Quota: Equatable, Sendable {
 }
 
 /// `[quota]`, and for members of groups `[quota.group.NAME]`.
-public struct Quotas: Equatable, Sendable {
+struct Quotas: Equatable, Sendable {
   /// Of every user.
   var user = Quota()
   /// Of members of groups, by the group's id.

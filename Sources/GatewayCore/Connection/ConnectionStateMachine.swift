@@ -1,8 +1,8 @@
 /// The life of one connection as a pure value: facts and orders go in, the actions to perform come out. What a
 /// handshake is doing is no part of it; that lives in the channel.
-public struct ConnectionStateMachine: Equatable, Sendable {
+struct ConnectionStateMachine: Equatable, Sendable {
   /// What is asked of a connection, and what happened to its link.
-  public enum Event: String, CaseIterable, Sendable {
+  enum Event: String, CaseIterable, Sendable {
     /// Start an attempt.
     case connect
     /// Close the link, or give up the attempt that is under way.
@@ -16,7 +16,7 @@ public struct ConnectionStateMachine: Equatable, Sendable {
   }
 
   /// What the owner has to do, in the order of the list.
-  public enum Action: Equatable, Sendable {
+  enum Action: Equatable, Sendable {
     /// Dial a fresh channel.
     case startAttempt
     /// Close the channel and forget it.
@@ -60,14 +60,14 @@ public struct ConnectionStateMachine: Equatable, Sendable {
 
   init() {}
 
-  public var state: ConnectionState { phase.state }
+  var state: ConnectionState { phase.state }
 
   /// Whether an attempt runs now: in `reconnecting` always, in `created` once `connect` was asked.
   var attemptIsUnderWay: Bool { phase == .attempting || phase == .reconnecting }
 
   /// Stores the next state and returns what to do about it; an empty list means that there is nothing to do. A pair
   /// that no transition exists for changes nothing and throws.
-  public mutating func handle(_ event: Event) throws(IllegalTransition) -> [Action] {
+  mutating func handle(_ event: Event) throws(IllegalTransition) -> [Action] {
     switch (phase, event) {
     case (.fresh, .connect):
       phase = .attempting
@@ -141,9 +141,9 @@ extension ConnectionStateMachine {
 }
 
 /// A transition that does not exist was asked for. The connection is as it was.
-public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
+struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
   /// What a connection is needed for.
-  public enum Use: Equatable, Sendable {
+  enum Use: Equatable, Sendable {
     /// So many commands have no outcome yet.
     case commands(Int)
     /// The configuration keeps it up.
@@ -152,10 +152,10 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
     case leases
   }
 
-  public var state: ConnectionState
-  public var asked: ConnectionStateMachine.Event
+  var state: ConnectionState
+  var asked: ConnectionStateMachine.Event
   /// Why it may not be released, whatever its state is.
-  public var use: Use?
+  var use: Use?
 
   init(state: ConnectionState, asked: ConnectionStateMachine.Event, use: Use? = nil) {
     self.state = state
@@ -164,7 +164,7 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
   }
 
   /// The state that the connection would have had to take.
-  public var target: ConnectionState {
+  var target: ConnectionState {
     switch asked {
     case .connect: .reconnecting
     case .disconnect, .lost: .disconnected
@@ -174,7 +174,7 @@ public struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvert
   }
 
   /// One sentence that names both states.
-  public var description: String {
+  var description: String {
     if state == .created && asked == .connect { return "the first attempt of a created connection is under way" }
     return "'\(asked.rawValue)' would make a \(state.rawValue) connection \(target.rawValue), which is not allowed"
   }

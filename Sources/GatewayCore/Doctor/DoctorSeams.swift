@@ -1,12 +1,12 @@
 /// What the doctor needs of the outside.
 public struct DoctorSeams {
-  public var route: any RouteProbe
-  public var requester: any HTTPRequester
-  public var dialer: any TransportDialer
+  var route: any RouteProbe
+  var requester: any HTTPRequester
+  var dialer: any TransportDialer
   /// For headers and query parameters that are not in the configuration itself.
-  public var credentials: any CredentialReader
+  var credentials: any CredentialReader
   /// Kinds of its own, whose links no connection shares.
-  public var makeKinds: () -> [any UpstreamKind]
+  var makeKinds: () -> [any UpstreamKind]
 
   public init(
     route: any RouteProbe, requester: any HTTPRequester, dialer: any TransportDialer,
@@ -36,8 +36,8 @@ public struct RouteReport: Equatable, Sendable {
 
   /// Where and why a way ends.
   public struct End: Equatable, Sendable {
-    public var phase: Phase
-    public var failure: UpstreamFailure
+    var phase: Phase
+    var failure: UpstreamFailure
 
     public init(_ phase: Phase, _ failure: UpstreamFailure) {
       self.phase = phase
@@ -46,15 +46,15 @@ public struct RouteReport: Equatable, Sendable {
   }
 
   /// The address that was connected to; of the proxy, if there is one. Empty before there was one.
-  public var address: String
+  var address: String
   /// Host and port of the proxy; nil without one.
-  public var proxy: String?
+  var proxy: String?
   /// Such as `TLSv1.3`; nil without TLS.
-  public var tlsVersion: String?
+  var tlsVersion: String?
   /// The server's certificate and those it sent with it; empty without TLS.
-  public var certificates: [CertificateFacts]
+  var certificates: [CertificateFacts]
   /// Nil for a way that is open.
-  public var end: End?
+  var end: End?
 
   public init(
     address: String, proxy: String? = nil, tlsVersion: String? = nil, certificates: [CertificateFacts] = [],
@@ -70,10 +70,10 @@ public struct RouteReport: Equatable, Sendable {
 
 /// One certificate, in the words of the TLS library.
 public struct CertificateFacts: Equatable, Sendable {
-  public var subject: String
-  public var issuer: String
+  var subject: String
+  var issuer: String
   /// Such as `Nov 21 13:00:00 2027 GMT`.
-  public var expires: String
+  var expires: String
 
   public init(subject: String, issuer: String, expires: String) {
     self.subject = subject

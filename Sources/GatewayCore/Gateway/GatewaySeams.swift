@@ -1,34 +1,34 @@
 /// Everything that the gateway needs of the outside.
 public struct GatewaySeams {
-  public var time: any TimeSource
-  public var timers: Timers
-  public var random: any RandomSource
-  public var urls: any URLReader
-  public var kinds: [any UpstreamKind]
-  public var loader: any ConfigurationLoader
-  public var outbox: OutboxOpening
+  var time: any TimeSource
+  var timers: Timers
+  var random: any RandomSource
+  var urls: any URLReader
+  var kinds: [any UpstreamKind]
+  var loader: any ConfigurationLoader
+  var outbox: OutboxOpening
   /// Where histories are kept on disk, or why that cannot be.
-  public var histories: Result<any HistoryStore, StorageProblem>
+  var histories: Result<any HistoryStore, StorageProblem>
   /// The same for those that need not outlive the machine's restarts; nil where there is no place for them.
-  public var runtimeHistories: Result<any HistoryStore, StorageProblem>?
+  var runtimeHistories: Result<any HistoryStore, StorageProblem>?
   /// Nil where the network cannot be watched: every upstream counts as reachable then.
-  public var network: (any NetworkObserver)?
+  var network: (any NetworkObserver)?
   /// The daemon's resident memory in bytes, for `status`.
-  public var residentBytes: () -> Int
+  var residentBytes: () -> Int
   /// The longest time for which the daemon was busy with one thing, for `status`; nil where there is no loop.
-  public var longestTurn: (() -> Duration)?
+  var longestTurn: (() -> Duration)?
   /// What the process itself says for `stats`, told how many local clients there are; nil where there is no loop.
-  public var figures: ((_ clients: Int) -> ProcessFigures)?
+  var figures: ((_ clients: Int) -> ProcessFigures)?
   /// What is shared by all that hold memory for others.
-  public let memory: MemoryBudgets
+  let memory: MemoryBudgets
   /// Looked at where a server redirects.
-  public let servers: ConfiguredServers
+  let servers: ConfiguredServers
   /// Told of messages that take long; the readers of servers' bytes look at it.
-  public let work: MatchingCost
+  let work: MatchingCost
   /// What `doctor` works with; nil where there is no network.
-  public var doctor: DoctorSeams?
+  var doctor: DoctorSeams?
   /// Nil where the machine's users are not known.
-  public var users: (any UserDirectory)?
+  var users: (any UserDirectory)?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
@@ -73,10 +73,10 @@ public protocol UserDirectory: AnyObject {
 /// What the daemon's process says of itself.
 public struct ProcessFigures {
   /// How long the loop was busy with one thing each time.
-  public var turns: DurationHistogram
+  var turns: DurationHistogram
   /// Open file descriptors, and how many there may be.
-  public var descriptors: Int
-  public var descriptorLimit: Int
+  var descriptors: Int
+  var descriptorLimit: Int
 
   public init(turns: DurationHistogram, descriptors: Int, descriptorLimit: Int) {
     self.turns = turns
@@ -87,9 +87,9 @@ public struct ProcessFigures {
 
 /// Which daemon this is.
 public struct GatewayIdentity: Equatable, Sendable {
-  public var version: String
-  public var pid: Int32
-  public var uid: UInt32
+  var version: String
+  var pid: Int32
+  var uid: UInt32
 
   public init(version: String, pid: Int32, uid: UInt32) {
     self.version = version

@@ -15,7 +15,7 @@ public struct PeerCredentials: Equatable, Sendable {
   }
 
   /// In whose name its calls are made.
-  public var identity: AccessIdentity {
+  var identity: AccessIdentity {
     AccessIdentity(uid: uid, groups: groups.contains(gid) ? groups : [gid] + groups)
   }
 }

@@ -1,9 +1,9 @@
 /// Checks one JSON value whose text is still coming, so that other clients do not wait for a long one: each call goes
 /// on where the one before stopped, in the middle of a string if need be. Accepts and refuses what
 /// `JSONScanner.scanValue` does, with the same errors, and `NonNumbers` besides if it is told to.
-public struct JSONProgress: Equatable, Sendable {
+struct JSONProgress: Equatable, Sendable {
   /// What has become of the value.
-  public enum Outcome: Equatable, Sendable {
+  enum Outcome: Equatable, Sendable {
     /// It ends before this byte.
     case ended(at: Int)
     case broken(JSONError)
@@ -25,16 +25,16 @@ public struct JSONProgress: Equatable, Sendable {
   }
 
   /// What stands directly in the outermost array or object.
-  public struct Element: Equatable, Sendable {
+  struct Element: Equatable, Sendable {
     /// Nil in an array.
-    public var key: Range<Int>?
-    public var value: Range<Int>
+    var key: Range<Int>?
+    var value: Range<Int>
   }
 
   /// Nil as long as more has to come.
-  public private(set) var outcome: Outcome?
+  private(set) var outcome: Outcome?
   /// The first elements, as far as they are complete.
-  public private(set) var elements: [Element] = []
+  private(set) var elements: [Element] = []
   /// How many elements are complete; only the first `elementLimit` of them are remembered.
   private(set) var elementCount = 0
   /// Where the last of them ends.
@@ -71,7 +71,7 @@ public struct JSONProgress: Equatable, Sendable {
 
   /// Looks at what has come since the last call. `text` is all that has come so far, the same bytes as before and more;
   /// with `isWhole` there is nothing behind it.
-  public mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
+  mutating func advance(_ text: RawSpan, isWhole: Bool = false) {
     do throws(JSONError) {
       while outcome == nil {
         guard try step(text, isWhole) else { return }

@@ -222,7 +222,7 @@ extension JSONScanner {
 
   /// The value of a scanned number that is written as a plain integer, without fraction and exponent; nil for every
   /// other value and beyond 64 bits.
-  public static func integer(_ text: RawSpan, _ range: Range<Int>) -> Int64? {
+  static func integer(_ text: RawSpan, _ range: Range<Int>) -> Int64? {
     var at = range.lowerBound
     let negative = byte(text, at) == UInt8(ascii: "-")
     if negative { at &+= 1 }

@@ -102,14 +102,14 @@ extension JSONValue {
   /// True or false; nil for everything else.
   public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
   /// Whether this is `null`.
-  public var isNull: Bool { self == .null }
+  var isNull: Bool { self == .null }
   /// A number that is written as a plain integer.
   public var integerValue: Int? { if case .number(let text) = self { Int(text) } else { nil } }
   /// A number as the nearest binary one.
   public var doubleValue: Double? { if case .number(let text) = self { Double(text) } else { nil } }
 
   /// Writes the value compactly.
-  public func write(into writer: inout JSONWriter) {
+  func write(into writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
     case .bool(let value): writer.bool(value)

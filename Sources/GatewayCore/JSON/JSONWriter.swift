@@ -54,7 +54,7 @@ public struct JSONWriter {
     bytes.append(value ? "true" : "false" as StaticString)
   }
 
-  public mutating func null() {
+  mutating func null() {
     separate()
     bytes.append("null")
   }

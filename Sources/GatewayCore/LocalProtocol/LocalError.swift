@@ -1,10 +1,10 @@
 /// An error of the local protocol: a code and type for programs, a sentence for people, and typed facts.
 public struct LocalError: Error, Equatable, Sendable {
-  public var kind: Kind
+  var kind: Kind
   /// One sentence for a person: what happened, and what to do.
-  public var message: String
+  var message: String
   /// Further members of `data`, in order.
-  public var facts: [Fact]
+  var facts: [Fact]
 
   public init(_ kind: Kind, _ message: String, _ facts: [Fact] = []) {
     self.kind = kind
@@ -34,15 +34,15 @@ public struct LocalError: Error, Equatable, Sendable {
 
   /// One member of `data`.
   public struct Fact: Equatable, Sendable {
-    public enum Value: Equatable, Sendable {
+    enum Value: Equatable, Sendable {
       case string(String)
       case integer(Int)
       case raw([UInt8])
       case null
     }
-    public var name: String
-    public var value: Value
-    public init(_ name: String, _ value: Value) {
+    var name: String
+    var value: Value
+    init(_ name: String, _ value: Value) {
       self.name = name
       self.value = value
     }
@@ -80,7 +80,7 @@ extension LocalError.Kind {
   public var code: Int { row.code }
 
   /// Whether trying the same again later may succeed; nil where only the caller can judge.
-  public var retry: Bool? { row.retry }
+  var retry: Bool? { row.retry }
 
   /// The one table of errors.
   private var row: (code: Int, retry: Bool?) {

@@ -1,7 +1,7 @@
 /// Answers to calls, each a whole line.
 public enum LocalReply {
   /// A success. `body` writes the members of the result, whose object is open already.
-  public static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
+  static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     write(id, body, into: &writer)
     return writer.bytes

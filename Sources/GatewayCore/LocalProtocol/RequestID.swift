@@ -1,13 +1,13 @@
 /// The id of a call, echoed as it was written.
 public struct RequestID: Hashable, Sendable {
-  public enum Value: Hashable, Sendable {
+  enum Value: Hashable, Sendable {
     case integer(Int64)
     case string(String)
     /// That of a call which an earlier daemon has answered and this one makes again. No client can write it.
     case answered
   }
   /// What makes two ids the same.
-  public let value: Value
+  let value: Value
   /// The JSON text to echo; empty for an integer in its usual form.
   let text: [UInt8]
 
@@ -17,7 +17,7 @@ public struct RequestID: Hashable, Sendable {
   }
 
   /// Echoes the id as it was written.
-  public func write(into out: inout JSONWriter) {
+  func write(into out: inout JSONWriter) {
     if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
   }
 

@@ -192,7 +192,7 @@ public final class ClientOutputs {
   }
 
   /// A fresh output. Must be given back by `remove`.
-  public func add(tag: Int) -> Pointer {
+  func add(tag: Int) -> Pointer {
     let pointer = Pointer.allocate(capacity: 1)
     pointer.initialize(to: ClientOutput())
     pointer.pointee.tag = tag
@@ -200,7 +200,7 @@ public final class ClientOutputs {
   }
 
   /// Frees an output. The pointer is dead afterwards.
-  public func remove(_ pointer: Pointer) {
+  func remove(_ pointer: Pointer) {
     if pointer.pointee.isDirty {
       dirty.removeAll { $0 == pointer }
       // A client may vanish while the list is being flushed.

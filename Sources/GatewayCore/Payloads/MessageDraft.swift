@@ -2,21 +2,21 @@
 /// form (`$bin` for binary).
 public struct MessageDraft: Equatable, Sendable {
   /// What the message is meant to be. Kinds that make no difference ignore it.
-  public enum Purpose: Equatable, Sendable {
+  enum Purpose: Equatable, Sendable {
     /// Something that happened: `send`, with or without an acknowledgement.
     case event
     /// A question whose answer is wanted: `request`.
     case call
   }
 
-  public var event: String
+  var event: String
   /// A JSON array.
-  public var args: [UInt8]
+  var args: [UInt8]
   /// No string in `args` begins like a `$…bin` key. Not known when false.
   var argsArePlain = false
   /// A JSON object; nil when the program gave none.
-  public var kwargs: [UInt8]?
-  public var purpose: Purpose
+  var kwargs: [UInt8]?
+  var purpose: Purpose
   /// The server will be asked for an acknowledgement, which costs a few bytes.
   var isAcknowledged: Bool
 
@@ -34,11 +34,11 @@ public struct MessageDraft: Equatable, Sendable {
 /// A local program's answer to what the server asked, as it said it. Byte arrays as in `MessageDraft`.
 public struct AnswerDraft: Equatable, Sendable {
   /// A JSON array.
-  public var args: [UInt8]
+  var args: [UInt8]
   /// A JSON object; nil when the program gave none.
-  public var kwargs: [UInt8]?
+  var kwargs: [UInt8]?
   /// The name of the error that the answer is; nil for a success.
-  public var error: String?
+  var error: String?
 
   init(args: [UInt8], kwargs: [UInt8]? = nil, error: String? = nil) {
     self.args = args

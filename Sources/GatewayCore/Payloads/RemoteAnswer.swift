@@ -1,9 +1,9 @@
 /// What a server answered to a command, as raw JSON text in the local form.
 public struct RemoteAnswer: Equatable, Sendable {
   /// The arguments, separated by commas, without brackets, possibly empty.
-  public var args: [UInt8]
+  var args: [UInt8]
   /// An object; nil where the kind has none or the server sent none.
-  public var kwargs: [UInt8]?
+  var kwargs: [UInt8]?
   /// Bytes of an answer that is longer than a line and was not kept.
   private var omitted = 0
 
@@ -54,7 +54,7 @@ public struct RemoteAnswer: Equatable, Sendable {
 /// The application at the other end answered with an error: it was reached, it understood, and it declined.
 public struct RemoteError: Equatable, Sendable {
   /// What the server calls it, such as a URI; at most `nameLimit` bytes and a mark.
-  public var name: String
+  var name: String
   /// What came with it.
   public var answer: RemoteAnswer
 

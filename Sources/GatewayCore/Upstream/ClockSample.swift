@@ -2,7 +2,7 @@
 /// have looked at it. Both are intervals; the narrower they are, the more the sample says.
 public struct ClockSample: Equatable, Sendable {
   /// Where it comes from. The raw values are the `source` of `status`.
-  public enum Source: String, CaseIterable, Sendable {
+  enum Source: String, CaseIterable, Sendable {
     /// The `Date` header of the handshake: whole seconds, perhaps of a machine in front of the server.
     case date
     /// An event by which the server told its time unasked. How long it was on its way is not known.
@@ -14,9 +14,9 @@ public struct ClockSample: Equatable, Sendable {
     var isExact: Bool { self != .date }
   }
 
-  public var source: Source
+  var source: Source
   /// The server's clock, in nanoseconds since 1970.
-  public private(set) var shown: ClosedRange<Int64>
+  private(set) var shown: ClosedRange<Int64>
   /// When the server looked at it.
   private(set) var looked: ClosedRange<MonotonicInstant>
 

@@ -1,13 +1,13 @@
 /// A message that enters something at a server, such as a room or a feed, or leaves it. Equal where all bytes are: what
 /// programs name has one spelling already.
-public struct EnterMessage: Hashable, Sendable {
-  public var event: ExactText
+struct EnterMessage: Hashable, Sendable {
+  var event: ExactText
   /// Raw JSON array text.
-  public var args: [UInt8]
+  var args: [UInt8]
   /// Raw JSON object text; nil when absent.
   var kwargs: [UInt8]?
 
-  public init(_ event: String, args: [UInt8], kwargs: [UInt8]? = nil) {
+  init(_ event: String, args: [UInt8], kwargs: [UInt8]? = nil) {
     self.event = ExactText(event)
     self.args = args
     self.kwargs = kwargs

@@ -2,7 +2,7 @@
 /// these; others get everything and ignore them.
 public struct Interest: Hashable, Sendable, CustomStringConvertible {
   /// Names are compared byte by byte, as the upstream sends them.
-  public enum Pattern: Hashable, Sendable {
+  enum Pattern: Hashable, Sendable {
     /// Every event.
     case all
     /// One event, without wildcards or escapes.
@@ -11,9 +11,9 @@ public struct Interest: Hashable, Sendable, CustomStringConvertible {
     case glob(ExactText)
   }
 
-  public var pattern: Pattern
+  var pattern: Pattern
   /// To be asked by the server, and to answer. Such an interest hears no events beside that.
-  public var answers: Bool
+  var answers: Bool
 
   init(_ pattern: Pattern, answers: Bool = false) {
     self.pattern = pattern

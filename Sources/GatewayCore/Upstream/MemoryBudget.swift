@@ -1,12 +1,12 @@
 /// Bytes that all users hold together for one purpose, such as the beginnings of messages whose end has not come. What
 /// one of them may have says `SharedLimit`. What holds some of it has a `MemoryHold`. Decision 0088.
 public final class MemoryBudget {
-  public private(set) var limit: SharedLimit
+  private(set) var limit: SharedLimit
 
   public init(total: Int = .max) { limit = SharedLimit(total: total) }
 
   /// Bytes that are held now.
-  public var used: Int { limit.used }
+  var used: Int { limit.used }
 
   /// Another total; what is held stays.
   func adopt(total: Int) { limit.adopt(SharedLimit(total: total)) }
@@ -112,7 +112,7 @@ public final class MemoryBudgets {
   /// local programs.
   public let send = MemoryBudget()
   /// Events that were received, for programs that come back.
-  public let history = MemoryBudget()
+  let history = MemoryBudget()
 
   /// Without limits.
   public init() {}

@@ -34,7 +34,7 @@ public struct ProxyServer: Hashable, Sendable {
   public var kind: Kind
   /// Host name or address; an IPv6 address without brackets.
   public var host: String
-  public var port: UInt16
+  var port: UInt16
   /// Percent-decoded; nil means that the proxy is used without a login. Secret.
   public var user: String?
   /// Percent-decoded. Secret.

@@ -10,7 +10,7 @@ public protocol TransportDialer: AnyObject {
 
 extension TransportDialer {
   /// For dialers that know no proxies.
-  public func firstHost(of request: DialRequest) -> String { request.host }
+  func firstHost(of request: DialRequest) -> String { request.host }
 }
 
 /// A message pipe to a server: a WebSocket, or long-polling. One message in is one message out at the other end, in
@@ -76,12 +76,12 @@ public protocol TransportReceiver: AnyObject {
 
 extension TransportReceiver {
   /// A WebSocket stays one.
-  public func transportNoticed(_ notice: TransportNotice) {}
+  func transportNoticed(_ notice: TransportNotice) {}
   /// For receivers that look at whole messages.
-  public func transportGathers(text: RawSpan) {}
-  public func transportGathers(binary: RawSpan) {}
+  func transportGathers(text: RawSpan) {}
+  func transportGathers(binary: RawSpan) {}
   /// For receivers that never ask.
-  public func transportAnsweredProbe() {}
+  func transportAnsweredProbe() {}
 }
 
 /// What a WebSocket message is made of.

@@ -61,19 +61,19 @@ extension DialRequest {
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
   /// `websocket`, `polling` or `lines`.
-  public var name: String
+  var name: String
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
-  public var tlsVersion: String?
+  var tlsVersion: String?
   /// Whether the server's certificate was verified (`true` without TLS too: there is nothing that was skipped).
-  public var verified: Bool
+  var verified: Bool
   /// The WebSocket subprotocol that the server chose; nil when it chose none.
   public var subprotocol: String?
   /// Whether the server agreed to compressed messages.
   public var compression: Bool
   /// The numeric address at the other end of the socket, the server's or its proxy's; nil where it is not known.
-  public var address: String?
+  var address: String?
   /// Host and port of the proxy that the connection goes through; nil without one.
-  public var proxy: String?
+  var proxy: String?
 
   public init(
     name: String, tlsVersion: String?, verified: Bool, compression: Bool = false, address: String? = nil,
@@ -102,20 +102,20 @@ public struct TransportFailure: Error, Equatable, Sendable {
   public var failure: UpstreamFailure
   /// The header lines of an HTTP response that came instead of an upgrade, names in lower case; empty otherwise. They
   /// may hold secrets.
-  public var headers: [HTTPHeader]
+  var headers: [HTTPHeader]
   /// The beginning of an HTTP response body that came instead of an upgrade (at most 4 KiB): the Engine.IO layer
   /// recognises a version mismatch in it. Empty otherwise.
   var httpBody: [UInt8]
   /// Whether it failed at name, TCP, TLS or proxy, so that the server was never asked anything.
-  public var isBeforeHTTP: Bool
+  var isBeforeHTTP: Bool
   /// What the server refused as too large, where it was one message alone.
-  public var refused: RefusedMessage?
+  var refused: RefusedMessage?
 
   /// One message of a transport, which the server refused.
-  public struct RefusedMessage: Equatable, Sendable {
+  struct RefusedMessage: Equatable, Sendable {
     var isBinary: Bool
     /// Bytes of the whole message, with everything that stands before its content.
-    public var count: Int
+    var count: Int
   }
 
   public init(

@@ -50,9 +50,9 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
 public struct UpstreamFailure: Error, Equatable, Sendable {
   public var reason: DownReason
   /// One sentence, without payloads and secrets, at most `detailLimit` bytes and a mark.
-  public var detail: String
+  var detail: String
   /// HTTP status or WebSocket close code, where there is one.
-  public var status: Int?
+  var status: Int?
   /// The server's own message, for `refused`; at most `messageLimit` bytes and a mark.
   var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none, or more than `dataLimit` bytes.

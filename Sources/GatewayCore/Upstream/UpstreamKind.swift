@@ -25,7 +25,7 @@ public struct UpstreamTraits: Sendable {
   }
 
   /// `socketio`; shown as `kind` in `status`.
-  public var name: String
+  var name: String
   /// The URL schemes that mean this kind, in lower case.
   var schemes: [String]
   public var path: Path
@@ -33,11 +33,11 @@ public struct UpstreamTraits: Sendable {
   /// Whether the part of a URL behind `#` means something.
   var usesFragment: Bool
   /// The table of settings that this kind alone has, in an upstream's; nil if it has none.
-  public var table: String?
+  var table: String?
   /// Settings of an upstream that mean nothing to this kind, or tables of them.
-  public var foreign: [String]
+  var foreign: [String]
   /// What makes an upstream impossible whatever the server says, such as a malformed namespace; nil if nothing does.
-  public var problem: @Sendable (UpstreamSpecification) -> MessageProblem?
+  var problem: @Sendable (UpstreamSpecification) -> MessageProblem?
   /// What makes it impossible to say something to any server of the kind, with the settings of an upstream; nil if
   /// nothing does.
   var unsayable: @Sendable (MessageDraft, UpstreamSettings) -> MessageProblem?
@@ -61,7 +61,7 @@ public struct UpstreamTraits: Sendable {
   }
 
   /// The namespace that a URL and, beside it, a call mean. Without namespaces it is always `/`.
-  public func namespace(of url: UpstreamURL, asked: String?) throws(MessageProblem) -> String {
+  func namespace(of url: UpstreamURL, asked: String?) throws(MessageProblem) -> String {
     guard path == .namespace else {
       guard asked == nil || asked == "/" else {
         throw .invalid("`namespace` goes with Socket.IO only; an upstream of \(url.scheme):// has none")
@@ -90,7 +90,7 @@ public struct UpstreamKinds: Sendable {
   }
 
   /// Why an upstream is impossible whatever its server says, judged before anything exists; nil if it is not.
-  public func problem(with specification: UpstreamSpecification) -> MessageProblem? {
+  func problem(with specification: UpstreamSpecification) -> MessageProblem? {
     traits(of: specification.url.scheme)?.problem(specification)
   }
 }
@@ -99,16 +99,16 @@ public struct UpstreamKinds: Sendable {
 /// new value.
 public struct UpstreamSpecification: Hashable, Sendable {
   /// The configured name; nil for an ad-hoc URL.
-  public var name: String?
-  public var url: UpstreamURL
+  var name: String?
+  var url: UpstreamURL
   /// For Socket.IO the namespace, beginning with `/`.
-  public var namespace: String
-  public var settings: UpstreamSettings
+  var namespace: String
+  var settings: UpstreamSettings
   /// For an ad-hoc connection the owner's uid, which keeps users apart; nil for a configured upstream.
-  public var owner: UInt32?
+  var owner: UInt32?
   /// On whose account the connection is made and waits for its turns: its owner's; that of the user who asked for it
   /// first, where it is another namespace of a configured upstream than the configuration's.
-  public var requester: Account
+  var requester: Account
 
   init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
     self.name = name

@@ -10,20 +10,20 @@ public protocol UpstreamObserver: AnyObject {
 /// One thing that happened on the wire, in words.
 public struct TraceFact: Equatable, Sendable {
   /// The raw values are the `direction` of a `trace` notification.
-  public enum Direction: String, CaseIterable, Sendable {
+  enum Direction: String, CaseIterable, Sendable {
     case incoming = "in"
     case outgoing = "out"
   }
 
   /// The raw values are the `layer` of a `trace` notification. A kind of upstream names its own.
-  public struct Layer: RawRepresentable, Hashable, Sendable {
-    public var rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
+  struct Layer: RawRepresentable, Hashable, Sendable {
+    var rawValue: String
+    init(rawValue: String) { self.rawValue = rawValue }
 
     /// Dialling, the HTTP request and its answer, the end of a transport.
-    public static let http = Layer(rawValue: "http")
+    static let http = Layer(rawValue: "http")
     /// Engine.IO: handshake and heartbeat.
-    public static let engine = Layer(rawValue: "engine")
+    static let engine = Layer(rawValue: "engine")
     /// Socket.IO: the packets of the connection's own namespace.
     static let socketio = Layer(rawValue: "socketio")
   }
@@ -38,16 +38,16 @@ public struct TraceFact: Equatable, Sendable {
     case message
   }
 
-  public var direction: Direction
-  public var layer: Layer
+  var direction: Direction
+  var layer: Layer
   let subject: Subject
   /// Such as `EVENT chat (2 args, 58 bytes) ack 7`; without payloads and secrets, at most `textLimit` bytes and a mark.
-  public var text: String
+  var text: String
   /// The payload's text with secrets replaced, at most `payloadLimit` bytes of it; nil unless it was wanted.
-  public var payload: String?
+  var payload: String?
 
   /// Longest text that is shown whole, in bytes.
-  public static let textLimit = 4 << 10
+  static let textLimit = 4 << 10
   /// Longest payload that is shown, in bytes.
   static let payloadLimit = 16 << 10
 

@@ -50,18 +50,18 @@ public protocol UpstreamConnector: AnyObject {
 
 extension UpstreamConnector {
   /// A kind that knows no recovery always begins afresh.
-  public var resumption: Resumption? {
+  var resumption: Resumption? {
     get { nil }
     set {}
   }
 
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
-  public func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  func awaitNewCredentials(_ done: @escaping () -> Void) {}
   /// A kind with a handshake.
-  public var isAnswered: Bool { true }
+  var isAnswered: Bool { true }
   /// A kind whose servers send everything unasked.
-  public var confirmsInterests: Bool { false }
-  public func problem(with interest: Interest) -> MessageProblem? { nil }
+  var confirmsInterests: Bool { false }
+  func problem(with interest: Interest) -> MessageProblem? { nil }
 }
 
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
@@ -99,7 +99,7 @@ public struct PreparedMessage: Equatable, Sendable {
   var bodyCount: Int { head.count + tail.count }
 
   /// What it costs in memory and counts in queues.
-  public var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
+  var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
 }
 
 /// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
@@ -146,17 +146,17 @@ public protocol UpstreamChannel: AnyObject {
 
 extension UpstreamChannel {
   /// A kind that knows no recovery has nothing to be kept.
-  public func suspend() { close() }
+  func suspend() { close() }
 
   /// A kind with a transport for each conversation.
-  public var unsentSends: UnsentSends? { nil }
-  public var isAwaitedByOthers: Bool { false }
+  var unsentSends: UnsentSends? { nil }
+  var isAwaitedByOthers: Bool { false }
 
   /// A kind that knows no recovery begins afresh each time.
-  public var isRecovered: Bool { false }
-  public func want(_ interest: Interest) {}
-  public func drop(_ interest: Interest) {}
-  public func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
+  var isRecovered: Bool { false }
+  func want(_ interest: Interest) {}
+  func drop(_ interest: Interest) {}
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
 }
 
 /// Why a server that asked for an answer gets none.
@@ -212,40 +212,40 @@ public protocol UpstreamChannelOwner: AnyObject {
 
 extension UpstreamChannelOwner {
   /// For kinds without keyword arguments.
-  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
     self.channel(channel, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
   }
-  public func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
     self.channel(channel, acknowledged: id, arguments: arguments, kwargs: nil)
   }
   /// For owners that take everything.
-  public var lineLimit: Int { .max }
-  public func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
+  var lineLimit: Int { .max }
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
   /// For owners that enter nothing.
   public var doubtsLink: Bool { false }
-  public func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
-  public func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
   /// A connection that wants nothing and asks nothing hears nothing of these.
-  public func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
-  public func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
-  public func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
-  public func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
+  func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
+  func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
+  func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
   /// For owners that give nothing a time.
-  public func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
 }
 
 /// An event that arrived and cannot be shown to any client.
 public struct DroppedEvent: Equatable, Sendable {
   /// `undecodable` or `too_large`.
-  public var reason: GapReason
+  var reason: GapReason
   /// What is wrong with it, as a sentence for a person; nil where the reason says it all.
-  public var detail: String?
+  var detail: String?
   /// The raw JSON text of its name: then only the subscriptions that want it are told.
-  public var name: [UInt8]?
+  var name: [UInt8]?
   /// Set when the server wants an answer.
-  public var ack: UInt64?
+  var ack: UInt64?
 
-  public init(_ reason: GapReason, detail: String? = nil, name: [UInt8]? = nil, ack: UInt64? = nil) {
+  init(_ reason: GapReason, detail: String? = nil, name: [UInt8]? = nil, ack: UInt64? = nil) {
     self.reason = reason
     self.detail = detail
     self.name = name
@@ -256,17 +256,17 @@ public struct DroppedEvent: Equatable, Sendable {
 /// What is known of a channel, for `status`.
 public struct ChannelFacts: Equatable, Sendable {
   /// Identifies the link that the channel shares.
-  public var link: String
+  var link: String
   /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
-  public var server: String?
-  public var transport: TransportFacts?
+  var server: String?
+  var transport: TransportFacts?
   /// Protocol name to revision, such as `engineio` 4 and `socketio` 5.
   var protocols: [(name: String, revision: Int)]
   /// The server's id of this connection; shown only to those who may see the connection.
   var sid: String?
   /// The last measured round trip in milliseconds.
   var roundTrip: Double?
-  public var heartbeat: (interval: Duration, timeout: Duration)?
+  var heartbeat: (interval: Duration, timeout: Duration)?
   /// Since the last heartbeat was heard, or the link opened.
   var heartbeatAge: Duration?
 
@@ -295,7 +295,7 @@ public struct ChannelFacts: Equatable, Sendable {
 }
 
 /// Why events are missing. The raw values are the `reason` of a `gap` notification.
-public enum GapReason: String, CaseIterable, Equatable, Sendable {
+enum GapReason: String, CaseIterable, Equatable, Sendable {
   case slowConsumer = "slow_consumer"
   case upstream
   case tooLarge = "too_large"
@@ -307,9 +307,9 @@ public enum GapReason: String, CaseIterable, Equatable, Sendable {
 /// a program that knows it receives what is meant for us.
 public struct Resumption: Equatable, Sendable {
   /// What the server knows us by.
-  public var session: String
+  var session: String
   /// The last event that was received, as the server names it.
-  public var offset: String
+  var offset: String
 
   init(session: String, offset: String) {
     self.session = session

@@ -1,20 +1,20 @@
 /// What kinds of upstream need of the outside.
 public struct UpstreamSeams {
   /// Dials WebSockets.
-  public var webSockets: any TransportDialer
+  var webSockets: any TransportDialer
   /// Dials TCP and TLS connections that carry lines.
-  public var lines: any TransportDialer
+  var lines: any TransportDialer
   /// Nil: HTTP long-polling is passed over.
-  public var requester: (any HTTPRequester)?
-  public var credentials: any CredentialReader
-  public var timers: Timers
-  public var time: any TimeSource
-  public var random: any RandomSource
-  public var cryptography: any Cryptography
+  var requester: (any HTTPRequester)?
+  var credentials: any CredentialReader
+  var timers: Timers
+  var time: any TimeSource
+  var random: any RandomSource
+  var cryptography: any Cryptography
   /// What links may hold of what servers send and do not read.
-  public var memory: MemoryBudgets
+  var memory: MemoryBudgets
   /// Where no redirect of another server leads.
-  public var servers: ConfiguredServers
+  var servers: ConfiguredServers
   /// Conversations that still await their server's goodbye.
   public let pendingCloses = PendingCloses()
 

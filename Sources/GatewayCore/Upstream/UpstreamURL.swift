@@ -1,19 +1,19 @@
 /// The URL of an upstream, taken apart. What its path means is the affair of its kind.
 public struct UpstreamURL: Hashable, Sendable {
   /// Lower case: `http`, `https`, `ws`, `wss` or another kind's, whose part behind the last `+` names the transport.
-  public var scheme: String
+  var scheme: String
   /// User and password for HTTP basic authentication, percent-decoded; nil when absent. Secret.
-  public var userInfo: String?
+  var userInfo: String?
   /// Lower case; an IPv6 address without brackets.
-  public var host: String
+  var host: String
   /// Nil when the URL names none.
-  public var port: UInt16?
+  var port: UInt16?
   /// As written, percent-encoding kept; empty or beginning with `/`.
-  public var path: String
+  var path: String
   /// As written, without `?`; nil when absent. May hold secrets.
-  public var query: String?
+  var query: String?
   /// Without `#`; nil when absent.
-  public var fragment: String?
+  var fragment: String?
 
   public init(
     scheme: String, userInfo: String? = nil, host: String, port: UInt16? = nil, path: String = "",
@@ -34,7 +34,7 @@ public struct UpstreamURL: Hashable, Sendable {
   }
 
   /// TLS by scheme.
-  public var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
+  var secure: Bool { ["https", "wss", "tls"].contains(transportScheme) }
 
   /// Whether no third party can listen on the way, unless it goes through a proxy: TLS, or no way that leaves the
   /// machine.

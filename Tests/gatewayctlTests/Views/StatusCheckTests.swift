@@ -1,4 +1,4 @@
-import GatewayCore
+@testable import GatewayCore
 import Testing
 
 @testable import gatewayctl

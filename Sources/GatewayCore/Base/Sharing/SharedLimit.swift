@@ -8,8 +8,8 @@ public enum Account: Hashable, Sendable {
 /// What all users together may have of something, and one of them, so that none can use up what others need. For sums
 /// that are kept elsewhere; where there are none, `SharedLimit` keeps them.
 public struct SharedBounds: Equatable, Sendable {
-  public var total: Int
-  public var share: Int
+  var total: Int
+  var share: Int
 
   /// Which of the two would be exceeded.
   public enum Overrun: Error, Equatable, Sendable {
@@ -32,7 +32,7 @@ public struct SharedBounds: Equatable, Sendable {
 
   /// Whether one who has `own`, of `all` that there is, may have so much more.
   @inline(__always)
-  public func check(_ more: Int, own: Int, all: Int) throws(Overrun) {
+  func check(_ more: Int, own: Int, all: Int) throws(Overrun) {
     guard more <= share - own else { throw .share(share) }
     guard more <= total - all else { throw .total(total) }
   }
@@ -45,30 +45,30 @@ public struct SharedBounds: Equatable, Sendable {
 /// same account, when it is over. `count` is for what is there whatever the limits say, such as what an earlier daemon
 /// had accepted. A reload sets other `bounds`; what is counted stays. The user that was counted last is remembered
 /// apart, so that a series of one user costs no look-up. Decision 0094.
-public struct SharedLimit {
-  public var bounds: SharedBounds
+struct SharedLimit {
+  var bounds: SharedBounds
   /// What all have together.
-  public private(set) var used = 0
+  private(set) var used = 0
 
   /// Of everybody but `recent`; none has nothing.
   private var amounts: [Account: Int] = [:]
   private var recent = Account.configuration
   private var ofRecent = 0
 
-  public typealias Overrun = SharedBounds.Overrun
+  typealias Overrun = SharedBounds.Overrun
 
   init(_ bounds: SharedBounds) { self.bounds = bounds }
   init(total: Int) { self.init(SharedBounds(total: total)) }
   init(share: Int) { self.init(SharedBounds(share: share)) }
 
-  public var total: Int { bounds.total }
-  public var share: Int { bounds.share }
+  var total: Int { bounds.total }
+  var share: Int { bounds.share }
 
   /// Other bounds; what is counted stays.
   mutating func adopt(_ other: SharedLimit) { bounds = other.bounds }
 
   /// What one has.
-  public func used(by account: Account) -> Int {
+  func used(by account: Account) -> Int {
     account == recent ? ofRecent : amounts[account] ?? 0
   }
 
@@ -78,7 +78,7 @@ public struct SharedLimit {
   }
 
   /// Whether one may have so much more.
-  public func check(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
+  func check(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try bounds.check(amount, own: used(by: account), all: used)
   }
 
@@ -88,20 +88,20 @@ public struct SharedLimit {
   }
 
   /// Counts so much more, or nothing and says why.
-  public mutating func take(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
+  mutating func take(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try check(amount, for: account)
     count(amount, for: account)
   }
 
   /// Counts so much more, whatever the limits say.
-  public mutating func count(_ amount: Int = 1, for account: Account) {
+  mutating func count(_ amount: Int = 1, for account: Account) {
     remember(account)
     ofRecent += amount
     used += amount
   }
 
   /// So much is over.
-  public mutating func giveBack(_ amount: Int = 1, for account: Account) {
+  mutating func giveBack(_ amount: Int = 1, for account: Account) {
     remember(account)
     ofRecent -= amount
     used -= amount

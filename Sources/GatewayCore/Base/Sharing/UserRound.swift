@@ -7,11 +7,11 @@ public struct UserRound<Element> {
   private var lines: [Account: Ring<Element>] = [:]
   /// The users that have something waiting; the first one's turn is the next.
   private var order = Ring<Account>()
-  public private(set) var count = 0
+  private(set) var count = 0
 
   public init() {}
 
-  public var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { count == 0 }
 
   /// Adds one behind what else waits for its account.
   public mutating func append(_ element: consuming Element, for account: Account) {
@@ -52,7 +52,7 @@ public struct UserRound<Element> {
   }
 
   /// About how many go before one that would be added now, unless further users come.
-  public func ahead(of account: Account) -> Int {
+  func ahead(of account: Account) -> Int {
     let own = lines[account]?.count ?? 0
     guard own > 0 else {
       // The others' first ones.

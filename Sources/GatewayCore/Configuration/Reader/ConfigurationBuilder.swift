@@ -86,5 +86,5 @@ public protocol ConfigurationLookups: AnyObject {
 
 extension ConfigurationLookups {
   /// A daemon starts without them: each is asked for when it is needed.
-  public var demandsFiles: Bool { false }
+  var demandsFiles: Bool { false }
 }

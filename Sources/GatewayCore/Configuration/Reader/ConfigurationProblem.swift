@@ -5,7 +5,7 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
   /// From 1; 0 when the problem belongs to the file as a whole.
   public var line: Int
   /// From 1, counted in characters.
-  public var column: Int?
+  var column: Int?
   /// One sentence without a full stop. Never holds the value of a secret.
   public var message: String
 

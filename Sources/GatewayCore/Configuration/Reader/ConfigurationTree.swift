@@ -3,7 +3,7 @@ public struct ConfigurationTree: Equatable, Sendable {
   /// The file's path, as it is to stand in messages.
   public var file: String
   /// A table.
-  public var root: ConfigurationNode
+  var root: ConfigurationNode
 
   public init(file: String, root: ConfigurationNode) {
     self.file = file
@@ -64,8 +64,8 @@ public struct ConfigurationNode: Equatable, Sendable {
     case table([ConfigurationEntry])
   }
 
-  public var position: TextPosition
-  public var value: Value
+  var position: TextPosition
+  var value: Value
 
   public init(at position: TextPosition, _ value: Value) {
     self.position = position
@@ -93,9 +93,9 @@ public struct ConfigurationNode: Equatable, Sendable {
 
 /// One `key = value` of a table, or one sub-table.
 public struct ConfigurationEntry: Equatable, Sendable {
-  public var key: String
+  var key: String
   public var keyPosition: TextPosition
-  public var node: ConfigurationNode
+  var node: ConfigurationNode
 
   public init(_ key: String, at keyPosition: TextPosition, _ node: ConfigurationNode) {
     self.key = key

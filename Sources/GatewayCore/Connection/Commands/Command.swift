@@ -148,11 +148,11 @@ public struct Retry: Equatable, Sendable {
   static let usualAckTimeout: Duration = .seconds(3)
 
   /// Writes after the first one, at most.
-  public var again: Int
+  var again: Int
   /// The user whose commands keep their order among each other.
-  public var line: UInt32
+  var line: UInt32
   /// Writes so far.
-  public var writes = 0
+  var writes = 0
 
   init(again: Int, line: UInt32) {
     self.again = again

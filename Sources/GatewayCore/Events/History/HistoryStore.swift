@@ -58,7 +58,7 @@ public struct HistorySegment: Equatable, Sendable {
   /// Something that was given out is missing behind it.
   public var isCut: Bool
   /// Its length in bytes.
-  public var size: Int
+  var size: Int
 
   public init(id: ID, isCut: Bool, size: Int) {
     self.id = id
@@ -69,7 +69,7 @@ public struct HistorySegment: Equatable, Sendable {
 
 /// What is known of a history without reading it.
 public struct HistoryListing: Equatable, Sendable {
-  public var name: String
+  var name: String
   public var segments: [HistorySegment.ID]
   /// When anything was written to it last, in milliseconds since 1970.
   public var modified: Int64

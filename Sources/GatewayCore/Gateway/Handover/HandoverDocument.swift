@@ -6,15 +6,15 @@ public enum HandoverDocument {
   static let version = 1
 
   /// The last word to a client with which the next daemon cannot go on.
-  public static let refusal = LocalNotification.goodbye(
+  static let refusal = LocalNotification.goodbye(
     reason: LocalSession.restarting, reconnectIn: .milliseconds(500))
 
   /// What the first line says.
   public struct Header: Equatable, Sendable {
     /// How many hand-overs there were, this one included.
-    public var handovers: UInt64
+    var handovers: UInt64
     /// The number of the last token for an answer: a client may still hold it, and it must not become another's.
-    public var lastToken: UInt64
+    var lastToken: UInt64
   }
 
   /// A local client.

@@ -1,6 +1,6 @@
 /// Servers that speak JSON over TCP or TLS, one object to a line, in the words that a profile names.
-public final class LinesKind: UpstreamKind {
-  public static let traits = UpstreamTraits(
+final class LinesKind: UpstreamKind {
+  static let traits = UpstreamTraits(
     "lines", schemes: ["tcp", "tls"], path: .request, examination: .handshake, table: "lines",
     foreign: [
       "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
@@ -14,12 +14,12 @@ public final class LinesKind: UpstreamKind {
       return nil
     })
 
-  public var traits: UpstreamTraits { Self.traits }
+  var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams
 
   init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.lines) }
 
-  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     LinesConnector(specification, seams: seams)
   }
 

@@ -1,6 +1,6 @@
 /// Socket.IO servers, 1.x to 4.x, over WebSocket or long-polling.
-public final class SocketIOKind: UpstreamKind {
-  public static let traits = UpstreamTraits(
+final class SocketIOKind: UpstreamKind {
+  static let traits = UpstreamTraits(
     "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .engineIO,
     foreign: ["heartbeat"], problem: SocketIOSpecificationCheck.problem,
     unsayable: { draft, settings in
@@ -13,7 +13,7 @@ public final class SocketIOKind: UpstreamKind {
       return nil
     })
 
-  public var traits: UpstreamTraits { Self.traits }
+  var traits: UpstreamTraits { Self.traits }
   private let links: SocketIOLinks
   private let readings: CredentialReads
 
@@ -32,7 +32,7 @@ public final class SocketIOKind: UpstreamKind {
   /// How many links are open or being opened.
   var linkCount: Int { links.count }
 
-  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     SocketIOConnector(specification, links: links, readings: readings)
   }
 }

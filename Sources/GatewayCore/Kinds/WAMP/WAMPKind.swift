@@ -1,6 +1,6 @@
 /// WAMP routers, version 2 over WebSocket with JSON. Decision 0053.
-public final class WAMPKind: UpstreamKind {
-  public static let traits = UpstreamTraits(
+final class WAMPKind: UpstreamKind {
+  static let traits = UpstreamTraits(
     "wamp", schemes: ["wamp+ws", "wamp+wss"], path: .request, examination: .handshake, usesFragment: true,
     table: "wamp",
     foreign: [
@@ -17,9 +17,9 @@ public final class WAMPKind: UpstreamKind {
     cryptography = seams.cryptography
   }
 
-  public var traits: UpstreamTraits { Self.traits }
+  var traits: UpstreamTraits { Self.traits }
 
-  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     WAMPConnector(specification, seams: seams, cryptography: cryptography)
   }
 

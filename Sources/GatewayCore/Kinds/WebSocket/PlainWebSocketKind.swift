@@ -1,6 +1,6 @@
 /// Servers that speak nothing above WebSocket: each message is an event called `message`.
-public final class PlainWebSocketKind: UpstreamKind {
-  public static let traits = UpstreamTraits(
+final class PlainWebSocketKind: UpstreamKind {
+  static let traits = UpstreamTraits(
     "websocket", schemes: ["raw+ws", "raw+wss"], path: .request, examination: .handshake, table: "websocket",
     foreign: [
       "path", "transports", "upgrade", "parser", "attachments", "attachment_timeout", "force_new", "ping_limit",
@@ -13,12 +13,12 @@ public final class PlainWebSocketKind: UpstreamKind {
       return nil
     })
 
-  public var traits: UpstreamTraits { Self.traits }
+  var traits: UpstreamTraits { Self.traits }
   private let seams: DirectSeams
 
   init(_ seams: UpstreamSeams) { self.seams = DirectSeams(seams, dialer: seams.webSockets) }
 
-  public func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
+  func connector(for specification: UpstreamSpecification) -> any UpstreamConnector {
     PlainWebSocketConnector(specification, seams: seams)
   }
 

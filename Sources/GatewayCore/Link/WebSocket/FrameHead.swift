@@ -1,7 +1,7 @@
 /// The head of a frame that a client sends (RFC 6455 section 5.2): final, masked, and as short as its length allows.
 public struct FrameHead: Equatable, Sendable {
   /// Bytes of the longest head: two, eight for the length, four for the mask.
-  public static let longest = 14
+  static let longest = 14
 
   private var bytes = InlineArray<14, UInt8>(repeating: 0)
   private(set) var count = 0

@@ -34,13 +34,13 @@ public struct HTTPRequest: Hashable, Sendable {
 public struct HTTPResponse: Equatable, Sendable {
   public var status: Int
   /// Names in lower case, in the order of the lines. They may hold secrets.
-  public var headers: [HTTPHeader]
+  var headers: [HTTPHeader]
   /// With another status than 200 at most `refusalLimit` bytes of it.
-  public var body: [UInt8]
+  var body: [UInt8]
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
-  public var tlsVersion: String?
+  var tlsVersion: String?
   /// Host and port of the proxy that the connection goes through; nil without one.
-  public var proxy: String?
+  var proxy: String?
 
   /// What is kept of the body of a refusal, in bytes: it is words.
   public static let refusalLimit = 64 << 10

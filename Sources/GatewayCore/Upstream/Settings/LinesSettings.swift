@@ -1,37 +1,37 @@
 /// `lines = { … }`: how the messages of a server read that speaks JSON lines, one object to each.
-public struct LinesSettings: Hashable, Sendable {
+struct LinesSettings: Hashable, Sendable {
   /// The member that says what a message is.
-  public var type = "type"
+  var type = "type"
   /// The member by which an answer finds its request.
-  public var id = "id"
+  var id = "id"
   /// The member that carries an event's argument; empty: the members of the message are the members of the argument.
-  public var body = "body"
+  var body = "body"
   /// The member whose presence makes an answer a failure.
-  public var error = "error"
-  public var end = LineEnd.lf
+  var error = "error"
+  var end = LineEnd.lf
   /// The member that carries the server's time; nil for none.
-  public var time: String?
+  var time: String?
   /// What a number in it counts.
   var timeUnit = TimeUnit.milliseconds
   /// Whether credentials may travel without TLS to other hosts.
   var readableLogin = false
-  public var heartbeat = LinesHeartbeat()
+  var heartbeat = LinesHeartbeat()
   var login = LinesLogin()
   init() {}
 
   /// What ends the lines that are written; both are read.
-  public enum LineEnd: String, CaseIterable, Sendable {
+  enum LineEnd: String, CaseIterable, Sendable {
     case lf, crlf
   }
 }
 
 /// `lines.heartbeat = { … }`.
-public struct LinesHeartbeat: Hashable, Sendable {
+struct LinesHeartbeat: Hashable, Sendable {
   /// What we write every now and then; nil: there is no heartbeat.
-  public var type: String?
+  var type: String?
   /// What answers it, in both directions; nil: nothing does, both sides write unasked.
   public var answer: String?
-  public var every: Duration = .seconds(25)
+  var every: Duration = .seconds(25)
   /// After so many in a row without anything from the server it is gone.
   var misses = 2
   init() {}

@@ -1,42 +1,42 @@
 /// The settings of one upstream, `[upstream.NAME]`, with `[defaults]` underneath.
-public struct UpstreamSettings: Hashable, Sendable {
+struct UpstreamSettings: Hashable, Sendable {
   /// HTTP path of Socket.IO; a trailing slash is part of it.
-  public var path = "/socket.io/"
-  public var auth: AuthSource = .none
+  var path = "/socket.io/"
+  var auth: AuthSource = .none
   /// Added to every HTTP request.
-  public var headers: [HTTPHeader] = []
+  var headers: [HTTPHeader] = []
   /// Headers whose values are read at each connect. No name stands in both lists.
   var headerSources: [SecretMember] = []
   /// Added to the query of every HTTP request, sorted by name; not yet percent-encoded.
-  public var query: [QueryItem] = []
+  var query: [QueryItem] = []
   /// Query parameters whose values are read at each connect, sorted by name. No name stands in both lists.
   var querySources: [SecretMember] = []
   /// How long a command that prints credentials may run.
   var authTimeout: Duration = .seconds(10)
   var refresh = RefreshSettings()
-  public var keep: KeepMode = .onDemand
+  var keep: KeepMode = .onDemand
   /// Said at every connect, before anything else.
   var onConnect: [EnterMessage] = []
-  public var tls = TLSSettings()
-  public var proxy = ProxySettings()
+  var tls = TLSSettings()
+  var proxy = ProxySettings()
   /// The upstream's other URLs, tried in their order when the first cannot be used.
   var alternatives: [UpstreamURL] = []
   var redirects = RedirectPolicy.never
-  public var reconnect = ReconnectSettings()
+  var reconnect = ReconnectSettings()
   /// How long an unused connection stays connected.
-  public var linger: Duration = .seconds(30)
+  var linger: Duration = .seconds(30)
   /// How long an unused, closed connection stays listed.
   var retain: Duration = .seconds(60)
   /// Time-to-live of a queued send that names none.
-  public var ttl: Duration = .seconds(3_600)
+  var ttl: Duration = .seconds(3_600)
   /// Where a send's `key` is put into its arguments, so that the server recognises repetitions; nil puts it nowhere.
   var keyMember: String?
   /// How fast what queued up leaves when the connection is back, in sends per second.
-  public var flush = 5_000
+  var flush = 5_000
   /// Limit of each phase of a handshake.
-  public var handshake: Duration = .seconds(10)
+  var handshake: Duration = .seconds(10)
   /// Limit of its last phase, the joining of the namespace; nil: as `handshake`.
-  public var connectTimeout: Duration?
+  var connectTimeout: Duration?
   /// How long the server may take to answer when it is asked whether it is still there.
   var probeTimeout: Duration = .seconds(5)
   /// From one part of a message with attachments to the next.
@@ -46,40 +46,40 @@ public struct UpstreamSettings: Hashable, Sendable {
   /// How many sends with retries of one user may be written and not acknowledged at a time.
   var retryWindow = 1
   /// Most binary attachments in one message, both ways.
-  public var attachments = 10
+  var attachments = 10
   /// Largest message accepted from the server, in bytes.
-  public var messageLimit = 16 << 20
+  var messageLimit = 16 << 20
   /// From the first byte of a message from the server to its last.
   var messageTimeout: Duration = .seconds(120)
   /// Longest ping interval and timeout that a Socket.IO server may choose.
   var pingLimit: Duration = .seconds(600)
   /// Most bytes of answers that wait for a server which asks for them and does not read.
-  public var answerLimit = 256 << 10
-  public var history = HistorySettings()
+  var answerLimit = 256 << 10
+  var history = HistorySettings()
   var serverTime = ServerTimeSettings()
-  public var compression = CompressionSettings()
-  public var parser = ParserName.json
+  var compression = CompressionSettings()
+  var parser = ParserName.json
   /// For kinds of upstream whose protocol has no heartbeat of its own.
-  public var heartbeat = HeartbeatSettings()
+  var heartbeat = HeartbeatSettings()
   /// For WAMP routers alone.
   var wamp = WAMPSettings()
   /// Of plain WebSockets.
-  public var websocket = PlainWebSocketSettings()
+  var websocket = PlainWebSocketSettings()
   /// Of JSON lines.
-  public var lines = LinesSettings()
+  var lines = LinesSettings()
   /// Reconnect a namespace that the server disconnected?
   var reconnectAfterKick = true
   /// In the order of preference.
   var transports: [TransportName] = [.websocket, .polling]
   /// Whether a session that began with long-polling may go on over a WebSocket.
-  public var upgrade = true
+  var upgrade = true
   init() {}
 }
 
 /// One `name=value` of a query, not yet percent-encoded.
-public struct QueryItem: Hashable, Sendable {
-  public var name: String
-  public var value: String
+struct QueryItem: Hashable, Sendable {
+  var name: String
+  var value: String
   init(name: String, value: String) {
     self.name = name
     self.value = value
@@ -100,7 +100,7 @@ enum RedirectPolicy: String, CaseIterable, Sendable {
 }
 
 /// How the packets of Socket.IO are written; client and server have to agree beforehand.
-public enum ParserName: String, CaseIterable, Sendable {
+enum ParserName: String, CaseIterable, Sendable {
   /// The usual one: JSON text with binary attachments.
   case json
   /// MessagePack, binary included.
@@ -108,13 +108,13 @@ public enum ParserName: String, CaseIterable, Sendable {
 }
 
 /// `keep`: whether a connection exists only while a client uses it.
-public enum KeepMode: String, CaseIterable, Sendable {
+enum KeepMode: String, CaseIterable, Sendable {
   case onDemand = "on-demand"
   case always
 }
 
 /// Where the CONNECT auth payload comes from. Its values are secrets: never logged, never shown.
-public enum AuthSource: Hashable, Sendable {
+enum AuthSource: Hashable, Sendable {
   case none
   /// The JSON text of an object.
   case inline([UInt8])
@@ -122,7 +122,7 @@ public enum AuthSource: Hashable, Sendable {
   case external(SecretSource)
 
   /// A file read at each connect.
-  public static func file(_ path: String) -> Self { .external(.file(path)) }
+  static func file(_ path: String) -> Self { .external(.file(path)) }
 }
 
 /// `refresh = { … }`: when credentials with a token that expires are read again.
@@ -164,18 +164,18 @@ public enum TLSVersion: String, CaseIterable, Sendable {
 }
 
 /// `compression = { … }`: `permessage-deflate` on WebSockets.
-public struct CompressionSettings: Hashable, Sendable {
+struct CompressionSettings: Hashable, Sendable {
   /// Whether it is offered to the server.
   var enabled = true
   /// Smaller messages leave as they are, in bytes.
-  public var threshold = 1 << 10
+  var threshold = 1 << 10
   init() {}
 }
 
 /// `reconnect = { … }`: exponential back-off with full jitter.
-public struct ReconnectSettings: Hashable, Sendable {
+struct ReconnectSettings: Hashable, Sendable {
   /// Upper bound of the first delay; doubles with each failed attempt.
-  public var base: Duration = .seconds(1)
+  var base: Duration = .seconds(1)
   /// Largest upper bound.
   var cap: Duration = .seconds(30)
   /// How long a connection must have lasted before the next delay starts from `base` again.
@@ -186,9 +186,9 @@ public struct ReconnectSettings: Hashable, Sendable {
   /// `false`: a connection that was lost, or whose attempt failed, stays down until an administrator's `reconnect`.
   var enabled = true
   /// Attempts of a series, after which `rest` is waited; 0: no series ever ends.
-  public var attempts = 0
+  var attempts = 0
   /// The wait between two series.
-  public var rest: Duration = .seconds(300)
+  var rest: Duration = .seconds(300)
   init() {}
 
   /// How long a server may put us off by `Retry-After`; more counts as this much.
@@ -196,11 +196,11 @@ public struct ReconnectSettings: Hashable, Sendable {
 }
 
 /// `heartbeat = { … }`: how often a server is asked for a sign of life by a kind that has no rule of its own for it.
-public struct HeartbeatSettings: Hashable, Sendable {
+struct HeartbeatSettings: Hashable, Sendable {
   /// From one question to the next.
   var interval: Duration
   /// How long a question may stay unanswered while nothing else comes either.
-  public var timeout: Duration
+  var timeout: Duration
 
   init(interval: Duration = .seconds(25), timeout: Duration = .seconds(20)) {
     self.interval = interval
@@ -210,16 +210,16 @@ public struct HeartbeatSettings: Hashable, Sendable {
 
 /// `history = { … }`: how much of what a connection received is kept for subscribers that come back. Whichever bound is
 /// met first counts; the oldest goes.
-public struct HistorySettings: Hashable, Sendable {
+struct HistorySettings: Hashable, Sendable {
   /// Most events; 0 keeps none.
-  public var events = 1_000
+  var events = 1_000
   /// Most bytes of their notifications.
-  public var bytes = 4 << 20
+  var bytes = 4 << 20
   /// How long an event is kept.
   var age: Duration = .seconds(600)
   /// Whether the events of a configured upstream, their numbers and their epoch outlive the machine's restarts, too. Nil:
   /// those of the daemon, where the service manager gave it a folder for that.
-  public var disk: Bool?
+  var disk: Bool?
   init() {}
 }
 
