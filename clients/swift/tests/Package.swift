@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// The programs with which the tests use the Swift client as others do: from a package of their own. The tests name a
