@@ -1,41 +1,86 @@
-"""The completion of command lines, as bash does it, against what the program itself says that it takes."""
+"""The completion of command lines, as the shells do it, against what the program itself says that it takes."""
 
+import asyncio
+import os
+import pty
 import re
+import shutil
 import subprocess
 
 import pytest
 
+from patience import within
 from programs import GATEWAYCTL
+
+PATH = {**os.environ, "PATH": f"{GATEWAYCTL.parent}:{os.environ['PATH']}", "GATEWAYD_SOCKET": "/nowhere"}
 
 
 def run(*words):
     return subprocess.run([GATEWAYCTL, *words], check=True, capture_output=True, text=True, timeout=10).stdout
 
 
-def offered(*words):
+def offered_by_bash(*words, socket="/nowhere"):
     """What bash offers for the last of the words, which come apart as bash takes them apart."""
     script = 'source <("$0" completion bash); COMP_WORDS=(gatewayctl "$@"); COMP_CWORD=$#; _gatewayctl; ' \
              'printf "%s\\n" "${COMPREPLY[@]}"'
     outcome = subprocess.run(["bash", "--norc", "-c", script, GATEWAYCTL, *words], capture_output=True, text=True,
-                             timeout=10)
+                             timeout=20, env={**PATH, "GATEWAYD_SOCKET": socket})
     assert outcome.returncode == 0 and outcome.stderr == "", outcome
     return set(outcome.stdout.split())
+
+
+def needed(shell):
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell} here; packaging/install-debian-packages installs it")
+
+
+def offered_by_zsh(*words, socket="/nowhere"):
+    """What the script tells zsh to offer; the words come as zsh has them, an option and its value in one."""
+    needed("zsh")
+    script = '''compdef() { }; source <("$0" completion zsh)
+compset() { }; _files() { }
+compadd() { shift; print -rl -- "$@"; }
+_describe() { local one name=${@[-1]}; for one in "${(@P)name}"; do print -r -- "${one%%:*}"; done; }
+words=(gatewayctl "$@"); CURRENT=$(($# + 1)); _gatewayctl'''
+    outcome = subprocess.run(["zsh", "-f", "-c", script, GATEWAYCTL, *words], capture_output=True, text=True,
+                             timeout=20, env={**PATH, "GATEWAYD_SOCKET": socket})
+    assert outcome.returncode == 0 and outcome.stderr == "", outcome
+    return {word for word in outcome.stdout.split() if word.startswith(words[-1].split("=")[-1])}
+
+
+def offered_by_fish(*words, socket="/nowhere"):
+    """What fish offers for the last of the words."""
+    needed("fish")
+    script = f"{GATEWAYCTL} completion fish | source; complete -C $LINE"
+    outcome = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=20, env={
+        **PATH, "GATEWAYD_SOCKET": socket, "LINE": " ".join(["gatewayctl", *words])})
+    assert outcome.returncode == 0 and outcome.stderr == "", outcome
+    return {line.split("\t")[0] for line in outcome.stdout.splitlines()}
+
+
+SHELLS = {"bash": offered_by_bash, "zsh": offered_by_zsh, "fish": offered_by_fish}
 
 
 def commands():
     return re.findall(r"^  ([a-z]+) {2,}", run("help").split("Options of every command")[0], re.MULTILINE)
 
 
-def test_every_command_is_offered():
+@pytest.fixture(params=SHELLS)
+def offered(request):
+    """What one of the shells offers for the last of these words."""
+    return SHELLS[request.param]
+
+
+def test_every_command_is_offered(offered):
     assert len(commands()) > 15
     assert set(commands()) == {word for word in offered("") if not word.startswith("-")}
-    assert offered("su") == {"subscribe"}
+    assert {word for word in offered("subs") if word.startswith("subs")} == {"subscribe"}
 
 
-def test_every_option_of_every_command_is_offered():
+def test_every_option_of_every_command_is_offered(offered):
     for command in commands():
         documented = set(re.findall(r"^  (?:-., )?(--[a-z-]+)", run("help", command), re.MULTILINE))
-        assert documented == offered(command, "--"), command
+        assert documented == {word for word in offered(command, "--") if word.startswith("--")}, command
 
 
 @pytest.mark.parametrize("words, expected", [
@@ -50,10 +95,61 @@ def test_every_option_of_every_command_is_offered():
     (("--timeout", "=", "5s", "outbox", "ca"), {"cancel"}),
     (("subscribe", "--state", "chat", "--arg"), {"--args-only"}),
     (("help", "int"), {"introspect"}),
-    (("completion", ""), {"bash"}),
+    (("completion", ""), {"bash", "zsh", "fish"}),
     (("send", "--ttl", ""), set()),
     (("serve", "chat", "e", "--", "--"), set()),
 ])
-def test_what_is_offered_in_a_place(words, expected):
-    found = offered(*words)
+def test_what_is_offered_in_a_place(offered, words, expected):
+    if offered is not offered_by_bash:
+        # Only bash takes the two sides of = apart.
+        words = " ".join(words).replace(" = ", "=").split(" ")
+    found = {word.removeprefix(f"{words[-1].split('=')[0]}=") for word in offered(*words)}
+    if words[-2] == "--ttl":
+        # Files, which the shells list in their own ways.
+        found = {word for word in found if word in commands()}
     assert expected == {word for word in found if not word.startswith("-") or word in expected}, found
+
+
+async def test_the_upstreams_of_the_daemon_are_offered(offered, daemons, chat):
+    daemon = await daemons({"upstream": {"chat-one": {"url": chat.url}}})
+    await daemon.connected(upstream="chat-one")
+    await daemon.connected(url=chat.url + "/admin")
+    for words in (("subscribe", "ch"), ("trace", "-n", "3", "ch"), ("replay", "file", "ch")):
+        found = await asyncio.to_thread(offered, *words, socket=daemon.socket)
+        assert "chat-one" in {word for word in found if word.startswith("ch")}, words
+    for words in (("subscribe", "chat-one", "ch"), ("call", "ch"), ("send", "--ttl", "ch")):
+        found = await asyncio.to_thread(offered, *words, socket=daemon.socket)
+        assert "chat-one" not in found, words
+    found = await asyncio.to_thread(offered, "--socket", daemon.socket, "status", "http")
+    assert chat.url + "/admin" in found or chat.url in found
+
+
+def typed(shell, *setup, line):
+    """Runs a shell at a terminal, types a line whose tabs complete, and returns all that it shows."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(shell[0], shell, {**PATH, "TERM": "dumb", "PS1": "$ "})
+    shown = b""
+
+    def until(mark):
+        nonlocal shown
+        while mark not in shown:
+            shown += os.read(terminal, 65536)
+
+    try:
+        for number, command in enumerate([*setup, line]):
+            # The quotes keep the mark out of what the terminal echoes.
+            os.write(terminal, command.encode() + f'; echo "do"ne{number}\r'.encode())
+            until(f"done{number}\r\n".encode())
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
+    return shown.decode()
+
+
+async def test_zsh_completes_at_a_terminal():
+    needed("zsh")
+    shown = await within(asyncio.to_thread(
+        typed, ["zsh", "-f", "-i"], "autoload -U compinit", "compinit -u -D", f"source <({GATEWAYCTL} completion zsh)",
+        line="gatewayctl compl\tba\t | head -n 1"), "zsh at a terminal", 30)
+    assert "Completes command lines of gatewayctl in bash" in shown, shown
