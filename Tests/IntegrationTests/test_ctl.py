@@ -256,7 +256,7 @@ async def test_a_message_that_is_too_large_is_65(daemons, servers, ctl):
     ["send", "--retries", "1000000", "URL", "e"],
     ["send", "--delivery", "perhaps", "URL", "e"], ["subscribe", "--since", "e7", "URL"], ["send", "-q", "-v", "URL", "e"],
     ["wait", "--state", "bogus", "URL"], ["outbox", "cancel"], ["outbox", "lsit"], ["send", "URL", "e", "-", "-"],
-    ["serve", "URL", "e", "--", "/nowhere/command"], ["subscribe", "-n", "-1", "URL"], ["top"],
+    ["serve", "URL", "e", "--", "/nowhere/command"], ["subscribe", "-n", "-1", "URL"], ["config"],
 ])
 async def test_what_is_wrong_in_the_words_alone_is_64_and_asks_nobody(ctl, folder, words):
     check_failure(await ctl(None, "--socket", folder / "nobody", *words), 64)

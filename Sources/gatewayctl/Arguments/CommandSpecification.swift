@@ -1,7 +1,7 @@
 /// The commands. The raw value is the word on the command line.
 enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, history, replay, serve
-  case status, metrics, connections, clients, wait, doctor, trace
+  case status, top, metrics, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case outbox, drain
   case access, reload, ping, call, introspect, completion, version, help

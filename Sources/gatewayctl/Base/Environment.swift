@@ -17,18 +17,21 @@ struct Environment: Sendable {
     }
     return Environment(
       variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1,
-      outputColumns: columns(of: STDOUT_FILENO))
-  }
-
-  /// `ioctl_tty(2)`.
-  private static func columns(of descriptor: Int32) -> Int? {
-    var size: (rows: UInt16, columns: UInt16, width: UInt16, height: UInt16) = (0, 0, 0, 0)
-    // TIOCGWINSZ of asm-generic/ioctls.h, which the C library's module leaves out.
-    guard ioctl(descriptor, 0x5413, &size) == 0, size.columns > 0 else { return nil }
-    return Int(size.columns)
+      outputColumns: TerminalSize.of(STDOUT_FILENO)?.columns)
   }
 
   subscript(_ name: String) -> String? { variables[name] }
+}
+
+/// How large a terminal is now.
+enum TerminalSize {
+  /// `ioctl_tty(2)`; nil where the descriptor is no terminal, or has no size.
+  static func of(_ descriptor: Int32) -> (rows: Int, columns: Int)? {
+    var size: (rows: UInt16, columns: UInt16, width: UInt16, height: UInt16) = (0, 0, 0, 0)
+    // TIOCGWINSZ of asm-generic/ioctls.h, which the C library's module leaves out.
+    guard ioctl(descriptor, 0x5413, &size) == 0, size.columns > 0 else { return nil }
+    return (Int(size.rows), Int(size.columns))
+  }
 }
 
 /// The words of the command line as they were given. Swift's own list of them shows bytes that are no UTF-8 as U+FFFD,

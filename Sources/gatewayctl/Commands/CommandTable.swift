@@ -14,22 +14,18 @@ enum CommandTable {
 
   /// Those that look at the daemon and steer it.
   static let operations: [any Subcommand.Type] = [
-    StatusCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self, WaitCommand.self,
-    DoctorCommand.self,
-    TraceCommand.self, OutboxCommand.self, ReconnectCommand.self, DisconnectCommand.self, ReleaseCommand.self,
-    AccessCommand.self, ReloadCommand.self, DrainCommand.self, PingCommand.self, CallCommand.self,
-    IntrospectCommand.self,
-    CompletionCommand.self, VersionCommand.self, HelpCommand.self,
+    StatusCommand.self, TopCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self,
+    WaitCommand.self, DoctorCommand.self, TraceCommand.self, OutboxCommand.self, ReconnectCommand.self,
+    DisconnectCommand.self, ReleaseCommand.self, AccessCommand.self, ReloadCommand.self, DrainCommand.self,
+    PingCommand.self, CallCommand.self, IntrospectCommand.self, CompletionCommand.self, VersionCommand.self,
+    HelpCommand.self,
   ]
 
   /// What all of them take, in the order of the help text.
   static let specifications = (traffic + operations).map { $0.specification }
 
   /// Commands whose names are taken, and what to use until they exist.
-  static let later: [(name: String, instead: String)] = [
-    ("top", "use 'gatewayctl status'"),
-    ("config", "use 'gatewayd --check-config'"),
-  ]
+  static let later: [(name: String, instead: String)] = [("config", "use 'gatewayd --check-config'")]
 
   static let parser = CommandLineParser(commands: specifications, later: later)
 

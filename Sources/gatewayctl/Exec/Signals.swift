@@ -23,6 +23,7 @@ enum Signals {
     for number in ending where !isIgnored(number) {
       signal(number) { number in
         ChildProcesses.signal(number)
+        Screen.restore()
         if number == SIGINT { _exit(ExitCode.interrupted.rawValue) }
         // Our own end is that of a program that did not ask for the signal.
         signal(number, SIG_DFL)
@@ -64,10 +65,105 @@ enum Signals {
     }
   }
 
+  // MARK: A view on the terminal
+
+  /// Readable after a signal that concerns the terminal; -1 until `watchTerminal` was called.
+  nonisolated(unsafe) private(set) static var terminalPipe: Int32 = -1
+  nonisolated(unsafe) private static var terminalPipeEnd: Int32 = -1
+
+  /// Lets `terminalPipe` become readable when the terminal has another size, when the program is to stop, and when it
+  /// goes on.
+  static func watchTerminal() throws(Failure) {
+    let ends = try Pipe.open()
+    terminalPipe = ends.reading
+    terminalPipeEnd = ends.writing
+    for end in [ends.reading, ends.writing] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    for number in [SIGWINCH, SIGTSTP, SIGCONT] { watch(number) }
+  }
+
+  private static func watch(_ number: Int32) {
+    signal(number) { number in
+      let reason = errno
+      var byte = UInt8(number)
+      _ = write(Signals.terminalPipeEnd, &byte, 1)
+      errno = reason
+    }
+  }
+
+  /// The signals that came since the last time.
+  static func takeTerminalSignals() -> Set<Int32> {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    var numbers: Set<Int32> = []
+    while true {
+      let count = read(terminalPipe, &bytes, bytes.count)
+      guard count > 0 else { return numbers }
+      numbers.formUnion(bytes.prefix(count).map { Int32($0) })
+    }
+  }
+
+  /// Stops the program, as the signal that was caught would have done, and returns when it goes on.
+  static func stop(leaving leave: () -> Void) {
+    leave()
+    signal(SIGTSTP, SIG_DFL)
+    raise(SIGTSTP)
+    watch(SIGTSTP)
+  }
+
+  /// Starts a program in the foreground of the terminal. An interrupt from the keyboard is its own until it has ended.
+  /// Nil: it could not be started.
+  static func startInForeground(_ path: String, _ words: [String]) -> ForegroundProgram? {
+    // A handler is not inherited over the start of a program, an ignored signal is.
+    signal(SIGINT) { _ in }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    var vector = words.map { strdup($0) } + [nil]
+    defer { for word in vector { free(word) } }
+    var pid: pid_t = 0
+    guard posix_spawn(&pid, path, &actions, nil, &vector, environ) == 0 else {
+      install()
+      return nil
+    }
+    ChildProcesses.add(pid, ownGroup: false)
+    return ForegroundProgram(pid: pid)
+  }
+
   /// Forgets the wake-ups so far.
   static func drainChildPipe() {
     var bytes = [UInt8](repeating: 0, count: 64)
     while read(childPipe, &bytes, bytes.count) > 0 {}
+  }
+}
+
+/// A program that has the terminal for a while.
+final class ForegroundProgram {
+  private let pid: pid_t
+  private var isCollected = false
+
+  init(pid: pid_t) { self.pid = pid }
+
+  /// Looks whether it has ended by itself, or by an interrupt from the keyboard.
+  var hasEnded: Bool { collect(WNOHANG) }
+
+  /// Ends it if it still runs, and waits for that. Interrupts are this program's own again.
+  func end() {
+    if !collect(WNOHANG) {
+      kill(pid, SIGTERM)
+      kill(pid, SIGCONT)
+      while !collect(0) {}
+    }
+    Signals.install()
+  }
+
+  private func collect(_ options: Int32) -> Bool {
+    if isCollected { return true }
+    isCollected = Signals.holdingBack {
+      guard waitpid(pid, nil, options) == pid else { return false }
+      ChildProcesses.remove(pid)
+      return true
+    }
+    return isCollected
   }
 }
 

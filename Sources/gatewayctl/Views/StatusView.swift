@@ -28,21 +28,7 @@ struct StatusView {
     if let turn = daemon["longest_turn"]?.integerValue {
       parts.append(.init("longest delay \(tenths(Double(turn) / 1_000)) ms"))
     }
-    return list(parts) + outbox(daemon["outbox"])
-  }
-
-  /// The parts beside each other, on as many lines as they need.
-  private func list(_ parts: [Table.Cell]) -> String {
-    var text = ""
-    var filled = 0
-    for part in parts {
-      let own = TextWidth.of(part.text)
-      let fits = filled + 2 + own <= width ?? .max
-      if filled > 0 { text += fits ? "  " : "\n" }
-      filled = filled > 0 && fits ? filled + 2 + own : own
-      text += palette.paint(part.text, part.role)
-    }
-    return text + "\n"
+    return palette.list(parts, width: width) + outbox(daemon["outbox"])
   }
 
   /// A sentence on as many lines as it needs.
@@ -85,7 +71,8 @@ struct StatusView {
   private func cells(_ connection: JSONValue) -> [Table.Cell] {
     let state = connection["state"]?.stringValue ?? "?"
     return [
-      .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)), .init(state, role(state)),
+      .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)),
+      .init(state, Self.role(ofState: state)),
       .init(since(connection, "down_since")), .init(number(connection["leases"])),
       .init(number(connection["queue"]?["count"])),
       .init(number(connection["in"]?["events"])), .init(number(connection["out"]?["events"])),
@@ -137,7 +124,8 @@ struct StatusView {
   /// Reasons that a user or an administrator wanted.
   private static let harmless: Set<String> = ["idle", "requested", "draining"]
 
-  private func role(_ state: String) -> Palette.Role {
+  /// How the state of a connection is coloured.
+  static func role(ofState state: String) -> Palette.Role {
     switch state {
     case "connected": .good
     case "created", "reconnecting": .waiting

@@ -125,3 +125,19 @@ struct Table: Sendable {
     widths.reduce(-gap) { $0 + ($1.map { $0 + gap } ?? 0) }
   }
 }
+
+extension Palette {
+  /// Texts beside each other, on as many lines of at most `width` columns as they need.
+  func list(_ parts: [Table.Cell], width: Int?) -> String {
+    var text = ""
+    var filled = 0
+    for part in parts {
+      let own = TextWidth.of(part.text)
+      let fits = filled + 2 + own <= width ?? .max
+      if filled > 0 { text += fits ? "  " : "\n" }
+      filled = filled > 0 && fits ? filled + 2 + own : own
+      text += paint(part.text, part.role)
+    }
+    return text + "\n"
+  }
+}

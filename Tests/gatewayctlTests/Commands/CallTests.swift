@@ -249,7 +249,7 @@ import Testing
   @Test func helpAndVersionNeedNoDaemon() throws {
     let help = try ControlProgram.run(["help"], socket: nil)
     #expect(help.status == 0 && help.output.contains("Usage:"))
-    #expect(try ControlProgram.run(["help", "top"], socket: nil).status == 64)
+    #expect(try ControlProgram.run(["help", "config"], socket: nil).status == 64)
     #expect(try ControlProgram.run(["send", "--help"], socket: nil).output.hasPrefix("send: "))
     #expect(try ControlProgram.run(["version"], socket: nil).output == "gatewayctl 1.0.0\n")
     #expect(try ControlProgram.run(["--json", "version"], socket: nil).output == #"{"version":"1.0.0"}"# + "\n")
