@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the layers of the core, of the command line and of the Swift client: layers.py [--list]
+"""Holds the layers of the core, of the daemon, of the command line and of the Swift client: layers.py [--list]
 
-The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayctl and GatewayClient. What a file
-names has to stand in the same layer or below: types, and what extensions of types add; a kind of upstream names no other
-kind. Nothing is imported but what TREES allows: the core
-is the standard library and itself: decision 0100. `--list` shows how large each layer is and how often it uses which other.
+The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayd, gatewayctl and GatewayClient.
+What a file names has to stand in the same layer or below: types, and what extensions of types add; a kind of upstream names
+no other kind. Nothing is imported but what TREES allows: the core is the standard library and itself: decision 0100.
+`--list` shows how large each layer is and how often it uses which other.
 """
 
 import argparse
@@ -32,6 +32,19 @@ CORE = {
     "Kinds": "one folder for each kind of upstream",
     "Doctor": "examines a server step by step",
     "Gateway": "the one door: sessions of local clients, methods, status, rights",
+}
+DAEMON = {
+    "Loop": "epoll, timers, threads beside the loop, errors of the system",
+    "Credentials": "secrets from files and commands",
+    "Cryptography": "the libraries for keys and passwords",
+    "Network": "whether the machine has a network, and has slept",
+    "System": "the log, the service manager and what it passes, sockets as files, why a start fails",
+    "Upstream": "the servers' sockets: TLS, WebSockets, lines, HTTP, compression",
+    "State": "the outbox's database, the files of histories, the folder of both",
+    "Configuration": "the files of settings, TOML, the machine's users",
+    "Local": "the clients' sockets: accepted, read, written, left to the next daemon",
+    "Metrics": "the port that metrics are read from",
+    "": "the program",
 }
 CONTROL = {
     "Base": "what ends the program, clocks, durations, the environment, JSON as raw text",
@@ -70,6 +83,9 @@ class Tree:
 
 TREES = [
     Tree("GatewayCore", CORE, separate=("Kinds",)),
+    Tree("gatewayd", DAEMON, imports=(
+        "GatewayCore", "Glibc", "CArgon2", "CCrypto", "CCurl", "CCurlMulti", "CCurlURL", "CLinux", "CNetlink", "CSQLite",
+        "CStringprep", "CSystemdBus", "CSystemdDaemon", "CSystemdEvent", "CSystemdJournal", "CToml", "CZlib")),
     Tree("gatewayctl", CONTROL, imports=("GatewayCore", "Glibc", "CLinux")),
     Tree("GatewayClient", CLIENT, imports=("Glibc", "Synchronization"), sources=TOP / "clients" / "swift" / "Sources",
          pure=("JSON", "Messages", "Machine")),
@@ -184,7 +200,7 @@ def listing(tree):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Holds the layers of the core, the command line and the Swift client.")
+    parser = argparse.ArgumentParser(description="Holds the layers of the core, the daemon, the command line and the Swift client.")
     parser.add_argument("--list", action="store_true", help="show the layers, and what each uses of the others")
     options = parser.parse_args()
     if options.list:
