@@ -26,7 +26,9 @@ public struct Limits: Equatable, Sendable {
   var receiveBytes = 256 << 20
   var sendBytes = 512 << 20
   var historyBytes = 512 << 20
-  /// Idempotency keys of the last 24 hours that are remembered for one user; the next one is refused.
+  /// How long a send's `key` is remembered, in hours. No setting; documents name it too.
+  public static let keyHours = 24
+  /// Idempotency keys of the last `keyHours` that are remembered for one user; the next one is refused.
   var keys = 10_000
   /// Connections that users asked for: by URL, or other namespaces of configured upstreams. One user may have half of
   /// them.

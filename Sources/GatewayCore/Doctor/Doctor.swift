@@ -104,7 +104,7 @@ final class Doctor {
   /// Name, port, proxy and TLS are in order: what the kind of upstream has to be looked at follows.
   func routeIsOpen() {
     switch examination {
-    case .engineIO: engineIO.start()
+    case .stepwise: engineIO.start()
     case .handshake: handshake.start()
     }
   }

@@ -52,7 +52,7 @@ struct IdempotencyTable {
     let origin: Origin?
   }
 
-  private static let lifetime: Duration = .seconds(86_400)
+  private static let lifetime: Duration = .seconds(Limits.keyHours * 3_600)
   private var entries = IncrementalTable<Scope, Entry>()
   /// Where each send's key stands.
   private var homes = IncrementalTable<String, Home>()

@@ -18,8 +18,8 @@ public struct UpstreamTraits: Sendable {
 
   /// What there is to examine behind name, TCP, proxy and TLS.
   enum Examination: Sendable {
-    /// The steps of Engine.IO, then the namespace.
-    case engineIO
+    /// A handshake of several HTTP requests, each looked at by itself; then the namespace.
+    case stepwise
     /// The kind's own handshake.
     case handshake
   }
@@ -64,7 +64,7 @@ public struct UpstreamTraits: Sendable {
   func namespace(of url: UpstreamURL, asked: String?) throws(MessageProblem) -> String {
     guard path == .namespace else {
       guard asked == nil || asked == "/" else {
-        throw .invalid("`namespace` goes with Socket.IO only; an upstream of \(url.scheme):// has none")
+        throw .invalid("an upstream of \(url.scheme):// has no namespaces; leave `namespace` out")
       }
       return "/"
     }
@@ -101,7 +101,7 @@ public struct UpstreamSpecification: Hashable, Sendable {
   /// The configured name; nil for an ad-hoc URL.
   var name: String?
   var url: UpstreamURL
-  /// For Socket.IO the namespace, beginning with `/`.
+  /// The namespace, beginning with `/`; `/` for kinds that have none.
   var namespace: String
   var settings: UpstreamSettings
   /// For an ad-hoc connection the owner's uid, which keeps users apart; nil for a configured upstream.

@@ -1,3 +1,5 @@
+import GatewayCore
+
 /// The options of the command line. The raw value is the long name without its dashes.
 enum OptionName: String, CaseIterable, Sendable {
   // Every command's.
@@ -90,7 +92,8 @@ extension OptionSpecification {
   static let binary = OptionSpecification(
     .binary, value: "FILE", "append the bytes of FILE as one binary argument; may be repeated")
   static let key = OptionSpecification(
-    .key, value: "K", "a name of your own for this send: repeated within 24 hours, it is not sent twice")
+    .key, value: "K",
+    "a name of your own for this send: repeated within \(Limits.keyHours) hours, it is not sent twice")
   static let noQueue = OptionSpecification(
     .noQueue, "fail at once with exit 69 unless the upstream is connected")
   static let noCompress = OptionSpecification(

@@ -126,7 +126,8 @@ extension Setting<Limits> {
     [
       Setting(
         "keys", \.keys, .count(1...10_000_000),
-        "Values of `key` that one user may use in 24 hours. A send with one more fails with QuotaExceeded."),
+        "Values of `key` that one user may use in \(Limits.keyHours) hours. A send with one more fails with QuotaExceeded."
+      ),
       Setting(
         "connections", \.connections, .count(many),
         "Connections to upstreams used by URL, and to other namespaces of configured upstreams than their own, of which one user may have half; they count for whoever asked for them first. A call that would need one more fails with QuotaExceeded; configured upstreams with their own namespaces are not counted."

@@ -312,14 +312,16 @@ extension LocalSession {
     case .duplicate(let entry): return entry
     case .conflict(let entry):
       throw LocalError(
-        .conflict, "The key '\(key)' was used within the last 24 hours for another event or other arguments.",
+        .conflict,
+        "The key '\(key)' was used within the last \(Limits.keyHours) hours for another event or other arguments.",
         [.init("id", .string(entry.id))])
     case .fresh:
       let limit = gateway.configuration.limits.keys
       guard !gateway.relay.keys.isFull(for: peer.uid, limit: limit) else {
         throw LocalError(
           .quotaExceeded,
-          "This user has as many keys of the last 24 hours as `limits.keys` allows (\(limit)); send without one.",
+          "This user has as many keys of the last \(Limits.keyHours) hours as `limits.keys` allows (\(limit)); "
+            + "send without one.",
           [.init("quota", .string("keys")), .init("limit", .integer(limit))])
       }
       return nil

@@ -62,7 +62,8 @@ final class SendParameters: Sendable {
       "With false the event leaves uncompressed; otherwise large ones are compressed where the server agreed to it."),
     .optional(
       .key, .string(1...256),
-      "The same content with the same key is sent once in 24 hours; other content with it is a Conflict."),
+      "The same content with the same key is sent once in \(Limits.keyHours) hours; other content with it is a Conflict."
+    ),
     .optional(
       .coalesce, .string(1...256), "Takes the place of a send with the same value that still waits in the queue."),
     .optional(

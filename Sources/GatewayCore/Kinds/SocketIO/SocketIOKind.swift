@@ -1,7 +1,7 @@
 /// Socket.IO servers, 1.x to 4.x, over WebSocket or long-polling.
 final class SocketIOKind: UpstreamKind {
   static let traits = UpstreamTraits(
-    "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .engineIO,
+    "socketio", schemes: ["http", "https", "ws", "wss"], path: .namespace, examination: .stepwise,
     foreign: ["heartbeat"], problem: SocketIOSpecificationCheck.problem,
     unsayable: { draft, settings in
       guard draft.kwargs == nil else { return SocketIOMessage.noKeywords }

@@ -1,6 +1,7 @@
 /// What a server sent that Socket.IO does not allow. What breaks the framing ends the link: what follows cannot be
 /// trusted. What concerns the acceptance of one namespace ends that one. For events and acknowledgements there is
-/// `SocketIOFlaw`.
+/// `SocketIOFlaw`. Two types, because the compiler then says of each parser whether a server's mistake in it can cost the
+/// link: what throws a flaw cannot.
 enum SocketIOProblem: Error, Equatable, Sendable {
   /// A message without a packet type, or with an unknown one.
   case unknownType

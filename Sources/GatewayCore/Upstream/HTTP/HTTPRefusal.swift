@@ -5,7 +5,7 @@ enum HTTPRefusalText {
   static func sentence(_ head: HTTPResponseHead, name: String) -> String {
     switch head.status {
     case 200..<300 where isPage(head):
-      "the server answered the WebSocket handshake with a web page (\(name)): this is no Socket.IO server, or a login "
+      "the server answered the WebSocket handshake with a web page (\(name)): this is no WebSocket server, or a login "
         + "page or a captive portal stands before it"
     default: login(head.status, name: name) ?? "the server answered \(name) instead of opening a WebSocket"
     }

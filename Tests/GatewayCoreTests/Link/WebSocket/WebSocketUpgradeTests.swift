@@ -75,7 +75,7 @@ private let refusals: [(response: String, outcome: WebSocketUpgrade.Outcome)] = 
     failed(
       UpstreamFailure(
         .http,
-        "the server answered the WebSocket handshake with a web page (HTTP 200 OK): this is no Socket.IO server, or a "
+        "the server answered the WebSocket handshake with a web page (HTTP 200 OK): this is no WebSocket server, or a "
           + "login page or a captive portal stands before it", status: 200), "<html>")
   ),
   (
