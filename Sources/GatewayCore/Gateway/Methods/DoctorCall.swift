@@ -17,7 +17,50 @@ struct DoctorCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.examine(target, limit: timeout, id)
+    let gateway = session.gateway
+    let specification = try session.caller.specification(target, need: .send)
+    guard let seams = gateway.seams.doctor,
+      let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)
+    else {
+      throw LocalError(.internalError, "This gateway has no network to examine.")
+    }
+    guard session.openCalls(OpenExamination.self).isEmpty else { throw Self.tooMany([.init("limit", .integer(1))]) }
+    let user = Account.user(session.peer.uid)
+    do throws(SharedBounds.Overrun) { try gateway.shares.doctors.check(for: user) } catch {
+      throw Self.tooMany(error.facts)
+    }
+    // A notification is never answered.
+    guard let id else { return }
+    let number = session.makeCallNumber()
+    let doctor = Doctor(
+      specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: timeout,
+      onFinding: { [weak session] in session?.say(LocalNotification.progress(id, $0)) },
+      onEnd: { [weak session] in
+        guard let session else { return }
+        Self.end(number, with: $0, in: session)
+      })
+    gateway.shares.doctors.count(for: user)
+    session.open(OpenExamination(id, doctor), number: number)
+    doctor.start()
+  }
+
+  private static func tooMany(_ facts: [LocalError.Fact]) -> LocalError {
+    LocalError(
+      .quotaExceeded, "So many examinations are under way already; wait until one of them has ended.",
+      [.init("quota", .string("doctors"))] + facts)
+  }
+
+  /// The examination is over: its answer is all that it found.
+  private static func end(_ number: UInt64, with findings: [DoctorFinding], in session: LocalSession) {
+    guard let call = session.close(number) else { return }
+    call.cancel(in: session)
+    session.reply(call.id) { out in
+      out.member("verdict", findings.verdict.rawValue)
+      out.key("steps")
+      out.beginArray()
+      for finding in findings { out.object { finding.write(into: &$0) } }
+      out.endArray()
+    }
   }
 }
 
@@ -46,48 +89,5 @@ private final class OpenExamination: OpenCall {
   func demandRights(in session: LocalSession) throws(LocalError) {
     let place = session.gateway.upstreams.resolver.place(of: doctor.specification)
     guard session.caller.may(.send, place) else { throw .denied(.send, doctor.specification, place) }
-  }
-}
-
-extension LocalSession {
-  fileprivate func examine(_ target: CallTarget, limit: Duration, _ id: RequestID?) throws(LocalError) {
-    let specification = try caller.specification(target, need: .send)
-    guard let seams = gateway.seams.doctor,
-      let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)
-    else {
-      throw LocalError(.internalError, "This gateway has no network to examine.")
-    }
-    guard openCalls(OpenExamination.self).isEmpty else { throw Self.tooManyExaminations([.init("limit", .integer(1))]) }
-    do throws(SharedBounds.Overrun) { try gateway.shares.doctors.check(for: .user(peer.uid)) } catch {
-      throw Self.tooManyExaminations(error.facts)
-    }
-    // A notification is never answered.
-    guard let id else { return }
-    let number = makeCallNumber()
-    let doctor = Doctor(
-      specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: limit,
-      onFinding: { [weak self] in self?.say(LocalNotification.progress(id, $0)) },
-      onEnd: { [weak self] in self?.examined(number, $0) })
-    gateway.shares.doctors.count(for: .user(peer.uid))
-    open(OpenExamination(id, doctor), number: number)
-    doctor.start()
-  }
-
-  private static func tooManyExaminations(_ facts: [LocalError.Fact]) -> LocalError {
-    LocalError(
-      .quotaExceeded, "So many examinations are under way already; wait until one of them has ended.",
-      [.init("quota", .string("doctors"))] + facts)
-  }
-
-  private func examined(_ number: UInt64, _ findings: [DoctorFinding]) {
-    guard let call = close(number) else { return }
-    call.cancel(in: self)
-    reply(call.id) { out in
-      out.member("verdict", findings.verdict.rawValue)
-      out.key("steps")
-      out.beginArray()
-      for finding in findings { out.object { finding.write(into: &$0) } }
-      out.endArray()
-    }
   }
 }

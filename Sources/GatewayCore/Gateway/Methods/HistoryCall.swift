@@ -9,6 +9,8 @@ struct HistoryCall: LocalCall {
   var limit: Int
 
   private static let usualLimit = 100
+  /// Room for everything in the reply beside the events.
+  private static let envelopeAllowance = 1_024
 
   static let method = LocalMethod(
     "history", "Shows the last events of an upstream, as far as they are kept.", right: .subscribe,
@@ -21,7 +23,31 @@ struct HistoryCall: LocalCall {
     ],
     result: ResultSchemas.history)
 
-  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) { try session.history(self, id) }
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    let gateway = session.gateway
+    var filter = try EventFilter(events)
+    // An empty past would be a lie: what there is has been let go of.
+    if gateway.isClosed { throw .draining }
+    let connection = try session.caller.connection(target, need: .subscribe)
+    filter.permit = try session.caller.permit(.subscribe, on: connection)
+    let pending = OpenHistory(
+      id, self, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
+      memory: MemoryHold(gateway.seams.memory.send, for: .user(session.peer.uid)))
+    let isReading = connection.history.isReadingPast
+    guard isReading || !pending.look() else { return pending.answer(in: session) }
+    try session.checkRoom()
+    pending.hold = try session.hold(filter, on: connection)
+    let number = session.makeCallNumber()
+    session.open(pending, number: number)
+    guard isReading else { return OpenHistory.lookOn(number, in: session) }
+    pending.lease = connection.lease(.call)
+    connection.history.afterReadingPast { [weak session] in
+      // A question makes no user: nothing is dialled for it.
+      pending.giveBackLease()
+      guard let session else { return }
+      OpenHistory.lookOn(number, in: session)
+    }
+  }
 }
 
 extension HistoryCall {
@@ -81,8 +107,38 @@ private final class OpenHistory: OpenCall {
     memory.set(0)
   }
 
-  /// What is kept of it.
-  func page() -> HistoryPage { HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit) }
+  /// What was asked for is looked for in turns of its own.
+  static func lookOn(_ number: UInt64, in session: LocalSession) {
+    let account = Account.user(session.peer.uid)
+    let searches = session.gateway.shares.searches
+    if searches.isBusy(for: account), let pending = session.openCall(number) as? OpenHistory { pending.forget() }
+    searches.add(for: account) { [weak session] in
+      guard let session, let pending = session.openCall(number) as? OpenHistory else { return true }
+      let isStopping = pending.target.isDraining
+      guard isStopping || pending.look() else { return false }
+      guard session.close(number) != nil else { return true }
+      if isStopping { session.reply(pending.id, .draining) } else { pending.answer(in: session) }
+      pending.cancel(in: session)
+      return true
+    }
+  }
+
+  /// Answers with what is kept of it.
+  func answer(in session: LocalSession) {
+    let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit)
+    session.reply(id) { out in
+      out.key("events")
+      out.raw(page.events)
+      out.member("epoch", target.stream.epoch)
+      out.member("seq", page.sequence)
+      out.key("complete")
+      out.bool(page.isComplete)
+      out.key("more")
+      out.bool(page.hasMore)
+    }
+    // A question makes no user: a connection that was made for it goes again.
+    target.review()
+  }
 
   func giveBackLease() {
     if let lease { target.giveBack(lease) }
@@ -97,67 +153,6 @@ private final class OpenHistory: OpenCall {
     filter.permit = permit
     forget()
   }
-}
-
-extension LocalSession {
-  fileprivate func history(_ call: HistoryCall, _ id: RequestID?) throws(LocalError) {
-    var filter = try EventFilter(call.events)
-    // An empty past would be a lie: what there is has been let go of.
-    if gateway.isClosed { throw .draining }
-    let connection = try caller.connection(call.target, need: .subscribe)
-    filter.permit = try caller.permit(.subscribe, on: connection)
-    let pending = OpenHistory(
-      id, call, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
-      memory: MemoryHold(gateway.seams.memory.send, for: .user(peer.uid)))
-    let isReading = connection.history.isReadingPast
-    guard isReading || !pending.look() else { return answer(pending) }
-    try checkRoom()
-    pending.hold = try hold(filter, on: connection)
-    let number = makeCallNumber()
-    open(pending, number: number)
-    guard isReading else { return lookOn(number) }
-    pending.lease = connection.lease(.call)
-    connection.history.afterReadingPast { [weak self] in
-      // A question makes no user: nothing is dialled for it.
-      pending.giveBackLease()
-      self?.lookOn(number)
-    }
-  }
-
-  /// What was asked for is looked for in turns of its own.
-  private func lookOn(_ number: UInt64) {
-    let account = Account.user(peer.uid)
-    if gateway.shares.searches.isBusy(for: account), let pending = openCall(number) as? OpenHistory { pending.forget() }
-    gateway.shares.searches.add(for: account) { [weak self] in
-      guard let self, let pending = openCall(number) as? OpenHistory else { return true }
-      let isStopping = pending.target.isDraining
-      guard isStopping || pending.look() else { return false }
-      guard close(number) != nil else { return true }
-      if isStopping { reply(pending.id, .draining) } else { answer(pending) }
-      pending.cancel(in: self)
-      return true
-    }
-  }
-
-  private func answer(_ pending: OpenHistory) {
-    let connection = pending.target
-    let page = pending.page()
-    reply(pending.id) { out in
-      out.key("events")
-      out.raw(page.events)
-      out.member("epoch", connection.stream.epoch)
-      out.member("seq", page.sequence)
-      out.key("complete")
-      out.bool(page.isComplete)
-      out.key("more")
-      out.bool(page.hasMore)
-    }
-    // A question makes no user: a connection that was made for it goes again.
-    connection.review()
-  }
-
-  /// Room for everything in the reply beside the events.
-  private static let envelopeAllowance = 1_024
 }
 
 /// As many past events as fit into one answer.
