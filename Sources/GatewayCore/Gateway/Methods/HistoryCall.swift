@@ -36,7 +36,7 @@ struct HistoryCall: LocalCall {
     let isReading = connection.history.isReadingPast
     guard isReading || !pending.look() else { return pending.answer(in: session) }
     try session.checkRoom()
-    pending.hold = try session.hold(filter, on: connection)
+    pending.hold = try gateway.shares.filters.hold(filter, on: connection.id, for: session.peer.uid)
     let number = session.makeCallNumber()
     session.open(pending, number: number)
     guard isReading else { return OpenHistory.lookOn(number, in: session) }

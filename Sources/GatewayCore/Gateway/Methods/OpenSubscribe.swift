@@ -1,4 +1,4 @@
-/// A `subscribe` that the server has to agree to before it is made.
+/// A `subscribe` that is not answered yet: the server has to agree to it, or the past is looked through for it.
 final class OpenSubscribe: OpenCall {
   let id: RequestID?
   let call: SubscribeCall
@@ -82,5 +82,112 @@ final class OpenSubscribe: OpenCall {
     guard permit != filter.permit else { return }
     filter.permit = permit
     forget(in: session)
+  }
+
+  // MARK: - On the way to a subscription
+
+  /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
+  static func answered(_ number: UInt64, _ failure: UpstreamFailure?, in session: LocalSession) {
+    guard let pending = session.close(number) as? OpenSubscribe else { return }
+    pending.wait = nil
+    guard !session.isClosing else { return pending.cancel(in: session) }
+    do throws(LocalError) {
+      // The past that was being read, if there is one, is not known.
+      if pending.target.isDraining { throw .draining }
+      if let failure {
+        throw failure.isRefusal
+          ? LocalError(refused: failure, by: pending.target.specification, "subscription")
+          : LocalError(down: failure)
+      }
+      try pending.begin(in: session)
+    } catch {
+      pending.cancel(in: session)
+      session.reply(pending.id, error)
+    }
+  }
+
+  /// Makes the subscription now, or once the past has been looked through in turns of its own.
+  func begin(in session: LocalSession) throws(LocalError) {
+    guard !look(in: session) else { return try makeSubscription(in: session) }
+    let number = session.makeCallNumber()
+    session.open(self, number: number)
+    let account = Account.user(session.peer.uid)
+    let searches = session.gateway.shares.searches
+    if searches.isBusy(for: account) { forget(in: session) }
+    searches.add(for: account) { [weak session] in
+      guard let session else { return true }
+      return Self.lookOn(number, in: session)
+    }
+  }
+
+  /// Looks at the next portion of the past for a subscription. Returns whether it has begun, or will not.
+  private static func lookOn(_ number: UInt64, in session: LocalSession) -> Bool {
+    guard let pending = session.openCall(number) as? OpenSubscribe else { return true }
+    guard pending.target.isDraining || pending.look(in: session) || pending.isOverfull else { return false }
+    guard session.close(number) != nil else { return true }
+    do throws(LocalError) {
+      if pending.target.isDraining { throw .draining }
+      if session.isClosing { pending.cancel(in: session) } else { try pending.makeSubscription(in: session) }
+    } catch {
+      pending.cancel(in: session)
+      session.reply(pending.id, error)
+    }
+    return true
+  }
+
+  private func makeSubscription(in session: LocalSession) throws(LocalError) {
+    let (gateway, subscriptions) = (session.gateway, session.subscriptions)
+    if call.resume == nil { target.prepareForFreshSubscriber() }
+    // Gaps are never dropped: a client that would let them pile up beyond its limit is let go instead.
+    guard !isOverfull else {
+      cancel(in: session)
+      return session.drop(reason: "slow_consumer")
+    }
+    if call.strict, !isComplete { throw .unrecoverable(target.stream) }
+    // Others of the user may have been made while this one waited.
+    if call.subscription.flatMap({ subscriptions[$0] }) == nil {
+      try gateway.quotas.checkSubscriptions(of: session.peer.uid, session.caller.quota)
+    }
+    let replay = takeReplay(in: session)
+    // The new hold is taken before the old one is given back: the connection never looks unused in between.
+    let replaced = call.subscription.flatMap { subscriptions.detach($0) }
+    let subscription = Subscription(
+      id: call.subscription ?? subscriptions.makeID(), serial: gateway.makeSerial(), options: call.options,
+      filter: filter, interests: interests, enters: call.enters,
+      output: session.output, outputs: gateway.outputs, limits: gateway.configuration.limits)
+    subscriptions.add(
+      HeldSubscription(
+        subscription: subscription, connection: target, lease: lease, filter: hold, target: call.target)
+    ) { [unowned session] in session.drop(reason: "slow_consumer") }
+    replaced.map(subscriptions.answersMayHaveEnded)
+    session.reply(id) { out in
+      out.member("subscription", subscription.id)
+      out.member("connection", target.id)
+      out.member("state", target.state.rawValue)
+      out.member("epoch", target.stream.epoch)
+      out.member("seq", Int(target.stream.sequence))
+      out.key("recovered")
+      out.bool(replay.isComplete)
+      out.member("replayed", replay.eventCount)
+      if replay.epoch != target.stream.epoch { out.member("first_epoch", replay.epoch) }
+      StatusDocument.writeUpstream(target, into: &out)
+    }
+    subscription.replay(replay)
+  }
+
+  /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.
+  @discardableResult
+  static func overtake(_ subscription: String, in session: LocalSession) -> Bool {
+    let overtaken = waiting(for: subscription, in: session)
+    for (number, _) in overtaken {
+      session.end(
+        number, LocalError(.cancelled, "A later call for the subscription '\(subscription)' took its place."))
+    }
+    return !overtaken.isEmpty
+  }
+
+  /// The `subscribe` calls for one id that wait.
+  static func waiting(for subscription: String, in session: LocalSession) -> [(number: UInt64, call: OpenSubscribe)] {
+    session.openCalls(OpenSubscribe.self).filter { $0.call.call.subscription == subscription }
   }
 }

@@ -7,7 +7,7 @@ struct UnsubscribeCall: LocalCall {
     parameters: [.required(.subscription, .name, "The subscription's id.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    let wasWaiting = session.overtake(subscription)
+    let wasWaiting = OpenSubscribe.overtake(subscription, in: session)
     guard session.subscriptions.remove(subscription) || wasWaiting else { throw .noSubscription(subscription) }
     session.reply(id)
   }
