@@ -25,6 +25,32 @@ import Testing
     #expect([rig.read(id), rig.read(id), rig.read(id)] == ["tick 9", "tick 10", "nothing"])
   }
 
+  @Test func aRoomIsEnteredAgainWithTheSubscription() throws {
+    let enter = try EnterMessage.text(of: [EnterMessage("join", ["ops"]), EnterMessage("watch", ack: true)])
+    let leave = try EnterMessage.text(of: [EnterMessage("leave", [.bytes([0])], kwargs: ["k": 1]), nil])
+    var (rig, _) = live {
+      $0.enter = enter
+      $0.leave = leave
+    }
+    for _ in 0..<2 {
+      #expect(
+        rig.params("subscribe")?["enter"] == [
+          ["event": "join", "args": ["ops"]], ["event": "watch", "args": [], "ack": true],
+        ])
+      #expect(
+        rig.params("subscribe")?["leave"] == [
+          ["event": "leave", "args": [["$bin": "AA=="]], "kwargs": ["k": 1]], .null,
+        ])
+      rig.restart()
+    }
+  }
+
+  @Test func whatIsEnteredIsNotNestedTooDeeply() {
+    let deep = (0..<Arguments.depthLimit).reduce(JSON.null) { value, _ in [value] }
+    #expect(throws: GatewayError.self) { try EnterMessage.text(of: [EnterMessage("join", [deep])]) }
+    #expect(throws: Never.self) { try EnterMessage.text(of: []) }
+  }
+
   @Test func aGapAloneMovesItIntoAnotherEpoch() {
     var (rig, id) = live { $0.wantsGaps = true }
     rig.event(8)
