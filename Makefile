@@ -151,11 +151,12 @@ install-files:
 	done
 
 # The tools of Debian write beside the sources and above them, so they get a copy. With a BINARIES=FOLDER of its own
-# nothing is built: the programs, which must not be stripped, come from there.
+# nothing is built: the programs, which must not be stripped, come from there. MAKEFLAGS would hand the folder on as it was
+# said here, and the rules are made in another one.
 deb: packaging-tools $(if $(filter file,$(origin BINARIES)),release) ## the Debian packages, in build/deb, with what lintian says of them; BINARIES=FOLDER packages those programs
 	rm -rf build/deb && mkdir -p build/deb/gatewayd
 	tar --create --exclude=./.git --exclude=./.build --exclude=./build . | tar --extract --no-same-owner -C build/deb/gatewayd
-	cd build/deb/gatewayd && BINARIES=$(abspath $(BINARIES)) dpkg-buildpackage --build=binary --no-sign >../build.log 2>&1 || \
+	cd build/deb/gatewayd && MAKEFLAGS= BINARIES=$(abspath $(BINARIES)) dpkg-buildpackage --build=binary --no-sign >../build.log 2>&1 || \
 		{ tail -n 40 ../build.log; exit 1; }
 	rm -rf build/deb/gatewayd
 	@mkdir build/deb/scratch # lintian leaves files there

@@ -97,6 +97,25 @@ def test_an_installation_by_make_works_and_can_be_undone(machine, packages, tmp_
     assert machine.sh("find /usr/local -type f") == ""
 
 
+def test_packages_are_made_of_programs_in_a_folder_that_is_named_by_a_relative_path(packages, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    copied = subprocess.run(["tar", "--create", "--exclude=./.git", "--exclude=./.build", "--exclude=./build", "."],
+                            cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(["tar", "--extract", "-C", tree], input=copied.stdout, check=True)
+    (tree / "build").mkdir()
+    (tree / "build/packaging-tools.stamp").touch()
+    # Beside the tree: one in it would be copied with the sources, and be found there.
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for deb in packages.debs:
+        subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
+    for program in (tmp_path / "usr/bin/gatewayctl", tmp_path / "usr/sbin/gatewayd"):
+        program.rename(programs / program.name)
+    subprocess.run(["make", "-s", "-C", tree, "deb", "BINARIES=../programs"], check=True, capture_output=True)
+    assert {deb.name for deb in packages.debs} <= {deb.name for deb in (tree / "build/deb").glob("*.deb")}
+
+
 def test_the_programs_are_stripped_and_their_symbols_are_packages_of_their_own(packages, tmp_path):
     for deb, program in zip(packages.debs, ("usr/bin/gatewayctl", "usr/sbin/gatewayd")):
         subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
