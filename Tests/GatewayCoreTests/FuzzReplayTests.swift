@@ -17,7 +17,8 @@ private func files(in folder: String, of target: FuzzTarget) throws -> [(name: S
   return files
 }
 
-private func contents(of path: String) -> [UInt8]? {
+/// The bytes of a file; nil where there is none.
+func contents(of path: String) -> [UInt8]? {
   guard let file = fopen(path, "rb") else { return nil }
   defer { fclose(file) }
   var bytes: [UInt8] = []

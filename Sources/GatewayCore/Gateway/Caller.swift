@@ -51,7 +51,7 @@ final class Caller {
         lastUsed.right = verb
       }
       if !lastUsed.permit.passesAll, let event, !lastUsed.permit.passes(event) {
-        throw .denied(verb, lastUsed.connection, event: event)
+        throw denied(verb, lastUsed.connection, event: event)
       }
       return lastUsed.connection
     }
@@ -100,7 +100,9 @@ final class Caller {
     let specification = try resolve(target)
     let place = gateway.upstreams.resolver.place(of: specification)
     let answer = gateway.upstreams.access.answer(verb, at: place, for: identity)
-    guard answer.allows(event) else { throw .denied(verb, specification, place, event: event) }
+    guard answer.allows(event) else {
+      throw denied(verb, specification, place, event: event, naming: target)
+    }
     return (specification, answer.permit)
   }
 
@@ -119,7 +121,7 @@ final class Caller {
   }
 
   /// Whether it has any right on a configured upstream, and may hear of its name.
-  private func mayKnow(_ name: String) -> Bool {
+  func mayKnow(_ name: String) -> Bool {
     !gateway.upstreams.access.verbs(upstream: name, for: identity).isEmpty
   }
 
@@ -141,11 +143,25 @@ final class Caller {
 
   // MARK: - Rights
 
+  /// A right on a connection is missing, or on an event of it.
+  func denied(_ verb: AccessVerb, _ connection: Connection, event: String? = nil) -> LocalError {
+    denied(verb, connection.specification, connection.rules, event: event, naming: lastUsed?.target)
+  }
+
+  /// The same where there is no connection. A configured upstream is named if the program may know of it, or has named
+  /// it itself, as `target` or in its last call.
+  func denied(
+    _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil,
+    naming target: CallTarget? = nil
+  ) -> LocalError {
+    .denied(verb, specification, place, event: event) { mayKnow($0) || target?.name == .upstream($0) }
+  }
+
   /// Throws unless it may do that, with that event or with any, where the connection is there already: its URL may have
   /// become that of a configured upstream.
   func demand(_ verb: AccessVerb, _ event: String? = nil, on connection: Connection) throws(LocalError) {
     let answer = gateway.upstreams.access.answer(verb, at: connection.rules, for: identity)
-    guard answer.allows(event) else { throw .denied(verb, connection, event: event) }
+    guard answer.allows(event) else { throw denied(verb, connection, event: event) }
   }
 
   /// With which events it may do that on a connection; throws where there are none. `event` is what is asked for.
@@ -153,7 +169,7 @@ final class Caller {
     _ verb: AccessVerb, _ event: String? = nil, on connection: Connection
   ) throws(LocalError) -> EventPermit {
     let permit = permit(verb, connection.rules)
-    guard !permit.passesNone else { throw .denied(verb, connection, event: event) }
+    guard !permit.passesNone else { throw denied(verb, connection, event: event) }
     return permit
   }
 
@@ -172,7 +188,7 @@ final class Caller {
   func demandAnsweringGlobs(of filter: EventFilter, on connection: Connection) throws(LocalError) {
     let permit = try permit(.send, on: connection)
     guard !permit.passesAll, let first = filter.patterns.first(where: { !permit.covers(glob: $0) }) else { return }
-    throw .denied(.send, connection, event: first)
+    throw denied(.send, connection, event: first)
   }
 
   /// Whether it may do that with that event on a connection.
@@ -186,7 +202,7 @@ final class Caller {
     let permit = try permit(.send, on: connection)
     guard !permit.passesAll else { return }
     for name in filter.exactNames where !permit.passes(name.text) {
-      throw .denied(.send, connection, event: name.text)
+      throw denied(.send, connection, event: name.text)
     }
   }
 

@@ -10,22 +10,22 @@ extension LocalError {
       verb, upstream.map { " on '\($0)'" } ?? "", about: upstream.map { "upstream = [\($0.tomlString)]" }, event: nil)
   }
 
-  /// A right on a connection is missing, or on an event of it.
-  static func denied(_ verb: AccessVerb, _ connection: Connection, event: String? = nil) -> LocalError {
-    denied(verb, connection.specification, connection.rules, event: event)
-  }
-
-  /// The same where there is no connection yet.
+  /// A right on an upstream is missing, or on an event of it. `isKnown`: of which configured upstreams the program may
+  /// hear the names.
   static func denied(
-    _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil
+    _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil,
+    isKnown: (String) -> Bool
   ) -> LocalError {
     let name = place.name ?? specification.name
+    let isHidden = name.map { !isKnown($0) } ?? false
     var words = event.map { " on the event \($0.shortened(to: 64).tomlString)" } ?? ""
-    words += "\(event == nil ? " on" : " of") '\(name ?? specification.url.redacted)'"
+    words += event == nil ? " on " : " of "
+    words += isHidden ? "an upstream that this user may not use" : "'\(name ?? specification.url.redacted)'"
     if let namespace = place.namespace, namespace != "/" {
       words += ", namespace \(namespace.shortened(to: 64).tomlString)"
     }
     var about = name.map { "upstream = [\($0.tomlString)]" }
+    if isHidden { about = "that `upstream`" }
     if place.scope == .adhoc, !(place.neighbours + place.strangers).isEmpty {
       words += ", which is on the server of a configured upstream, whose rules hold as well"
       // A rule without it would be about every upstream, and take the others from everybody else.

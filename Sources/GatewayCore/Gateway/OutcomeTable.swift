@@ -95,7 +95,7 @@ extension LocalError {
         .ackLost, "It was written, but the link broke before the acknowledgement: whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
     case .notStored(let problem): self.init(outbox: problem)
-    case .denied: self = .denied(.send, connection)
+    case .denied: self = .denied(.send, on: nil)
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue: it was not sent.",

@@ -237,6 +237,35 @@ import Testing
     #expect(Self.error(again.call("outbox.retry", "{\(url)}")) == "PermissionDenied")
   }
 
+  private static func message(_ lines: [String]) -> String {
+    HarnessClient.values(lines).last?["error"]?["message"]?.stringValue ?? ""
+  }
+
+  @Test func aRefusalNamesNoUpstreamThatItsUserMayNotKnow() throws {
+    let client = harness.client(uid: Self.alice)
+    _ = send(client, "a", Self.durable, to: #""url":"http://other.example""#)
+    let id = try #require(store.stored.first?.id)
+    reload {
+      $0.upstreams["secret"] = ConfiguredUpstream(
+        url: UpstreamURL(scheme: "http", host: "other.example"), settings: UpstreamSettings())
+      $0.access = [Self.rule(1, "secret", [.send])]
+    }
+    let url = #""url":"http://other.example""#
+    let refusals = [
+      send(client, "b", to: url), client.call("subscribe", "{\(url)}"), client.call("doctor", "{\(url)}"),
+      client.call("outbox.retry", "{\(url)}"), client.call("outbox.retry", #"{"ids":["\#(id)"]}"#),
+    ]
+    for lines in refusals {
+      #expect(Self.error(lines) == "PermissionDenied", "\(lines)")
+      #expect(!lines.contains { $0.contains("secret") }, "\(lines)")
+    }
+    #expect(Self.message(refusals[0]).contains("of an upstream that this user may not use; ask"))
+    // What it says itself it may hear again.
+    #expect(Self.message(send(client, "b", to: #""upstream":"secret""#)).contains("'secret'"))
+    allow([.status])
+    #expect(Self.message(send(client, "b")).contains("'chat'"))
+  }
+
   @Test func theGroupsOfTheSenderCountAfterARestart() {
     let rule = AccessRule(subject: .group(Self.alice), upstreams: ["chat"], allow: [.send])
     _ = send(harness.client(uid: Self.alice), "a", Self.durable)

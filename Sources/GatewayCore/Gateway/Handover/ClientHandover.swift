@@ -54,7 +54,7 @@ extension LocalSession {
   /// `isWithinLine`: the beginning of its first line is written.
   public func takeOver(_ client: HandoverDocument.Client, isWithinLine: Bool = false) {
     name = client.name
-    since = client.since
+    since = client.since ?? since
     subscriptions.nextID = client.nextSubscription
     client.output.withUnsafeBytes { if !$0.isEmpty { gateway.outputs.append($0, to: output) } }
     output.pointee.isWithinLine = isWithinLine

@@ -2,7 +2,9 @@
 /// state of its conversation and the calls that make the next daemon hold for it what this one held. The clients'
 /// sockets go beside it; of descriptors nothing is known here. Decision 0116.
 public enum HandoverDocument {
-  /// Only a document of this version is understood: another daemon's clients are told to come again.
+  /// Of what is written. It grows only where a daemon that knows less would go on wrongly: of a higher version than this
+  /// daemon's own nothing is understood, and the clients are told to come again. Within one version members and lines may
+  /// be added: what a daemon does not know it skips, and what it misses it takes for what daemons without it had.
   static let version = 1
 
   /// The last word to a client with which the next daemon cannot go on.
@@ -23,8 +25,8 @@ public enum HandoverDocument {
     public var socket: UInt64
     /// The name that it gave itself.
     var name: String?
-    /// When it connected, in milliseconds since 1970.
-    var since: Int64
+    /// When it connected, in milliseconds since 1970; nil: not known.
+    var since: Int64?
     /// The numbers of the next subscription and the next trace that the daemon names.
     var nextSubscription: UInt64
     var nextTrace: UInt64
@@ -86,7 +88,7 @@ extension HandoverDocument.Client {
   /// A client that gets what it was being sent, and the word to come again.
   public static func leftOver(_ client: HandoverDocument.LeftOver) -> Self {
     Self(
-      socket: client.socket, since: 0, nextSubscription: 1, nextTrace: 1, input: [],
+      socket: client.socket, since: nil, nextSubscription: 1, nextTrace: 1, input: [],
       output: client.output + HandoverDocument.refusal, isClosing: true, calls: [])
   }
 }
@@ -134,7 +136,7 @@ extension HandoverDocument {
   private static func write(_ client: Client, into out: inout JSONWriter) {
     write(LeftOver(socket: client.socket, output: client.output), into: &out)
     out.member("name", client.name)
-    out.member("since", client.since)
+    if let since = client.since { out.member("since", since) }
     out.member("next_subscription", client.nextSubscription)
     out.member("next_trace", client.nextTrace)
     out.key("input")
@@ -189,7 +191,7 @@ public struct HandoverReader {
     do throws(LineTooLong) {
       try lines.append(piece) { line in
         if problem == nil {
-          do throws(Problem) { entry(try Self.read(line, isFirst: !isBegun)) } catch { problem = error }
+          do throws(Problem) { try Self.read(line, isFirst: !isBegun).map(entry) } catch { problem = error }
         }
         if problem != nil, let rest = Self.leftOver(line) { entry(.leftOver(rest)) }
         isBegun = true
@@ -210,16 +212,20 @@ public struct HandoverReader {
     return try? HandoverDocument.LeftOver(socket: number(value, "socket"), output: bytes(value, "output"))
   }
 
-  private static func read(_ line: RawSpan, isFirst: Bool) throws(Problem) -> HandoverDocument.Entry {
+  /// Nil for a line of which this version does not know what it is about.
+  private static func read(_ line: RawSpan, isFirst: Bool) throws(Problem) -> HandoverDocument.Entry? {
     guard let value = try? JSONValue.parse(line, limit: lineLimit) else { throw Problem(message: "it is no JSON") }
-    guard isFirst else { return value["key"] == nil ? .client(try client(value)) : .key(try key(value)) }
+    guard isFirst else {
+      if value["key"] != nil { return .key(try key(value)) }
+      return value["socket"] == nil ? nil : .client(try client(value))
+    }
     guard let version = value["gatewayd"]?.integerValue else { throw Problem(message: "it has no version") }
-    guard version == HandoverDocument.version else {
+    guard version <= HandoverDocument.version else {
       throw Problem(message: "its version is \(version), and this daemon reads \(HandoverDocument.version)")
     }
     return .header(
       HandoverDocument.Header(
-        handovers: try count(value, "handovers"), lastToken: try count(value, "last_token")))
+        handovers: try count(value, "handovers", default: 0), lastToken: try count(value, "last_token", default: 0)))
   }
 
   private static func key(_ value: JSONValue) throws(Problem) -> HandoverDocument.Key {
@@ -230,21 +236,23 @@ public struct HandoverReader {
       key: try text(value, "key"), uid: UInt32(clamping: try number(value, "uid")),
       connection: try number(value, "connection"), target: target, id: try text(value, "id"),
       fingerprint: try number(value, "fingerprint"), state: try text(value, "state"),
-      age: .milliseconds(Int64(clamping: try number(value, "age"))))
+      age: value["age"] == nil ? .zero : .milliseconds(Int64(clamping: try number(value, "age"))))
   }
 
   private static func client(_ value: JSONValue) throws(Problem) -> HandoverDocument.Client {
     var calls: [HandoverDocument.Call] = []
-    for call in try member(value, "calls").elements ?? [] {
+    for call in value["calls"]?.elements ?? [] {
       guard let text = call["line"]?.stringValue else { throw Problem(message: "a call in it has no text") }
       let number = call["number"] == nil ? nil : try count(call, "number")
       calls.append(HandoverDocument.Call(line: Array(text.utf8), number: number))
     }
     return HandoverDocument.Client(
       socket: try number(value, "socket"), name: value["name"]?.stringValue,
-      since: Int64(clamping: try number(value, "since")), nextSubscription: try count(value, "next_subscription"),
-      nextTrace: try count(value, "next_trace"), input: try bytes(value, "input"),
-      output: try bytes(value, "output"), isClosing: try member(value, "closing").boolValue ?? false, calls: calls)
+      since: value["since"] == nil ? nil : Int64(clamping: try number(value, "since")),
+      nextSubscription: try count(value, "next_subscription", default: 1),
+      nextTrace: try count(value, "next_trace", default: 1),
+      input: value["input"] == nil ? [] : try bytes(value, "input"), output: try bytes(value, "output"),
+      isClosing: value["closing"]?.boolValue ?? false, calls: calls)
   }
 
   private static func member(_ value: JSONValue, _ name: String) throws(Problem) -> JSONValue {
@@ -257,6 +265,11 @@ public struct HandoverReader {
     let count = try number(value, name)
     guard count <= UInt64(Int64.max) else { throw Problem(message: "\(name) in it is too large") }
     return count
+  }
+
+  /// The same where daemons without it had this one.
+  private static func count(_ value: JSONValue, _ name: String, default: UInt64) throws(Problem) -> UInt64 {
+    value[name] == nil ? `default` : try count(value, name)
   }
 
   private static func number(_ value: JSONValue, _ name: String) throws(Problem) -> UInt64 {

@@ -88,6 +88,8 @@ private final class OpenExamination: OpenCall {
 
   func demandRights(in session: LocalSession) throws(LocalError) {
     let place = session.gateway.upstreams.resolver.place(of: doctor.specification)
-    guard session.caller.may(.send, place) else { throw .denied(.send, doctor.specification, place) }
+    guard session.caller.may(.send, place) else {
+      throw session.caller.denied(.send, doctor.specification, place)
+    }
   }
 }

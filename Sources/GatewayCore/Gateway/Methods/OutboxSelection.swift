@@ -67,7 +67,8 @@ extension OutboxSelection {
     }
     // The right comes first, also where the call has nothing to do with an entry any more.
     if let first = named.first(where: { !filter.hasRight(on: $0) }) {
-      throw .denied(verb, on: session.gateway.upstreams.resolver.place(of: first.entry.target).name)
+      let name = session.gateway.upstreams.resolver.place(of: first.entry.target).name
+      throw .denied(verb, on: name.flatMap { session.caller.mayKnow($0) ? $0 : nil })
     }
     let found = named.filter { states?.contains($0.entry.state) ?? true && isEligible($0) }
     return OutboxSearch(relay.outbox, found: found, limit: limit)

@@ -156,7 +156,7 @@ extension LocalSession {
     guard !permit.passesAll else { return }
     let coalescing = Coalescing(user: peer.uid, value: value, isStored: delivery == .durable)
     guard let older = gateway.relay.replaced(by: coalescing, on: connection), !permit.passes(older) else { return }
-    throw .denied(right, connection, event: older)
+    throw caller.denied(right, connection, event: older)
   }
 
   private func command(
@@ -236,7 +236,7 @@ extension LocalSession {
         }
         answer.write(into: &out)
       }
-    case .denied: reply(call.id, .denied(command.right, connection, event: command.message.event))
+    case .denied: reply(call.id, caller.denied(command.right, connection, event: command.message.event))
     case .failed(let error): reply(call.id, LocalError(error, limit: lineLimit))
     case .replaced where form != .request: replyDropped(call.id, command, reason: "coalesced", on: connection)
     case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout,

@@ -53,6 +53,61 @@ import Testing
     }
   }
 
+  @Test func whatALaterVersionAddedIsSkipped() throws {
+    let text = #"""
+      {"gatewayd":1,"handovers":2,"last_token":5,"moon":"full"}
+      {"weather":{"rain":true}}
+      {"socket":4,"output":"e30K","tide":[1],"calls":[{"line":"{}","colour":"red"}]}
+
+      """#
+    let client = HandoverDocument.Client(
+      socket: 4, name: nil, since: nil, nextSubscription: 1, nextTrace: 1, input: [], output: Array("{}\n".utf8),
+      isClosing: false, calls: [HandoverDocument.Call(line: Array("{}".utf8))])
+    #expect(
+      try Self.read(Array(text.utf8), piece: 7) == [
+        .header(HandoverDocument.Header(handovers: 2, lastToken: 5)), .client(client),
+      ])
+  }
+
+  @Test func whatAnEarlierVersionDidNotHaveIsAsItWasThere() throws {
+    let text = "{\"gatewayd\":1}\n" + #"{"socket":4,"output":""}"# + "\n"
+    let client = HandoverDocument.Client(
+      socket: 4, name: nil, since: nil, nextSubscription: 1, nextTrace: 1, input: [], output: [], isClosing: false,
+      calls: [])
+    #expect(
+      try Self.read(Array(text.utf8), piece: 7) == [
+        .header(HandoverDocument.Header(handovers: 0, lastToken: 0)), .client(client),
+      ])
+  }
+
+  /// The documents that released versions left, each by what stands in it of its clients.
+  @Test(arguments: ["1.0.0"]) func clientsOfAReleasedVersionGoOnWithThisOne(_ version: String) throws {
+    let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
+    let text = try #require(contents(of: "\(root)/Versions/\(version)/handover.jsonl"))
+    let found = try Self.read(text, piece: 100)
+    let harness = GatewayHarness { $0.upstreams["away"] = $0.upstreams["chat"] }
+    var clients: [HarnessClient] = []
+    for entry in found {
+      switch entry {
+      case .header(let header): harness.gateway.takeOver(header)
+      case .key(let key): harness.gateway.takeOver(key)
+      case .client(let client):
+        clients.append(harness.client(uid: 0))
+        clients.last?.session?.takeOver(client)
+        if client.name == "kept/1" { #expect(client.input == Array(#"{"jsonrpc":"2.0","id":"half","meth"#.utf8)) }
+      case .leftOver: Issue.record("a client that cannot go on")
+      }
+    }
+    #expect(harness.gateway.handoverHeader.handovers == 2)
+    let sessions = clients.compactMap(\.session)
+    #expect(sessions.map(\.name) == ["kept/1", nil])
+    #expect(sessions.map { $0.subscriptions.all.map(\.subscription.id).sorted() } == [["mine", "s1"], []])
+    #expect(sessions.map { $0.traces.keys.sorted() } == [[], ["t1"]])
+    #expect(sessions[0].openCallCount == 1 && sessions[0].subscriptions["mine"]?.subscription.credit == 6)
+    #expect(harness.gateway.relay.keys.handOver(now: harness.time.now).map(\.key) == ["once"])
+    #expect(clients.map(\.isConnected) == [true, true])
+  }
+
   @Test func aNumberThatCannotBeCountedOnEndsNoDaemon() {
     let line = #"{"gatewayd":\#(HandoverDocument.version),"handovers":18446744073709551615,"last_token":0}"# + "\n"
     var reader = HandoverReader()
