@@ -71,7 +71,8 @@ struct SubscribeCall: LocalCall {
     try checkEnters(on: connection, in: session, isRestored: id?.isAnswered == true)
     if let subscription { OpenSubscribe.overtake(subscription, in: session) }
     let pending = OpenSubscribe(id, self, filter, on: connection, interests: interests, hold: hold)
-    let awaited = connection.hold(enters, interests)
+    var awaited = Set(connection.hold(interests).map { Wanted.interest($0) })
+    awaited.formUnion(connection.enters.hold(enters, of: .user(session.peer.uid)).map { .enter($0) })
     guard !connection.history.isReadingPast else {
       let number = session.makeCallNumber()
       connection.history.afterReadingPast { [weak session] in
@@ -103,8 +104,8 @@ struct SubscribeCall: LocalCall {
       try caller.demand(request, on: connection)
     }
     do throws(SubmissionProblem) {
-      try connection.check(enters)
-      try connection.checkRoom(for: enters, of: user)
+      try connection.enters.check(enters)
+      try connection.enters.checkRoom(for: enters, of: .user(user))
     } catch { throw LocalError(error, nextAttempt: connection.retryIn) }
     guard session.gateway.quotas.limitsRates, !isRestored else { return }
     for request in enters.flatMap(\.requests) {
