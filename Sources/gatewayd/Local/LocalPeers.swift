@@ -102,7 +102,10 @@ final class LocalPeers {
     let isOver = !readiness.isDisjoint(with: [.hungUp, .failed])
     guard isOver || readiness.contains(.readable) else { return }
     switch slots[slot].phase {
-    case .open where isOver && !slots[slot].pendingInput.isEmpty: stopWatching(slot)
+    case .open where isOver && !slots[slot].pendingInput.isEmpty:
+      stopWatching(slot)
+      // The kernel may report the end before it reports room, and what waits for room would wait without end.
+      if let output = slots[slot].session?.output { write(slot, output) }
     case .open: read(slot)
     case .halfClosed, .leaving: if isOver { vacate(slot) }
     case .lingering: discard(slot)

@@ -18,7 +18,7 @@ final class LocalServer {
   var onTrouble: ((Trouble) -> Void)?
 
   private let epoll: Epoll
-  private let peers: LocalPeers
+  let peers: LocalPeers
   private let timers: Timers
   private let time: any TimeSource
   private var listeners: [Int32] = []

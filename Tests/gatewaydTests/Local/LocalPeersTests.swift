@@ -182,6 +182,18 @@ struct LocalPeersTests {
     #expect(fixture.sessionCount == 0)
   }
 
+  @Test func aClientWhoseEndIsReportedBeforeThereIsRoomLeavesNothing() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    _ = try fill(client, of: fixture)
+    let peers = fixture.server.peers
+    try #require(peers.slots.count == 1 && !peers.slots[0].pendingInput.isEmpty)
+    client.close()
+    peers.ready(peers.tag(of: 0), .hungUp)
+    #expect(try fixture.turn(.seconds(10)) { fixture.server.clientCount == 0 })
+    #expect(fixture.sessionCount == 0)
+  }
+
   @Test func aClientThatIsTurnedOutAndNeverReadsIsClosedAtTheDeadline() throws {
     let fixture = try LocalServerFixture {
       $0.limits.stop = .milliseconds(50)
