@@ -2,8 +2,9 @@
 /// and leaves when its keeper releases it.
 final class ConnectionPool {
   private var connections: [ConnectionKey: Connection] = [:]
-  /// All of them as they are listed; nil where that is to be worked out.
-  private var order: [Connection]?
+  /// In a stable order: configured ones by name, then the others by URL. Kept in it as they come and go: to sort
+  /// thousands of them takes many milliseconds, which whoever asks for their status would cost the others.
+  private(set) var all: [Connection] = []
   private let factory: ConnectionFactory
   /// Told what its connections report.
   var onReport: (Connection, ConnectionReport) -> Void = { _, _ in }
@@ -26,21 +27,28 @@ final class ConnectionPool {
     try places.check(for: specification.requester, share: quota ?? places.share)
   }
 
-  /// In a stable order: configured ones by name, then the others by URL. Worked out anew when one came or went.
-  var all: [Connection] {
-    if let order { return order }
-    let sorted = sorted()
-    order = sorted
-    return sorted
+  /// Where one stands in the list, or would.
+  private func place(of connection: Connection) -> Int {
+    let rank = Self.rank(of: connection)
+    var (low, high) = (0, all.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if Self.rank(of: all[middle]) < rank { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
-  private func sorted() -> [Connection] {
-    let keyed: [(key: (String, String, String, String), connection: Connection)] = connections.values.map {
-      let specification = $0.specification
-      let name = specification.name ?? "\u{10ffff}"
-      return ((name, specification.url.redacted, specification.namespace, $0.id), $0)
-    }
-    return keyed.sorted { $0.key < $1.key }.map(\.connection)
+  private static func rank(of connection: Connection) -> (String, String, String, String) {
+    let specification = connection.specification
+    return (
+      specification.name ?? "\u{10ffff}", specification.url.redacted, specification.namespace, connection.id
+    )
+  }
+
+  private func list(_ connection: Connection) { all.insert(connection, at: place(of: connection)) }
+
+  private func unlist(_ connection: Connection) {
+    if let place = all.firstIndex(where: { $0 === connection }) { all.remove(at: place) }
   }
 
   /// In no order, which costs less.
@@ -62,21 +70,22 @@ final class ConnectionPool {
       self?.onReport(connection, report)
     }
     connections[key] = made
-    order = nil
+    list(made)
     if made.account != .configuration { places.count(for: made.account) }
     return made
   }
 
   private func remove(_ connection: Connection) {
     guard connections.removeValue(forKey: connection.key) != nil else { return }
-    order = nil
+    unlist(connection)
     if connection.account != .configuration { places.giveBack(for: connection.account) }
   }
 
   /// Gives a connection the settings of a changed configuration.
   func adopt(_ specification: UpstreamSpecification, for connection: Connection) {
     guard let connector = factory.connector(for: specification) else { return }
+    unlist(connection)
     connection.adopt(specification, connector: connector)
-    order = nil
+    if connections[connection.key] === connection { list(connection) }
   }
 }
