@@ -1,6 +1,7 @@
 """The live view of the daemon, at a real terminal and as plain pages."""
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -12,6 +13,7 @@ import termios
 
 import pytest
 
+import processes
 from patience import within
 from programs import GATEWAYCTL
 
@@ -25,6 +27,7 @@ class Terminal:
         self.shown = ""
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            processes.begin()
             os.execve("/bin/sh", ["sh", "-c", 'while [ "$(stty size)" = "0 0" ]; do :; done; exec "$@"', "sh",
                                   *map(str, command)], {**os.environ, "TERM": "xterm"})
         self.resize(rows, columns)
@@ -76,7 +79,9 @@ class Terminal:
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
             os.kill(self.pid, signal.SIGCONT)
-            os.waitpid(self.pid, 0)
+            # What waited for its end in vain may still get it.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
         os.close(self.terminal)
 
 
