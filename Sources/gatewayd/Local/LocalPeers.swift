@@ -36,6 +36,8 @@ final class LocalPeers {
   static let bulkLimit = 8 * writeLimit
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
+  /// How long after a tick it is looked whether memory can be given back.
+  static let afterTick: Duration = .milliseconds(5)
   /// Sockets that may linger at a time; further ones close at once.
   static let lingeringLimit = 256
 
@@ -45,7 +47,8 @@ final class LocalPeers {
     self.epoll = epoll
     self.timers = timers
     memory = WarmMemory(timers: timers)
-    gateway.onTick = { [weak memory] in memory?.lookAfter() }
+    // To give memory back takes some milliseconds, as the look after all connections does: they are turns of their own.
+    gateway.onTick = { [weak memory] in timers.after(Self.afterTick) { memory?.lookAfter() } }
   }
 
   deinit {

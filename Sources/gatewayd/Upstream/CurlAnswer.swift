@@ -3,8 +3,9 @@ import CCurl
 /// What comes back: the head of a proxy's answer to CONNECT, then head and body of the server's.
 extension CurlEasy {
   /// Pieces of a body that are taken one by one each time libcurl is let work. A server chooses how small they are: of
-  /// what libcurl has read at once the rest is then taken together, behind what others have.
-  static let piecesAtOnce = 64
+  /// what libcurl has read at once the rest is then taken together, behind what others have. Whole pieces have 16 KiB,
+  /// and memory that is touched for the first time may take longer than what is copied into it.
+  static let piecesAtOnce = 16
 
   /// Has `onReady`, `onHeader` and `onBody` called.
   func listenToExchange() throws(CurlProblem) {
