@@ -89,12 +89,16 @@ public struct LineBuffer {
   }
 
   /// A line that has become long is expected to become longer: what is there is copied at most twice on the way to a
-  /// megabyte, and never half of it at once. Nil where the room is enough.
+  /// megabyte, and from there to 64 MiB once more, while it is not much. Room that is not used costs nothing. Nil where
+  /// the room is enough.
   static func capacity(for count: Int, over capacity: Int, limit: Int) -> Int? {
     guard count > capacity, count >= longLine else { return nil }
-    return max(count, min(count.multipliedReportingOverflow(by: 4).partialValue, limit &+ 1))
+    let wanted = count.multipliedReportingOverflow(by: 4).partialValue
+    return max(count, min(count < hugeLine ? wanted : max(wanted, 64 << 20), limit &+ 1))
   }
 
+  /// From this length on, in bytes, so much is copied that it takes milliseconds where memory is new.
+  private static let hugeLine = 512 << 10
   /// From this length on, in bytes, a line is long.
   public static let longLine = 64 << 10
 
