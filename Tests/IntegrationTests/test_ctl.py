@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import pathlib
-import pty
 import re
 import signal
 import socket
@@ -16,6 +15,7 @@ import pytest
 import processes
 from patience import QUIET, within
 from programs import GATEWAYCTL
+from terminal import on_terminal
 from users import ALICE, as_user
 
 
@@ -680,25 +680,6 @@ async def test_a_command_is_quick(daemons, chat, ctl):
 
 
 # On a terminal
-
-def on_terminal(*command, env=None):
-    """Runs a command on a terminal of its own; returns what it showed."""
-    environment = {key: value for key, value in os.environ.items()
-                   if key not in ("NO_COLOR", "FORCE_COLOR", "GATEWAYD_SOCKET")}
-    environment |= {"TERM": "xterm", **(env or {})}
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], [str(one) for one in command], environment)
-    shown = b""
-    try:
-        while data := os.read(terminal, 65536):
-            shown += data
-    except OSError:
-        pass
-    os.close(terminal)
-    os.waitpid(pid, 0)
-    return shown.decode()
-
 
 async def test_on_a_terminal_status_is_a_table_in_colour(daemons, chat):
     daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})

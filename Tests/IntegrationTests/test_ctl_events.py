@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import pty
 import re
 import time
 
@@ -11,6 +9,7 @@ import pytest
 
 from patience import within
 from programs import GATEWAYCTL
+from terminal import on_terminal
 
 
 async def subscribed(daemon, chat, start_ctl, *arguments, **options):
@@ -19,22 +18,6 @@ async def subscribed(daemon, chat, start_ctl, *arguments, **options):
     await chat.present(1)
     await daemon.until(lambda status: any(one["subscriptions"] for one in status["connections"]), "the subscription")
     return command
-
-
-def on_terminal(*command, timezone="UTC"):
-    """What the command shows on a terminal until it ends."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(command[0], [str(one) for one in command], {**os.environ, "TZ": timezone, "TERM": "xterm"})
-    shown = b""
-    try:
-        while data := os.read(terminal, 65536):
-            shown += data
-    except OSError:
-        pass
-    os.close(terminal)
-    os.waitpid(pid, 0)
-    return shown.decode()
 
 
 async def past(daemon, chat, *events):
@@ -117,7 +100,8 @@ async def test_control_characters_of_a_server_never_reach_a_terminal(daemons, ch
     daemon = await daemons()
     await past(daemon, chat, ("ev\u202eil", "\x1b]0;title\x07 \x9b31m \u200b"))
     shown = await within(asyncio.to_thread(
-        on_terminal, GATEWAYCTL, "--no-color", "--socket", daemon.socket, "history", chat.url, *options), "the terminal")
+        on_terminal, GATEWAYCTL, "--no-color", "--socket", daemon.socket, "history", chat.url, *options,
+        env={"TZ": "UTC"}), "the terminal")
     assert "title" in shown and r"\u001b]0;title\u0007" in shown.lower().replace(r"\\u", r"\u")
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202e]", shown), repr(shown)
 
@@ -126,7 +110,7 @@ async def test_pretty_json_is_coloured_on_a_terminal_only(daemons, chat, ctl):
     daemon = await daemons()
     await past(daemon, chat, ("said", "x"))
     words = ["--socket", daemon.socket, "history", chat.url, "--pretty"]
-    assert "\x1b[32m\"x\"\x1b[0m" in await within(asyncio.to_thread(on_terminal, GATEWAYCTL, *words), "the terminal")
+    assert "\x1b[32m\"x\"\x1b[0m" in await within(asyncio.to_thread(on_terminal, GATEWAYCTL, *words, env={"TZ": "UTC"}), "the terminal")
     assert "\x1b" not in (await ctl(None, *words)).out
 
 
