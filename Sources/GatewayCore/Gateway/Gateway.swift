@@ -67,7 +67,7 @@ public final class Gateway {
     upstreams.adoptHistories()
     relay.onFact = { [unowned self] in note($0) }
     relay.onStored = { [unowned self] client, call, id, connection in
-      clients[client]?.stored(call, id, on: connection)
+      if let session = clients[client] { OpenSend.stored(call, id, on: connection, in: session) }
     }
     relay.start()
     seams.network?.onChange = { [weak self] change in
@@ -189,7 +189,9 @@ public final class Gateway {
     case .leftOver(let command, let failure):
       if !relay.storeLeftover(command, of: connection) { connection.settle(command, .down(failure)) }
     case .progressed(let command, let part):
-      if case .call(let client, let request) = command.owner { clients[client]?.progressed(request, part) }
+      if case .call(let client, let request) = command.owner, let session = clients[client] {
+        OpenSend.progressed(request, part, in: session)
+      }
     case .refusedInterest(let interest, let refusal):
       note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
     case .withheld(let command): relay.withhold(command)
@@ -201,7 +203,7 @@ public final class Gateway {
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
     relay.settled(command, outcome)
     if case .call(let client, let request) = command.owner {
-      clients[client]?.settled(request, command, outcome)
+      if let session = clients[client] { OpenSend.settled(request, command, outcome, in: session) }
     } else if let failure = outcome.logText {
       let suspicion = command.isSuspected ? ", suspected of breaking the link" : ""
       note(.sendFailed(connection.fact, command: command.id, outcome: failure + suspicion))

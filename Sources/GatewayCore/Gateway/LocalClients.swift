@@ -3,8 +3,8 @@ final class LocalClients {
   private var sessions = NumberTable<LocalSession>()
   private var places: SharedLimit
   private var nextNumber: UInt64 = 1
-  /// Those that have a `wait` pending.
-  var waiting: Set<UInt64> = []
+  /// How many calls of a client wait for the state of a connection, by its number; of those that have any.
+  private var waits: [UInt64: Int] = [:]
 
   init(_ bounds: SharedBounds) { places = SharedLimit(bounds) }
 
@@ -42,8 +42,7 @@ final class LocalClients {
 
   /// Its socket is closed. Its place is free with `giveBackPlace`. False if it was not there any more.
   func remove(_ session: LocalSession) -> Bool {
-    waiting.remove(session.number)
-    return sessions.removeValue(forKey: session.number) != nil
+    sessions.removeValue(forKey: session.number) != nil
   }
 
   /// Everything that a client of a user held is given back.
@@ -57,15 +56,30 @@ final class LocalClients {
     for session in sessions.values { session.checkRights() }
   }
 
+  // MARK: - Those that wait
+
+  /// A client has one more call that waits for the state of a connection.
+  func countWait(of session: LocalSession) { waits[session.number, default: 0] += 1 }
+
+  /// It has one less.
+  func giveBackWait(of session: LocalSession) {
+    let left = (waits[session.number] ?? 1) - 1
+    waits[session.number] = left > 0 ? left : nil
+  }
+
+  private var waiting: [LocalSession] { waits.isEmpty ? [] : waits.keys.compactMap { sessions[$0] } }
+
   /// A connection took another state: clients that waited for it are answered.
   func connectionMoved(_ connection: Connection, to state: ConnectionState) {
-    for number in waiting { sessions[number]?.connectionMoved(connection, to: state) }
+    for session in waiting { OpenWait.connectionMoved(connection, to: state, in: session) }
   }
 
   /// The gateway begins to stop: what clients wait for in connections has no use for them any more.
   func endWaitsForStates() {
-    for number in waiting { sessions[number]?.endWaitsForStates() }
+    for session in waiting { OpenWait.endAll(in: session) }
   }
+
+  // MARK: - The end
 
   /// Another daemon is about to go on with all of them.
   func prepareHandover() {

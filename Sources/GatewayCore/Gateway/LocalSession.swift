@@ -15,19 +15,10 @@ public final class LocalSession {
   var name: String?
 
   let subscriptions: ClientSubscriptions
-  var traces: [String: Trace] = [:]
-  /// How many of the open calls are a `wait`.
-  var waits = 0
+  var traces: ClientTraces
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
-  var nextTrace: UInt64 = 1
   private var inputEnded = false
-  /// An answer is being written in turns of its own: until it is, nothing more is heard, so that a client has one at a
-  /// time.
-  var awaitsLongAnswer = false
-  /// How many calls are repeated for what an earlier daemon's client had, and have not come to their end: until they
-  /// have, nothing is heard that might be about it.
-  private var restoring = 0
   /// What is not heard yet is another daemon's. A copy of the gateway's: it is asked after each write.
   var isHandingOver: Bool
   /// Calls that go on in the next daemon.
@@ -41,6 +32,7 @@ public final class LocalSession {
     self.gateway = gateway
     self.output = output
     subscriptions = ClientSubscriptions(of: .user(peer.uid), in: gateway, before: output)
+    traces = ClientTraces(in: gateway.upstreams)
     since = gateway.seams.time.wallMilliseconds
     isHandingOver = gateway.isHandingOver
   }
@@ -113,8 +105,7 @@ public final class LocalSession {
 
   /// Whether the I/O side should read on: not while the client does not take what it is sent, or is being sent much.
   public var wantsInput: Bool {
-    !isClosing && !awaitsLongAnswer && restoring == 0 && output.pointee.count < ClientOutput.directLimit
-      && !isHandingOver
+    !isClosing && !calls.pauseInput && output.pointee.count < ClientOutput.directLimit && !isHandingOver
   }
 
   // MARK: - Output
@@ -135,7 +126,7 @@ public final class LocalSession {
 
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
-    for trace in traces.values { trace.pump() }
+    traces.pump()
     subscriptions.pump()
   }
 
@@ -144,10 +135,10 @@ public final class LocalSession {
     guard !isClosing else { return }
     isClosing = true
     subscriptions.mute()
-    traces.values.forEach { $0.mute() }
+    traces.mute()
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
     gateway.seams.timers.after(.zero) { [weak self] in
-      self?.endTraces()
+      self?.traces.removeAll()
       self?.subscriptions.removeAll()
     }
     output.pointee.closesWhenFlushed = true
@@ -183,7 +174,7 @@ public final class LocalSession {
   /// Whether there are fewer open calls than a client may have.
   func checkOpenCalls() throws(LocalError) {
     let limit = gateway.configuration.limits.inflight
-    guard openCallCount - restoring < limit else {
+    guard calls.count - calls.restoredCount < limit else {
       throw LocalError(
         .quotaExceeded, "\(limit) calls of this client are not answered yet; wait for some of them.",
         [.init("quota", .string("inflight")), .init("limit", .integer(limit))])
@@ -193,7 +184,6 @@ public final class LocalSession {
   /// Registers a call that will be answered later.
   func open(_ call: any OpenCall, number: UInt64) {
     calls.add(call, number: number)
-    if call.id?.isAnswered == true { restoring += 1 }
   }
 
   /// A number for a call that may stay open.
@@ -205,11 +195,8 @@ public final class LocalSession {
   /// Takes an open call out, to be answered by the caller of this method. Nil if it is not open any more.
   func close(_ number: UInt64) -> (any OpenCall)? {
     guard let call = calls.remove(number) else { return nil }
-    if call.id?.isAnswered == true {
-      restoring -= 1
-      // The I/O side looks whether it should read on.
-      if restoring == 0 { gateway.outputs.markDirty(output) }
-    }
+    // The I/O side looks whether it should read on.
+    if call.id?.isAnswered == true, calls.restoredCount == 0 { gateway.outputs.markDirty(output) }
     return call
   }
 
@@ -222,7 +209,7 @@ public final class LocalSession {
   /// Whether it subscribes to a connection, waits for it, or looks on.
   func uses(_ connection: Connection) -> Bool {
     subscriptions.all.contains { $0.connection === connection }
-      || traces.values.contains { $0.key == connection.key }
+      || traces.all.contains { $0.key == connection.key }
       || calls.all.contains { $0.connection === connection }
   }
 
@@ -288,7 +275,7 @@ public final class LocalSession {
   func leave(_ done: @escaping () -> Void) {
     isClosing = true
     subscriptions.mute()
-    endTraces()
+    traces.removeAll()
     subscriptions.removeAll(done)
     for call in calls.all { call.cancel(in: self) }
     calls.removeAll()
@@ -298,7 +285,7 @@ public final class LocalSession {
   /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {
     let resolver = gateway.upstreams.resolver
-    for trace in traces.values {
+    for trace in traces.all {
       trace.permit = caller.permit(.admin, resolver.place(of: trace.specification))
       if trace.permit.passesNone { return drop(reason: "permission") }
     }

@@ -11,6 +11,9 @@ protocol OpenCall: AnyObject {
   /// draining.
   var outlivesStop: Bool { get }
 
+  /// Whether nothing more of its client is heard until it is answered.
+  var pausesInput: Bool { get }
+
   /// The call as a line for the daemon that goes on after a hand-over; nil where it cannot go on.
   func continuation(at now: MonotonicInstant) -> [UInt8]?
 
@@ -24,6 +27,7 @@ protocol OpenCall: AnyObject {
 extension OpenCall {
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
+  var pausesInput: Bool { false }
   func continuation(at now: MonotonicInstant) -> [UInt8]? { nil }
   func cancel(in session: LocalSession) {}
   func demandRights(in session: LocalSession) throws(LocalError) {}
@@ -36,9 +40,16 @@ struct OpenCalls {
   /// call after the other, whose id is never looked for.
   private var numbers: [RequestID: UInt64]?
   private static let few = 4
+  /// How many are repeated for what an earlier daemon's client had, and have not come to their end: until they have,
+  /// nothing is heard that might be about it.
+  private(set) var restoredCount = 0
+  /// How many others have to be answered before anything more is heard.
+  private var pausingCount = 0
 
   var count: Int { calls.count }
   var isEmpty: Bool { calls.isEmpty }
+  /// Whether nothing more of the client is heard meanwhile.
+  var pauseInput: Bool { pausingCount + restoredCount > 0 }
   var all: some Sequence<any OpenCall> { calls.values }
   var numbered: some Sequence<(key: UInt64, value: any OpenCall)> { calls.pairs }
 
@@ -53,6 +64,7 @@ struct OpenCalls {
 
   mutating func add(_ call: any OpenCall, number: UInt64) {
     calls[number] = call
+    note(call, 1)
     if numbers != nil {
       if let id = call.id { numbers?[id] = number }
     } else if calls.count > Self.few {
@@ -65,6 +77,7 @@ struct OpenCalls {
   /// Takes a call out; nil if it is not open.
   mutating func remove(_ number: UInt64) -> (any OpenCall)? {
     guard let call = calls.removeValue(forKey: number) else { return nil }
+    note(call, -1)
     if calls.isEmpty {
       numbers = nil
     } else if let id = call.id {
@@ -74,4 +87,9 @@ struct OpenCalls {
   }
 
   mutating func removeAll() { self = OpenCalls() }
+
+  private mutating func note(_ call: any OpenCall, _ difference: Int) {
+    if call.id?.isAnswered == true { restoredCount += difference }
+    if call.pausesInput { pausingCount += difference }
+  }
 }

@@ -15,7 +15,7 @@ final class Upstreams {
   /// What connections have counted that have left the pool, by the name that metrics give to their upstream.
   private(set) var retired: [String: ConnectionCounters] = [:]
   /// The traces of their connections.
-  var traces = TraceTable()
+  private var traces = TraceTable()
   private let factory: ConnectionFactory
   private let budget: AttemptBudget
   let tokens = TokenCounter()
@@ -86,6 +86,18 @@ final class Upstreams {
         return "upstream \(name): \(error.message)"
       }
     }
+  }
+
+  /// A trace begins: what there is of its connection is observed from now on, and whatever is made of it later.
+  func add(_ trace: Trace) {
+    let observer = traces.add(trace)
+    if let connection = pool.existing(trace.specification) { connection.observer = observer }
+  }
+
+  /// A trace ends.
+  func remove(_ trace: Trace) {
+    guard traces.remove(trace) else { return }
+    for connection in pool.all where connection.key == trace.key { connection.observer = nil }
   }
 
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.

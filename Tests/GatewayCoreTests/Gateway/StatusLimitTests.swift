@@ -78,7 +78,7 @@ import Testing
       gone = session
       HarnessClient(session, harness.gateway).call("status")
       harness.timers.fire()
-      #expect(session.awaitsLongAnswer)
+      #expect(!session.wantsInput)
       harness.gateway.detach(session)
     }
     try ask()
@@ -113,7 +113,7 @@ import Testing
     harness.gateway.stop(reason: "test") {}
     let lines = client.read()
     #expect(lines.count == 2 && lines[0].contains(#""id":1"#) && lines[0].contains("Draining"))
-    #expect(client.session?.awaitsLongAnswer == false)
+    #expect(client.session?.openCallCount == 0)
   }
 
   @Test func theOutboxListsWhatFitsAndSaysThatThereIsMore() throws {

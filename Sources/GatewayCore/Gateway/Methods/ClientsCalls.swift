@@ -9,7 +9,7 @@ struct ClientsListCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
-    try session.answer(id) { StatusAnswer($0, .clients) }
+    try OpenAnswer.begin(id, in: session) { StatusAnswer($0, .clients) }
   }
 }
 

@@ -13,7 +13,7 @@ struct MetricsCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandAdministrator()
-    try session.answer(id) { MetricsAnswer($0, format) }
+    try OpenAnswer.begin(id, in: session) { MetricsAnswer($0, format) }
   }
 }
 

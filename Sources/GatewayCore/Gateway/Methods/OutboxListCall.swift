@@ -15,7 +15,7 @@ struct OutboxListCall: LocalCall {
     try session.caller.demandStatus()
     // One more tells whether there are more.
     let search = try selection.search(for: session, need: .status, limit: limit + 1)
-    try session.answer(id) { OutboxListAnswer($0, search, states: selection.states, limit: limit) }
+    try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, search, states: selection.states, limit: limit) }
   }
 }
 

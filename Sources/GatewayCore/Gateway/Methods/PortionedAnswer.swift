@@ -49,45 +49,47 @@ extension ListRest<Connection> {
   }
 }
 
-/// An answer that is written in turns of its own. Until it is complete, nothing more of its client is heard.
-private final class OpenAnswer: OpenCall {
+/// An answer that is written in turns of its own. Until it is complete, nothing more of its client is heard, so that a
+/// client has one at a time.
+final class OpenAnswer: OpenCall {
   let id: RequestID?
-  let answer: any PortionedAnswer
+  private let answer: any PortionedAnswer
 
-  init(_ id: RequestID, _ answer: any PortionedAnswer) {
+  private init(_ id: RequestID, _ answer: any PortionedAnswer) {
     self.id = id
     self.answer = answer
   }
 
-  func cancel(in session: LocalSession) { session.awaitsLongAnswer = false }
+  var pausesInput: Bool { true }
 
   func demandRights(in session: LocalSession) throws(LocalError) { try answer.demandRights(of: session.caller) }
-}
 
-extension LocalSession {
   /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends,
   /// nothing waits for turns any more.
-  func answer(_ id: RequestID?, _ make: (RequestID) -> any PortionedAnswer) throws(LocalError) {
+  static func begin(
+    _ id: RequestID?, in session: LocalSession, _ make: (RequestID) -> any PortionedAnswer
+  ) throws(LocalError) {
     guard let id else { return }
-    let answer = make(id)
+    let (answer, gateway) = (make(id), session.gateway)
     guard answer.isLong(in: gateway), !gateway.isStopping else {
-      while !answer.write(for: self) {}
-      return reply(line: answer.line)
+      while !answer.write(for: session) {}
+      return session.reply(line: answer.line)
     }
-    try checkOpenCalls()
-    awaitsLongAnswer = true
-    let number = makeCallNumber()
-    open(OpenAnswer(id, answer), number: number)
-    gateway.shares.work.add(for: .user(peer.uid)) { [weak self] in self?.writeAnswer(number) ?? true }
+    try session.checkOpenCalls()
+    let number = session.makeCallNumber()
+    session.open(OpenAnswer(id, answer), number: number)
+    gateway.shares.work.add(for: .user(session.peer.uid)) { [weak session] in
+      guard let session else { return true }
+      return Self.writeOn(number, in: session)
+    }
   }
 
   /// Writes the next portion. Returns whether that was all, or the client does not wait for it any more.
-  private func writeAnswer(_ number: UInt64) -> Bool {
-    guard let call = openCall(number) as? OpenAnswer else { return true }
-    guard call.answer.write(for: self) else { return false }
-    _ = close(number)
-    awaitsLongAnswer = false
-    reply(line: call.answer.line)
+  private static func writeOn(_ number: UInt64, in session: LocalSession) -> Bool {
+    guard let answer = (session.openCall(number) as? OpenAnswer)?.answer else { return true }
+    guard answer.write(for: session) else { return false }
+    _ = session.close(number)
+    session.reply(line: answer.line)
     return true
   }
 }

@@ -18,7 +18,7 @@ struct RequestCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try session.send(parameters, form: .request, id)
+    try SendSubmission.begin(parameters, .request, id, in: session)
   }
 }
 

@@ -14,7 +14,7 @@ struct StatsCall: LocalCall {
       let specification = try session.caller.specification(target, need: .status)
       scope = .one(session.gateway.upstreams.pool.existing(specification))
     }
-    try session.answer(id) { StatsAnswer($0, scope) }
+    try OpenAnswer.begin(id, in: session) { StatsAnswer($0, scope) }
   }
 }
 

@@ -9,9 +9,9 @@ struct StatusCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
-    guard let target else { return try session.answer(id) { StatusAnswer($0, .everything) } }
+    guard let target else { return try OpenAnswer.begin(id, in: session) { StatusAnswer($0, .everything) } }
     let asked = session.gateway.upstreams.pool.existing(try session.caller.specification(target, need: .status))
-    try session.answer(id) { StatusAnswer($0, asked.map { .connection($0) } ?? .nothing) }
+    try OpenAnswer.begin(id, in: session) { StatusAnswer($0, asked.map { .connection($0) } ?? .nothing) }
   }
 }
 

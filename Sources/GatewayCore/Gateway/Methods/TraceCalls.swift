@@ -21,13 +21,11 @@ struct TraceCall: LocalCall {
     }
     let gateway = session.gateway
     let trace = Trace(
-      id: session.makeTraceID(), of: specification,
+      id: session.traces.makeID(), of: specification,
       permit: session.caller.permit(.admin, gateway.upstreams.resolver.place(of: specification)), payloads: payloads,
       target: target, output: session.output, outputs: gateway.outputs, time: gateway.seams.time)
     session.reply(id) { $0.member("trace", trace.id) }
-    session.traces[trace.id] = trace
-    let observer = gateway.upstreams.traces.add(trace)
-    if let connection = gateway.upstreams.pool.existing(specification) { connection.observer = observer }
+    session.traces.add(trace)
   }
 }
 
@@ -46,10 +44,9 @@ struct UntraceCall: LocalCall {
     "untrace", "Ends a trace.", right: .admin, parameters: [.required(.trace, .name, "The trace's id.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    guard let known = session.traces.removeValue(forKey: trace) else {
+    guard session.traces.remove(trace) else {
       throw LocalError(.invalidParams, "This client has no trace called '\(trace)'.")
     }
-    session.end(known)
     session.reply(id)
   }
 }
@@ -57,23 +54,5 @@ struct UntraceCall: LocalCall {
 extension UntraceCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     trace = try params.required(.trace, params.string(.trace, line))
-  }
-}
-
-extension LocalSession {
-  /// Ends every trace of a client that leaves.
-  func endTraces() {
-    for trace in traces.values { end(trace) }
-    traces.removeAll()
-  }
-
-  fileprivate func end(_ trace: Trace) {
-    guard gateway.upstreams.traces.remove(trace) else { return }
-    for connection in gateway.upstreams.pool.all where connection.key == trace.key { connection.observer = nil }
-  }
-
-  fileprivate func makeTraceID() -> String {
-    defer { nextTrace += 1 }
-    return "t\(nextTrace)"
   }
 }

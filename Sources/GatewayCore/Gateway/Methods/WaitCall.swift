@@ -30,10 +30,12 @@ struct WaitCall: LocalCall {
     let number = session.makeCallNumber()
     let timers = session.gateway.seams.timers
     let end = timers.now + timeout
-    let deadline = timers.at(end) { [weak session] in session?.waitExpired(number, for: state) }
+    let deadline = timers.at(end) { [weak session] in
+      guard let session else { return }
+      OpenWait.expired(number, in: session)
+    }
     session.open(OpenWait(id, self, connection, lease, until: end, deadline), number: number)
-    session.waits += 1
-    session.gateway.clients.waiting.insert(session.number)
+    session.gateway.clients.countWait(of: session)
   }
 }
 
@@ -46,7 +48,7 @@ extension WaitCall {
 }
 
 /// A `wait` that holds its connection.
-private final class OpenWait: OpenCall {
+final class OpenWait: OpenCall {
   let id: RequestID?
   private let call: WaitCall
   private let end: MonotonicInstant
@@ -67,7 +69,7 @@ private final class OpenWait: OpenCall {
   }
 
   var connection: Connection? { target }
-  var state: ConnectionState { call.state }
+  private var state: ConnectionState { call.state }
 
   func continuation(at now: MonotonicInstant) -> [UInt8]? {
     var rest = call
@@ -78,36 +80,36 @@ private final class OpenWait: OpenCall {
   func cancel(in session: LocalSession) {
     session.gateway.seams.timers.cancel(deadline)
     target.giveBack(lease)
-    session.waits -= 1
-    if session.waits == 0 { session.gateway.clients.waiting.remove(session.number) }
+    session.gateway.clients.giveBackWait(of: session)
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demand(.subscribe, on: target) }
-}
 
-extension LocalSession {
+  // MARK: - The ends
+
   /// A connection took another state: answers the calls that waited for it.
-  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
-    for (number, call) in openCalls(OpenWait.self) where call.connection === connection && call.state == state {
-      _ = close(number)
-      call.cancel(in: self)
-      reply(call.id) { $0.member("state", state.rawValue) }
+  static func connectionMoved(_ connection: Connection, to state: ConnectionState, in session: LocalSession) {
+    for (number, call) in session.openCalls(OpenWait.self) where call.target === connection && call.state == state {
+      _ = session.close(number)
+      call.cancel(in: session)
+      session.reply(call.id) { $0.member("state", state.rawValue) }
     }
   }
 
   /// The gateway stops for good.
-  func endWaitsForStates() {
-    for (number, _) in openCalls(OpenWait.self) { end(number, .draining) }
+  static func endAll(in session: LocalSession) {
+    for (number, _) in session.openCalls(OpenWait.self) { session.end(number, .draining) }
   }
 
-  fileprivate func waitExpired(_ number: UInt64, for state: ConnectionState) {
-    guard let connection = openCall(number)?.connection else { return }
+  fileprivate static func expired(_ number: UInt64, in session: LocalSession) {
+    guard let call = session.openCall(number) as? OpenWait else { return }
+    let connection = call.target
     let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
-    end(
+    session.end(
       number,
       LocalError(
         .expired,
-        "The connection did not become \(state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
+        "The connection did not become \(call.state.rawValue) in time (it is \(connection.state.rawValue)\(detail)).",
         [.init("state", .string(connection.state.rawValue))]))
   }
 }

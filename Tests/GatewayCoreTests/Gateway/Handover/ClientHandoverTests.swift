@@ -191,7 +191,7 @@ import Testing
     let document = client.session?.handOver(socket: 0, input: [])
     let next = Scene().harness.client(uid: 0)
     if let document { next.session?.takeOver(document) }
-    #expect(next.session?.traces.keys.sorted() == ["t2"] && next.session?.traces["t2"]?.wantsPayloads == true)
+    #expect(next.session?.traces.all.map(\.id).sorted() == ["t2"] && next.session?.traces["t2"]?.wantsPayloads == true)
     #expect(next.call("trace", #"{"upstream":"chat"}"#).last?.contains(#""t3""#) == true)
   }
 }
