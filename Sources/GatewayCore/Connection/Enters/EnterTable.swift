@@ -37,12 +37,7 @@ struct EnterTable {
     var mayBeIn = false
     /// Ends the waiting for the acknowledgement.
     var timer: Timers.ID?
-    /// When it was written to this link.
-    var saidAt: MonotonicInstant?
-    /// What speaks against it.
-    var suspicion = Suspicion()
-    /// A link has outlived it before: then one break while it was alone is not enough.
-    var hasProof = false
+    var doubt = EnterDoubt()
     /// Its holders were told that it is refused, and not yet that it is no more.
     var isToldRefused = false
 
@@ -50,7 +45,7 @@ struct EnterTable {
 
     /// Whether the server has it, and has not shown yet that the link survives it.
     func isUnproven(at now: MonotonicInstant) -> Bool {
-      guard let saidAt, now < saidAt + EnterTable.proof else { return false }
+      guard doubt.isFresh(at: now) else { return false }
       switch standing {
       case .asked, .said(isAcknowledged: false): return true
       case .unsaid, .said, .refused, .breaking, .kept, .doubtful: return false
@@ -58,29 +53,13 @@ struct EnterTable {
     }
   }
 
-  /// The message that is tried while nothing else is under way, or after it has waited too long for that.
-  struct Trial: Equatable {
-    var message: EnterMessage
-    var isAlone: Bool
-  }
-
-  /// A message without an acknowledgement that the link outlives by so much has not broken it. A link that is younger
-  /// proves nothing against a message: it might have broken without it.
-  static let proof: Duration = .seconds(3)
-  /// From so many breaks in a row on a message is held to be the reason, though it never was alone, or links have outlived
-  /// it before.
-  static let breakLimit = 5
-
   private var entries: [EnterMessage: Entry] = [:]
   /// Whose acknowledgement that is.
   private var asked: [UInt64: EnterMessage] = [:]
-  /// What spoke against messages that no subscription holds any more: a program that ends with every break, and is
-  /// started again, does not begin anew.
-  private var former = RefusalMemory<EnterMessage, Suspicion>()
+  private(set) var trials = EnterTrials()
   private var nextNumber = 0
   /// The conversation has begun: what is held from now on is said at once.
   private(set) var isOpen = false
-  private(set) var trial: Trial?
 
   /// How many messages are held.
   var heldCount: Int { entries.values.count { $0.isHeld } }
@@ -123,8 +102,7 @@ struct EnterTable {
 
   private mutating func makeEntry(_ message: EnterMessage, at now: MonotonicInstant) -> Entry {
     var entry = Entry(number: makeNumber())
-    entry.suspicion = former.value(of: message, at: now) ?? entry.suspicion
-    former.forget(message)
+    entry.doubt = trials.recall(message, at: now)
     return entry
   }
 
@@ -132,8 +110,7 @@ struct EnterTable {
   private mutating func admit(_ message: EnterMessage, at now: MonotonicInstant) {
     guard entries[message]?.standing == .breaking else { return }
     entries[message]?.standing = .unsaid
-    entries[message]?.suspicion = .known(at: now)
-    entries[message]?.hasProof = false
+    entries[message]?.doubt.enteredAnew(at: now)
   }
 
   /// A subscription of a user has gone. Returns what undoes what it was the last to hold, as far as the server was told
@@ -167,8 +144,8 @@ struct EnterTable {
     case .kept, .doubtful: return nil
     case .unsaid, .asked, .said, .refused, .breaking: break
     }
-    remember(entry.standing == .breaking ? .known(at: now) : entry.suspicion, of: message, at: now)
-    forget(message)
+    trials.remember(entry.standing == .breaking ? .known(at: now) : entry.doubt, of: message, at: now)
+    entries[message] = nil
     var ended = Ended(timer: entry.timer)
     switch entry.standing {
     case .asked(let ack):
@@ -179,15 +156,6 @@ struct EnterTable {
     case .unsaid, .breaking, .kept, .doubtful, .refused(mayHaveArrived: false): break
     }
     return ended
-  }
-
-  private mutating func remember(_ suspicion: Suspicion, of message: EnterMessage, at now: MonotonicInstant) {
-    if suspicion.breaks > 0 { former.note(suspicion, of: message, at: now) }
-  }
-
-  private mutating func forget(_ message: EnterMessage) {
-    entries[message] = nil
-    if trial?.message == message { trial = nil }
   }
 
   /// A program may not say that any more: it is not said in its name.
@@ -216,10 +184,10 @@ struct EnterTable {
       }
       guard !entry.isHeld else { continue }
       if isRecovered, let leave = entry.leave { leaves.append((entry.number, leave)) }
-      remember(entry.suspicion, of: message, at: now)
-      forget(message)
+      trials.remember(entry.doubt, of: message, at: now)
+      entries[message] = nil
     }
-    let unsaid = entries.filter { $0.value.standing == .unsaid && !$0.value.suspicion.isSuspected }
+    let unsaid = entries.filter { $0.value.standing == .unsaid && !$0.value.doubt.isSuspected }
       .sorted { $0.value.number < $1.value.number }
     return (leaves.sorted { $0.number < $1.number }.map(\.leave), unsaid.map(\.key))
   }
@@ -230,7 +198,7 @@ struct EnterTable {
     return held.compactMap { one in
       let entry = entries[one.enter.message]
       return switch entry?.standing {
-      case .unsaid where entry?.suspicion.isSuspected == true: nil
+      case .unsaid where entry?.doubt.isSuspected == true: nil
       case .unsaid, .refused: one.enter.message
       case .said(isAcknowledged: false) where one.enter.wantsAck: one.enter.message
       case .asked, .said, .breaking, .kept, .doubtful, nil: nil
@@ -254,7 +222,7 @@ struct EnterTable {
     }
     entry.standing = ack.map { .asked($0) } ?? .said(isAcknowledged: false)
     entry.timer = timer
-    entry.saidAt = now
+    entry.doubt.saidAt = now
     if let ack { asked[ack] = message }
     let isNews = ack == nil && entry.isToldRefused
     if isNews { entry.isToldRefused = false }
@@ -307,10 +275,7 @@ struct EnterTable {
     answered.isNews = isRefused || entry.isToldRefused
     entry.isToldRefused = isRefused
     // It was answered, and the link is there.
-    if answered.standing != .breaking {
-      entry.suspicion = Suspicion()
-      entry.hasProof = true
-    }
+    if answered.standing != .breaking { entry.doubt.clear() }
     entries[message] = entry
     return answered
   }
@@ -319,13 +284,13 @@ struct EnterTable {
   mutating func endOfLink() -> [Timers.ID] {
     isOpen = false
     asked = [:]
-    trial = nil
+    trials.end()
     var timers: [Timers.ID] = []
     for (message, var entry) in entries {
       if let timer = entry.timer { timers.append(timer) }
       entry.timer = nil
       entry.mayBeIn = false
-      entry.saidAt = nil
+      entry.doubt.saidAt = nil
       switch entry.standing {
       case .said(let isAcknowledged): entry.standing = .kept(isAcknowledged: isAcknowledged)
       case .asked, .refused(mayHaveArrived: true): entry.standing = .doubtful
@@ -342,21 +307,17 @@ struct EnterTable {
   /// The link broke, and still counts as there. What the server had not shown by then that it can live with is blamed:
   /// the one that is tried alone, or else all of them. Returns what is held to be the reason from now on.
   mutating func blame(at now: MonotonicInstant) -> [EnterMessage] {
-    let alone = trial.flatMap { $0.isAlone ? $0.message : nil }
     var breaking: [EnterMessage] = []
-    for (message, var entry) in entries where entry.saidAt != nil {
-      guard message == trial?.message || entry.isUnproven(at: now) else {
-        entries[message]?.suspicion = Suspicion()
-        entries[message]?.hasProof = true
+    for (message, entry) in entries where entry.doubt.saidAt != nil {
+      guard trials.isCurrent(message) || entry.isUnproven(at: now) else {
+        entries[message]?.doubt.clear()
         continue
       }
-      guard alone == nil || alone == message else { continue }
-      entry.suspicion.linkBroke(at: now)
-      if (alone == message && !entry.hasProof) || entry.suspicion.breaks >= Self.breakLimit {
-        entry.standing = .breaking
+      guard trials.mayBlame(message) else { continue }
+      if entries[message]?.doubt.linkBroke(at: now, isAlone: trials.isAlone(message)) == true {
+        entries[message]?.standing = .breaking
         breaking.append(message)
       }
-      entries[message] = entry
     }
     return breaking.sorted { (entries[$0]?.number ?? 0) < (entries[$1]?.number ?? 0) }
   }
@@ -372,22 +333,18 @@ struct EnterTable {
   /// The suspected message whose turn is the next, and when that is.
   var nextTrial: (message: EnterMessage, due: MonotonicInstant)? {
     var next: (message: EnterMessage, due: MonotonicInstant, number: Int)?
-    for (message, entry) in entries where entry.standing == .unsaid && entry.suspicion.isSuspected && entry.isHeld {
-      guard let due = entry.suspicion.due else { continue }
+    for (message, entry) in entries where entry.standing == .unsaid && entry.isHeld {
+      guard let due = entry.doubt.trialDue else { continue }
       if let next, (next.due, next.number) < (due, entry.number) { continue }
       next = (message, due, entry.number)
     }
     return next.map { ($0.message, $0.due) }
   }
 
-  mutating func begin(_ trial: Trial) { self.trial = trial }
+  mutating func begin(_ trial: EnterTrials.Trial) { trials.begin(trial) }
 
   /// The link has outlived what was tried. It stands as all others from now on.
   mutating func endTrial() {
-    if let message = trial?.message {
-      entries[message]?.suspicion = Suspicion()
-      entries[message]?.hasProof = true
-    }
-    trial = nil
+    if let message = trials.end() { entries[message]?.doubt.clear() }
   }
 }

@@ -42,8 +42,8 @@ final class Enters {
 
   /// Whether the server has none that it was told of a moment ago, and that may be why it will hang up.
   var areProven: Bool {
-    guard table.trial == nil, areSaid else { return false }
-    guard let lastSaid, context.time.now < lastSaid + EnterTable.proof else { return true }
+    guard !table.trials.isUnderWay, areSaid else { return false }
+    guard let lastSaid, context.time.now < lastSaid + EnterDoubt.proof else { return true }
     return table.unproven(at: context.time.now).isEmpty
   }
 
@@ -276,7 +276,7 @@ final class Enters {
     if isMissed {
       told.removeAll { !$0.enters.contains { $0.enter.message == message && $0.enter.wantsAck } }
     }
-    if table.trial?.message == message { endTrial() }
+    if table.trials.isCurrent(message) { endTrial() }
     connection.answered(.enter(message), refusal, concerning: told)
   }
 
@@ -331,7 +331,7 @@ final class Enters {
     guard trialTimer == nil, connection.state == .connected, areSaid, let next = table.nextTrial, let openedAt else {
       return
     }
-    lookForTrial(at: max(next.due, openedAt + EnterTable.proof))
+    lookForTrial(at: max(next.due, openedAt + EnterDoubt.proof))
   }
 
   private func lookForTrial(at due: MonotonicInstant) {
@@ -347,16 +347,16 @@ final class Enters {
   /// Says the next suspected message where nothing else is under way that could break the link.
   private func tryNext() {
     let now = context.time.now
-    guard table.trial == nil, let channel = connection.channel, let next = table.nextTrial else { return }
+    guard !table.trials.isUnderWay, let channel = connection.channel, let next = table.nextTrial else { return }
     guard next.due <= now else { return lookForTrial(at: next.due) }
     let commands = connection.delivery.commands
     let isAlone = areProven && commands.isQuiet && commands.trial == nil && !channel.isAwaitedByOthers
     guard isAlone || next.due + Suspicion.patience <= now else { return lookForTrial(at: now + Suspicion.look) }
-    table.begin(EnterTable.Trial(message: next.message, isAlone: isAlone))
+    table.begin(EnterTrials.Trial(message: next.message, isAlone: isAlone))
     if let problem = say(next.message) { return answered(next.message, .refused(mayHaveArrived: false), problem) }
     guard table.wantsAck(next.message) == false else { return }
     context.timers.cancel(proofTimer)
-    proofTimer = context.timers.after(EnterTable.proof, ringing { $0.endTrial() })
+    proofTimer = context.timers.after(EnterDoubt.proof, ringing { $0.endTrial() })
   }
 
   private func endTrial() {
