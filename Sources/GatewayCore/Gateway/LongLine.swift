@@ -101,7 +101,7 @@ final class LongLine {
   }
 
   private func makeRoom(_ count: Int) {
-    if let capacity = LineBuffer.capacity(for: count, over: text.capacity, limit: limit) {
+    if let capacity = LineBuffer.growth.capacity(for: count, over: text.capacity, limit: limit &+ 1) {
       text.reserveCapacity(capacity)
     }
   }

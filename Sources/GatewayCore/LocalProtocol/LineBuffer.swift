@@ -83,22 +83,14 @@ public struct LineBuffer {
   }
 
   private mutating func makeRoom(_ count: Int) {
-    if let capacity = Self.capacity(for: count, over: pending.capacity, limit: limit) {
+    if let capacity = Self.growth.capacity(for: count, over: pending.capacity, limit: limit &+ 1) {
       pending.reserveCapacity(capacity)
     }
   }
 
-  /// A line that has become long is expected to become longer: what is there is copied at most twice on the way to a
-  /// megabyte, and from there to 64 MiB once more, while it is not much. Room that is not used costs nothing. Nil where
-  /// the room is enough.
-  static func capacity(for count: Int, over capacity: Int, limit: Int) -> Int? {
-    guard count > capacity, count >= longLine else { return nil }
-    let wanted = count.multipliedReportingOverflow(by: 4).partialValue
-    return max(count, min(count < hugeLine ? wanted : max(wanted, 64 << 20), limit &+ 1))
-  }
-
-  /// From this length on, in bytes, so much is copied that it takes milliseconds where memory is new.
-  private static let hugeLine = 512 << 10
+  /// A line is copied at most twice on the way to a megabyte, and from there to 64 MiB once more: from half a megabyte
+  /// on, copying takes milliseconds where memory is new.
+  static let growth = BufferGrowth(longFrom: longLine, hugeFrom: 512 << 10)
   /// From this length on, in bytes, a line is long.
   public static let longLine = 64 << 10
 

@@ -109,16 +109,8 @@ final class CurlExchange: HTTPExchange {
     return .goOn
   }
 
-  /// A body that has become long is expected to become longer: what is there is copied while it is not much. Room that
-  /// is not used costs nothing.
-  private func makeRoom(_ count: Int, limit: Int) {
-    guard count > body.capacity, count >= FrameReader.longMessage else { return }
-    let wanted = max(Self.longBody, count.multipliedReportingOverflow(by: 4).partialValue)
-    body.reserveCapacity(max(count, min(limit, wanted)))
-  }
-
-  /// Room for the body of most long answers, in bytes.
-  private static let longBody = 64 << 20
+  /// A body counts from its first long piece on as what it may become.
+  private static let growth = BufferGrowth(longFrom: FrameReader.longMessage, hugeFrom: FrameReader.longMessage)
 
   private func receive(body piece: UnsafeRawBufferPointer) -> CurlEasy.Consent {
     guard !head.isEmpty else { return stop(.foreignAnswer(piece.bytes, secure: request.dial.secure)) }
@@ -131,7 +123,9 @@ final class CurlExchange: HTTPExchange {
     let wanted = piece.prefix(max(0, kept - body.count))
     guard memory.change(to: body.count + wanted.count) else { return stop(.noReceiveMemory) }
     if bodyTimer == nil { startBodyTimer() }
-    makeRoom(body.count + wanted.count, limit: kept)
+    if let room = Self.growth.capacity(for: body.count + wanted.count, over: body.capacity, limit: kept) {
+      body.reserveCapacity(room)
+    }
     body += wanted
     return .goOn
   }
