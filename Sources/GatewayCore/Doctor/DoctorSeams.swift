@@ -6,11 +6,11 @@ public struct DoctorSeams {
   /// For headers and query parameters that are not in the configuration itself.
   var credentials: any CredentialReader
   /// Kinds of its own, whose links no connection shares.
-  var makeKinds: () -> [any UpstreamKind]
+  var makeKinds: () -> UpstreamKindSet
 
   public init(
     route: any RouteProbe, requester: any HTTPRequester, dialer: any TransportDialer,
-    credentials: any CredentialReader, makeKinds: @escaping () -> [any UpstreamKind]
+    credentials: any CredentialReader, makeKinds: @escaping () -> UpstreamKindSet
   ) {
     self.route = route
     self.requester = requester

@@ -4,7 +4,7 @@ public struct GatewaySeams {
   var timers: Timers
   var random: any RandomSource
   var urls: any URLReader
-  var kinds: [any UpstreamKind]
+  var kinds: UpstreamKindSet
   var loader: any ConfigurationLoader
   var outbox: OutboxOpening
   /// Where histories are kept on disk, or why that cannot be.
@@ -31,7 +31,7 @@ public struct GatewaySeams {
   var users: (any UserDirectory)?
 
   public init(
-    time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: [any UpstreamKind],
+    time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: UpstreamKindSet,
     loader: any ConfigurationLoader, network: (any NetworkObserver)? = nil,
     outbox: OutboxOpening = .unavailable(.none),
     histories: Result<any HistoryStore, StorageProblem> = .failure(.none),

@@ -6,12 +6,12 @@ extension UpstreamKinds {
   ])
 
   /// One of each.
-  public static func make(_ seams: UpstreamSeams) -> [any UpstreamKind] {
-    [
+  public static func make(_ seams: UpstreamSeams) -> UpstreamKindSet {
+    UpstreamKindSet(all: [
       SocketIOKind(
         dialer: seams.webSockets, requester: seams.requester, credentials: seams.credentials, timers: seams.timers,
         time: seams.time, random: seams.random, memory: seams.memory, servers: seams.servers),
       PlainWebSocketKind(seams), LinesKind(seams), WAMPKind(seams),
-    ]
+    ])
   }
 }

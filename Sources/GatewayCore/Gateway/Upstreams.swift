@@ -32,7 +32,7 @@ final class Upstreams {
     self.daemonUser = daemonUser
     self.seams = seams
     self.outputs = outputs
-    factory = ConnectionFactory(kinds: seams.kinds)
+    factory = ConnectionFactory(kinds: seams.kinds.all)
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
     let commits = commits
     func logs(_ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder) -> HistoryLogs {

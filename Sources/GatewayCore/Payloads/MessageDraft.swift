@@ -1,6 +1,6 @@
 /// What a local program wants to have said, as it said it. Byte arrays hold raw JSON text, validated and in the local
 /// form (`$bin` for binary).
-public struct MessageDraft: Equatable, Sendable {
+struct MessageDraft: Equatable, Sendable {
   /// What the message is meant to be. Kinds that make no difference ignore it.
   enum Purpose: Equatable, Sendable {
     /// Something that happened: `send`, with or without an acknowledgement.
@@ -32,7 +32,7 @@ public struct MessageDraft: Equatable, Sendable {
 }
 
 /// A local program's answer to what the server asked, as it said it. Byte arrays as in `MessageDraft`.
-public struct AnswerDraft: Equatable, Sendable {
+struct AnswerDraft: Equatable, Sendable {
   /// A JSON array.
   var args: [UInt8]
   /// A JSON object; nil when the program gave none.
@@ -48,7 +48,7 @@ public struct AnswerDraft: Equatable, Sendable {
 }
 
 /// Why a message must not be written.
-public enum MessageProblem: Error, Equatable, Sendable {
+enum MessageProblem: Error, Equatable, Sendable {
   /// InvalidParams: a reserved name, too many attachments, malformed `$bin`. The sentence is for a person.
   case invalid(String)
   /// InvalidParams: it was prepared for a server of another kind, whose settings changed while it waited.

@@ -1,5 +1,5 @@
 /// What a server answered to a command, as raw JSON text in the local form.
-public struct RemoteAnswer: Equatable, Sendable {
+struct RemoteAnswer: Equatable, Sendable {
   /// The arguments, separated by commas, without brackets, possibly empty.
   var args: [UInt8]
   /// An object; nil where the kind has none or the server sent none.
@@ -52,11 +52,11 @@ public struct RemoteAnswer: Equatable, Sendable {
 }
 
 /// The application at the other end answered with an error: it was reached, it understood, and it declined.
-public struct RemoteError: Equatable, Sendable {
+struct RemoteError: Equatable, Sendable {
   /// What the server calls it, such as a URI; at most `nameLimit` bytes and a mark.
   var name: String
   /// What came with it.
-  public var answer: RemoteAnswer
+  var answer: RemoteAnswer
 
   /// Longest name that is kept whole, in bytes: as long as one that a program may send.
   static let nameLimit = 1_024

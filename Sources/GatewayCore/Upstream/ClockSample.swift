@@ -1,6 +1,6 @@
 /// One look at a server's clock, whatever kind of upstream it came from: what the clock showed, and when the server can
 /// have looked at it. Both are intervals; the narrower they are, the more the sample says.
-public struct ClockSample: Equatable, Sendable {
+struct ClockSample: Equatable, Sendable {
   /// Where it comes from. The raw values are the `source` of `status`.
   enum Source: String, CaseIterable, Sendable {
     /// The `Date` header of the handshake: whole seconds, perhaps of a machine in front of the server.

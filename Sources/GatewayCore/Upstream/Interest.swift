@@ -1,6 +1,6 @@
 /// What local programs want to hear of an upstream. Kinds whose servers send only what was asked for ask for it by
 /// these; others get everything and ignore them.
-public struct Interest: Hashable, Sendable, CustomStringConvertible {
+struct Interest: Hashable, Sendable, CustomStringConvertible {
   /// Names are compared byte by byte, as the upstream sends them.
   enum Pattern: Hashable, Sendable {
     /// Every event.
@@ -31,7 +31,7 @@ public struct Interest: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// For people.
-  public var description: String {
+  var description: String {
     switch pattern {
     case .all: "every event"
     case .name(let name): name.text

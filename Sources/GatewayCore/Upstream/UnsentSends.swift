@@ -1,6 +1,6 @@
 /// Which user's the bytes are that a link has not taken, in the order in which they were written. A configured upstream
 /// belongs to no user, and so does what waits for it; with this each user's sends count for that user.
-public final class UnsentSends {
+final class UnsentSends {
   /// What one user wrote in a row.
   private struct Run {
     var account: Account

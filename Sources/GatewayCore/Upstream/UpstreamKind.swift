@@ -1,9 +1,14 @@
 /// One kind of upstream: makes what a connection needs to speak to its server.
-public protocol UpstreamKind: AnyObject {
+protocol UpstreamKind: AnyObject {
   /// What is known of the kind without any object of it.
   var traits: UpstreamTraits { get }
   /// A connector for one connection.
   func connector(for specification: UpstreamSpecification) -> any UpstreamConnector
+}
+
+/// One object of each kind of upstream. What a kind is made of is the core's affair: a program hands them on.
+public struct UpstreamKindSet {
+  let all: [any UpstreamKind]
 }
 
 /// What is known of a kind of upstream beforehand: enough to judge a URL and a configuration.
@@ -97,7 +102,7 @@ public struct UpstreamKinds: Sendable {
 
 /// Everything that a kind must know to reach one upstream connection. Never mutated: a changed configuration makes a
 /// new value.
-public struct UpstreamSpecification: Hashable, Sendable {
+struct UpstreamSpecification: Hashable, Sendable {
   /// The configured name; nil for an ad-hoc URL.
   var name: String?
   var url: UpstreamURL

@@ -1,6 +1,6 @@
 /// Told what goes over one connection, packet by packet, by the kind that speaks its protocol. Nothing is made for it
 /// while there is none, so that a trace costs nothing until a client asks for one.
-public protocol UpstreamObserver: AnyObject {
+protocol UpstreamObserver: AnyObject {
   /// Whether facts are to carry payloads.
   var wantsPayloads: Bool { get }
   /// One packet, or the beginning or the end of a link.
@@ -8,7 +8,7 @@ public protocol UpstreamObserver: AnyObject {
 }
 
 /// One thing that happened on the wire, in words.
-public struct TraceFact: Equatable, Sendable {
+struct TraceFact: Equatable, Sendable {
   /// The raw values are the `direction` of a `trace` notification.
   enum Direction: String, CaseIterable, Sendable {
     case incoming = "in"

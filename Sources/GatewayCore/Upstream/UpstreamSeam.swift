@@ -3,7 +3,7 @@
 
 /// One kind of upstream for one connection: prepares messages and makes a fresh channel for every attempt.
 /// Decision 0049.
-public protocol UpstreamConnector: AnyObject {
+protocol UpstreamConnector: AnyObject {
   /// `socketio`; shown as `kind` in `status`.
   var kind: String { get }
   /// The hosts that are dialled, names or addresses: the servers', or the proxy's that stands before them. An attempt
@@ -103,7 +103,7 @@ public struct PreparedMessage: Equatable, Sendable {
 }
 
 /// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
-public protocol UpstreamChannel: AnyObject {
+protocol UpstreamChannel: AnyObject {
   /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.
   /// Only to be called between `channelOpened` and `channelEnded`.
   func write(_ message: PreparedMessage, ack: UInt64?)
@@ -160,7 +160,7 @@ extension UpstreamChannel {
 }
 
 /// Why a server that asked for an answer gets none.
-public enum AnswerAbsence: Equatable, Sendable {
+enum AnswerAbsence: Equatable, Sendable {
   /// There was no client to be asked.
   case unheard
   /// The client that was asked has left, and may have done a part of it.
@@ -168,7 +168,7 @@ public enum AnswerAbsence: Equatable, Sendable {
 }
 
 /// The connection that is told what happens on a channel. Spans are valid only during the call.
-public protocol UpstreamChannelOwner: AnyObject {
+protocol UpstreamChannelOwner: AnyObject {
   /// The conversation may begin. At most once.
   func channelOpened(_ channel: any UpstreamChannel)
   /// An event. `name` is the raw JSON text of its name (a string with its quotes); `arguments` is the raw text of
@@ -222,7 +222,7 @@ extension UpstreamChannelOwner {
   var lineLimit: Int { .max }
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
   /// For owners that enter nothing.
-  public var doubtsLink: Bool { false }
+  var doubtsLink: Bool { false }
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}
   func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {}
   /// A connection that wants nothing and asks nothing hears nothing of these.
@@ -235,7 +235,7 @@ extension UpstreamChannelOwner {
 }
 
 /// An event that arrived and cannot be shown to any client.
-public struct DroppedEvent: Equatable, Sendable {
+struct DroppedEvent: Equatable, Sendable {
   /// `undecodable` or `too_large`.
   var reason: GapReason
   /// What is wrong with it, as a sentence for a person; nil where the reason says it all.
@@ -254,7 +254,7 @@ public struct DroppedEvent: Equatable, Sendable {
 }
 
 /// What is known of a channel, for `status`.
-public struct ChannelFacts: Equatable, Sendable {
+struct ChannelFacts: Equatable, Sendable {
   /// Identifies the link that the channel shares.
   var link: String
   /// Scheme, host and port that the link goes to: one of several URLs, or the target of a redirect.
@@ -286,7 +286,7 @@ public struct ChannelFacts: Equatable, Sendable {
     self.heartbeatAge = heartbeatAge
   }
 
-  public static func == (a: Self, b: Self) -> Bool {
+  static func == (a: Self, b: Self) -> Bool {
     a.link == b.link && a.server == b.server && a.transport == b.transport && a.sid == b.sid
       && a.roundTrip == b.roundTrip
       && a.protocols.elementsEqual(b.protocols, by: ==) && a.heartbeat?.interval == b.heartbeat?.interval
@@ -305,7 +305,7 @@ enum GapReason: String, CaseIterable, Equatable, Sendable {
 
 /// What a kind of upstream needs to go on with a server where it left off, over restarts of the daemon too. Secret:
 /// a program that knows it receives what is meant for us.
-public struct Resumption: Equatable, Sendable {
+struct Resumption: Equatable, Sendable {
   /// What the server knows us by.
   var session: String
   /// The last event that was received, as the server names it.
@@ -318,6 +318,6 @@ public struct Resumption: Equatable, Sendable {
 }
 
 extension Resumption: CustomStringConvertible, CustomReflectable {
-  public var description: String { "resumption" }
-  public var customMirror: Mirror { Mirror(reflecting: description) }
+  var description: String { "resumption" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
 }

@@ -22,7 +22,7 @@ import Testing
       webSockets: rig.dialer, lines: rig.dialer, requester: requester, credentials: rig.credentials,
       timers: rig.timers, time: rig.time, random: FakeRandom(), cryptography: rig.cryptography)
     doctor = Doctor(
-      rig.specification(UpstreamURL(scheme: "http", host: "h")), UpstreamKinds.make(seams)[0],
+      rig.specification(UpstreamURL(scheme: "http", host: "h")), UpstreamKinds.make(seams).all[0],
       seams: DoctorSeams(
         route: NoRoute(), requester: requester, dialer: rig.dialer, credentials: rig.credentials,
         makeKinds: { UpstreamKinds.make(seams) }),

@@ -15,7 +15,8 @@ final class DirectRig {
       kinds: UpstreamKinds.make(
         UpstreamSeams(
           webSockets: dialer, lines: dialer, requester: nil, credentials: credentials, timers: timers, time: time,
-          random: FakeRandom(), cryptography: cryptography)))
+          random: FakeRandom(), cryptography: cryptography)
+      ).all)
   }
 
   static let socket = UpstreamURL(scheme: "raw+ws", host: "h", path: "/live", query: "v=1")

@@ -33,7 +33,7 @@ final class GatewayHarness {
     gateway = Gateway(
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: 7, uid: 900),
       seams: GatewaySeams(
-        time: time, timers: timers, random: random, urls: urls, kinds: [upstream], loader: loader,
+        time: time, timers: timers, random: random, urls: urls, kinds: UpstreamKindSet(all: [upstream]), loader: loader,
         network: network, outbox: outbox, histories: histories, runtimeHistories: runtimeHistories,
         residentBytes: { 4_096 }, longestTurn: figures.map { _ in { .milliseconds(1) } },
         figures: figures.map { figures in { _ in figures } }, users: FakeUsers()))

@@ -26,7 +26,8 @@ final class LocalServerFixture {
     gateway = Gateway(
       configuration: configuration, identity: GatewayIdentity(version: "1.2.3", pid: getpid(), uid: getuid()),
       seams: GatewaySeams(
-        time: loop.time, timers: loop.timers, random: SystemRandom(), urls: NoURLs(), kinds: [upstream],
+        time: loop.time, timers: loop.timers, random: SystemRandom(), urls: NoURLs(),
+        kinds: UpstreamKindSet(all: [upstream]),
         loader: SameConfiguration(configuration), residentBytes: { 0 }))
     server = try LocalServer(gateway: gateway, loop: loop)
     file = try SocketFile(path: directory / "s", mode: 0o600, group: nil)

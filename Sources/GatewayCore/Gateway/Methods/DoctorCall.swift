@@ -20,7 +20,7 @@ struct DoctorCall: LocalCall {
     let gateway = session.gateway
     let specification = try session.caller.specification(target, need: .send)
     guard let seams = gateway.seams.doctor,
-      let kind = ConnectionFactory(kinds: seams.makeKinds()).kind(of: specification.url)
+      let kind = ConnectionFactory(kinds: seams.makeKinds().all).kind(of: specification.url)
     else {
       throw LocalError(.internalError, "This gateway has no network to examine.")
     }

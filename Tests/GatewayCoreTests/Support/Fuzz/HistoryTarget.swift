@@ -42,7 +42,8 @@ private final class Scene {
     gateway = Gateway(
       configuration: configuration, identity: GatewayIdentity(version: "1", pid: 1, uid: 0),
       seams: GatewaySeams(
-        time: time, timers: timers, random: random, urls: NoURLs(), kinds: [kind], loader: Same(configuration),
+        time: time, timers: timers, random: random, urls: NoURLs(),
+        kinds: UpstreamKindSet(all: [kind]), loader: Same(configuration),
         histories: .success(store), residentBytes: { 0 }))
     gateway.onFact = { [unowned self] fact in
       if case .history(_, _, .setAside) = fact { damages += 1 }

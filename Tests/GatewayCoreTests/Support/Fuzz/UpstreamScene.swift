@@ -170,7 +170,7 @@ final class UpstreamScene {
     let seams = UpstreamSeams(
       webSockets: dialer, lines: dialer, requester: nil, credentials: NoCredentials(), timers: timers, time: clock,
       random: Dice(), cryptography: NoCryptography())
-    let kinds = UpstreamKinds.make(seams)
+    let kinds = UpstreamKinds.make(seams).all
     let kind = kinds.first { $0.traits.schemes.contains(url.scheme) } ?? self.kind
     let connection = Connection(kind.connector(for: specification))
     connection.channel = connection.connector.dial(owner: connection.owner)
