@@ -38,6 +38,11 @@ static inline curl_socket_t gw_no_socket(void *context, curlsocktype purpose, st
 static inline CURLcode gw_easy_refuse_sockets(CURL *easy) {
   return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, gw_no_socket);
 }
+/* PEM text of the certificates to trust; a copy is kept. */
+static inline CURLcode gw_easy_set_authorities(CURL *easy, const void *bytes, size_t length) {
+  struct curl_blob text = {.data = (void *)bytes, .len = length, .flags = CURL_BLOB_COPY};
+  return curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &text);
+}
 /* A copy of the bytes is kept. */
 static inline CURLcode gw_easy_set_body(CURL *easy, const void *bytes, size_t length) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);

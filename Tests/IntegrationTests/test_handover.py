@@ -574,3 +574,17 @@ async def test_a_send_with_a_key_is_not_made_again_by_the_next_daemon(managed, c
         again = await client.call("send", event="say", args=[1], key="once", **target)
         assert again["id"] == first["id"] and again["duplicate"] is True and again["state"] == "sent"
         await client.fails("Conflict", "send", event="say", args=[2], key="once", **target)
+
+
+async def test_a_subscription_goes_on_with_the_options_of_its_url(managed, servers):
+    server = await servers("eio4", "--path", "chat")
+    daemon = await managed({"defaults": {"reconnect": RECONNECT}})
+    client = await daemon.client()
+    options = {"path": "/chat/", "headers": {"X-Team": "red-team"}, "query": {"room": "blue"}}
+    await client.call("subscribe", url=server.url, options=options, events=["tick"])
+    await client.call("wait", url=server.url, options=options, state="connected", timeout=5_000)
+    await daemon.restart()
+    await client.call("wait", url=server.url, options=options, state="connected", timeout=5_000)
+    assert [one["headers"]["x_team"] for one in await server.joined(2)] == ["red-team"] * 2
+    await server.burst("tick", 1)
+    await client.events(1)

@@ -32,7 +32,7 @@ async def described(daemons):
 
 async def test_every_param_of_every_method_is_documented_and_required_ones_are_marked(daemons):
     _, description = await described(daemons)
-    target = {"upstream", "url", "namespace", "auth"}
+    target = {"upstream", "url", "namespace", "auth", "options"}
     for method in description["methods"]:
         text = section(method["name"])
         assert text, method["name"]
@@ -102,7 +102,7 @@ def bounds(schema):
         return f"{schema['minItems']:,} to {schema['maxItems']:,} {elements} {bounds(choices[0])}{null}"
     if "properties" in schema:
         return ", ".join(f"{'an' if name[0] in 'aeiou' else 'a'} `{name}` of {bounds(member)}"
-                         for name, member in schema["properties"].items() if bounds(member))
+                         for name, member in schema["properties"].items() if bounds(member)) or None
     return None
 
 

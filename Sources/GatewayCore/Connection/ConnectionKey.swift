@@ -6,7 +6,7 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
     case configured(name: String, namespace: String)
     /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace
     /// it counts once.
-    case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?)
+    case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?, options: TargetOptions?)
   }
 
   private let identity: Identity
@@ -21,7 +21,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
     // Written differently, the same JSON is a different identity: the bytes decide, nothing is parsed.
     identity = .adhoc(
       origin: origin, namespace: specification.namespace.isEmpty ? "/" : specification.namespace,
-      auth: specification.settings.auth, owner: specification.owner)
+      auth: specification.settings.auth, owner: specification.owner,
+      options: specification.options)
   }
 
   /// The same in every daemon, without secrets: equal where the keys are, and hardly ever elsewhere.
@@ -29,7 +30,7 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
     switch identity {
     case .configured(let name, let namespace):
       return Fingerprint.of([[1], Array(name.utf8), Array(namespace.utf8)])
-    case .adhoc(let origin, let namespace, let auth, let owner):
+    case .adhoc(let origin, let namespace, let auth, let owner, let options):
       let secret: [UInt8] =
         switch auth {
         case .none: []
@@ -37,7 +38,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
         case .external(let source): Array(source.subject.utf8)
         }
       let user = owner.map { Array(String($0).utf8) } ?? []
-      return Fingerprint.of([[2], Array(origin.fullText.utf8), Array(namespace.utf8), secret, user])
+      let said = options.map { [$0.text] } ?? []
+      return Fingerprint.of([[2], Array(origin.fullText.utf8), Array(namespace.utf8), secret, user] + said)
     }
   }
 
@@ -45,7 +47,7 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
   var description: String {
     switch identity {
     case .configured(let name, let namespace): "\(name) \(namespace)"
-    case .adhoc(let origin, let namespace, _, let owner):
+    case .adhoc(let origin, let namespace, _, let owner, _):
       "\(origin.redacted) \(namespace)" + (owner.map { " of uid \($0)" } ?? "")
     }
   }

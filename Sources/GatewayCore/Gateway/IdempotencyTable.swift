@@ -41,8 +41,9 @@ struct IdempotencyTable {
     init?(_ target: CallTarget, _ connection: UInt64) {
       guard case .url = target.name else { return nil }
       (self.target, self.connection) = (target, connection)
-      // A secret, and no part of the upstream's name.
+      // Secrets, and no part of the upstream's name.
       self.target.auth = nil
+      self.target.options = nil
     }
   }
 

@@ -12,6 +12,10 @@ enum OutboxDocument {
       $0.member("id", entry.id)
       $0.member("upstream", entry.target.upstream)
       if size == nil, case .url(let url) = entry.target.name { $0.member("url", UpstreamURL.redacted(url)) }
+      if size == nil, let options = entry.target.options {
+        $0.key("options")
+        options.writeShown(into: &$0)
+      }
       $0.member("namespace", shown(ShownAddress.namespace(entry.target.namespace)))
       $0.member("event", shown(entry.message.event))
       $0.member("state", entry.state.rawValue)

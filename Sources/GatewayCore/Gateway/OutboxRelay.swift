@@ -372,7 +372,7 @@ final class OutboxRelay {
     guard command.delivery == .accepted, command.owner == .none, !command.noQueue,
       !connection.specification.hasCredentialsOfItsOwn(upstreams.configuration),
       (try? outbox.checkRoom(
-        cost: command.message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget,
+        cost: OutboxEntry.cost(of: command.message, to: connection.outboxTarget), target: connection.outboxTarget,
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))

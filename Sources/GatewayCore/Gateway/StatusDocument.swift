@@ -65,6 +65,10 @@ enum StatusDocument {
     out.member("connection", connection.id)
     out.member("link", facts?.link)
     writeIdentity(connection, into: &out)
+    if let options = specification.options {
+      out.key("options")
+      options.writeShown(into: &out)
+    }
     out.member("since", connection.record.sinceWall)
     out.member("down_since", connection.record.downSince)
     out.member("last_connected", connection.record.lastConnected)

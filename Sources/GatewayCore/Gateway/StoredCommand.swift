@@ -46,8 +46,8 @@ extension Command {
 }
 
 extension UpstreamSpecification {
-  /// A program gave an auth payload with the URL.
+  /// A program gave an auth payload with the URL, or headers or query parameters.
   func hasCredentialsOfItsOwn(_ configuration: Configuration) -> Bool {
-    name == nil && settings.auth != configuration.adhocSettings.auth
+    name == nil && (settings.auth != configuration.adhocSettings.auth || options?.holdSecrets ?? false)
   }
 }

@@ -79,9 +79,11 @@ struct TargetResolver {
         .conflict, "Several upstreams have this URL (\(known.joined(separator: ", "))); use the name of one of them.")
     }
     if let name = same.first {
-      guard target.auth == nil else {
+      if let own = target.auth.map({ _ in "auth" }) ?? target.options.map({ _ in "options" }) {
         let which = mayKnow(name) ? "the configured upstream '\(name)'" : "an upstream that this user may not use"
-        throw LocalError(.invalidParams, "`auth` is not allowed here: the URL is that of \(which).")
+        throw .invalid(
+          own,
+          "`\(own)` is not allowed here: the URL is that of \(which), which has settings of its own; leave it out.")
       }
       return try configured(name, namespace: target.namespace, uid: uid)
     }
@@ -91,11 +93,24 @@ struct TargetResolver {
         "The URL belongs to no configured upstream, and the configuration allows no others (`adhoc = false`); use an upstream that it names.",
         [.init("url", .string(url.redacted))])
     }
+    try checkKind(of: url, target.options)
     var settings = configuration.adhocSettings
     if let auth = target.auth { settings.auth = .inline(auth) }
-    return UpstreamSpecification(
+    target.options?.apply(to: &settings)
+    var specification = UpstreamSpecification(
       name: nil, url: url, namespace: try namespace(of: url, asked: target.namespace), settings: settings,
       owner: uid)
+    specification.options = target.options
+    return specification
+  }
+
+  /// What only another kind of upstream has is a mistake, as it is in a configuration.
+  private func checkKind(of url: UpstreamURL, _ options: TargetOptions?) throws(LocalError) {
+    guard let options, let foreign = factory.traits(of: url)?.foreign else { return }
+    for name in options.names where foreign.contains(where: { name == $0 || name.hasPrefix($0 + ".") }) {
+      throw .invalid(
+        "options", "options.\(name) means nothing for an upstream of \(url.scheme)://; leave it out.")
+    }
   }
 
   /// The configured upstreams that have a URL.

@@ -168,6 +168,7 @@ final class Upstreams {
       guard resolver.place(of: old).scope != .closed else { return nil }
       var settings = configuration.adhocSettings
       settings.auth = old.settings.auth
+      old.options?.apply(to: &settings)
       var fresh = old
       fresh.settings = settings
       return fresh

@@ -8,10 +8,13 @@ struct CallTarget: Equatable, Sendable {
   var namespace: String?
   /// Raw JSON object text; only with `url`. Secret.
   var auth: [UInt8]?
+  /// Only with `url`; nil where they say nothing.
+  var options: TargetOptions?
 
-  init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil) {
+  init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil, options: TargetOptions? = nil) {
     self.name = name
     self.namespace = namespace
     self.auth = auth
+    self.options = options
   }
 }

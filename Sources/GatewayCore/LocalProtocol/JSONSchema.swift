@@ -46,6 +46,18 @@ indirect enum JSONSchema: Equatable, Sendable {
     case .strings(let count, let length): self = .array(.string(length), count: count)
     case .array: self = .list(.any)
     case .object: self = .object([])
+    case .options:
+      let texts = JSONSchema.object([])
+      self = .closed([
+        .sometimes("path", .text), .sometimes("headers", texts, "Names and values."),
+        .sometimes("query", texts, "Names and values, not yet percent-encoded."),
+        .sometimes(
+          "tls",
+          .closed([
+            .sometimes("ca", .text, "PEM text of the certificates to trust, not a path."),
+            .sometimes("verify", .boolean),
+          ])),
+      ])
     case .messages(let count, let orNull):
       let message = JSONSchema.closed([
         .always("event", .string(1...EventName.limit)), .sometimes("args", .list(.any)),

@@ -32,6 +32,8 @@ enum ParameterKind: Equatable, Sendable {
   case array
   /// Any object, carried verbatim.
   case object
+  /// The `options` of a target.
+  case options
   /// An array of so many messages, each `{"event":…,"args":…,"kwargs":…,"ack":…}`, or perhaps `null`.
   case messages(count: ClosedRange<Int>, orNull: Bool)
   /// `{"epoch":…,"seq":…}`.
@@ -59,6 +61,7 @@ enum ParameterKind: Equatable, Sendable {
         + "\(length.upperBound) bytes each"
     case .array: "an array"
     case .object: "an object"
+    case .options: "an object with any of path, headers, query and tls"
     case .messages(let count, let orNull):
       "an array of \(count.lowerBound) to \(count.upperBound) objects {\"event\":string of 1 to \(EventName.limit) bytes,"
         + "\"args\":array,\"kwargs\":object,\"ack\":true or false}\(orNull ? " or null" : "")"

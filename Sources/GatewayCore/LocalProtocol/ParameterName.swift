@@ -6,7 +6,8 @@ enum ParameterName: Int, CaseIterable, Sendable {
     key,
     kwargs, last, leave, limit, n,
     namespace,
-    noQueue, onSlow, payloads, protocolVersion, queue, retries, right, since, state, states, strict, subscription,
+    noQueue, onSlow, options, payloads, protocolVersion, queue, retries, right, since, state, states, strict,
+    subscription,
     timeout,
     trace, ttl, uid, upstream, url, user, volatile
 
@@ -39,6 +40,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .namespace: "namespace"
     case .noQueue: "no_queue"
     case .onSlow: "on_slow"
+    case .options: "options"
     case .payloads: "payloads"
     case .protocolVersion: "protocol"
     case .queue: "queue"

@@ -114,6 +114,8 @@ struct UpstreamSpecification: Hashable, Sendable {
   /// On whose account the connection is made and waits for its turns: its owner's; that of the user who asked for it
   /// first, where it is another namespace of a configured upstream than the configuration's.
   var requester: Account
+  /// What a program said of an ad-hoc URL; it is in the settings too.
+  var options: TargetOptions?
 
   init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
     self.name = name

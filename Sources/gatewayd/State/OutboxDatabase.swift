@@ -8,9 +8,9 @@ final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
   /// The layout of the tables. A higher number is a later version's, which this one leaves alone; 1 has no checksum in
-  /// `OutboxClock`'s table, if it has that at all, and 2 has no groups of the senders; both become 3 when they are
-  /// opened.
-  private static let version: Int64 = 3
+  /// `OutboxClock`'s table, if it has that at all, 2 has no groups of the senders, and 3 no options of targets; all
+  /// become 4 when they are opened.
+  private static let version: Int64 = 4
 
   let path: String
   private let database: SQLiteDatabase
@@ -89,7 +89,7 @@ final class OutboxDatabase {
   private static func takeOver(_ database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
     let clock = old < 2 ? "DROP TABLE IF EXISTS clock; \(OutboxClock.making(try OutboxClock.readBare(database)));" : ""
     try database.run(
-      "BEGIN IMMEDIATE; \(clock) \(OutboxRow.addition); PRAGMA user_version=\(version); COMMIT")
+      "BEGIN IMMEDIATE; \(clock) \(OutboxRow.addition(to: old)) PRAGMA user_version=\(version); COMMIT")
   }
 
   /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if
@@ -115,7 +115,8 @@ final class OutboxDatabase {
   private static func load(
     _ database: SQLiteDatabase, layout: Int64, _ offset: Int64
   ) -> (entries: [OutboxEntry], damage: String?) {
-    let columns = OutboxRow.columns.map { $0 == "gids" && layout < 3 ? "NULL" : $0 }.joined(separator: ",")
+    let lacking = OutboxRow.additions.filter { $0.layout > layout }.map(\.column)
+    let columns = OutboxRow.columns.map { lacking.contains($0) ? "NULL" : $0 }.joined(separator: ",")
     let selection = "SELECT \(columns) FROM outbox ORDER BY number"
     var entries: [OutboxEntry] = []
     var isWhole = true

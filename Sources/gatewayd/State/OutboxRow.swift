@@ -6,7 +6,7 @@ enum OutboxRow {
   static let columns = [
     "number", "id", "owner", "upstream", "url", "namespace", "event", "body", "attachments", "delivery", "retries",
     "ack_timeout", "coalesce", "key", "fingerprint", "created", "expires", "attempts", "state", "reason", "ended",
-    "result", "compress", "gids", "checksum",
+    "result", "compress", "gids", "options", "checksum",
   ]
 
   /// SQLite's types of the columns.
@@ -15,12 +15,19 @@ enum OutboxRow {
     namespace TEXT NOT NULL, event TEXT NOT NULL, body BLOB, attachments BLOB, delivery TEXT NOT NULL, retries INTEGER,
     ack_timeout INTEGER, coalesce TEXT, key TEXT, fingerprint INTEGER NOT NULL, created INTEGER NOT NULL,
     expires INTEGER, attempts INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, ended INTEGER, result BLOB,
-    compress INTEGER NOT NULL, checksum INTEGER NOT NULL, gids BLOB)
+    compress INTEGER NOT NULL, checksum INTEGER NOT NULL, gids BLOB,
+    options BLOB)
     """
 
-  /// Gives the table of a file of layout 1 or 2 its last column. The rows in it have nothing there, nor in their
-  /// checksums.
-  static let addition = "ALTER TABLE outbox ADD COLUMN gids BLOB"
+  /// The columns that older layouts lack, and the first layout that has each. Rows of before have nothing there, nor in
+  /// their checksums.
+  static let additions: [(column: String, layout: Int64)] = [("gids", 3), ("options", 4)]
+
+  /// Gives the table of a file of an earlier layout the columns that it lacks.
+  static func addition(to layout: Int64) -> String {
+    additions.filter { $0.layout > layout }.map { "ALTER TABLE outbox ADD COLUMN \($0.column) BLOB;" }
+      .joined(separator: " ")
+  }
 
   /// Binds all columns, from the first place on.
   static func bind(_ snapshot: OutboxChange.Snapshot, to statement: SQLiteDatabase.Statement) {
@@ -80,14 +87,15 @@ enum OutboxRow {
     blob(22, snapshot.entry.result)
     integer(23, snapshot.entry.message.compress ? 1 : 0)
     if snapshot.entry.groups.isEmpty { statement.bind(24, blob: nil) } else { blob(24, joined(snapshot.entry.groups)) }
-    statement.bind(25, checksum.value)
+    if let options = snapshot.entry.target.options { blob(25, options.text) } else { statement.bind(25, blob: nil) }
+    statement.bind(26, checksum.value)
   }
 
   /// The places of the columns that hold integers, as bits.
   private static let integers: UInt32 = [0, 2, 10, 11, 14, 15, 16, 17, 20, 22].reduce(0) { $0 | 1 << $1 }
 
-  /// The place of the column that older layouts lack.
-  private static let gids: Int32 = 23
+  /// The place of the first column that older layouts lack; the others follow it.
+  private static let firstAdded: Int32 = 23
 
   private static func isWhole(_ row: SQLiteDatabase.Statement) -> Bool {
     var checksum = Checksum()
@@ -96,7 +104,7 @@ enum OutboxRow {
       if integers & 1 << UInt32(column) != 0 {
         checksum.add(row.optionalInteger(column))
       } else {
-        row.withBytes(column) { if $0 != nil || column != gids { checksum.add($0) } }
+        row.withBytes(column) { if $0 != nil || column < firstAdded { checksum.add($0) } }
       }
     }
     return checksum.value == row.integer(count)
@@ -133,7 +141,10 @@ enum OutboxRow {
     guard let namespace = row.text(5) else { return nil }
     switch (row.text(3), row.text(4)) {
     case (let name?, nil): return OutboxTarget(name: .upstream(name), namespace: namespace)
-    case (nil, let url?): return OutboxTarget(name: .url(url), namespace: namespace)
+    case (nil, let url?):
+      guard let text = row.blob(24) else { return OutboxTarget(name: .url(url), namespace: namespace) }
+      guard let options = try? TargetOptions.read(text) else { return nil }
+      return OutboxTarget(name: .url(url), namespace: namespace, options: options)
     case (nil, nil), (_?, _?): return nil
     }
   }

@@ -153,7 +153,7 @@ extension CurlEasy {
   }
 
   private func configureTLS(_ tls: TLSSettings) throws(CurlProblem) {
-    for file in [tls.ca, tls.certificate, tls.key] {
+    for file in [tls.ca?.path, tls.certificate, tls.key] {
       try file.map { (path) throws(CurlProblem) in try Self.check(path) }
     }
     try set(.tlsVersion, tls.minimum == .oneDotThree ? Self.tlsOneDotThree : Self.tlsOneDotTwo)
@@ -161,7 +161,11 @@ extension CurlEasy {
     try set(.verifyHost, tls.verify ? 2 : 0)
     // With a directory libcurl would parse all of it for each connection.
     try set(.caDirectory, nil)
-    if let file = tls.ca ?? TrustStore.systemBundle() { try set(.caFile, file) }
+    if let text = tls.ca?.text {
+      try set(authorities: text)
+    } else if let file = tls.ca?.path ?? TrustStore.systemBundle() {
+      try set(.caFile, file)
+    }
     // A file of one upstream is small and may be renewed; it must not push the system's out of the cache.
     if tls.ca != nil { try set(.caCacheTime, 0) }
     if !tls.pins.isEmpty { try set(.pins, tls.pins.joined(separator: ";")) }
@@ -171,6 +175,12 @@ extension CurlEasy {
     let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
     // Without any, OpenSSL would ask for it at the terminal, and wait.
     try set(.keyPassword, password ?? tls.keyPassword ?? "")
+  }
+
+  /// The text is copied.
+  private func set(authorities text: String) throws(CurlProblem) {
+    let result = Array(text.utf8).withUnsafeBytes { gw_easy_set_authorities(handle, $0.baseAddress, $0.count) }
+    try check(result)
   }
 
   /// libcurl opens files on the loop: a pipe would stop the daemon until a program writes to it.

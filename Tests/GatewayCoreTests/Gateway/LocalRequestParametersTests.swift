@@ -33,6 +33,7 @@ private func example(_ parameter: LocalParameter) -> String {
   case .strings: #"["a","b*"]"#
   case .array: "[1]"
   case .object: #"{"a":1}"#
+  case .options: #"{"path":"/chat/"}"#
   case .messages: #"[{"event":"join","args":[{"room":"a"}],"kwargs":{},"ack":true}]"#
   case .position: #"{"epoch":"e7","seq":1}"#
   case .requestID: "3"
@@ -63,6 +64,11 @@ private func counterexamples(_ kind: ParameterKind) -> [String] {
     ]
   case .array: return texts + others.filter { !$0.hasPrefix("[") }
   case .object: return texts + others.filter { !$0.hasPrefix("{") }
+  case .options:
+    return texts + others.filter { $0 != "{}" } + [
+      #"{"path":1}"#, #"{"headers":[]}"#, #"{"headers":{"A":1}}"#, #"{"path":"/a/","path":"/a/"}"#,
+      #"{"tls":{"ca":"/ca.pem"}}"#, #"{"tls":{"verify":"no"}}"#,
+    ]
   case .messages(let counts, _):
     return texts + others + [
       #"[{"args":[]}]"#, #"[{"event":1}]"#, #"[{"event":""}]"#, #"[{"event":"\ud800"}]"#, #"[{"event":"e","args":{}}]"#,
@@ -86,7 +92,7 @@ private struct Params {
 
   init(of method: LocalMethod, with name: ParameterName? = nil) {
     let needsTarget = method.parameters.contains { $0.name == .upstream } && method.name != "status"
-    if name == .url || name == .auth {
+    if name == .url || name == .auth || name == .options {
       members.append(("url", "\"https://h\""))
     } else if needsTarget || name == .namespace {
       members.append(("upstream", "\"chat\""))

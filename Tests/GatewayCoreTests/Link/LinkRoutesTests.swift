@@ -124,7 +124,7 @@ import Testing
   @Test func anotherHostGetsNoClientCertificateAndNoTrustThatIsNotChecked() {
     var settings = UpstreamSettings()
     settings.redirects = .any
-    settings.tls.ca = "/ca.pem"
+    settings.tls.ca = .file("/ca.pem")
     settings.tls.certificate = "/me.pem"
     settings.tls.key = "/me.key"
     settings.tls.keyPassword = "word"
@@ -136,7 +136,7 @@ import Testing
     #expect(place.request().tls == settings.tls)
     place = place.moved(to: DialTarget.Endpoint(secure: true, host: "b", port: 443, path: "/"))
     var expected = TLSSettings()
-    expected.ca = "/ca.pem"
+    expected.ca = .file("/ca.pem")
     expected.pins = ["sha256//x"]
     #expect(place.request().tls == expected)
     #expect(place.verifiesCertificates)

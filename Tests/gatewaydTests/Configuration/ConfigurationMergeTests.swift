@@ -31,7 +31,7 @@ struct ConfigurationMergeTests {
   @Test func sameUpstreamInTwoFilesIsMergedMemberByMember() throws {
     var expected = Configuration()
     expected.upstreams["a"] = upstream {
-      $0.tls.ca = "/ca"
+      $0.tls.ca = .file("/ca")
       $0.tls.verify = false
       $0.reconnect.base = .seconds(3)
       $0.reconnect.cap = .seconds(20)
@@ -75,7 +75,7 @@ struct ConfigurationMergeTests {
       try configure(text).get().upstreams
         == [
           "a": upstream {
-            $0.tls.ca = "/ca"
+            $0.tls.ca = .file("/ca")
             $0.reconnect.base = .seconds(4)
             $0.reconnect.cap = .seconds(5)
             $0.headers = [HTTPHeader(name: "B", value: "2")]

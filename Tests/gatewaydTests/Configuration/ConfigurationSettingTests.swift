@@ -123,7 +123,7 @@ struct ConfigurationSettingTests {
     Change("message_timeout", #""9s""#) { $0.messageTimeout = .seconds(9) },
     Change("ping_limit", #""8s""#) { $0.pingLimit = .seconds(8) },
     Change("answer_limit", #""64KiB""#) { $0.answerLimit = 64 << 10 },
-    Change("tls.ca", #""/ca""#) { $0.tls.ca = "/ca" },
+    Change("tls.ca", #""/ca""#) { $0.tls.ca = .file("/ca") },
     Change("tls.cert", #""/cert", tls.key = "/key""#) {
       $0.tls.certificate = "/cert"
       $0.tls.key = "/key"

@@ -89,7 +89,7 @@ import Testing
     try open().database.apply([.adding(OutboxSamples.plain(1))])
     do {
       let later = try SQLiteDatabase(path: file)
-      try later.run("PRAGMA user_version=4; ALTER TABLE outbox ADD COLUMN surprise")
+      try later.run("PRAGMA user_version=5; ALTER TABLE outbox ADD COLUMN surprise")
     }
     let before = OutboxSamples.read(file)
     #expect {

@@ -47,7 +47,9 @@ import Testing
   /// What a daemon of that time left.
   private func makeLayout1(_ clock: String) throws {
     try make(offset: 0)
-    try change("ALTER TABLE outbox DROP COLUMN gids; DROP TABLE clock; \(clock); PRAGMA user_version=1")
+    try change(
+      "ALTER TABLE outbox DROP COLUMN options; ALTER TABLE outbox DROP COLUMN gids; DROP TABLE clock; \(clock); PRAGMA user_version=1"
+    )
   }
 
   @Test(
@@ -67,17 +69,35 @@ import Testing
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: offset) })
       #expect(contents.repair == nil)
     }
-    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 3)
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 4)
   }
 
   @Test func aFileOfLayout2IsTakenOverWithItsOffset() throws {
     try make(offset: 7_000)
-    try change("ALTER TABLE outbox DROP COLUMN gids; PRAGMA user_version=2")
+    try change("ALTER TABLE outbox DROP COLUMN options; ALTER TABLE outbox DROP COLUMN gids; PRAGMA user_version=2")
     for _ in 0..<2 {
       let contents = try open()
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
       #expect(contents.repair == nil)
     }
+  }
+
+  @Test func aFileOfLayout3IsTakenOver() throws {
+    try make(offset: 7_000)
+    try change("ALTER TABLE outbox DROP COLUMN options; PRAGMA user_version=3")
+    for _ in 0..<2 {
+      let contents = try open()
+      #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
+      #expect(contents.repair == nil)
+    }
+  }
+
+  @Test func optionsOfATargetComeBack() throws {
+    var entry = OutboxSamples.plain(1)
+    let options = try #require(try TargetOptions.read(Array(#"{"path":"/chat/","tls":{"verify":false}}"#.utf8)))
+    entry.target = OutboxTarget(name: .url("https://chat.example"), namespace: "/", options: options)
+    try open().database.apply([.adding(entry)], offset: 0)
+    #expect(try open().entries == [entry])
   }
 
   @Test func aDamagedFileOfLayout1KeepsItsOffset() throws {

@@ -32,7 +32,7 @@ final class WebSocketDialing: TransportReceiver {
 
   static func request(_ port: UInt16, host: String = "127.0.0.1", secure: Bool = false) -> DialRequest {
     var tls = TLSSettings()
-    if secure { tls.ca = WebSocketPeerTLS.files.authority }
+    if secure { tls.ca = .file(WebSocketPeerTLS.files.authority) }
     return DialRequest(
       secure: secure, host: host, port: port, target: "/socket.io/?EIO=4&transport=websocket",
       headers: [HTTPHeader(name: "X-Test", value: "yes")], tls: tls, phaseLimit: .seconds(30), messageLimit: 16 << 20)

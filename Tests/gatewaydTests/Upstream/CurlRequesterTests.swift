@@ -225,7 +225,7 @@ import Testing
     let path = folder.path + "/ca.pem"
     try #require(mkfifo(path, 0o600) == 0)
     var dial = WebSocketDialing.request(1, secure: true)
-    dial.tls.ca = path
+    dial.tls.ca = .file(path)
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
     let detail = "a certificate or key file cannot be used: \(path) is not a regular file"
     #expect(failure == UpstreamFailure(.tls, detail))
@@ -293,7 +293,7 @@ import Testing
   @Test func unknownAuthorityIsRefused() throws {
     let peer = try securePeer()
     var dial = WebSocketDialing.request(peer.port, secure: true)
-    dial.tls.ca = WebSocketPeerTLS.files.stranger
+    dial.tls.ca = .file(WebSocketPeerTLS.files.stranger)
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
     let detail = "the certificate of 127.0.0.1:\(peer.port) was not accepted: unable to get local issuer certificate"
     #expect(failure == UpstreamFailure(.tls, detail))
@@ -311,7 +311,7 @@ import Testing
   @Test func missingFilesAreNamed() throws {
     let peer = try securePeer()
     var dial = WebSocketDialing.request(peer.port, secure: true)
-    dial.tls.ca = "/nonexistent/ca.pem"
+    dial.tls.ca = .file("/nonexistent/ca.pem")
     let failure = try HTTPRequesting().failure(HTTPRequesting.request(dial))
     #expect(failure?.reason == .tls && failure?.detail.contains("/nonexistent/ca.pem") == true)
   }

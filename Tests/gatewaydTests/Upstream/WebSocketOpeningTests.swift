@@ -202,7 +202,7 @@ import Testing
   @Test func unknownAuthorityIsRefusedWithItsReason() throws {
     let peer = try peer()
     var request = WebSocketDialing.request(peer.port, secure: true)
-    request.tls.ca = WebSocketPeerTLS.files.stranger
+    request.tls.ca = .file(WebSocketPeerTLS.files.stranger)
     let failure = try WebSocketDialing().failure(request).failure
     #expect(
       failure
@@ -253,11 +253,11 @@ import Testing
   @Test func missingCertificateFilesAreNamed() throws {
     let peer = try peer()
     var request = WebSocketDialing.request(peer.port, secure: true)
-    request.tls.ca = "/nonexistent/ca.pem"
+    request.tls.ca = .file("/nonexistent/ca.pem")
     let authority = try WebSocketDialing().failure(request).failure
     #expect(authority.reason == .tls)
     #expect(authority.detail.contains("/nonexistent/ca.pem"), "\(authority.detail)")
-    request.tls.ca = WebSocketPeerTLS.files.authority
+    request.tls.ca = .file(WebSocketPeerTLS.files.authority)
     request.tls.certificate = "/nonexistent/client.pem"
     request.tls.key = WebSocketPeerTLS.files.clientKey
     let certificate = try WebSocketDialing().failure(request).failure

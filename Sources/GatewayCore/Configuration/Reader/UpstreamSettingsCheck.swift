@@ -10,7 +10,7 @@ struct UpstreamSettingsCheck {
   /// Notes what is wrong with the settings taken together.
   func check(_ settings: UpstreamSettings) {
     checkCertificate(settings.tls)
-    checkFile("tls.ca", settings.tls.ca)
+    checkFile("tls.ca", settings.tls.ca?.path)
     checkFile("tls.cert", settings.tls.certificate)
     checkFile("tls.key", settings.tls.key)
     checkFile("tls.key_password_file", settings.tls.keyPasswordFile)

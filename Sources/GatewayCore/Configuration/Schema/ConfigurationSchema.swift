@@ -17,6 +17,14 @@ enum ConfigurationSchema {
   static let upstream = SettingList<UpstreamDraft>(
     Setting<UpstreamDraft>.declared + Setting<UpstreamSettings>.declared.map { $0.within(\.settings) })
 
+  /// `options` of a target: what a program may say of a URL.
+  static let options = SettingList<UpstreamSettings>(
+    Setting<UpstreamSettings>.declared.filter { ["path", "tls.verify"].contains($0.name) } + [
+      Setting("headers", \.headerTable, .headers(from: .place), "Added to every HTTP request."),
+      Setting("query", \.queryTable, .query(from: .place), "Added to the query of every HTTP request."),
+      Setting("tls.ca", \.tls.ca, SettingType<CertificateAuthorities>.authorityText.optional, "Whom to trust."),
+    ])
+
   /// `[[access]]`.
   static let access = SettingList<AccessDraft>(Setting<AccessDraft>.declared)
 

@@ -10,6 +10,17 @@ struct QueryTable: Sendable {
   var sources: [SecretMember] = []
 }
 
+/// Where the values of headers and query parameters may come from.
+enum MemberOrigin: Sendable {
+  /// They stand there, or are read at each connect.
+  case anywhere
+  /// They stand there.
+  case place
+
+  /// Completes the sentence "the value must be …".
+  fileprivate var expectation: String { self == .anywhere ? "a string or a table" : "a string" }
+}
+
 extension UpstreamSettings {
   var headerTable: HeaderTable {
     get { HeaderTable(headers: headers, sources: headerSources) }
@@ -33,7 +44,7 @@ extension SettingType<HeaderTable> {
   }
 
   /// A table of header names and values. Values may be secrets and are in no message.
-  static var headers: Self {
+  static func headers(from origin: MemberOrigin = .anywhere) -> Self {
     Self(
       "table", secret: .members,
       read: { (node) throws(SettingFindings) in
@@ -41,8 +52,10 @@ extension SettingType<HeaderTable> {
         var names: Set<String> = []
         try node.members(expected: "a table of headers") { (name, value) throws(SettingFindings) in
           try check(name, value, against: &names)
-          if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
-          let text = try value.text(expected: "a string or a table", member: name)
+          if origin == .anywhere, let member = try SecretMember.read(name, value) {
+            return table.sources.append(member)
+          }
+          let text = try value.text(expected: origin.expectation, member: name)
           guard text.isFieldText else {
             throw SettingFindings("must not hold a line break or another control character", at: value, member: name)
           }
@@ -71,16 +84,18 @@ extension SettingType<HeaderTable> {
 
 extension SettingType<QueryTable> {
   /// A table of query names and values, sorted by name. Values may be secrets and are in no message.
-  static var query: Self {
+  static func query(from origin: MemberOrigin = .anywhere) -> Self {
     Self(
       "table", secret: .members,
       read: { (node) throws(SettingFindings) in
         var table = QueryTable()
         try node.members(expected: "a table of query parameters") { (name, value) throws(SettingFindings) in
           guard !name.isEmpty else { throw SettingFindings("must not have a parameter without a name", at: value) }
-          if let member = try SecretMember.read(name, value) { return table.sources.append(member) }
+          if origin == .anywhere, let member = try SecretMember.read(name, value) {
+            return table.sources.append(member)
+          }
           table.items.append(
-            QueryItem(name: name, value: try value.text(expected: "a string or a table", member: name)))
+            QueryItem(name: name, value: try value.text(expected: origin.expectation, member: name)))
         }
         table.items.sort { $0.name < $1.name }
         table.sources.sort { $0.name < $1.name }

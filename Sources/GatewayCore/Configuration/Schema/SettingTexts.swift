@@ -63,6 +63,47 @@ extension SettingType<String> {
   }
 }
 
+extension SettingType<CertificateAuthorities> {
+  private static var textExpectation: String { "the text of a PEM file with certificates" }
+
+  /// A PEM file, by its path or by its text.
+  static var authorities: Self {
+    let path = SettingType<String>.path()
+    return Self(
+      "path or PEM text",
+      read: { (node) throws(SettingFindings) in
+        if case .string(let text) = node.value, let authorities = text.pemAuthorities { return authorities }
+        return .file(try path.read(node))
+      },
+      write: { ($0.path ?? $0.text)?.tomlString })
+  }
+
+  /// The text alone, for what a program may say that may not read every file.
+  static var authorityText: Self {
+    Self(
+      "PEM text",
+      read: { (node) throws(SettingFindings) in
+        let text = try node.text(expected: textExpectation)
+        guard let authorities = text.pemAuthorities else {
+          throw SettingFindings("must be \(textExpectation), and not its path or anything else", at: node)
+        }
+        return authorities
+      },
+      write: { $0.text?.tomlString })
+  }
+}
+
+extension String {
+  /// RFC 7468 section 5.1. Nil for what holds no certificate in this form.
+  fileprivate var pemAuthorities: CertificateAuthorities? {
+    let isText = unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && $0.value != 0x7f || "\n\r\t".unicodeScalars.contains($0)
+    }
+    guard isText, let start = firstRange(of: "-----BEGIN CERTIFICATE-----") else { return nil }
+    return self[start.upperBound...].firstRange(of: "-----END CERTIFICATE-----") == nil ? nil : .text(self)
+  }
+}
+
 extension SettingType<ListenAddress> {
   /// Where a server listens.
   static var address: Self {

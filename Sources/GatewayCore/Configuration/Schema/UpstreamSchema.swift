@@ -54,11 +54,11 @@ extension Setting<UpstreamSettings> {
     [
       Setting("path", \.path, .requestPath, "HTTP path of the Socket.IO server; a slash at its end is part of it."),
       Setting(
-        "headers", \.headerTable, .headers,
+        "headers", \.headerTable, .headers(),
         "Added to every HTTP request; the values are secrets, and none goes to a URL that a local program chose. A value is a string, or `{ file = \"…\" }`, `{ credential = \"…\" }` or `{ command = […] }`, read at each connect, perhaps with a `prefix` such as `\"Bearer \"`."
       ),
       Setting(
-        "query", \.queryTable, .query, "Added to the query of every HTTP request. Values as those of `headers`."),
+        "query", \.queryTable, .query(), "Added to the query of every HTTP request. Values as those of `headers`."),
       Setting(
         "transports", \.transports, SettingType<TransportName>.choices,
         "Transports in the order of preference. The next one is tried when one fails; what worked is tried first the next time."

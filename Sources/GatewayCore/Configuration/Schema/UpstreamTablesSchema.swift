@@ -36,8 +36,9 @@ extension Setting<TLSSettings> {
   static var declared: [Self] {
     [
       Setting(
-        "ca", \.ca, SettingType<String>.path().optional,
-        "PEM file of the certificates to trust instead of the system's.", example: #""/etc/gatewayd/ca.pem""#),
+        "ca", \.ca, SettingType<CertificateAuthorities>.authorities.optional,
+        "PEM file of the certificates to trust instead of the system's, or its text, which begins with `-----BEGIN CERTIFICATE-----`.",
+        example: #""/etc/gatewayd/ca.pem""#),
       Setting(
         "cert", \.certificate, SettingType<String>.path().optional,
         "PEM file of a client certificate. Needs `tls.key`.", example: #""/etc/gatewayd/client.pem""#),

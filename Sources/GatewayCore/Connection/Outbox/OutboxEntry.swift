@@ -78,7 +78,12 @@ public struct OutboxEntry: Equatable, Sendable {
   }
 
   /// What it counts in the limits of the outbox: its message and what is stored beside it.
-  var cost: Int { message.byteCount + Self.overhead }
+  var cost: Int { Self.cost(of: message, to: target) }
+
+  /// What a send would count, to a target whose options stand beside it.
+  static func cost(of message: PreparedMessage, to target: OutboxTarget) -> Int {
+    message.byteCount + (target.options?.authorities?.utf8.count ?? 0) + overhead
+  }
 
   /// Bytes that an entry counts beyond its message.
   static let overhead = 512

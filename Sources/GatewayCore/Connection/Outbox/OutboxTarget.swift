@@ -10,10 +10,13 @@ public struct OutboxTarget: Hashable, Sendable {
   public var name: Name
   /// For Socket.IO beginning with `/`.
   public var namespace: String
+  /// What a program said of a URL. Without secrets in what is stored: those are refused.
+  public var options: TargetOptions?
 
-  public init(name: Name, namespace: String) {
+  public init(name: Name, namespace: String, options: TargetOptions? = nil) {
     self.name = name
     self.namespace = namespace
+    self.options = options
   }
 }
 
@@ -22,7 +25,7 @@ extension OutboxTarget {
   init(_ specification: UpstreamSpecification) {
     self.init(
       name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
-      namespace: specification.namespace)
+      namespace: specification.namespace, options: specification.options)
   }
 
   /// The names under which entries of a connection may stand: the namespace may have been written as the URL's
@@ -42,7 +45,7 @@ extension OutboxTarget {
   var call: CallTarget {
     switch name {
     case .upstream(let name): CallTarget(name: .upstream(name), namespace: namespace)
-    case .url(let url): CallTarget(name: .url(url), namespace: namespace)
+    case .url(let url): CallTarget(name: .url(url), namespace: namespace, options: options)
     }
   }
 

@@ -76,7 +76,7 @@ enum ResultSchemas {
         .object([
           .always("id", .text), .always("upstream", .optional(.text)),
           .sometimes("url", .text, "For an upstream that is not configured; query values are hidden."),
-          .always("namespace", .text), .always("event", .text),
+          options, .always("namespace", .text), .always("event", .text),
           .always("state", .choice(OutboxState.allCases.map(\.rawValue))), .always("created", instant),
           .always("expires", .optional(instant)), .always("attempts", .count), .always("reason", .optional(.text)),
           .always("uid", .count), .sometimes("key", .text), .sometimes("ended", instant),
@@ -123,9 +123,19 @@ enum ResultSchemas {
     .always("followed", .boolean, "Whether the time of events follows it."),
   ])
 
+  /// Of a connection, and of an entry of the outbox.
+  private static let options = JSONSchema.Member.sometimes(
+    "options",
+    .object([
+      .sometimes("path", .text), .sometimes("headers", .object([])), .sometimes("query", .object([])),
+      .sometimes("tls", .object([.sometimes("ca", .text), .sometimes("verify", .boolean)])),
+    ]),
+    "What a program said of the URL; values of headers and query are hidden, and of certificates the length is told.")
+
   private static let connection = JSONSchema.object([
     .always("connection", .text), .sometimes("link", .optional(.text)), .always("upstream", .optional(.text)),
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
+    options,
     .always("kind", .text), .always("state", connectionState), .always("since", instant),
     .sometimes("down_since", .optional(instant), "Since when it is not connected; attempts do not move it."),
     .sometimes("last_connected", .optional(instant), "When it last became connected."),

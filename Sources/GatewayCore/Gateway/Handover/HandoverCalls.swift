@@ -33,6 +33,10 @@ extension CallTarget {
       out.key(ParameterName.auth.text)
       out.raw(auth)
     }
+    if let options {
+      out.key(ParameterName.options.text)
+      out.raw(options.text)
+    }
   }
 }
 

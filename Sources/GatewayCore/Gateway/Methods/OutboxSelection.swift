@@ -98,7 +98,8 @@ private final class EntryFilter {
   }
 
   /// An upstream that may have left the configuration, or claimed the URL by which a send was made.
-  private typealias Meant = (names: Set<OutboxTarget.Name>, namespace: String?)
+  /// Options narrow it, where there are any.
+  private typealias Meant = (names: Set<OutboxTarget.Name>, namespace: String?, options: TargetOptions?)
 
   private let session: LocalSession
   private let verb: AccessVerb
@@ -123,7 +124,7 @@ private final class EntryFilter {
   ) throws(LocalError) -> Meant {
     guard case .upstream(let name) = target.name else {
       let specification = try session.caller.specification(target, need: verb)
-      return (OutboxTarget.names(of: specification), specification.namespace)
+      return (OutboxTarget.names(of: specification), specification.namespace, specification.options)
     }
     if session.gateway.configuration.upstreams[name] == nil, try !holdsSends(to: .upstream(name), for: session) {
       throw session.caller.unknownUpstream(name)
@@ -133,7 +134,7 @@ private final class EntryFilter {
         session.gateway.upstreams.resolver.rules(of: OutboxTarget(name: .upstream(name), namespace: $0))
       } ?? AccessPlace(.upstream(name), namespace: nil)
     guard session.caller.may(verb, place) else { throw .denied(verb, on: name) }
-    return ([.upstream(name)], target.namespace)
+    return ([.upstream(name)], target.namespace, nil)
   }
 
   /// Whether there is anything in the outbox for that upstream, as far as the caller may see it.
@@ -186,6 +187,7 @@ private final class EntryFilter {
   private func covers(_ target: OutboxTarget) -> Bool {
     guard let meant else { return true }
     guard meant.namespace == nil || meant.namespace == target.namespace else { return false }
+    guard meant.options == nil || meant.options == target.options else { return false }
     if meant.names.contains(target.name) { return true }
     guard case .url = target.name else { return false }
     let claimant = session.gateway.upstreams.resolver.place(of: target).name

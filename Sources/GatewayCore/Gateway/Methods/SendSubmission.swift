@@ -153,6 +153,12 @@ struct SendSubmission {
         .invalidParams,
         "A durable send cannot have `auth`, which would have to be written to the disk; configure an upstream for it.")
     }
+    if call.target.options?.holdSecrets ?? false {
+      throw LocalError(
+        .invalidParams,
+        "A durable send cannot have `headers` or `query` in its `options`, which would have to be written to the disk; configure an upstream for it."
+      )
+    }
     if call.volatile {
       throw LocalError(.invalidParams, "`volatile` drops the event, `delivery: \"durable\"` keeps it; choose one.")
     }
@@ -165,7 +171,8 @@ struct SendSubmission {
     if older == nil { try caller.checkOutboxQuota() }
     do throws(SubmissionProblem) {
       try gateway.relay.outbox.checkRoom(
-        cost: message.byteCount + OutboxEntry.overhead, target: connection.outboxTarget, owner: peer.uid,
+        cost: OutboxEntry.cost(of: message, to: connection.outboxTarget), target: connection.outboxTarget,
+        owner: peer.uid,
         inPlaceOf: older)
     } catch {
       throw LocalError(error)

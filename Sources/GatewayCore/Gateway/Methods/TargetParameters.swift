@@ -23,6 +23,10 @@ extension LocalParameter {
       .optional(.url, .string(1...8_192), url),
       .optional(.namespace, .string(1...1_024), "Namespace; `/` unless the URL or the configuration names another."),
       .optional(.auth, .object, "Auth payload for the server, of at most 16 KiB; only with `url`. Never shown."),
+      .optional(
+        .options, .options,
+        "Settings for a `url` that the configuration does not have, of at most 16 KiB: `path`, `headers`, `query`, and `tls` with `ca` (PEM text) and `verify`."
+      ),
     ]
   }
 }
@@ -37,25 +41,38 @@ extension ParameterValues {
     let url = try string(.url, line)
     let namespace = try string(.namespace, line)
     let auth = try raw(.auth, line)
+    let options = try raw(.options, line)
     switch (upstream, url) {
     case (let upstream?, nil):
       guard auth == nil else {
         throw .invalid("auth", "The param \"auth\" goes with \"url\" only; \"\(upstream)\" has its own credentials.")
+      }
+      guard options == nil else {
+        throw .invalid(
+          "options",
+          "The param \"options\" goes with \"url\" only; \"\(upstream)\" has its settings in the configuration.")
       }
       return CallTarget(name: .upstream(upstream), namespace: namespace)
     case (nil, let url?):
       guard auth?.count ?? 0 <= Self.authLimit else {
         throw .invalid("auth", "The param \"auth\" may have \(Self.authLimit) bytes at most.")
       }
-      return CallTarget(name: .url(url), namespace: namespace, auth: auth)
+      return CallTarget(name: .url(url), namespace: namespace, auth: auth, options: try Self.options(options))
     case (_?, _?): throw .invalid("url", "\"\(method.name)\" takes either \"upstream\" or \"url\", not both.")
     case (nil, nil): throw .invalid("upstream", "\"\(method.name)\" needs \"upstream\" or \"url\".")
     }
   }
 
+  private static func options(_ text: [UInt8]?) throws(LocalError) -> TargetOptions? {
+    guard let text else { return nil }
+    do throws(TargetOptionsProblem) { return try TargetOptions.read(text) } catch {
+      throw .invalid("options", "\(error.message).")
+    }
+  }
+
   /// Nil if the call names no upstream at all.
   func optionalTarget(_ line: RawSpan) throws(LocalError) -> CallTarget? {
-    let named: [ParameterName] = [.upstream, .url, .namespace, .auth]
+    let named: [ParameterName] = [.upstream, .url, .namespace, .auth, .options]
     return named.contains { given & $0.bit != 0 } ? try target(line) : nil
   }
 }

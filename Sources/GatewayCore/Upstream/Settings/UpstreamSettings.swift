@@ -137,8 +137,8 @@ struct RefreshSettings: Hashable, Sendable {
 
 /// `tls = { … }`.
 public struct TLSSettings: Hashable, Sendable {
-  /// PEM file of trusted certificates; nil means the system's.
-  public var ca: String?
+  /// Whom to trust; nil means the system's.
+  public var ca: CertificateAuthorities?
   /// PEM files of a client certificate and its key; both or neither.
   public var certificate: String?
   public var key: String?
@@ -155,6 +155,19 @@ public struct TLSSettings: Hashable, Sendable {
   /// File with that password, read at each connect.
   public var keyPasswordFile: String?
   init() {}
+}
+
+/// `tls.ca`: certificates that are trusted instead of the system's.
+public enum CertificateAuthorities: Hashable, Sendable {
+  /// The path of a PEM file, read at each connect.
+  case file(String)
+  /// The text of such a file.
+  case text(String)
+
+  /// The path; nil for a text.
+  public var path: String? { if case .file(let path) = self { path } else { nil } }
+  /// The text; nil for a path.
+  public var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
 /// `tls.min_version`.
