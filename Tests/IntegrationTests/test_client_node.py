@@ -335,3 +335,15 @@ async def test_programs_lose_and_double_nothing_when_the_daemon_is_killed(folder
     result = await client_loop.rounds(folder, 8, tell=print, languages=["node"])
     print(result)
     result.check()
+
+
+async def test_a_url_takes_what_the_configuration_would_say_of_it(daemons, servers, run):
+    server = await servers("eio4", "--path", "chat")
+    lines = await run(await daemons(), '''
+        import { Gateway } from "gatewayd";
+        const target = { url: process.argv[2], options: { path: "/chat/", headers: { "X-Team": "red" } } };
+        const gateway = new Gateway();
+        console.log(JSON.stringify(await gateway.request(target, "echo", [7])));
+        gateway.close();''', server.url)
+    assert lines == ['{"args":[7]}']
+    assert (await server.joined())[0]["headers"]["x_team"] == "red"

@@ -254,3 +254,14 @@ async def test_the_wheel_has_everything(folder, start_command):
     command = await start_command(
         sys.executable, "-c", "import gatewayd, gatewayd.socketio; print(gatewayd.__file__)", env={"PYTHONPATH": wheel})
     assert os.fspath(wheel) in (await command.outcome()).out
+
+
+async def test_a_url_takes_what_the_configuration_would_say_of_it(daemons, servers):
+    server = await servers("eio4", "--path", "chat")
+    daemon = await daemons()
+    options = {"path": "/chat/", "headers": {"X-Team": "red"}}
+    target = gatewayd.Target(server.url, options=options)
+    async with gatewayd.AsyncClient(daemon.socket) as client:
+        assert (await client.request(target, "echo", 7)).args == [7]
+    assert (await server.joined())[0]["headers"]["x_team"] == "red"
+    assert "red" not in repr(target)

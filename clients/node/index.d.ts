@@ -9,8 +9,16 @@
 /** A URL, the name of a configured upstream, or both with what the protocol has besides. */
 export type Target =
   | string
-  | { url: string; namespace?: string; auth?: Record<string, unknown> }
+  | { url: string; namespace?: string; auth?: Record<string, unknown>; options?: TargetOptions }
   | { upstream: string; namespace?: string };
+
+/** Settings for a URL that the daemon's configuration does not have. `ca` is the text of a PEM file. */
+export interface TargetOptions {
+  path?: string;
+  headers?: Record<string, string>;
+  query?: Record<string, string>;
+  tls?: { ca?: string; verify?: boolean };
+}
 
 /** A place in a connection's events: `seq` never repeats within an epoch. */
 export interface Position {

@@ -64,24 +64,3 @@ struct Arguments: Equatable, Sendable {
     throw Failure(.usage, "--\(one.rawValue) and --\(other.rawValue) contradict each other; choose one")
   }
 }
-
-/// The upstream that a call is about.
-struct Target: Equatable, Sendable {
-  /// A URL, or the name of a configured upstream.
-  var name: String
-  var namespace: String?
-
-  init(_ name: String, namespace: String? = nil) {
-    self.name = name
-    self.namespace = namespace
-  }
-
-  /// The members of `params`. Only a URL contains `://`.
-  func write(into writer: inout JSONWriter) {
-    writer.key(name.contains("://") ? "url" : "upstream")
-    writer.string(name)
-    guard let namespace else { return }
-    writer.key("namespace")
-    writer.string(namespace)
-  }
-}

@@ -44,6 +44,15 @@ struct CommandSpecification: Sendable {
     }
   }
 
+  /// The word that names the upstream; empty where none does.
+  func upstream(_ arguments: Arguments) -> String {
+    switch name {
+    case .outbox: arguments.value(.upstream) ?? ""
+    case .replay: arguments.operands.last ?? ""
+    default: arguments.operands.first ?? ""
+    }
+  }
+
   /// Every option the command takes.
   var allOptions: [OptionSpecification] { options + OptionSpecification.common }
 

@@ -29,6 +29,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case maxDown = "max-down"
   case format
   case asUser = "as"
+  case auth, path, header, query, cacert, insecure
   case right
 }
 
@@ -85,6 +86,19 @@ struct OptionSpecification: Equatable, Sendable {
 extension OptionSpecification {
   static let namespace = OptionSpecification(
     .namespace, value: "NS", "the Socket.IO namespace, where the URL has no path")
+  /// What goes with a URL: `--namespace`, and what the daemon's configuration says of other upstreams.
+  static let ofURL: [OptionSpecification] = [
+    .namespace,
+    .init(
+      .auth, value: "OBJECT",
+      "credentials for the server, a JSON object; @FILE keeps them from who lists processes. This and the next five go with URLs that the configuration does not have"
+    ),
+    .init(.path, value: "PATH", "the HTTP path of the Socket.IO server, /socket.io/ unless given"),
+    .init(.header, value: "'NAME: VALUE'", "add a header to every HTTP request; may be repeated"),
+    .init(.query, value: "NAME=VALUE", "add a parameter to the query of every HTTP request; may be repeated"),
+    .init(.cacert, value: "FILE", "trust the certificates in this PEM file instead of the system's"),
+    .init(.insecure, "accept any certificate of the server"),
+  ]
   static let raw = OptionSpecification(
     .raw, "take every ARG as text, never as JSON; - reads standard input as one text")
   static let text = OptionSpecification(

@@ -43,10 +43,10 @@ enum PayloadArguments {
 
   /// A raw JSON object, from a word as an argument is.
   static func object(
-    _ word: String,
+    _ word: String, of option: OptionName = .kwargs,
     read: (String) throws(Failure) -> [UInt8] = InputFile.read
   ) throws(Failure) -> [UInt8] {
-    let name = word == "-" ? "standard input" : word.hasPrefix("@") ? String(word.dropFirst()) : "--kwargs"
+    let name = word == "-" ? "standard input" : word.hasPrefix("@") ? String(word.dropFirst()) : "--\(option.rawValue)"
     let text = word == "-" ? try read("-") : word.hasPrefix("@") ? try read(name) : Array(word.utf8)
     let value = try json(text, named: name, advice: "write it as {\"name\":value}")
     guard value.first == UInt8(ascii: "{") else {

@@ -5,6 +5,7 @@ enum CommandLineTerms {
   /// The sentence in words of the command line. What is no name of a param stays.
   static func of(_ message: String) -> String {
     var text = message
+    for (member, word) in members { text = text.replacing("options.\(member)", by: word) }
     for verb in OutboxVerb.allCases {
       for mark in ["'", "`"] {
         text = text.replacing("\(mark)outbox.\(verb.rawValue)\(mark)", by: "'outbox \(verb.rawValue)'")
@@ -30,11 +31,17 @@ enum CommandLineTerms {
     message.replacing(#""rpc.discover" lists all"#, by: "'gatewayctl introspect' lists all")
   }
 
+  /// Members of `options`, and the options of the command line that they come from.
+  private static let members: [(String, String)] = [
+    ("path", "--path"), ("headers", "--header"), ("query", "--query"), ("tls.ca", "--cacert"),
+    ("tls.verify", "--insecure"),
+  ]
+
   /// The operands, and every option.
   private static let words: [(String, String)] =
     [
       ("url", "URL"), ("upstream", "URL"), ("event", "EVENT"), ("events", "EVENT"), ("args", "ARG"), ("ids", "ID"),
-      ("states", "--state"),
+      ("states", "--state"), ("headers", "--header"), ("options", "settings for the URL"),
     ]
     + OptionName.allCases.map { option in
       (String(option.rawValue.map { $0 == "-" ? "_" : $0 }), "--\(option.rawValue)")

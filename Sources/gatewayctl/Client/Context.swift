@@ -5,17 +5,17 @@ struct Context {
   let client: Client
   let output: Output
   let diagnostics: Diagnostics
+  /// The upstream that the words name, with what the options say of it.
+  let target: Target
 
   init(_ arguments: Arguments, of command: CommandSpecification, environment: Environment) throws(Failure) {
     self.arguments = arguments
     settings = try Settings(arguments, of: command, environment: environment)
     diagnostics = Diagnostics(verbosity: settings.verbosity)
     output = Output()
+    target = try Target(command.upstream(arguments), arguments)
     client = Client(path: settings.socketPath, diagnostics: diagnostics, isWatched: settings.isWatched)
   }
-
-  /// The first operand as an upstream, with `--namespace`.
-  var target: Target { Target(arguments.operands.first ?? "", namespace: arguments.value(.namespace)) }
 
   /// Counted from now.
   var deadline: Deadline { .after(settings.timeout) }

@@ -72,6 +72,10 @@ extension DaemonError {
   /// What to do, for errors whose message only says what happened.
   private func advice(_ readsJournal: Bool) -> String? {
     switch kind?.end.advice {
+    case .certificate(let otherwise):
+      CertificateAdvice.of(
+        data["reason"]?.stringValue, data["detail"]?.stringValue, isURL: data["upstream"]?.stringValue == nil)
+        ?? otherwise
     case .text(let text): text
     case .credentials: adviceForRefusal
     case .log:
@@ -89,6 +93,8 @@ extension DaemonError {
 private enum Advice {
   case nothing
   case text(String)
+  /// Say whom to trust, where it is the certificate; else the text.
+  case certificate(otherwise: String)
   /// Look at what the server was given.
   case credentials
   /// Look into the daemon's log.
@@ -106,7 +112,9 @@ extension LocalError.Kind {
     case .upstreamDown:
       (
         .unavailable,
-        .text("'gatewayctl doctor' finds out why, 'gatewayctl status' tells more, 'gatewayctl wait' waits for it")
+        .certificate(
+          otherwise: "'gatewayctl doctor' finds out why, 'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
+        )
       )
     case .upstreamUnknown:
       (.unavailable, .text("write a URL with ://, or the name of an upstream in the daemon's configuration"))

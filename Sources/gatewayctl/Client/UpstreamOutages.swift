@@ -1,5 +1,14 @@
 import GatewayCore
 
+/// What to do where a server's certificate is not accepted and the user has chosen the server by its URL.
+enum CertificateAdvice {
+  /// `reason` and `detail` are the daemon's.
+  static func of(_ reason: String?, _ detail: String?, isURL: Bool) -> String? {
+    guard isURL, reason == "tls", detail?.replacing("the certificate of ", by: "") != detail else { return nil }
+    return "--cacert FILE names the authority to trust, if it is one of your own"
+  }
+}
+
 /// Puts the states of an upstream's connection into words, and knows which of them a script has to be warned of: each
 /// reason for which the upstream is down, once, and then that it is up again.
 struct UpstreamOutages {
@@ -22,7 +31,9 @@ struct UpstreamOutages {
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
-    let text = "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(next ?? "")"
+    let advice = CertificateAdvice.of(reason, members.string("detail"), isURL: upstream.contains("://"))
+    let text =
+      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))
   }
 

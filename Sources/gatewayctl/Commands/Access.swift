@@ -12,8 +12,7 @@ enum AccessCommand: Subcommand {
       CommandSpecification.urlExplained,
       "Ends with exit 77 where what was asked for is not allowed: the right, or without --right all of them.",
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(.asUser, value: "USER", "whose rights: a user's name or number; needed"),
       .init(
         .right, value: "R", choices: AccessVerb.allCases.map(\.rawValue), "status, subscribe, send, request or admin"),

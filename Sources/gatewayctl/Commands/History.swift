@@ -11,8 +11,7 @@ struct HistoryCommand: Subcommand {
         + "server, and no connection is made for it. What is missing is reported on stderr.",
       CommandSpecification.urlExplained,
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(.last, value: "N", "print only the last N events"),
       .init(.since, value: "EPOCH:SEQ", "print only what came after this event"),
     ] + EventPrinter.options + [.onGap],

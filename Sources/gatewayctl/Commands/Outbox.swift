@@ -13,14 +13,14 @@ enum OutboxCommand: Subcommand {
         + "finished. retry sends again what failed, and connects at once for what waits. purge takes back what is not "
         + "finished and forgets what is, everything unless it is told which. cancel and retry need IDs or --upstream."
     ],
-    options: [
-      .init(.upstream, value: "URL", "only sends to this server, a URL or the name of an upstream"), .namespace,
-      .init(
-        .state, value: "S", choices: OutboxState.allCases.map(\.rawValue),
-        "only sends in these states, separated by commas: queued, sent, acked, expired, cancelled, refused, dropped, lost"
-      ),
-      .init(.count, short: "n", value: "COUNT", "list so many at most; 1000 unless given"),
-    ],
+    options: [.init(.upstream, value: "URL", "only sends to this server, a URL or the name of an upstream")]
+      + OptionSpecification.ofURL + [
+        .init(
+          .state, value: "S", choices: OutboxState.allCases.map(\.rawValue),
+          "only sends in these states, separated by commas: queued, sent, acked, expired, cancelled, refused, dropped, lost"
+        ),
+        .init(.count, short: "n", value: "COUNT", "list so many at most; 1000 unless given"),
+      ],
     examples: [
       .init("What waits?", "gatewayctl outbox list --state queued"),
       .init("Take back what waits for a server", "gatewayctl outbox cancel --upstream chat"),
@@ -89,7 +89,7 @@ enum OutboxCommand: Subcommand {
 
   private static func selection(_ context: Context) throws(Failure) -> Selection {
     let arguments = context.arguments
-    let target = arguments.value(.upstream).map { Target($0, namespace: arguments.value(.namespace)) }
+    let target = arguments.has(.upstream) ? context.target : nil
     let states = arguments.values(.state).flatMap { $0.split(separator: ",").map(String.init) }
     for word in states where OutboxState(rawValue: word) == nil {
       let words = OutboxState.allCases.map(\.rawValue)

@@ -13,9 +13,8 @@ struct ReplayCommand: Subcommand {
         + "command, with its number.",
       CommandSpecification.urlExplained,
     ],
-    options: [
-      .namespace,
-      .init(.speed, value: "N", "divide the pauses by N, 1 unless given; 0 leaves them out"),
+    options: OptionSpecification.ofURL + [
+      .init(.speed, value: "N", "divide the pauses by N, 1 unless given; 0 leaves them out")
     ],
     examples: [
       .init("As it was", "gatewayctl replay yesterday.jsonl https://test.example"),
@@ -53,7 +52,7 @@ struct ReplayCommand: Subcommand {
 
   private init(_ context: Context) throws(Failure) {
     self.context = context
-    target = Target(context.arguments.operands[1], namespace: context.arguments.value(.namespace))
+    target = context.target
     let word = context.arguments.value(.speed) ?? "1"
     guard let speed = Double(word), speed.isFinite, speed >= 0 else {
       throw Failure(.usage, "--speed: '\(word)' is not accepted; write a number, at least 0")

@@ -11,8 +11,8 @@ enum RequestCommand: Subcommand {
         + "comes. Nothing is left behind: when the time is up the request is taken back if it was not sent.",
       CommandSpecification.urlExplained, CommandSpecification.argExplained,
     ],
-    options: [
-      .namespace, .ttl, .noQueue, .noCompress, .key, .retries, .ackTimeout, .coalesce, .kwargs, .text, .binary, .raw,
+    options: OptionSpecification.ofURL + [
+      .ttl, .noQueue, .noCompress, .key, .retries, .ackTimeout, .coalesce, .kwargs, .text, .binary, .raw,
     ],
     examples: [
       .init("Ask a question", "gatewayctl request https://status.example getMonitor 3"),

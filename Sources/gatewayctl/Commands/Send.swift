@@ -11,8 +11,7 @@ struct SendCommand: Subcommand {
         + "daemon keeps the event and sends it later. Prints the send's id and state, with -q nothing.",
       CommandSpecification.urlExplained, CommandSpecification.argExplained,
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(
         .delivery, value: "LEVEL", choices: DeliveryLevel.allCases.map(\.rawValue),
         "when to return: accepted (the daemon has it; the default), durable (it is on the disk), sent (written to the server), acked (the server "

@@ -13,8 +13,7 @@ enum ServeCommand: Subcommand {
         + "something else, that is reported on stderr and the server gets no answer.",
       CommandSpecification.urlExplained,
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(.args, "CMD prints a JSON array of all the acknowledgement's arguments"),
       .init(
         .error, value: "NAME",

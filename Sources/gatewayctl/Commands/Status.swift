@@ -12,8 +12,8 @@ enum StatusCommand: Subcommand {
         + "Nagios plug-in: 0 fine, 1 a warning, 2 critical, 3 unknown. Without upstreams all are looked at; what users "
         + "have chosen by URL is a warning at most then. A connection that nobody needs is fine.",
     ],
-    options: [
-      .namespace, .init(.check, "print one line and end with 0, 1, 2 or 3, as a Nagios plug-in does"),
+    options: OptionSpecification.ofURL + [
+      .init(.check, "print one line and end with 0, 1, 2 or 3, as a Nagios plug-in does"),
       .init(.maxDown, value: "DUR", "with --check: what is down for less than so long is a warning only"),
     ],
     examples: [
@@ -52,9 +52,8 @@ extension StatusCommand {
       try context.client.connect(until: deadline)
       isReached = true
       // What is said of the daemon is in the answer for every target.
-      let targets = context.arguments.operands.map {
-        Target($0, namespace: context.arguments.value(.namespace)) as Target?
-      }
+      var targets: [Target?] = []
+      for name in context.arguments.operands { targets.append(try Target(name, context.arguments)) }
       var document = JSONValue.null
       for target in targets.isEmpty ? [nil] : targets {
         document = try status(context, target, until: deadline)

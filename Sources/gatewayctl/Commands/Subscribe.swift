@@ -9,8 +9,7 @@ enum SubscribeCommand: Subcommand {
         + "restarts of the daemon; what was missed meanwhile is made up for, or reported on stderr as a gap.",
       CommandSpecification.urlExplained,
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(.count, short: "n", value: "COUNT", "end after so many events"),
       .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),
       .init(.since, value: "EPOCH:SEQ", "begin after this event, as far as the daemon remembers"),

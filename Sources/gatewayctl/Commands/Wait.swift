@@ -9,11 +9,10 @@ enum WaitCommand: Subcommand {
       "Returns as soon as the connection is in the state, which is connected unless --state names another; exit 124 "
         + "when the time is up. Waiting is using: the daemon connects if nobody else does."
     ],
-    options: [
-      .namespace,
+    options: OptionSpecification.ofURL + [
       .init(
         .state, value: "S", choices: ConnectionState.allCases.map(\.rawValue),
-        "created, connected (the default), disconnected, reconnecting or released"),
+        "created, connected (the default), disconnected, reconnecting or released")
     ],
     examples: [.init("Before a backup", "gatewayctl wait --timeout 1m chat && backup")])
 

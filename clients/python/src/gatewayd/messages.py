@@ -33,6 +33,9 @@ class Target:
     """Socket.IO: the namespace, where a URL has none as its path."""
     auth: Optional[Dict[str, Any]] = field(default=None, repr=False)
     """With a URL: what goes into the CONNECT packet."""
+    options: Optional[Dict[str, Any]] = field(default=None, repr=False)
+    """With a URL that the daemon's configuration does not have: any of ``path``, ``headers``, ``query``, and ``tls`` with
+    ``ca`` (PEM text) and ``verify``."""
 
     def params(self) -> Dict[str, Any]:
         """As members of `params`."""
@@ -41,6 +44,8 @@ class Target:
             found["namespace"] = self.namespace
         if self.auth is not None:
             found["auth"] = self.auth
+        if self.options is not None:
+            found["options"] = self.options
         return found
 
 

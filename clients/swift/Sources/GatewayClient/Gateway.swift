@@ -238,7 +238,9 @@ public final class Gateway: Sendable {
     return params
   }
 
-  private func check(_ target: Target) throws { _ = try target.auth.map { try checked($0, form: .plain) } }
+  private func check(_ target: Target) throws {
+    for value in [target.auth, target.options] { _ = try value.map { try checked($0, form: .plain) } }
+  }
 
   /// The text of a value, where it is not nested too deeply for the daemon, which could not tell which call a line that it
   /// cannot read belongs to.

@@ -11,11 +11,15 @@ public struct Target: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
   public let namespace: String?
   /// With a URL: an object that goes into the CONNECT packet. No description shows it.
   public let auth: JSON?
+  /// With a URL that the daemon's configuration does not have: an object with any of `path`, `headers`, `query`, and
+  /// `tls` with `ca` (PEM text) and `verify`. No description shows it.
+  public let options: JSON?
 
-  public init(_ address: String, namespace: String? = nil, auth: JSON? = nil) {
+  public init(_ address: String, namespace: String? = nil, auth: JSON? = nil, options: JSON? = nil) {
     self.address = address
     self.namespace = namespace
     self.auth = auth
+    self.options = options
   }
 
   public init(stringLiteral value: String) { self.init(value) }
@@ -28,6 +32,7 @@ public struct Target: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
     params[address.contains("://") ? "url" : "upstream"] = .string(address)
     params["namespace"] = namespace.map { .string($0) }
     params["auth"] = auth
+    params["options"] = options
     return params
   }
 }
