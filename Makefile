@@ -26,7 +26,12 @@ SYSTEM_UNITS ?= $(PREFIX)/lib/systemd/system
 USER_UNITS ?= $(PREFIX)/lib/systemd/user
 UNITS := $(foreach name,gatewayd.service gatewayd.socket,$(SYSTEM_UNITS)/$(name) $(USER_UNITS)/$(name))
 INSTALLED := sbin/gatewayd bin/gatewayctl lib/sysusers.d/gatewayd.conf lib/tmpfiles.d/gatewayd.conf \
-	lib/systemd/catalog/gatewayd.catalog share/bash-completion/completions/gatewayctl
+	lib/systemd/catalog/gatewayd.catalog
+# Where each shell looks for what packages bring.
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
+COMPLETIONS := bash:$(BASH_COMPLETIONS)/gatewayctl zsh:$(ZSH_COMPLETIONS)/_gatewayctl fish:$(FISH_COMPLETIONS)/gatewayctl.fish
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
@@ -142,8 +147,10 @@ install-files:
 	install -D -m 644 packaging/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/gatewayd.conf
 	install -D -m 644 packaging/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gatewayd.conf
 	install -D -m 644 systemd/gatewayd.catalog $(DESTDIR)$(PREFIX)/lib/systemd/catalog/gatewayd.catalog
-	install -D -m 644 /dev/null $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
-	$(BINARIES)/gatewayctl completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gatewayctl
+	for one in $(COMPLETIONS); do \
+		install -D -m 644 /dev/null $(DESTDIR)$${one#*:} && \
+		$(BINARIES)/gatewayctl completion $${one%%:*} > $(DESTDIR)$${one#*:} || exit 1; \
+	done
 	test -e $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml || \
 		install -D -m 640 config/gatewayd.toml $(DESTDIR)$(SYSCONFDIR)/gatewayd/gatewayd.toml
 	for manual in $(MANUALS); do \
@@ -169,7 +176,7 @@ build/deb/stamp: $(shell find Sources debian packaging systemd docs config examp
 	$(MAKE) --no-print-directory deb
 
 uninstall: ## removes what install made, except the configuration
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) $(addprefix $(DESTDIR),$(UNITS)) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(INSTALLED)) $(addprefix $(DESTDIR),$(UNITS) $(foreach one,$(COMPLETIONS),$(lastword $(subst :, ,$(one))))) \
 		$(foreach manual,$(MANUALS),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(manual)))/$(notdir $(manual)))
 
 packages: build/packages.stamp

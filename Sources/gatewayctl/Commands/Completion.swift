@@ -5,7 +5,7 @@ enum CompletionCommand: Subcommand {
     summary: "print a script that completes command lines in a shell",
     details: [
       "SHELL is bash, zsh or fish. The script knows the commands, their options and the words that some of them take, and "
-        + "asks the daemon for the upstreams of the moment. An installation has that for bash already; otherwise load it "
+        + "asks the daemon for the upstreams of the moment. An installation has all three already; otherwise load it "
         + "where the shell begins."
     ],
     examples: [
