@@ -4,8 +4,12 @@ import Glibc
 enum Program {
   /// Runs the command that the words name, and says what went wrong.
   static func run(_ words: () throws(Failure) -> [String], environment: Environment) -> Int32 {
+    var isJSON = false
     do {
-      let arguments = try CommandTable.parser.parse(try words())
+      let words = try words()
+      isJSON = words.contains("--json")
+      let arguments = try CommandTable.parser.parse(words)
+      isJSON = arguments.has(.json)
       let command = CommandTable.command(arguments.command)
       let context = try Context(arguments, of: command.specification, environment: environment)
       do {
@@ -18,7 +22,7 @@ enum Program {
         throw error
       }
     } catch let failure as Failure {
-      if let message = failure.message { Diagnostics().error(message) }
+      Diagnostics().failure(failure, asJSON: isJSON)
       return failure.code.rawValue
     } catch {
       return ExitCode.internalError.rawValue

@@ -109,3 +109,11 @@ async def test_who_waits_at_a_terminal_is_told_for_what(daemons, chat):
     command = [GATEWAYCTL, "--socket", daemon.socket, "request", chat.url, "hold", "never", "--timeout", "3s"]
     shown = await within(asyncio.to_thread(on_terminal, *command), "gatewayctl on a terminal")
     assert shown.count("gatewayctl: waiting for the server's answer") == 1, shown
+
+
+@pytest.mark.parametrize("folder, words", [
+    ("/run/user/4711", "start it with 'systemctl --user start gatewayd.socket'"),
+    ("/run", "start it with 'systemctl start gatewayd.socket'")])
+async def test_who_asks_for_a_users_daemon_is_told_how_that_is_started(ctl, folder, words):
+    outcome = await ctl(None, "ping", "--socket", f"{folder}/nobody.sock", "--timeout", "10ms")
+    assert outcome.code == 69 and words in outcome.err, outcome

@@ -69,7 +69,7 @@ struct OptionSpecification: Equatable, Sendable {
   static let common: [OptionSpecification] = [
     .init(
       .socket, value: "PATH",
-      "the daemon's socket; otherwise $GATEWAYD_SOCKET, $XDG_RUNTIME_DIR/gatewayd.sock if it exists, /run/gatewayd.sock"
+      "the daemon's socket; otherwise $GATEWAYD_SOCKET, $XDG_RUNTIME_DIR/gatewayd.sock (without the variable /run/user/UID) if it exists, /run/gatewayd.sock"
     ),
     .init(.json, "print JSON lines even on a terminal"),
     .init(

@@ -53,7 +53,7 @@ enum SocketPath {
   }
 
   private static func ofUser(_ environment: Environment) -> String? {
-    guard let directory = environment["XDG_RUNTIME_DIR"] else { return nil }
+    guard let directory = environment.runtimeDirectory else { return nil }
     let path = "\(directory)/gatewayd.sock"
     return environment.fileExists(path) ? path : nil
   }

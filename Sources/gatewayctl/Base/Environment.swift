@@ -7,6 +7,8 @@ struct Environment: Sendable {
   var errorsAreTerminal: Bool
   /// Columns of the terminal that standard output is; nil where it is none, or has no size.
   var outputColumns: Int?
+  /// Whose daemon is looked for.
+  var user: UInt32 = 0
   var fileExists: @Sendable (String) -> Bool = { access($0, F_OK) == 0 }
 
   /// Those of this process. Empty variables count as unset.
@@ -17,8 +19,11 @@ struct Environment: Sendable {
     }
     return Environment(
       variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1,
-      outputColumns: TerminalSize.of(STDOUT_FILENO)?.columns)
+      outputColumns: TerminalSize.of(STDOUT_FILENO)?.columns, user: geteuid())
   }
+
+  /// `$XDG_RUNTIME_DIR`, or where systemd has it for who has no such variable, as in cron and with `su`; nil for root.
+  var runtimeDirectory: String? { self["XDG_RUNTIME_DIR"] ?? (user == 0 ? nil : "/run/user/\(user)") }
 
   subscript(_ name: String) -> String? { variables[name] }
 }

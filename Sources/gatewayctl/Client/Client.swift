@@ -71,7 +71,12 @@ final class Client {
   func unreachable(_ reason: String) -> Failure {
     Failure(
       .unavailable,
-      "no daemon answers at \(path): \(reason); start it with 'systemctl start gatewayd.socket', or use --socket PATH")
+      "no daemon answers at \(path): \(reason); start it with '\(starting)', or use --socket PATH")
+  }
+
+  /// How the daemon is started that listens there: the user's, or the machine's.
+  private var starting: String {
+    "systemctl \(path.hasPrefix("/run/user/") ? "--user " : "")start gatewayd.socket"
   }
 
   /// The time is up, and the call was not answered. A daemon that takes connections was reached, even if it is stuck.
@@ -125,6 +130,8 @@ final class Client {
   ) throws(Failure) -> Result<[UInt8], DaemonError> {
     try connect(until: deadline)
     let id = post(method, params)
+    let patience = Deadline.after(Self.patience)
+    var wasSaid = !isWatched
     while true {
       while let message = next() {
         switch message {
@@ -139,9 +146,26 @@ final class Client {
         throw Failure(.unavailable, "the daemon closed the connection before it answered; try again")
       }
       guard !deadline.hasPassed else { throw unanswered(method) }
+      if !wasSaid, patience.hasPassed {
+        wasSaid = true
+        diagnostics.notice(Self.waiting(for: method))
+      }
       var entry = pollfd(fd: descriptor, events: interest, revents: 0)
-      _ = poll(&entry, 1, deadline.pollTimeout)
+      _ = poll(&entry, 1, (wasSaid ? deadline : Deadline.earlier(deadline, patience)).pollTimeout)
       try transfer()
+    }
+  }
+
+  /// How long a person waits before it is said for what.
+  private static let patience = Duration.seconds(2)
+
+  private static func waiting(for method: String) -> String {
+    switch method {
+    case "request": "waiting for the server's answer"
+    case "send": "waiting for the server"
+    case "wait": "waiting for the connection"
+    case "drain": "waiting for what is under way"
+    default: "waiting for the daemon's answer"
     }
   }
 

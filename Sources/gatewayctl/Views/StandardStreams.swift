@@ -1,3 +1,4 @@
+import GatewayCore
 import Glibc
 
 /// Standard output, or a file beside it: data only, written in whole lines.
@@ -61,6 +62,24 @@ struct Diagnostics: Sendable {
     case quiet, normal, verbose
   }
 
+  /// Why the program ends; a line of JSON for a program that asked for JSON.
+  func failure(_ failure: Failure, asJSON: Bool) {
+    guard let message = failure.message else { return }
+    guard asJSON else { return Self.say(message) }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("error")
+    writer.beginObject()
+    writer.key("exit")
+    writer.integer(failure.code.rawValue)
+    writer.key("message")
+    writer.string(message)
+    writer.endObject()
+    writer.endObject()
+    // A JSON text stays one where it is made safe to show.
+    Self.write(TextWidth.escaped(String(decoding: writer.bytes, as: UTF8.self)))
+  }
+
   /// Always said.
   func error(_ text: String) { Self.say(text) }
   /// Said unless `--quiet`.
@@ -69,11 +88,15 @@ struct Diagnostics: Sendable {
   func detail(_ text: String) { if verbosity == .verbose { Self.say(text) } }
 
   /// One line; what could break it or steer a terminal is written out.
-  private static func say(_ text: String) {
-    let line = Array("gatewayctl: \(TextWidth.escaped(text))\n".utf8)
+  private static func say(_ text: String) { write("gatewayctl: \(TextWidth.escaped(text))") }
+
+  private static func write(_ text: String) {
+    let line = Array((text + "\n").utf8)
     var written = 0
     while written < line.count {
-      let count = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress.map { $0 + written }, $0.count - written) }
+      let count = line.withUnsafeBytes {
+        Glibc.write(STDERR_FILENO, $0.baseAddress.map { $0 + written }, $0.count - written)
+      }
       guard count > 0 || (count < 0 && errno == EINTR) else { return }
       written += max(0, count)
     }

@@ -18,6 +18,15 @@ import Testing
     #expect(try choose(nil, [:]) == "/run/gatewayd.sock")
   }
 
+  @Test func theDaemonOfAUserIsFoundWithoutAVariable() throws {
+    var environment = Environment(variables: [:], outputIsTerminal: false, errorsAreTerminal: false)
+    environment.user = 1_000
+    environment.fileExists = { $0 == "/run/user/1000/gatewayd.sock" }
+    #expect(try SocketPath.choose(option: nil, environment: environment) == "/run/user/1000/gatewayd.sock")
+    environment.user = 1_001
+    #expect(try SocketPath.choose(option: nil, environment: environment) == "/run/gatewayd.sock")
+  }
+
   @Test func pathsThatNoSocketCanHaveAreRefused() throws {
     #expect(try choose(String(repeating: "a", count: 107), [:]).count == 107)
     #expect(throws: Failure.self) { try choose(String(repeating: "a", count: 108), [:]) }
