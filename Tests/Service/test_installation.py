@@ -46,6 +46,8 @@ def test_the_command_line_is_installed_without_the_daemon(machine, packages):
     machine.run("dpkg", "--install", *(deb for deb in packages.inside() if "gatewayctl" in deb))
     assert machine.run("gatewayctl", "--timeout", "1s", "ping", check=False).code == 69
     assert "-F" in machine.sh("bash -c '. /usr/share/bash-completion/completions/gatewayctl; complete -p gatewayctl'")
+    assert "#compdef" in machine.run("cat", "/usr/share/zsh/vendor-completions/_gatewayctl").out
+    assert "complete" in machine.run("cat", "/usr/share/fish/vendor_completions.d/gatewayctl.fish").out
 
 
 def test_removing_keeps_state_and_configuration(machine, packages):
