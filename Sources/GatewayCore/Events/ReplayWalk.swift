@@ -82,14 +82,13 @@ struct ReplayWalk {
   ) {
     let spans = history.spans
     guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
-      // A number that another daemon's memory counted says nothing about what this one keeps.
       return beginBefore(
-        above: stream.inherited == 0 || sequence > stream.sequence ? 0 : sequence, history,
+        above: min(sequence, stream.inherited), stream.inherited, history,
         because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, history) || named < spans.count - 1 else {
       return beginBefore(
-        above: sequence, history,
+        above: sequence, stream.inherited, history,
         because:
           "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
@@ -98,14 +97,16 @@ struct ReplayWalk {
     begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])
   }
 
-  /// For a client that was in another epoch: all of the present one, and of earlier ones what is above the number. The
-  /// first gap says why.
-  private mutating func beginBefore(above sequence: UInt64, _ history: EventHistory, because detail: String) {
+  /// For a client that was in another epoch: all that came since the daemon's start, and of the numbers up to
+  /// `inherited`, which an earlier daemon received, those above the client's. The first gap says why.
+  private mutating func beginBefore(
+    above sequence: UInt64, _ inherited: UInt64, _ history: EventHistory, because detail: String
+  ) {
     let spans = history.spans
     let first = spans.indices.first { $0 == spans.count - 1 || last(of: $0, history) > sequence } ?? 0
     let span = spans[first]
     let gone = span.start + (max(history.oldestPlace, span.place) - span.place)
-    let start = first == spans.count - 1 ? gone : max(sequence, gone)
+    let start = max(min(sequence, inherited), gone)
     begin(behind: start, of: span)
     replay.turn(to: span.epoch, after: start, detail: detail)
   }

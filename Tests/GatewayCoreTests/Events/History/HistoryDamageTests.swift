@@ -127,6 +127,31 @@ import Testing
     #expect(scene.position == last)
   }
 
+  @Test(arguments: [true, false]) func nothingComesTwiceFromAnEpochThatTheDiskDoesNotKnow(_ takesNothing: Bool) {
+    let (scene, _, second) = scene()
+    let problem = StorageProblem(.readOnly, "read-only file system")
+    (scene.store.problem, scene.store.markProblem) = (problem, problem)
+    scene.emit("d")
+    scene.flush()
+    let third = scene.position.epoch
+    scene.emit("e")
+    scene.flush()
+    #expect(third != second && scene.position == (third, 5))
+    // The log looks whole, and a disk that works again is gone on with in the epoch before.
+    if !takesNothing { (scene.store.problem, scene.store.markProblem) = (nil, nil) }
+    scene.crash()
+    scene.flush()
+    #expect((scene.position.epoch == second) == !takesNothing)
+    #expect(scene.subscribe(since: third, 5) == ["recovered false", "epoch A after 3"])
+    #expect(scene.subscribe(since: second, 4) == ["recovered false", "epoch A after 3"])
+    scene.channel.accept()
+    scene.emit("f", "g", "h")
+    scene.flush()
+    let new = ["event 4", "event 5", "event 6"]
+    #expect(scene.subscribe(since: third, 5).filter { $0.hasPrefix("event") } == new)
+    #expect(scene.subscribe(since: third, 2).filter { $0.hasPrefix("event") } == ["event 3"] + new)
+  }
+
   @Test func aHistoryThatCannotBeListedIsLeftAloneAndReadLater() {
     let (scene, first, second) = scene()
     scene.store.listingProblem = StorageProblem(.failed, "too many open files")
