@@ -50,6 +50,8 @@ extension MemoryBudgets {
     receive.adopt(total: limits.receiveBytes)
     send.adopt(total: limits.sendBytes)
     history.adopt(total: limits.historyBytes)
+    // A history has up to twice its bytes in files.
+    historyFiles.adopt(total: 2 * limits.historyBytes)
   }
 }
 

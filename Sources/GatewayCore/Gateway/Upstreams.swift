@@ -35,11 +35,14 @@ final class Upstreams {
     factory = ConnectionFactory(kinds: seams.kinds.all)
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
     let commits = commits
-    func logs(_ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder) -> HistoryLogs {
-      HistoryLogs(opening, remainder, commits, time: seams.time, timers: seams.timers, random: seams.random)
+    func logs(
+      _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder, _ files: MemoryBudget?
+    ) -> HistoryLogs {
+      HistoryLogs(opening, remainder, commits, files, time: seams.time, timers: seams.timers, random: seams.random)
     }
     histories = HistoryPlaces(
-      state: logs(seams.histories, .kept), runtime: seams.runtimeHistories.map { logs($0, .removed) })
+      state: logs(seams.histories, .kept, nil),
+      runtime: seams.runtimeHistories.map { logs($0, .removed, seams.memory.historyFiles) })
     pool = ConnectionPool(factory: factory, places: SharedBounds(total: configuration.limits.connections))
     access = AccessPolicy(configuration, daemonUser: daemonUser)
     resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)

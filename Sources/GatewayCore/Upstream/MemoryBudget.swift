@@ -113,6 +113,8 @@ public final class MemoryBudgets {
   public let send = MemoryBudget()
   /// Events that were received, for programs that come back.
   let history = MemoryBudget()
+  /// The files of histories in the folder that is in the machine's memory.
+  let historyFiles = MemoryBudget()
 
   /// Without limits.
   public init() {}

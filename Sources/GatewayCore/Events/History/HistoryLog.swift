@@ -28,6 +28,8 @@ final class HistoryLog {
   private let store: any HistoryStore
   private unowned let stream: EventStream
   private var settings: HistorySettings
+  /// What its files take of the memory of all of them; nil where they are on a disk.
+  private let memory: MemoryHold?
   /// What is on the disk.
   private var segments: HistorySegments
   /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
@@ -57,7 +59,7 @@ final class HistoryLog {
 
   init(
     _ identity: Identity, logs: HistoryLogs, store: any HistoryStore, stream: EventStream, settings: HistorySettings,
-    account: Account
+    account: Account, memory: MemoryHold?
   ) {
     self.identity = identity
     self.logs = logs
@@ -65,6 +67,7 @@ final class HistoryLog {
     self.stream = stream
     self.settings = settings
     self.account = account
+    self.memory = memory
     segments = HistorySegments(of: identity.name, in: store)
   }
 
@@ -103,7 +106,9 @@ final class HistoryLog {
     let isReplaced = logs.remainder == .kept && !stream.hasTakenOverDisk && stream.sequence > 0
     if logs.remainder == .kept { stream.hasTakenOverDisk = true }
     let left = reading.undamaged.filter { !isReplaced || !setAside($0, as: .replaced, because: Self.replacement) }
-    segments.found(left, last: reading.segments.last?.id.number ?? 0)
+    segments.found(
+      reading.segments.filter { left.contains($0.id) }, last: reading.segments.last?.id.number ?? 0)
+    countFiles()
     defer {
       setAside(reading.findings)
       begun(reading.resumption)
@@ -218,8 +223,9 @@ final class HistoryLog {
 
   private func write(to file: any HistoryFile) throws(StorageProblem) {
     frame.close(store.checksum)
-    segments.written.all += frame.bytes.count
     defer { frame.reset() }
+    try reserve(segments.byteCount + frame.bytes.count)
+    segments.written.all += frame.bytes.count
     try FreshSegment.append(frame.bytes, to: file)
   }
 
@@ -232,7 +238,7 @@ final class HistoryLog {
     let isLong = written.all / 2 >= max(settings.bytes, Self.segmentLimit)
     if isLong, segments.hasOlder { return writeAnew() }
     guard isLong || isFull && written.all >= Self.segmentLimit else { return }
-    segments.dropOlder(before: stream.history.oldestPlace)
+    dropOlder()
     guard !segments.hasOlder else { return }
     try turnOver()
   }
@@ -243,6 +249,7 @@ final class HistoryLog {
     fresh.goOn(from: stream.history)
     let now = resumption()
     try fresh.finish(now, target: identity.target)
+    try reserve(segments.byteCount + fresh.fill.all)
     try publish(fresh, now, behind: end)
   }
 
@@ -254,7 +261,10 @@ final class HistoryLog {
   private func writeAnew() {
     isUnmade = false
     guard rewriting == nil else { return }
-    do throws(StorageProblem) { rewriting = try make(isComplete: true) } catch { return fail(error) }
+    do throws(StorageProblem) {
+      try reserve(max(stream.history.byteCount, memory?.count ?? 0))
+      rewriting = try make(isComplete: true)
+    } catch { return fail(error) }
     writeOn()
   }
 
@@ -276,8 +286,10 @@ final class HistoryLog {
 
   /// The last segment that counts is a complete one.
   private func replaceAll(by fresh: FreshSegment, _ resumption: Resumption?) throws(StorageProblem) {
+    try reserve(max(fresh.fill.all, memory?.count ?? 0))
     try publish(fresh, resumption, behind: 0)
     segments.removeOlder()
+    countFiles()
     (isStale, mustLeaveEpoch) = (false, false)
     guard problem != nil else { return }
     problem = nil
@@ -298,12 +310,28 @@ final class HistoryLog {
     lastResumption = resumption
   }
 
+  // MARK: - The memory of files that are in memory
+
+  /// Has room for so many bytes in all of its files.
+  private func reserve(_ bytes: Int) throws(StorageProblem) {
+    guard let memory, !memory.change(to: bytes) else { return }
+    throw .noHistoryMemory
+  }
+
+  private func countFiles() { memory?.set(segments.byteCount) }
+
+  private func dropOlder() {
+    segments.dropOlder(before: stream.history.oldestPlace)
+    countFiles()
+  }
+
   // MARK: - A disk in trouble
 
   /// What is on the disk must not be taken for all that there was, should the daemon die now. Where it cannot even be
   /// marked, the numbers from now on belong to another epoch, which the disk does not know: so none is used twice.
   private func fail(_ problem: StorageProblem) {
     segments.leaveFile()
+    countFiles()
     rewriting = nil
     frame.reset()
     let unmarked = segments.mark()
@@ -324,7 +352,7 @@ final class HistoryLog {
   func lookAfter() {
     guard !isUnmade else { return }
     guard segments.file != nil else { return tryAgain() }
-    segments.dropOlder(before: stream.history.oldestPlace)
+    dropOlder()
     let oldest = logs.time.wallMilliseconds - settings.age.milliseconds
     let written = segments.written
     guard written.events > 0, written.first < oldest, !segments.hasOlder, rewriting == nil else { return }

@@ -33,6 +33,8 @@ final class HistoryLogs {
   private let opening: Result<any HistoryStore, StorageProblem>
   let remainder: Remainder
   private let commits: HistoryCommits
+  /// What the files may take together, where the folder is in memory; nil: nothing is counted.
+  private let files: MemoryBudget?
   /// The names of those that are open.
   private var open: Set<String> = []
 
@@ -71,9 +73,10 @@ final class HistoryLogs {
 
   init(
     _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: Remainder, _ commits: HistoryCommits,
-    time: any TimeSource, timers: Timers, random: any RandomSource
+    _ files: MemoryBudget? = nil, time: any TimeSource, timers: Timers, random: any RandomSource
   ) {
     self.commits = commits
+    self.files = files
     self.opening = opening
     self.remainder = remainder
     self.time = time
@@ -100,7 +103,9 @@ final class HistoryLogs {
   {
     guard case .success(let store) = opening, open.insert(identity.name).inserted else { return nil }
     unused.forget(identity.name)
-    return HistoryLog(identity, logs: self, store: store, stream: stream, settings: settings, account: account)
+    return HistoryLog(
+      identity, logs: self, store: store, stream: stream, settings: settings, account: account,
+      memory: files.map { MemoryHold($0, for: account) })
   }
 
   /// The name of an epoch that was never used.

@@ -6,6 +6,7 @@ struct HistorySegments {
     var id: HistorySegment.ID
     /// The place behind its last event; 0 where nothing of it counts.
     var end: UInt64
+    var bytes: Int
   }
 
   private let name: String
@@ -20,6 +21,9 @@ struct HistorySegments {
 
   init(of name: String, in store: any HistoryStore) { (self.name, self.store) = (name, store) }
 
+  /// Of all files.
+  var byteCount: Int { older.reduce(file == nil ? 0 : written.all) { $0 + $1.bytes } }
+
   /// No segment was ever there.
   var areNone: Bool { number == 0 }
   var hasOlder: Bool { !older.isEmpty }
@@ -27,8 +31,8 @@ struct HistorySegments {
   var nextID: HistorySegment.ID { id(number + 1) }
 
   /// What stood on the disk at the beginning: of the segments up to the number `last` these can be read.
-  mutating func found(_ segments: [HistorySegment.ID], last: UInt64) {
-    older = segments.map { Older(id: $0, end: 0) }
+  mutating func found(_ segments: [HistorySegment], last: UInt64) {
+    older = segments.map { Older(id: $0.id, end: 0, bytes: $0.size) }
     number = last
   }
 
@@ -44,7 +48,7 @@ struct HistorySegments {
 
   /// The last segment is not written any more.
   mutating func leaveFile(behind end: UInt64 = 0) {
-    if file != nil { older.append(Older(id: id(number), end: end)) }
+    if file != nil { older.append(Older(id: id(number), end: end, bytes: written.all)) }
     file = nil
   }
 
@@ -75,4 +79,10 @@ struct HistorySegments {
   }
 
   private func id(_ number: UInt64) -> HistorySegment.ID { .init(name: name, number: number) }
+}
+
+extension StorageProblem {
+  /// The files of a history have no more room beside others in a folder that is in memory.
+  static let noHistoryMemory = StorageProblem(
+    .full, "other histories take the memory that the files of a user's may have (limits.history_bytes)")
 }

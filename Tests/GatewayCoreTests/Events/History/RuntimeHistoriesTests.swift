@@ -76,6 +76,41 @@ import Testing
     #expect(Self.connection(harness).history.disk == .working)
   }
 
+  @Test func filesOfOneUsersNamespacesLeaveRoomForAnothers() {
+    let share = 64 << 10
+    let (store, time) = (FakeHistoryStore(), FakeTime())
+    let harness = GatewayHarness(runtimeHistories: .success(store), time: time) {
+      $0.limits.historyBytes = share
+      $0.upstreams["chat"]?.settings.history.age = .seconds(3_600)
+    }
+    let text = "\"" + String(repeating: "x", count: 1_000) + "\""
+    func fill(_ namespaces: ClosedRange<Int>, of user: UInt32) {
+      let client = harness.client(uid: user)
+      for number in namespaces {
+        client.call("subscribe", #"{"upstream":"chat","namespace":"/\#(user)-\#(number)"}"#)
+        harness.upstream.channel.accept()
+        for _ in 1...30 {
+          harness.upstream.channel.emit("e", text)
+          harness.gateway.commitHistories()
+        }
+        client.read()
+      }
+    }
+    fill(1...6, of: 1)
+    #expect(store.byteCount <= share && store.byteCount > share / 2)
+    let histories = harness.gateway.upstreams.pool.all.map(\.history)
+    #expect(histories.contains { $0.runtime == .failing && $0.problem == .noHistoryMemory })
+    let first = store.byteCount
+    fill(1...1, of: 2)
+    #expect(store.byteCount - first > 30_000)
+    // What was failing goes on as soon as others have gone.
+    for client in harness.gateway.clients.all where client.peer.uid == 1 { client.leave {} }
+    harness.pass(.seconds(600))
+    #expect(store.byteCount < 40_000)
+    fill(7...7, of: 1)
+    #expect(harness.gateway.upstreams.pool.all.allSatisfy { $0.history.runtime == .working })
+  }
+
   @Test func aConnectionThatIsLetGoTakesItsHistoryAlong() {
     let (store, time) = (FakeHistoryStore(), FakeTime())
     let harness = Self.daemon(store, time: time) { $0.keep = .onDemand }
