@@ -68,10 +68,28 @@ struct Ring<Element> {
     let element = places[head].take()
     head = place(1)
     count &-= 1
-    if places.count > Self.keptPlaces, count <= places.count / Self.sparseness {
-      move(to: max(Self.keptPlaces, places.count / 4))
-    }
+    giveBackPlaces()
     return element
+  }
+
+  mutating func popLast() -> Element? {
+    guard count > 0 else { return nil }
+    count &-= 1
+    guard isShort else { return popLastOfBlocks() }
+    let element = places[place(count)].take()
+    giveBackPlaces()
+    return element
+  }
+
+  /// Changes the element so far behind the first one, in its place; nil beyond the last one.
+  @discardableResult
+  mutating func update<Result>(_ offset: Int, _ change: (inout Element) -> Result) -> Result? {
+    guard offset >= 0, offset < count else { return nil }
+    guard isShort else {
+      let place = longPlace(offset)
+      return change(&blocks[place >> Self.shift][place & Self.mask]!)
+    }
+    return change(&places[place(offset)]!)
   }
 
   /// All of them, in one go.
@@ -95,6 +113,11 @@ struct Ring<Element> {
     guard places.count == Self.blockSize else { return move(to: max(8, places.count * 2)) }
     blocks = [places]
     places = []
+  }
+
+  private mutating func giveBackPlaces() {
+    guard places.count > Self.keptPlaces, count <= places.count / Self.sparseness else { return }
+    move(to: max(Self.keptPlaces, places.count / 4))
   }
 
   /// Into a short ring of so many places: a power of two, and not fewer than are taken.
@@ -140,6 +163,18 @@ struct Ring<Element> {
       // Nothing is left in the block.
       spare = []
       swap(&spare, &blocks[left])
+    }
+    if count <= placeCount / Self.sparseness { removeBlocks() }
+    return element
+  }
+
+  private mutating func popLastOfBlocks() -> Element? {
+    let end = longPlace(count)
+    let element = takeLong(end)
+    // In the block of the first one, others stand behind the end.
+    if end & Self.mask == 0, end >> Self.shift != head >> Self.shift {
+      spare = []
+      swap(&spare, &blocks[end >> Self.shift])
     }
     if count <= placeCount / Self.sparseness { removeBlocks() }
     return element

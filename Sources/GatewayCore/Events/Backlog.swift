@@ -52,13 +52,16 @@ struct Backlog {
     if let missed = replay.lastMissed { append(.gap(missed)) }
   }
 
-  /// Takes out what is left of the past.
-  mutating func takeReplay() -> Ring<Item> {
-    eventCount -= replayed.events
-    byteCount -= replayed.bytes
-    replayed = (0, 0)
-    defer { replay = Ring() }
-    return replay
+  /// It ends: what is left of the past and what came since, to be let go of in portions.
+  mutating func takeAll() -> (past: Ring<Item>, since: TombstoneQueue<Item>) {
+    defer { self = Backlog() }
+    return (replay, items)
+  }
+
+  /// Shows the tails of all events, in order.
+  func forEachTail(_ body: ([UInt8]) -> Void) {
+    for offset in 0..<replay.count { if case .event(_, let tail, _) = replay[offset] { body(tail) } }
+    for case .event(_, let tail, _) in items.all { body(tail) }
   }
 
   mutating func append(_ item: Item) {

@@ -190,10 +190,7 @@ final class Subscription {
 
   /// It ends: what waits here is never delivered.
   func loseQueue() {
-    guard feed.pointee.answers else { return }
-    while let item = backlog.popFirst() {
-      if case .event(_, let tail, _) = item { lose(tail) }
-    }
+    backlog.forEachTail(lose)
   }
 
   /// An event will never be delivered: no client answers it.
@@ -237,8 +234,8 @@ final class Subscription {
     pump()
   }
 
-  /// It ends: what it was not given yet of the past, to be let go of in portions.
-  func takeReplay() -> Ring<Backlog.Item> { backlog.takeReplay() }
+  /// It ends: what it was not given yet, to be let go of in portions.
+  func takeBacklog() -> (past: Ring<Backlog.Item>, since: TombstoneQueue<Backlog.Item>) { backlog.takeAll() }
 
   /// What the credit would be after adding `count`.
   func creditAfterAdding(_ count: Int) -> Int {

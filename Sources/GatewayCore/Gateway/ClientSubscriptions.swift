@@ -95,9 +95,11 @@ final class ClientSubscriptions {
     let (subscription, connection) = (gone.subscription, gone.connection)
     connection.stream.remove(subscription)
     noteQueued(-subscription.queued.bytes)
-    gateway.shares.work.release(subscription.takeReplay(), for: account)
     droppedBefore += subscription.dropped
-    subscription.loseQueue()
+    if subscription.feed.pointee.answers, connection.answers.hasPending { subscription.loseQueue() }
+    let unread = subscription.takeBacklog()
+    gateway.shares.work.release(unread.past, for: account)
+    gateway.shares.work.release(unread.since, for: account)
     connection.giveBack(subscription.interests)
     connection.enters.remove(subscription, of: account)
     connection.giveBack(gone.lease)

@@ -124,12 +124,12 @@ enum StatusDocument {
   }
 
   private static func writeQueue(_ connection: Connection, into out: inout JSONWriter) {
-    let queue = connection.delivery.commands.queue
     out.key("queue")
+    // Each is read where it is: a copy of the queue counts a reference to everything in it.
     out.object {
-      $0.member("count", queue.count)
-      $0.member("bytes", queue.byteCount)
-      $0.member("oldest", queue.oldest)
+      $0.member("count", connection.delivery.commands.queue.count)
+      $0.member("bytes", connection.delivery.commands.queue.byteCount)
+      $0.member("oldest", connection.delivery.commands.queue.oldest)
     }
   }
 
@@ -166,12 +166,12 @@ enum StatusDocument {
   }
 
   private static func writeHistory(_ connection: Connection, into out: inout JSONWriter) {
-    let history = connection.stream.history
+    let stream = connection.stream
     out.key("history")
     out.object {
-      $0.member("events", history.count)
-      $0.member("bytes", history.byteCount)
-      $0.member("oldest", history.count > 0 ? Int(clamping: history.oldest) : nil)
+      $0.member("events", stream.history.count)
+      $0.member("bytes", stream.history.byteCount)
+      $0.member("oldest", stream.history.count > 0 ? Int(clamping: stream.history.oldest) : nil)
       $0.member("disk", connection.history.disk.rawValue)
       $0.member("runtime", connection.history.runtime.rawValue)
       $0.member("reason", connection.history.problem?.kind.rawValue)

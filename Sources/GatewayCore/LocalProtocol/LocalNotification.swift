@@ -74,6 +74,8 @@ enum LocalNotification {
 
   /// The token at the end of an event's tail; nil where it wants no answer.
   static func answerToken(inTail tail: [UInt8]) -> String? {
+    // Nearly all ask for no answer.
+    guard tail.suffix(4).first == UInt8(ascii: "\"") else { return nil }
     let (mark, end) = (Array(#","ack":""#.utf8), Array("\"}}\n".utf8))
     // A member of the arguments ends with more brackets than that.
     guard tail.count > end.count, tail[(tail.count - end.count)...].elementsEqual(end) else { return nil }

@@ -28,10 +28,11 @@ extension LocalPeers {
       if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
       return
     }
-    if output.pointee.count > Self.muchToWrite {
-      memory.noteUse()
+    let count = output.pointee.count
+    if count > Self.muchToWrite { memory.noteUse() }
+    if count > Self.littleToWrite {
       guard bulk > 0 else { return putOff(slot, output) }
-      bulk -= Self.writeLimit
+      bulk -= count > Self.muchToWrite ? Self.writeLimit : count
     }
     write(slot, output)
   }

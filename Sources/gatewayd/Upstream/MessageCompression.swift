@@ -165,6 +165,9 @@ final class CompressionContexts {
 final class GrowingBuffer {
   /// What is kept between messages, in bytes.
   static let keptCount = 64 << 10
+  /// No more than so many bytes are copied for it to grow. Room that nothing is written to costs addresses only, and
+  /// megabytes that are copied into pages fresh from the kernel take milliseconds.
+  private static let copyLimit = 512 << 10
 
   private(set) var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -178,9 +181,12 @@ final class GrowingBuffer {
     resize(max(count, Self.keptCount))
   }
 
-  /// Twice as many bytes, with what was in it; not beyond `limit` unless it is below what is kept anyway. What is large
-  /// is not copied for it: the kernel gives the same pages another address.
-  func grow(atMost limit: Int) { resize(max(Self.keptCount, min(bytes.count * 2, limit))) }
+  /// Twice as many bytes, with what was in it, and beyond `copyLimit` as many as it may ever need: not beyond `limit`
+  /// unless it is below what is kept anyway.
+  func grow(atMost limit: Int) {
+    let count = bytes.count < Self.copyLimit ? bytes.count * 2 : limit
+    resize(max(Self.keptCount, min(count, limit)))
+  }
 
   /// Gives back what is not kept.
   func shrink() {

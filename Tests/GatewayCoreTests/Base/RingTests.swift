@@ -53,6 +53,13 @@ import Testing
         ring.append(step * 10_000 + new)
         model.append(step * 10_000 + new)
       }
+      for _ in 0..<number(below: 5_000) {
+        #expect(ring.popLast() == (gone < model.count ? model.popLast() : nil))
+      }
+      let changed = number(below: max(1, ring.count))
+      #expect((ring.update(changed) { $0 += 1 } != nil) == (gone + changed < model.count))
+      if gone + changed < model.count { model[gone + changed] += 1 }
+      #expect(ring.update(ring.count) { $0 = 0 } == nil)
       for _ in 0..<number(below: 3) {
         ring.prepend(-step)
         model.replaceSubrange(0..<gone, with: [-step])

@@ -53,6 +53,29 @@ import Testing
     #expect(Array(queue.all) == ["new"])
   }
 
+  private final class Element {
+    let onEnd: () -> Void
+    init(_ onEnd: @escaping () -> Void) { self.onEnd = onEnd }
+    deinit { onEnd() }
+  }
+
+  @Test func aLongQueueThatIsNotWantedIsFreedAPortionInEachTurn() {
+    let timers = Timers(time: FakeTime())
+    let work = SlicedWork(timers)
+    var queue = TombstoneQueue<Element>()
+    var freed = 0
+    let portion = Ring<Element>.blockSize
+    for _ in 0..<(2 * portion + 1) { queue.append(Element { freed += 1 }) }
+    work.release(queue, for: .user(1))
+    queue.removeAll()
+    for turn in 1...2 {
+      #expect(freed == (turn - 1) * portion)
+      timers.fire()
+    }
+    timers.fire()
+    #expect(freed == 2 * portion + 1 && timers.count == 0)
+  }
+
   /// Against a dictionary, with places close together, far apart, given and its own.
   @Test(arguments: [(1, 40), (2, 400), (3, 1 << 60)] as [(UInt64, UInt64)])
   func itIsTheSortedContentOfADictionary(_ seed: UInt64, _ span: UInt64) {

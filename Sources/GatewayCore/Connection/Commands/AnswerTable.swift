@@ -36,6 +36,8 @@ struct AnswerTable {
     return pushedOut
   }
 
+  var hasPending: Bool { !pending.isEmpty }
+
   func isPending(_ token: String) -> Bool { pending[token] != nil }
 
   /// The name of the event behind a token that is not answered yet.

@@ -123,7 +123,6 @@ struct CommandLedger {
   /// Puts commands that were accepted before, in order, behind those that were accepted before them, whatever the
   /// limits say.
   mutating func restore(_ commands: some Collection<Command>) {
-    queue.reserve(commands.count)
     let later = commands.first.map { queue.takeAll(behind: $0.number) } ?? []
     let ordered = later.isEmpty ? Array(commands) : (commands + later).sorted { $0.number < $1.number }
     for command in ordered { queue.putBack(command) }

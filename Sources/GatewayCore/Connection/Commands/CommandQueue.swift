@@ -98,12 +98,6 @@ struct CommandQueue {
   /// A place at the end for a command that may come to the queue later.
   mutating func makePlace() -> UInt64 { order.makePlace() }
 
-  /// Room for so many more, so that the list does not grow step by step.
-  mutating func reserve(_ more: Int) {
-    guard more > 64 else { return }
-    order.reserve(more)
-  }
-
   /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where
   /// the last that is queued was accepted before.
   mutating func takeAll(behind number: UInt64) -> [Command] {
