@@ -250,11 +250,15 @@ final class Subscription {
     pump()
   }
 
+  /// What is queued fills a client's output so far at a time, in bytes: the memory of events that came long ago has to
+  /// be fetched first, which for some thousand small ones takes milliseconds.
+  private static let refillLimit = 64 << 10
+
   /// Moves what is queued to the client's output, as far as room and credit allow.
   func pump() {
     guard !isMuted else { return }
     let before = backlog.byteCount
-    while hasDirectRoom, !backlog.isEmpty {
+    while hasDirectRoom, feed.pointee.output.pointee.count < Self.refillLimit, !backlog.isEmpty {
       if backlog.startsWithEvent {
         if let credit {
           guard credit > 0 else { break }

@@ -124,6 +124,9 @@ public final class LocalSession {
     say(LocalReply.error(id, error, limit: gateway.configuration.limits.line))
   }
 
+  /// Whether `outputDrained` has more to do than to look.
+  public var hasQueuedEvents: Bool { subscriptions.queuedBytes > 0 }
+
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
     traces.pump()

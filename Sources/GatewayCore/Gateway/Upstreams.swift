@@ -105,12 +105,22 @@ final class Upstreams {
 
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
   func tick() {
-    for connection in pool.all {
+    look(at: pool.all[...])
+    histories.tick()
+  }
+
+  /// Looks at some of them in each turn.
+  private func look(at connections: ArraySlice<Connection>) {
+    for connection in connections.prefix(Self.tickPortion) where connection.state != .released {
       forgetOld(connection.stream)
       connection.review()
     }
-    histories.tick()
+    let rest = connections.dropFirst(Self.tickPortion)
+    if !rest.isEmpty { seams.timers.after(.zero) { [weak self] in self?.look(at: rest) } }
   }
+
+  /// Connections that are looked at in one go: about a millisecond.
+  private static let tickPortion = 256
 
   /// What is too old of a long history goes in portions, one in each turn.
   private func forgetOld(_ stream: EventStream) {

@@ -16,7 +16,7 @@ enum LocalForm {
       output.append(text.extracting(range))
       return []
     }
-    var edits = PayloadEdits()
+    var edits = PayloadEdits(in: range)
     var attachments: [[UInt8]] = []
     var imitatesPlaceholder = false
     try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
@@ -184,7 +184,7 @@ extension LocalForm {
   /// A server's text in the local form; nil when it is that already, as most is.
   static func plain(fromServer text: RawSpan, _ range: Range<Int>) -> [UInt8]? {
     guard needsRewriting(text, range) else { return nil }
-    var edits = PayloadEdits()
+    var edits = PayloadEdits(in: range)
     MarkedObject.forEach(in: text, range) { object in
       if object.dollars != nil { object.forEachKey { edits.insertDollar(at: $0 + 1) } }
     }

@@ -1,33 +1,43 @@
 /// Changes to a text that are collected in any order and applied in one pass.
 struct PayloadEdits {
-  private enum Change {
-    case insertDollar
-    case remove
-    /// What stands instead, by its number.
-    case replace(UInt32)
-  }
-
-  /// Small, because a message of a megabyte may need a hundred thousand.
+  /// In eight bytes, because a message of a megabyte may need a hundred thousand.
   private struct Edit {
     let start: UInt32
-    let count: UInt32
-    let change: Change
+    /// 0 where a dollar comes in; with the highest bit how many bytes go; otherwise which replacement it is, from 1 on.
+    let change: UInt32
 
-    var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
+    static let removal: UInt32 = 1 << 31
   }
 
+  /// What a longer text stands instead of: how many bytes, and its number.
+  private typealias Replacement = (count: UInt32, number: UInt32)
+
   private var edits: [Edit] = []
-
+  private var replacements: [Replacement] = []
   private var isSorted = true
+  /// As many as the text may need: each stands for a key and its value.
+  private let limit: Int
+  /// With more than so many there is room for `limit` at once. Memory that is not written to costs nothing, and a list
+  /// that grows by doubling writes to twice as much.
+  private static let few = 1_024
 
-  mutating func insertDollar(at offset: Int) { add(offset..<offset, .insertDollar) }
-  mutating func remove(_ range: Range<Int>) { add(range, .remove) }
+  /// Of a text's part.
+  init(in range: Range<Int>) { limit = range.count / #""$bin":0,"#.utf8.count + 1 }
+
+  mutating func insertDollar(at offset: Int) { add(offset, 0) }
+
+  mutating func remove(_ range: Range<Int>) { add(range.lowerBound, Edit.removal | UInt32(range.count)) }
+
   /// Changes within a replaced range are dropped.
-  mutating func replace(_ range: Range<Int>, number: Int) { add(range, .replace(UInt32(number))) }
+  mutating func replace(_ range: Range<Int>, number: Int) {
+    replacements.append((UInt32(range.count), UInt32(number)))
+    add(range.lowerBound, UInt32(replacements.count))
+  }
 
-  private mutating func add(_ range: Range<Int>, _ change: Change) {
-    let edit = Edit(start: UInt32(range.lowerBound), count: UInt32(range.count), change: change)
+  private mutating func add(_ start: Int, _ change: UInt32) {
+    let edit = Edit(start: UInt32(start), change: change)
     if let last = edits.last, last.start > edit.start { isSorted = false }
+    if edits.count == Self.few { edits.reserveCapacity(max(limit, 2 * Self.few)) }
     edits.append(edit)
   }
 
@@ -41,13 +51,15 @@ struct PayloadEdits {
     }
     var at = range.lowerBound
     for edit in edits where Int(edit.start) >= at {
-      let range = edit.range
-      output.append(text.extracting(at..<range.lowerBound))
-      at = range.upperBound
+      output.append(text.extracting(at..<Int(edit.start)))
+      at = Int(edit.start)
       switch edit.change {
-      case .insertDollar: output.append(UInt8(ascii: "$"))
-      case .remove: break
-      case .replace(let number): replacement(Int(number), &output)
+      case 0: output.append(UInt8(ascii: "$"))
+      case Edit.removal...: at += Int(edit.change ^ Edit.removal)
+      default:
+        let (count, number) = replacements[Int(edit.change) - 1]
+        at += Int(count)
+        replacement(Int(number), &output)
       }
     }
     output.append(text.extracting(at..<range.upperBound))

@@ -6,7 +6,7 @@ extension LocalPeers {
   func flush() {
     guard gateway.outputs.hasDirty else { return gateway.commitHistories() }
     gateway.commitHistories()
-    bulk = Self.bulkLimit
+    (bulk, refills) = (Self.bulkLimit, Self.refillLimit)
     for _ in 0..<8 where gateway.outputs.hasDirty {
       gateway.outputs.drain { output in
         let tag = PeerTag(output.pointee.tag)
@@ -28,11 +28,12 @@ extension LocalPeers {
       if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
       return
     }
-    let count = output.pointee.count
-    if count > Self.muchToWrite { memory.noteUse() }
-    if count > Self.littleToWrite {
+    if output.pointee.count > Self.muchToWrite {
+      memory.noteUse()
       guard bulk > 0 else { return putOff(slot, output) }
-      bulk -= count > Self.muchToWrite ? Self.writeLimit : count
+      bulk -= Self.writeLimit
+    } else if refills <= 0, slots[slot].session?.hasQueuedEvents == true {
+      return putOff(slot, output)
     }
     write(slot, output)
   }
@@ -71,7 +72,11 @@ extension LocalPeers {
       allowance -= written
       if allowance == 0, output.pointee.count > 0 { interest.insert(.writable) }
     }
-    if isDrained { slots[slot].session?.outputDrained() }
+    if isDrained {
+      let left = output.pointee.count
+      slots[slot].session?.outputDrained()
+      if output.pointee.count > left { refills -= 1 }
+    }
     if output.pointee.closesWhenFlushed { return leave(slot, output, interest) }
     let hearsAgain = slots[slot].phase == .open && slots[slot].session?.wantsInput == true
     if hearsAgain, slots[slot].pendingInput.isEmpty { interest.insert(.readable) }

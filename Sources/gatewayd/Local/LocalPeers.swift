@@ -19,6 +19,8 @@ final class LocalPeers {
   var isAnyoneWaiting: (Int?) -> Bool = { _ in false }
   /// What may still be written by this flush to clients that have much to be written.
   var bulk = 0
+  /// How many clients' queues may still move up in this flush.
+  var refills = 0
   let memory: WarmMemory
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
@@ -29,14 +31,13 @@ final class LocalPeers {
   /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so
   /// that a batch of ordinary events is one write.
   static let muchToWrite = 262_144
-  /// Bytes to be written that count in `bulkLimit`: a subscription's queue moves up as soon as they are written, so that
-  /// a client that reads quickly might be written as much again and again by the same flush.
-  static let littleToWrite = 32_768
   /// Bytes written per turn to a client that has much to be written.
   static let writeLimit = 131_072
-  /// Bytes written by one flush to clients that have more than a little to be written; the others of them wait until epoll reports
+  /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports
   /// them, in turns with everybody else.
   static let bulkLimit = 8 * writeLimit
+  /// Clients whose queues move up in one flush; the others of them wait for epoll as well.
+  static let refillLimit = 8
   /// How long a client that is turned out may take to read its last words.
   static let lingerLimit: Duration = .seconds(1)
   /// How long after a tick it is looked whether memory can be given back.

@@ -37,6 +37,19 @@ import Testing
     #expect(digest(client.read()) == ["event 7"])
   }
 
+  @Test func aLongQueueMovesUpAPortionAtATime() throws {
+    let (harness, client) = harness(policy: "drop_oldest", queue: 100_000)
+    for _ in 1...10_000 { harness.upstream.channel.emit("e") }
+    let session = try #require(client.session)
+    let queued = session.subscriptions.queuedBytes
+    #expect(queued > ClientOutput.directLimit)
+    harness.gateway.outputs.consume(session.output.pointee.count, of: session.output)
+    session.outputDrained()
+    #expect(session.output.pointee.count < ClientOutput.directLimit / 2)
+    #expect(session.subscriptions.queuedBytes < queued)
+    #expect(digest(client.read()).filter { $0.hasPrefix("event ") }.last == "event 10000")
+  }
+
   @Test func aGapNamesTheEpochOfWhatWasDropped() {
     let (harness, client) = harness(policy: "drop_oldest")
     for _ in 1...3 { harness.upstream.channel.emit("e", Self.big) }

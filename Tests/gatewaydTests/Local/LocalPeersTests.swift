@@ -258,6 +258,24 @@ struct LocalPeersTests {
     #expect(late.count > 200 && late.count < 1_500)
   }
 
+  /// A turn in which all of them did would last as long as there are clients.
+  @Test func theQueuesOfManyClientsDoNotAllMoveUpInOneFlush() throws {
+    let fixture = try LocalServerFixture()
+    let clients = try (0..<3 * LocalPeers.refillLimit).map { _ in try fixture.connect() }
+    try subscribe(clients, in: fixture)
+    let payload = "\"" + String(repeating: "x", count: 1_000) + "\""
+    for _ in 0..<500 { fixture.upstream.emit("tick", payload) }
+    var counts = [Int](repeating: 0, count: clients.count)
+    var left: Set<Int> = []
+    #expect(
+      try fixture.turn {
+        left.insert(fixture.server.peers.refills)
+        for (index, client) in clients.enumerated() { counts[index] += client.lines().count }
+        return counts.allSatisfy { $0 == 500 }
+      })
+    #expect(left.min() == 0)
+  }
+
   private func subscribe(_ clients: [Client], in fixture: LocalServerFixture) throws {
     for client in clients {
       client.send(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"chat"}}"# + "\n")

@@ -212,26 +212,4 @@ struct TimeSliceTests {
     desk.serve()
     #expect(clients.map { desk.received($0).count }.allSatisfy { $0 > 0 })
   }
-
-  /// A subscription's queue fills an output as far as that again and again, as soon as it is written.
-  @Test func manyOutputsThatLeaveAsOneAreNotAllWrittenByOneFlush() throws {
-    let desk = try Desk()
-    let clients = try (0..<12).map { _ in try desk.connect() }
-    let discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.discover\"}\n"
-    Descriptors.write(clients[0], discover)
-    desk.serve()
-    desk.peers.flush()
-    let answer = desk.received(clients[0]).count
-    let answers = (LocalPeers.muchToWrite - 1) / answer
-    for client in clients { Descriptors.write(client, String(repeating: discover, count: answers)) }
-    desk.serve()
-    for _ in 0..<20 { desk.peers.goOn() }
-    desk.peers.flush()
-    let portions = clients.map { desk.received($0).count }
-    // The kernel may take less at once.
-    #expect(portions.max() ?? 0 > LocalPeers.writeLimit)
-    #expect(portions.reduce(0, +) <= LocalPeers.bulkLimit + LocalPeers.muchToWrite)
-    desk.serve()
-    #expect(clients.map { desk.received($0).count }.contains { $0 > 0 })
-  }
 }

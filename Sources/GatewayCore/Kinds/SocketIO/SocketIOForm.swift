@@ -8,7 +8,7 @@ enum SocketIOForm {
     fromServer text: RawSpan, _ range: Range<Int>, attachments: [[UInt8]], byteLimit: Int = .max, lineLimit: Int = .max,
     into output: inout [UInt8]
   ) throws(SocketIOFlaw) -> Int {
-    var edits = PayloadEdits()
+    var edits = PayloadEdits(in: range)
     var size = range.count
     var lineCount = range.count
     try MarkedObject.forEach(in: text, range) { object throws(SocketIOFlaw) in

@@ -7,7 +7,7 @@ enum WAMPForm {
     guard LocalForm.needsLook(text, range, { byte, at in byte == 10 || byte == 13 || beginsBinary(text, at) }) else {
       return output.append(text.extracting(range))
     }
-    var edits = PayloadEdits()
+    var edits = PayloadEdits(in: range)
     var binaries: [[UInt8]] = []
     MarkedObject.forEach(in: text, range) { object in
       if object.dollars != nil { object.forEachKey { edits.insertDollar(at: $0 + 1) } }
@@ -35,7 +35,7 @@ enum WAMPForm {
     guard LocalForm.needsLook(text, range, { _, at in beginsBinary(text, at) }) else {
       return output.append(text.extracting(range))
     }
-    var edits = PayloadEdits()
+    var edits = PayloadEdits(in: range)
     var binaries: [[UInt8]] = []
     try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
       switch object.dollars {
