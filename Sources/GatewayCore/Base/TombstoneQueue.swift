@@ -119,7 +119,8 @@ struct TombstoneQueue<Element> {
   @discardableResult
   mutating func remove(at place: UInt64) -> Element? {
     let index = index(of: place)
-    guard self.place(index) == place, let element = slots.update(index, { $0.element.take() }) ?? nil else { return nil }
+    guard self.place(index) == place else { return nil }
+    guard let element = slots.update(index, { $0.element.take() }) ?? nil else { return nil }
     count -= 1
     forgetTombstones()
     return element

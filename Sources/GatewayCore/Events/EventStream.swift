@@ -170,7 +170,7 @@ final class EventStream {
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
-  private static let tailAllowance = EventTailWriter.room + 8
+  private static let tailAllowance = EventStamp.tailRoom + 8
 
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024

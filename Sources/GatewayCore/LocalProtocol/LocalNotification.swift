@@ -30,13 +30,13 @@ enum LocalNotification {
     into line: inout [UInt8]
   ) -> Range<Int> {
     let isString = JSONScanner.byte(name, 0) == UInt8(ascii: "\"")
-    let room = EventTailWriter.room + name.byteCount + arguments.byteCount
+    let room = EventStamp.tailRoom + name.byteCount + arguments.byteCount
     let before = line.count
     let isWhole = kwargs == nil && ack == nil
     var range = 0..<0
     line.append(addingCapacity: room) { output in
       output.withUnsafeMutableBufferPointer { buffer, count in
-        var writer = EventTailWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
         let origin = count
         writer.put(#""seq":"#)
         writer.put(stamp.sequence)

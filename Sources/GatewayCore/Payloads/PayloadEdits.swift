@@ -7,6 +7,8 @@ struct PayloadEdits {
     let change: UInt32
 
     static let removal: UInt32 = 1 << 31
+
+    var isReplacement: Bool { change != 0 && change < Self.removal }
   }
 
   /// What a longer text stands instead of: how many bytes, and its number.
@@ -50,18 +52,40 @@ struct PayloadEdits {
       edits.sort { $0.start < $1.start }
     }
     var at = range.lowerBound
-    for edit in edits where Int(edit.start) >= at {
-      output.append(text.extracting(at..<Int(edit.start)))
-      at = Int(edit.start)
-      switch edit.change {
-      case 0: output.append(UInt8(ascii: "$"))
-      case Edit.removal...: at += Int(edit.change ^ Edit.removal)
-      default:
+    var next = 0
+    while next < edits.count {
+      let edit = edits[next]
+      guard !edit.isReplacement else {
+        next += 1
+        guard Int(edit.start) >= at else { continue }
+        output.append(text.extracting(at..<Int(edit.start)))
         let (count, number) = replacements[Int(edit.change) - 1]
-        at += Int(count)
+        at = Int(edit.start) + Int(count)
         replacement(Int(number), &output)
+        continue
       }
+      let end = edits[next...].firstIndex(where: \.isReplacement) ?? edits.count
+      Self.write(edits[next..<end], of: text, &at, into: &output)
+      next = end
     }
     output.append(text.extracting(at..<range.upperBound))
+  }
+
+  /// Writes the text up to the last of these changes, none of which is a replacement: whether there is room is asked
+  /// once for all of them.
+  private static func write(_ edits: ArraySlice<Edit>, of text: RawSpan, _ at: inout Int, into output: inout [UInt8]) {
+    guard let last = edits.last else { return }
+    let room = max(0, Int(last.start) - at) + edits.count
+    output.append(addingCapacity: room) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        for edit in edits where Int(edit.start) >= at {
+          writer.put(text.extracting(at..<Int(edit.start)))
+          at = Int(edit.start)
+          if edit.change == 0 { writer.put("$") } else { at += Int(edit.change ^ Edit.removal) }
+        }
+        count = writer.end
+      }
+    }
   }
 }

@@ -165,9 +165,7 @@ final class CompressionContexts {
 final class GrowingBuffer {
   /// What is kept between messages, in bytes.
   static let keptCount = 64 << 10
-  /// No more than so many bytes are copied for it to grow. Room that nothing is written to costs addresses only, and
-  /// megabytes that are copied into pages fresh from the kernel take milliseconds.
-  private static let copyLimit = 512 << 10
+  private static let growth = BufferGrowth(longFrom: keptCount, hugeFrom: 512 << 10)
 
   private(set) var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
@@ -181,10 +179,10 @@ final class GrowingBuffer {
     resize(max(count, Self.keptCount))
   }
 
-  /// Twice as many bytes, with what was in it, and beyond `copyLimit` as many as it may ever need: not beyond `limit`
-  /// unless it is below what is kept anyway.
+  /// More bytes, with what was in it, as `BufferGrowth` has it; not beyond `limit` unless it is below what is kept
+  /// anyway.
   func grow(atMost limit: Int) {
-    let count = bytes.count < Self.copyLimit ? bytes.count * 2 : limit
+    let count = Self.growth.capacity(for: bytes.count + 1, over: bytes.count, limit: limit) ?? bytes.count * 2
     resize(max(Self.keptCount, min(count, limit)))
   }
 

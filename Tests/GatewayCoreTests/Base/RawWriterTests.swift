@@ -2,12 +2,12 @@ import Testing
 
 @testable import GatewayCore
 
-@Suite struct EventTailWriterTests {
-  private func written(_ body: (inout EventTailWriter) -> Void) -> String {
+@Suite struct RawWriterTests {
+  private func written(_ body: (inout RawWriter) -> Void) -> String {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 1)
     defer { memory.deallocate() }
     memory[0] = UInt8(ascii: ">")
-    var writer = EventTailWriter(memory, at: 1)
+    var writer = RawWriter(memory, at: 1)
     body(&writer)
     return String(decoding: memory[..<writer.end], as: UTF8.self)
   }
@@ -47,14 +47,5 @@ import Testing
         $0.put(DecimalText(7))
         $0.put("")
       } == #">a"chat"7"#)
-  }
-
-  @Test func theRoomIsEnoughForTheLargestNumbers() {
-    var line: [UInt8] = []
-    let (name, arguments) = (Array("7".utf8), [UInt8](repeating: UInt8(ascii: "1"), count: 9_999))
-    LocalNotification.eventTail(
-      seq: .max, time: .max, name: name.span.bytes, arguments: arguments.span.bytes, ack: nil, into: &line)
-    #expect(line.count == 9_999 + 78)
-    #expect(EventTailWriter.room >= 78)
   }
 }
