@@ -3,7 +3,8 @@
 
 The folders of Sources/GatewayCore stand in one order, and so do those of Sources/gatewayd, gatewayctl and GatewayClient.
 What a file names has to stand in the same layer or below: types, and what extensions of types add; a kind of upstream names
-no other kind. Nothing is imported but what TREES allows: the core is the standard library and itself: decision 0100.
+no other kind. Within a layer, of two folders only one names the other, but for those in KNOWN_TO_EACH_OTHER. Nothing is
+imported but what TREES allows: the core is the standard library and itself: decision 0100.
 `--list` shows how large each layer is and how often it uses which other.
 """
 
@@ -62,12 +63,28 @@ CLIENT = {
     "Socket": "does: the socket, the thread that waits for it, the tasks that wait",
     "": "what programs use",
 }
+# Folders of one layer of the core that name each other: an owner and its parts, which answer to it.
+KNOWN_TO_EACH_OTHER = {
+    ("Configuration/Reader", "Configuration/Schema"),
+    ("Connection", "Connection/Commands"),
+    ("Connection", "Connection/Enters"),
+    ("Connection", "Connection/Outbox"),
+    ("Connection/Commands", "Connection/Outbox"),
+    ("Events", "Events/History"),
+    ("Gateway", "Gateway/Handover"),
+    ("Gateway", "Gateway/Methods"),
+    ("Gateway/Discovery", "Gateway/Methods"),
+    ("Kinds/SocketIO", "Kinds/SocketIO/EngineIO"),
+    ("Kinds/SocketIO", "Kinds/SocketIO/Polling"),
+    ("Upstream", "Upstream/HTTP"),
+    ("Upstream", "Upstream/Settings"),
+}
 
 
 class Tree:
     """A target whose folders are layers."""
 
-    def __init__(self, name, layers, imports=(), separate=(), sources=SOURCES, pure=()):
+    def __init__(self, name, layers, imports=(), separate=(), sources=SOURCES, pure=(), knots=frozenset()):
         self.root = sources / name
         self.layers = layers
         self.order = {layer: place for place, layer in enumerate(layers)}
@@ -76,13 +93,15 @@ class Tree:
         self.separate = separate
         # Layers that import nothing at all.
         self.pure = pure
+        # Pairs of folders in one layer that may name each other.
+        self.knots = knots
 
     def sources(self):
         return [Source(self, path) for path in sorted(self.root.rglob("*.swift"))]
 
 
 TREES = [
-    Tree("GatewayCore", CORE, separate=("Kinds",)),
+    Tree("GatewayCore", CORE, separate=("Kinds",), knots=KNOWN_TO_EACH_OTHER),
     Tree("gatewayd", DAEMON, imports=(
         "GatewayCore", "Glibc", "CArgon2", "CCrypto", "CCurl", "CCurlMulti", "CCurlURL", "CLinux", "CNetlink", "CSQLite",
         "CStringprep", "CSystemdBus", "CSystemdDaemon", "CSystemdEvent", "CSystemdJournal", "CToml", "CZlib")),
@@ -123,6 +142,7 @@ class Source:
         self.tree = tree
         self.path = path.relative_to(tree.root)
         self.layer = self.path.parts[0] if len(self.path.parts) > 1 else ""
+        self.folder = self.path.parent.as_posix()
         self.part = self.path.parts[1] if self.layer in tree.separate and len(self.path.parts) > 2 else ""
         code = COMMENT_OR_TEXT.sub('""', path.read_text())
         found = [(match["name"], len(match["indent"])) for match in DECLARATION.finditer(code)]
@@ -182,6 +202,23 @@ def mistakes(tree):
                 yield f"{place}: uses .{name}, which {other.path} adds to a type, and {other.layer or 'the program'} stands above {source.layer}"
 
 
+def knots(tree):
+    """What is wrong between the folders within layers, a sentence each."""
+    sources = tree.sources()
+    home = homes(sources)
+    uses = {}
+    for source in sources:
+        for name in sorted(source.named & home.keys()):
+            other = home[name]
+            if other.layer == source.layer and other.folder != source.folder:
+                uses.setdefault((source.folder, other.folder), f"{source.path} names {name}")
+    found = {(one, other) for one, other in uses if one < other and (other, one) in uses}
+    for one, other in sorted(found - tree.knots):
+        yield f"{tree.root.name}: {one} and {other} know each other: {uses[one, other]}, {uses[other, one]}"
+    for one, other in sorted(tree.knots - found):
+        yield f"{tree.root.name}: {one} and {other} do not know each other any more: take them out of the list"
+
+
 def listing(tree):
     """The layers, highest first, with what each uses of the others."""
     sources = tree.sources()
@@ -206,11 +243,11 @@ def main():
     if options.list:
         for tree in TREES:
             listing(tree)
-    found = [mistake for tree in TREES for mistake in mistakes(tree)]
+    found = [mistake for tree in TREES for check in (mistakes, knots) for mistake in check(tree)]
     for mistake in found:
         print(mistake, file=sys.stderr)
     if found:
-        print(f"{len(found)} times a layer is used from below", file=sys.stderr)
+        print(f"{len(found)} mistakes in the order of the layers", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -119,3 +119,15 @@ final class SlicedWork {
     }
   }
 }
+
+extension SlicedWork {
+  /// Frees what is not wanted any more: of a long queue one portion in each turn.
+  func release<Element>(_ queue: consuming Ring<Element>, for account: Account) {
+    guard queue.count > Ring<Element>.blockSize else { return }
+    var rest = queue
+    add(for: account) {
+      for _ in 0..<Ring<Element>.blockSize where rest.popFirst() == nil { break }
+      return rest.isEmpty
+    }
+  }
+}
