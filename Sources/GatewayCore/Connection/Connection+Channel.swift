@@ -6,7 +6,7 @@ extension Connection: UpstreamChannelOwner {
     guard channel === self.channel else { return }
     beginConversation()
     for (message, problem) in unsaid { enters.answered(message, .refused(mayHaveArrived: false), problem) }
-    if interests.areAwaited || !enters.areSaid { awaitOpening() } else { opened() }
+    interests.beginOpening()
   }
 
   func channel(
@@ -18,31 +18,10 @@ extension Connection: UpstreamChannelOwner {
     }
     var isHandedOn = false
     stream.deliver(rawName: name, arguments: arguments, kwargs: kwargs, wantsAnswer: true) { match in
-      let token = context.tokens.next()
-      for old in answers.add(ack, as: token, of: EventStream.name(of: name), for: match.answerers) {
-        channel.decline(old, .abandoned)
-      }
       isHandedOn = true
-      return token
+      return answers.ask(match.answerers, ack, of: EventStream.name(of: name), on: channel)
     }
-    if !isHandedOn {
-      answers.noteUnanswered()
-      channel.decline(ack, .unheard)
-    }
-  }
-
-  /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
-  func answer(_ token: String, _ draft: AnswerDraft) throws(SubmissionProblem) -> Bool {
-    channel?.checkHeartbeat()
-    guard let channel, answers.isPending(token) else { return false }
-    let message: PreparedMessage
-    do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
-    if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
-    try delivery.checkRoom(for: message, of: specification.account, on: channel)
-    guard let id = answers.take(token) else { return false }
-    channel.answer(id, message)
-    delivery.commands.noteOutgoing(message)
-    return true
+    if !isHandedOn { answers.declineUnheard(ack, on: channel) }
   }
 
   var lineLimit: Int { stream.lineLimit }
@@ -51,34 +30,13 @@ extension Connection: UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
     guard channel === self.channel else { return }
     stream.deliver(rawName: name, tooLong: size)
-    guard let ack else { return }
-    answers.noteUnanswered()
-    channel.decline(ack, .unheard)
-  }
-
-  /// A client that may have been asked for answers can give none any more: it has left, or subscribes to nothing here
-  /// that it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may
-  /// still answer.
-  func answererLeft(_ client: ClientOutputs.Pointer) {
-    guard let channel else { return }
-    for orphan in answers.left(by: client) where channel.decline(orphan.id, .abandoned) {
-      answers.abandon(orphan.token)
-    }
-  }
-
-  /// A client that did not keep up will never see an event that it was to answer. If no other one does, nothing was
-  /// begun.
-  func answererMissed(_ token: String, _ client: ClientOutputs.Pointer) {
-    guard let channel, let orphan = answers.missed(token, by: client) else { return }
-    if channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard) { answers.abandon(token) }
+    if let ack { answers.declineUnheard(ack, on: channel) }
   }
 
   func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
     guard channel === self.channel else { return }
     stream.lose(event)
-    guard let ack = event.ack else { return }
-    answers.noteUnanswered()
-    channel.decline(ack, .unheard)
+    if let ack = event.ack { answers.declineUnheard(ack, on: channel) }
   }
 
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
@@ -118,7 +76,7 @@ extension Connection: UpstreamChannelOwner {
 
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
     guard channel === self.channel else { return }
-    answered(interest, refusal)
+    interests.answered(interest, refusal)
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) {

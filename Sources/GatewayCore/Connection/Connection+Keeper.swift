@@ -1,4 +1,4 @@
-/// What the keeper sees of a connection, and how its orders are carried out.
+/// What the keeper sees of a connection and of the network for it, and how its orders are carried out.
 extension Connection {
   /// Lets the keeper look at the connection and does what it says, until it has nothing more to say.
   func review() {
@@ -80,5 +80,31 @@ extension Connection {
     case .wait(let until?): return max(0, (until - context.time.now).milliseconds)
     case .act, .wait: return nil
     }
+  }
+
+  // MARK: - The network
+
+  /// Looks for the way to the server; asked when something may have changed, not for every command.
+  func lookAtNetwork() { reach.look(at: context.network, hosts: connector.hosts) }
+
+  /// Links, addresses or routes changed.
+  func networkChanged(_ change: NetworkChange) {
+    let before = reach
+    lookAtNetwork()
+    guard reach.isUp else {
+      // What is waited for from now on is the network, unless the network was not it.
+      if state == .disconnected, isOccupied { notes.wayLost(specification.settings) }
+      return review()
+    }
+    let isOtherWay = reach.way != before.way
+    if state == .connected, isOtherWay || reach.isTouched(by: change) { channel?.verify() }
+    if isOtherWay { hurry(.network) } else { review() }
+  }
+
+  /// The machine slept: what became of its links is not known, and waiting may be over.
+  func resumed() {
+    lookAtNetwork()
+    if state == .connected { channel?.verify() }
+    hurry(.network)
   }
 }

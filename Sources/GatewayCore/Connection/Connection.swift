@@ -20,8 +20,10 @@ final class Connection {
   private(set) var leases = Leases()
   /// The commands that have no outcome yet.
   let delivery: Delivery
-  var answers = AnswerTable()
-  var interests = InterestTable()
+  /// The answers that the server has asked for.
+  let answers: Answers
+  /// What subscriptions want to be sent.
+  let interests: Interests
   /// What is said to the server at every connect.
   let enters: Enters
   let history: ConnectionHistory
@@ -60,8 +62,12 @@ final class Connection {
     notes = KeeperNotes(specification.settings.reconnect)
     record = ConnectionRecord(context.time)
     enters = Enters(specification, context: context)
+    answers = Answers(context)
+    interests = Interests(context)
     delivery.connection = self
     enters.connection = self
+    answers.connection = self
+    interests.connection = self
     history.onKnown = { [weak self] in self?.review() }
     history.adopt(specification, connector: connector)
     lookAtNetwork()
@@ -302,6 +308,14 @@ final class Connection {
     lost(failure)
   }
 
+  /// What a timer calls: the connection lives until that is done.
+  func ringing(_ body: @escaping (Connection) -> Void) -> () -> Void {
+    { [weak self] in
+      guard let self else { return }
+      withExtendedLifetime(self) { body(self) }
+    }
+  }
+
   // MARK: - The state machine
 
   /// A fact or an order for the machine: does what follows.
@@ -314,7 +328,7 @@ final class Connection {
     case .startAttempt:
       notes.schedule.started(at: context.time.now)
       channel = connector.dial(owner: self)
-      askFor(interests.all)
+      interests.askForAll()
     case .closeChannel:
       delivery.linkEnded()
       if isDraining, history.outlivesDaemon { channel?.suspend() } else { channel?.close() }
@@ -338,7 +352,8 @@ final class Connection {
     channel = nil
     stream.conversationEnded()
     stream.log?.noteResumption()
-    forgetInterests()
+    enters.endOfLink()
+    interests.endOfLink()
     answers.endOfLink()
     delivery.putBack(lastFailure ?? UpstreamFailure(.closed, "the connection was closed"))
   }

@@ -18,11 +18,6 @@ struct InterestTable {
   }
 
   private var entries: [Interest: Entry] = [:]
-  /// Those that wait for answers to what they want.
-  var waits: [InterestWait] = []
-  /// The conversation has begun, and what is wanted is being confirmed.
-  var isOpening = false
-  var openingTimer: Timers.ID?
 
   /// Everything that a subscription wants.
   var all: [Interest] { Array(entries.keys) }

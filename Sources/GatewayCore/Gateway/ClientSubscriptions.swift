@@ -73,7 +73,7 @@ final class ClientSubscriptions {
     held[subscription.id] = new
     gateway.quotas.countSubscription(for: account)
     subscription.onQueued = { [unowned self] in noteQueued($0) }
-    subscription.onLostToken = { [unowned connection] in connection.answererMissed($0, output) }
+    subscription.onLostToken = { [unowned connection] in connection.answers.missed($0, by: output) }
     subscription.onOverrun = onOverrun
     subscription.clientHasRoom = { [unowned self] in $0 <= room && memory.hasRoom(for: $0) }
     connection.stream.add(subscription)
@@ -100,7 +100,7 @@ final class ClientSubscriptions {
     let unread = subscription.takeBacklog()
     gateway.shares.work.release(unread.past, for: account)
     gateway.shares.work.release(unread.since, for: account)
-    connection.giveBack(subscription.interests)
+    connection.interests.giveBack(subscription.interests)
     connection.enters.remove(subscription, of: account)
     connection.giveBack(gone.lease)
     return gone
@@ -112,7 +112,7 @@ final class ClientSubscriptions {
     let canAnswer = held.values.contains {
       $0.subscription.feed.pointee.answers && $0.connection === gone.connection
     }
-    if !canAnswer { gone.connection.answererLeft(output) }
+    if !canAnswer { gone.connection.answers.left(by: output) }
   }
 
   // MARK: - Queues

@@ -69,10 +69,7 @@ final class Delivery {
 
   /// What a timer calls: the connection lives until that is done.
   func ringing(_ body: @escaping (Delivery) -> Void) -> () -> Void {
-    { [weak connection = connection] in
-      guard let connection else { return }
-      withExtendedLifetime(connection) { body(connection.delivery) }
-    }
+    connection.ringing { body($0.delivery) }
   }
 
   // MARK: - Taking and writing

@@ -196,16 +196,13 @@ final class Enters {
 
   private func sayOn() {
     for (message, problem) in sayPortion() { answered(message, .refused(mayHaveArrived: false), problem) }
-    if areSaid { connection.concludeOpening() }
+    if areSaid { connection.interests.concludeOpening() }
     awaitTrial()
   }
 
   /// What a timer calls: the connection lives until that is done.
   private func ringing(_ body: @escaping (Enters) -> Void) -> () -> Void {
-    { [weak connection = connection] in
-      guard let connection else { return }
-      withExtendedLifetime(connection) { body(connection.enters) }
-    }
+    connection.ringing { body($0.enters) }
   }
 
   /// Writes one. Returns why it cannot be written.
@@ -218,7 +215,7 @@ final class Enters {
     let delivery = connection.delivery
     let ack = wantsAck ? delivery.commands.makeAck() : nil
     let timer = ack.map { _ in
-      context.timers.after(connection.confirmationLimit, ringing { $0.timedOut(message) })
+      context.timers.after(connection.interests.confirmationLimit, ringing { $0.timedOut(message) })
     }
     let now = context.time.now
     lastSaid = now
@@ -251,7 +248,7 @@ final class Enters {
   // MARK: - Answers
 
   private func timedOut(_ message: EnterMessage) {
-    let limit = connection.confirmationLimit.milliseconds
+    let limit = connection.interests.confirmationLimit.milliseconds
     answered(
       message, .refused(mayHaveArrived: true),
       UpstreamFailure(.refused, "it did not acknowledge it within \(limit) ms"))
@@ -277,7 +274,7 @@ final class Enters {
       told.removeAll { !$0.enters.contains { $0.enter.message == message && $0.enter.wantsAck } }
     }
     if table.trials.isCurrent(message) { endTrial() }
-    connection.answered(.enter(message), refusal, concerning: told)
+    connection.interests.answered(.enter(message), refusal, concerning: told)
   }
 
   /// Those that hold it, the oldest first; what is configured is held for all of them.

@@ -29,6 +29,21 @@ struct KeeperNotes {
     health.isDraining = isDraining
   }
 
+  /// The way to the server is gone while the connection is down: that is why it is down from now on, unless it is for a
+  /// reason that no change of the network lifts.
+  mutating func wayLost(_ settings: UpstreamSettings) {
+    guard !isHeld, !outlastsNetwork(settings) else { return }
+    lastFailure = UpstreamFailure(onPurpose: .offline)
+  }
+
+  /// A refusal has its own schedule, and what stays down until an administrator says otherwise must not forget why.
+  private func outlastsNetwork(_ settings: UpstreamSettings) -> Bool {
+    guard let lastFailure else { return false }
+    if lastFailure.isRefusal { return true }
+    if lastFailure.reason == .kicked, !settings.reconnectAfterKick { return true }
+    return lastFailure.reason.isFailure && !settings.reconnect.enabled
+  }
+
   // MARK: - A review
 
   /// A review begins; false within one.

@@ -67,10 +67,10 @@ final class OpenSubscribe: OpenCall {
 
   /// It will not be made: gives back what it holds.
   func cancel(in session: LocalSession) {
-    if let wait { target.cancel(wait) }
+    if let wait { target.interests.cancel(wait) }
     wait = nil
     forget(in: session)
-    target.giveBack(interests)
+    target.interests.giveBack(interests)
     target.enters.giveBack(call.enters, of: .user(session.peer.uid))
     target.giveBack(lease)
   }

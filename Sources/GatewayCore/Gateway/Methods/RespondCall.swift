@@ -29,7 +29,7 @@ struct RespondCall: LocalCall {
       }
       try session.caller.demand(.send, event, on: connection)
       let answered: Bool
-      do { answered = try connection.answer(ack, draft) } catch { throw LocalError(error) }
+      do { answered = try connection.answers.answer(ack, draft) } catch { throw LocalError(error) }
       if answered { return session.reply(id) }
     }
     throw LocalError(

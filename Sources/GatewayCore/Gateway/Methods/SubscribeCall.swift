@@ -71,7 +71,7 @@ struct SubscribeCall: LocalCall {
     try checkEnters(on: connection, in: session, isRestored: id?.isAnswered == true)
     if let subscription { OpenSubscribe.overtake(subscription, in: session) }
     let pending = OpenSubscribe(id, self, filter, on: connection, interests: interests, hold: hold)
-    var awaited = Set(connection.hold(interests).map { Wanted.interest($0) })
+    var awaited = Set(connection.interests.hold(interests).map { Wanted.interest($0) })
     awaited.formUnion(connection.enters.hold(enters, of: .user(session.peer.uid)).map { .enter($0) })
     guard !connection.history.isReadingPast else {
       let number = session.makeCallNumber()
@@ -88,7 +88,7 @@ struct SubscribeCall: LocalCall {
       }
     }
     let number = session.makeCallNumber()
-    pending.wait = connection.await(awaited) { [weak session] failure in
+    pending.wait = connection.interests.await(awaited) { [weak session] failure in
       guard let session else { return }
       OpenSubscribe.answered(number, failure, in: session)
     }
