@@ -2,14 +2,14 @@
 /// surfaces at an end or when tombstones are the majority. They stand in a `Ring`: however many there are, one more
 /// makes no more than one block of memory, and a queue that was long once gives its memory back.
 struct TombstoneQueue<Element> {
-  fileprivate struct Slot {
+  private struct Slot {
     var place: UInt64
     /// Nil in a tombstone.
     var element: Element?
   }
 
   /// Neither the first nor the last one is a tombstone.
-  fileprivate var slots = Ring<Slot>()
+  private var slots = Ring<Slot>()
   private(set) var count = 0
   /// The place that `makePlace` gives next.
   private(set) var endPlace: UInt64 = 0
@@ -145,11 +145,4 @@ struct TombstoneQueue<Element> {
 
   /// Takes everything out; the places go on.
   mutating func removeAll() { (slots, count) = (Ring(), 0) }
-}
-
-extension SlicedWork {
-  /// Frees what is not wanted any more: of a long queue one portion in each turn.
-  func release<Element>(_ queue: consuming TombstoneQueue<Element>, for account: Account) {
-    release(queue.slots, for: account)
-  }
 }

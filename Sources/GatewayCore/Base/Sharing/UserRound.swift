@@ -130,4 +130,14 @@ extension SlicedWork {
       return rest.isEmpty
     }
   }
+
+  /// The same of one with tombstones.
+  func release<Element>(_ queue: consuming TombstoneQueue<Element>, for account: Account) {
+    guard queue.count > Ring<Element>.blockSize else { return }
+    var rest = queue
+    add(for: account) {
+      for _ in 0..<Ring<Element>.blockSize where rest.popFirst() == nil { break }
+      return rest.isEmpty
+    }
+  }
 }
