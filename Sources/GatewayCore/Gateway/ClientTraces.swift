@@ -1,5 +1,5 @@
-/// The traces of one local client.
-struct ClientTraces {
+/// The traces of one local client. An object, so that nothing is copied to ask it after each write.
+final class ClientTraces {
   private var held: [String: Trace] = [:]
   /// The number of the next one.
   var nextNumber: UInt64 = 1
@@ -13,26 +13,26 @@ struct ClientTraces {
 
   subscript(id: String) -> Trace? { held[id] }
 
-  mutating func makeID() -> String {
+  func makeID() -> String {
     defer { nextNumber += 1 }
     return "t\(nextNumber)"
   }
 
   /// Begins to write what is observed.
-  mutating func add(_ trace: Trace) {
+  func add(_ trace: Trace) {
     held[trace.id] = trace
     upstreams.add(trace)
   }
 
   /// Ends one; false if there is none of that id.
-  mutating func remove(_ id: String) -> Bool {
+  func remove(_ id: String) -> Bool {
     guard let trace = held.removeValue(forKey: id) else { return false }
     upstreams.remove(trace)
     return true
   }
 
   /// Ends all: the client leaves.
-  mutating func removeAll() {
+  func removeAll() {
     for trace in held.values { upstreams.remove(trace) }
     held.removeAll()
   }

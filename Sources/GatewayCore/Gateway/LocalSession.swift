@@ -15,7 +15,7 @@ public final class LocalSession {
   var name: String?
 
   let subscriptions: ClientSubscriptions
-  var traces: ClientTraces
+  let traces: ClientTraces
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
   private var inputEnded = false

@@ -49,6 +49,7 @@ struct OpenCalls {
   var count: Int { calls.count }
   var isEmpty: Bool { calls.isEmpty }
   /// Whether nothing more of the client is heard meanwhile.
+  @inline(__always)
   var pauseInput: Bool { pausingCount + restoredCount > 0 }
   var all: some Sequence<any OpenCall> { calls.values }
   var numbered: some Sequence<(key: UInt64, value: any OpenCall)> { calls.pairs }

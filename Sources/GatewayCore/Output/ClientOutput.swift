@@ -3,12 +3,12 @@
 public struct ClientOutput {
   /// A buffer of its own, or, with a capacity of 0, a piece of `SharedLines`.
   private var base: UnsafeMutableRawPointer?
-  private var start = 0
-  private var end = 0
+  @usableFromInline private(set) var start = 0
+  @usableFromInline private(set) var end = 0
   private var capacity = 0
   /// A long text that is shared with other outputs instead of copied. It stands behind the bytes before `cut`.
   private var shared: [UInt8] = []
-  private var sharedLeft = 0
+  @usableFromInline private(set) var sharedLeft = 0
   private var cut = 0
   fileprivate var isDirty = false
   /// Set by a write that took a part; of no meaning once everything is written.
@@ -49,8 +49,9 @@ public struct ClientOutput {
     adopt(spare)
   }
 
-  /// Bytes not yet taken by the kernel.
-  @inline(__always)
+  /// Bytes not yet taken by the kernel. Inlinable, because a call from another module is handed a copy of everything
+  /// here, and this is asked several times for each write.
+  @inlinable
   public var count: Int { end &- start &+ sharedLeft }
 
   /// A shared text is not written to its end yet: the next one has to wait or to be copied.
