@@ -118,6 +118,7 @@ struct TombstoneQueue<Element> {
   /// Takes out what stands at a place; nil if nothing does.
   @discardableResult
   mutating func remove(at place: UInt64) -> Element? {
+    guard place != firstPlace else { return popFirst() }
     let index = index(of: place)
     guard self.place(index) == place else { return nil }
     guard let element = slots.update(index, { $0.element.take() }) ?? nil else { return nil }
@@ -135,6 +136,8 @@ struct TombstoneQueue<Element> {
   }
 
   private mutating func forgetTombstones() {
+    // Most leave in the order in which they came.
+    guard slots.count > count else { return }
     while let slot = slots.first, slot.element == nil { _ = slots.popFirst() }
     while let slot = slots[slots.count - 1], slot.element == nil { _ = slots.popLast() }
     guard slots.count > 64, count < slots.count / 2 else { return }
