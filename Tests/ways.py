@@ -16,7 +16,8 @@ TOLERANCE = 0.1
 WORDS = {
     "connected", "disconnected", "reconnecting", "offline", "subscribe", "status", "time", "apply", "Stage",
     "Connection.observer", "OpenCall", "CommandName", "GapReason", "LogField", "redirects", "keyHours", "takeSignals",
-    "clients/",
+    "clients/", "Tests/Versions", "ChannelFacts", "ConnectionCounters.add", "Gateway.tick", "ReconnectSettings",
+    "Subscription.options", "hello", "you", "drop", "refusal", "kicked", "reconnect",
 }
 
 
