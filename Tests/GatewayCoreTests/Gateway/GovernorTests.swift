@@ -91,6 +91,40 @@ import Testing
     #expect(harness.upstream.channels.count == 3)
   }
 
+  @Test(arguments: [UInt32(0), 1_000])
+  func aRetryOfWhatWaitsComesBeforeAServersRetryAfterForAnAdministratorAlone(_ uid: UInt32) {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, []))
+    let client = harness.client(uid: uid)
+    client.say(
+      #"{"jsonrpc":"2.0","id":1,"method":"send","params":{"upstream":"chat","event":"e","delivery":"durable"}}"#)
+    store.settle()
+    harness.upstream.channel.fail(
+      UpstreamFailure(.http, "the server answered 503", status: 503, retryAfter: .seconds(120)))
+    client.call("outbox.retry", #"{"upstream":"chat"}"#)
+    harness.pass(.seconds(10))
+    #expect(harness.upstream.channels.count == (uid == 0 ? 2 : 1))
+  }
+
+  @Test func retriesOfWhatWaitsDoNotDelayAnotherUsersFirstConnect() {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, [])) {
+      $0.limits.attempts = 10
+      $0.limits.attemptsBurst = 2
+    }
+    let (many, other) = (harness.client(uid: 1), harness.client(uid: 2))
+    for room in 0..<200 { many.say(Self.durable(to: "http://dead/\(room)")) }
+    store.settle()
+    for room in 0..<200 { many.call("outbox.retry", #"{"url":"http://dead/\#(room)"}"#) }
+    other.call("subscribe", #"{"url":"http://alive/"}"#)
+    harness.pass(.milliseconds(250))
+    #expect(harness.upstream.channels.map(\.specification.url.host).contains("alive"))
+  }
+
+  private static func durable(to url: String) -> String {
+    #"{"jsonrpc":"2.0","id":1,"method":"send","params":{"url":"\#(url)","event":"e","delivery":"durable"}}"#
+  }
+
   @Test func aRetryAfterOfYearsCountsAsTheLongestWaitThatIsConfigured() throws {
     let harness = harness { _ in }
     harness.client().call("subscribe", #"{"upstream":"chat"}"#)

@@ -212,6 +212,27 @@ import Testing
     #expect(store.stored.map(\.state) == [.expired])
   }
 
+  @Test(arguments: ["outbox.cancel", "outbox.purge"])
+  func whatOneMayNotDoAnyMoreIsNotDoneInTheNextPortion(_ method: String) {
+    let client = harness.client(uid: Self.alice)
+    for _ in 0..<600 { _ = send(client, "a", Self.durable) }
+    client.say(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":{"upstream":"chat"}}"#)
+    allow([.status])
+    harness.pass(.seconds(1))
+    store.settle()
+    #expect(Array(harness.gateway.relay.outbox.unfinished).count == 600 - OutboxWork.portion)
+  }
+
+  @Test func whatOneMayNotSeeAnyMoreIsNotListedInTheNextPortion() {
+    let client = harness.client(uid: Self.alice)
+    for _ in 0..<2_500 { _ = send(client, "a", Self.durable) }
+    client.say(#"{"jsonrpc":"2.0","id":1,"method":"outbox.list","params":{"limit":10000}}"#)
+    allow([.send])
+    harness.pass(.seconds(1))
+    let entries = HarnessClient.values(client.read()).last?["result"]?["entries"]?.elements
+    #expect((entries?.count ?? 0) <= OutboxSearch.portion)
+  }
+
   @Test func entriesOfAnUpstreamWithoutTheRightToItsStatusAreNotListed() throws {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "a", Self.durable)

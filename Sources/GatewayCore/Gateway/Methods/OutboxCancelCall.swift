@@ -8,7 +8,7 @@ struct OutboxCancelCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
-    let queued = try selection.search(for: session, need: .send, in: [.queued])
+    let queued = try selection.choice(for: session, need: .send, in: [.queued])
     OutboxWork.answer(id, of: session, onceDone: queued, .whateverTheDiskSays) { gateway, record, work in
       guard record.line != nil, !record.isOnItsWay else { return }
       work.count += 1

@@ -14,7 +14,7 @@ struct OutboxListCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
     // One more tells whether there are more.
-    let search = try selection.search(for: session, need: .status, limit: limit + 1)
+    let search = try selection.choice(for: session, need: .status, limit: limit + 1).search
     try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, search, states: selection.states, limit: limit) }
   }
 }

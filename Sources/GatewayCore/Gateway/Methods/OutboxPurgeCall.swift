@@ -8,7 +8,7 @@ struct OutboxPurgeCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandSending()
-    let all = try selection.search(for: session, need: .send)
+    let all = try selection.choice(for: session, need: .send)
     OutboxWork.answer(id, of: session, onceDone: all, .whateverTheDiskSays) { gateway, record, work in
       guard !record.isOnItsWay else { return }
       work.count += 1

@@ -13,11 +13,12 @@ struct OutboxRetryCall: LocalCall {
     let gateway = session.gateway
     let caller = session.caller
     let superseded = SupersededSends(gateway.relay)
-    let search = try selection.search(for: session, need: .send) { record in
+    let choice = try selection.choice(for: session, need: .send) { record in
       guard !record.entry.state.isFinal || record.entry.isRepeatable else { return false }
       superseded.note(record)
       return true
     }
+    let search = choice.search
     func checkRoom(_ portion: inout Int) throws(LocalError) -> Bool {
       guard superseded.look(&portion) else { return false }
       while let first = search.firstFinished, superseded.contains(first) {
@@ -36,11 +37,8 @@ struct OutboxRetryCall: LocalCall {
     }
     var hurried: Set<ObjectIdentifier> = []
     let identity = caller.identity
-    OutboxWork.answer(id, of: session, onceDone: search, .asTheDiskSays, isReady: checkRoom) { gateway, record, work in
+    OutboxWork.answer(id, of: session, onceDone: choice, .asTheDiskSays, isReady: checkRoom) { gateway, record, work in
       guard !superseded.contains(record) else { return }
-      // The rights may have changed between two portions.
-      let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
-      guard gateway.upstreams.access.allows(.send, record.entry.message.event, at: rules, for: identity) else { return }
       if record.entry.state.isFinal {
         // Those for which there is no room stay as they are, and are not counted.
         guard (try? gateway.relay.outbox.checkRoom(again: record)) != nil, (try? caller.checkOutboxQuota()) != nil
@@ -50,7 +48,10 @@ struct OutboxRetryCall: LocalCall {
       }
       work.count += 1
       guard let carrier = record.connection else { return gateway.relay.place(record, for: identity) }
-      if hurried.insert(ObjectIdentifier(carrier)).inserted { carrier.hurry(.order) }
+      guard hurried.insert(ObjectIdentifier(carrier)).inserted else { return }
+      // Only an administrator's word comes before the back-off, the server's `Retry-After` and other users' turns.
+      let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
+      carrier.hurry(gateway.upstreams.access.allows(.admin, at: rules, for: identity) ? .order : .request)
     }
   }
 }

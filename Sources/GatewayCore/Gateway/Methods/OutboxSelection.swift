@@ -41,26 +41,35 @@ extension OutboxSelection {
 
   // MARK: - Which entries
 
+  /// The entries that a call is about.
+  struct Choice {
+    let search: OutboxSearch
+    /// Whether the caller may do it to an entry now: the rights may have changed since it was looked at.
+    let isAllowed: (OutboxRecord) -> Bool
+  }
+
   /// Looks for the entries that are meant, as far as the caller may see them. Those that are named have to be of
   /// upstreams on which the caller has the right; where none are named the others are left out.
   ///
   /// - Parameters:
   ///   - eligible: what concerns the call at all, besides what its params say.
   ///   - isEligible: the same of each entry.
-  func search(
+  func choice(
     for session: LocalSession, need verb: AccessVerb, limit: Int = .max, in eligible: Set<OutboxState>? = nil,
     where isEligible: @escaping (OutboxRecord) -> Bool = { _ in true }
-  ) throws(LocalError) -> OutboxSearch {
+  ) throws(LocalError) -> Choice {
     let relay = session.gateway.relay
     let filter = try EntryFilter(target, for: session, need: verb)
     let states = eligible.map { $0.intersection(self.states ?? $0) } ?? self.states
+    func choice(_ search: OutboxSearch) -> Choice { Choice(search: search, isAllowed: filter.allows) }
     guard let ids else {
-      return OutboxSearch(
-        relay.outbox, before: relay.nextNumber, limit: limit,
-        .init(
-          states: states, concerns: filter.concerns,
-          isWanted: { filter.isMeant($0, of: $1) && filter.hasRight(on: $0) },
-          isMeant: { filter.isMeant($0) && filter.hasRight(on: $0) && isEligible($0) }))
+      return choice(
+        OutboxSearch(
+          relay.outbox, before: relay.nextNumber, limit: limit,
+          .init(
+            states: states, concerns: filter.concerns,
+            isWanted: { filter.isMeant($0, of: $1) && filter.hasRight(on: $0) },
+            isMeant: { filter.allows($0) && isEligible($0) })))
     }
     let named = Set(ids).compactMap { relay.outbox.record($0) }.filter {
       self.states?.contains($0.entry.state) ?? true && filter.isMeant($0)
@@ -71,7 +80,7 @@ extension OutboxSelection {
       throw .denied(verb, on: name.flatMap { session.caller.mayKnow($0) ? $0 : nil })
     }
     let found = named.filter { states?.contains($0.entry.state) ?? true && isEligible($0) }
-    return OutboxSearch(relay.outbox, found: found, limit: limit)
+    return choice(OutboxSearch(relay.outbox, found: found, limit: limit))
   }
 
   // MARK: - Results
@@ -86,8 +95,8 @@ extension OutboxSelection {
   ])
 }
 
-/// Which entries of the outbox a program means, and what it may do with them: asked once for each target. Most have
-/// that of the one before them.
+/// Which entries of the outbox a program means, and what it may do with them: asked once for each target, and again once
+/// the rights are others. Most have that of the one before them.
 private final class EntryFilter {
   private struct Verdict {
     var isMeant: Bool
@@ -109,6 +118,8 @@ private final class EntryFilter {
   private let meant: Meant?
   private var last: (target: OutboxTarget, verdict: Verdict)?
   private var known: [OutboxTarget: Verdict] = [:]
+  /// Of which rights that is true.
+  private var generation: UInt64 = 0
 
   /// - Parameter target: the upstream that is meant; nil for all.
   init(_ target: CallTarget?, for session: LocalSession, need verb: AccessVerb) throws(LocalError) {
@@ -160,6 +171,9 @@ private final class EntryFilter {
     return verdict.isMeant && (isOwn(record.entry.owner) || verdict.admin.passes(record.entry.message.event))
   }
 
+  /// Whether it may be done to an entry.
+  func allows(_ record: OutboxRecord) -> Bool { isMeant(record) && hasRight(on: record) }
+
   private func isOwn(_ owner: UInt32) -> Bool { owner == session.caller.identity.uid || isAdministrator }
 
   func hasRight(on target: OutboxTarget) -> Bool { !verdict(on: target).right.passesNone }
@@ -170,6 +184,9 @@ private final class EntryFilter {
   }
 
   private func verdict(on target: OutboxTarget) -> Verdict {
+    if generation != session.gateway.upstreams.generation {
+      (known, last, generation) = ([:], nil, session.gateway.upstreams.generation)
+    }
     if let last, last.target == target { return last.verdict }
     let verdict = known[target] ?? judge(target)
     known[target] = verdict

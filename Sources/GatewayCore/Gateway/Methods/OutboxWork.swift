@@ -43,13 +43,16 @@ final class OutboxWork {
   /// Looks for entries and does something to each, some at a time so that no other client has to wait for all of them;
   /// the first of them at once. Answers as soon as the disk has decided everything that was awaited.
   ///
+  /// What the caller may not do any more by then is left out.
+  ///
   /// - Parameter isReady: is called when all are found, until it returns true, with how many may be looked at for it.
   ///   What it throws is the answer, and nothing is done.
   static func answer(
-    _ id: RequestID?, of session: LocalSession, onceDone search: OutboxSearch, _ answer: Answer,
+    _ id: RequestID?, of session: LocalSession, onceDone choice: OutboxSelection.Choice, _ answer: Answer,
     isReady: @escaping (inout Int) throws(LocalError) -> Bool = { _ in true },
     _ body: @escaping (Gateway, OutboxRecord, OutboxWork) -> Void
   ) {
+    let search = choice.search
     let number = session.makeCallNumber()
     session.open(OpenOutboxWork(id), number: number)
     let work = OutboxWork { [weak session] result in
@@ -78,7 +81,7 @@ final class OutboxWork {
           if step == .doing { work.decided(nil) }
           return true
         }
-        if step == .doing { body(gateway, record, work) }
+        if step == .doing, choice.isAllowed(record) { body(gateway, record, work) }
       }
       return false
     }
