@@ -69,12 +69,18 @@ DIR *opendir(const char *path) {
   return fails("list") ? NULL : real(path);
 }
 
+struct dirent *readdir(DIR *folder) {
+  struct dirent *(*real)(DIR *) = dlsym(RTLD_NEXT, "readdir");
+  if (fails("entry")) return NULL;
+  return real(folder);
+}
+
 ssize_t pread(int file, void *bytes, size_t count, off_t place) { return pread64(file, bytes, count, place); }
 """
 
 
 class Faults:
-    """System calls of a daemon that fail on demand: `write`, `sync`, `read`, `list` (of a folder), and `move`, which is a write to the file of a
+    """System calls of a daemon that fail on demand: `write`, `sync`, `read`, `list` (of a folder), `entry` (the next name of one), and `move`, which is a write to the file of a
     database but not to its log."""
 
     def __init__(self, folder):

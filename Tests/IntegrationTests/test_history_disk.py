@@ -58,7 +58,8 @@ async def test_events_and_numbers_outlive_the_daemon(daemons, server, how):
     assert (await late.event())["args"] == [4]
 
 
-async def test_a_folder_that_cannot_be_listed_is_left_as_it_is_for_the_daemon_that_can(daemons, server, folder):
+@pytest.mark.parametrize("call", ["list", "entry"])
+async def test_a_folder_that_cannot_be_listed_is_left_as_it_is_for_the_daemon_that_can(daemons, server, folder, call):
     faults = Faults(folder)
     daemon = await daemons(chat(server.url), environment=faults.environment)
     await daemon.connected(upstream="chat")
@@ -68,7 +69,7 @@ async def test_a_folder_that_cannot_be_listed_is_left_as_it_is_for_the_daemon_th
     files = daemon.folder / "state" / "history"
     before = {path.name: path.read_bytes() for path in files.iterdir()}
     assert before
-    faults.begin("list")
+    faults.begin(call)
     await daemon.start()
     client = await daemon.connected(upstream="chat")
     connection = await daemon.connection()
@@ -80,7 +81,7 @@ async def test_a_folder_that_cannot_be_listed_is_left_as_it_is_for_the_daemon_th
     await received(daemon, 1)
     await daemon.crash()
     assert {path.name: path.read_bytes() for path in files.iterdir()} == before
-    faults.end("list")
+    faults.end(call)
     await daemon.start()
     client = await daemon.connected(upstream="chat")
     await client.call("subscribe", upstream="chat", since=position(epoch, 2))

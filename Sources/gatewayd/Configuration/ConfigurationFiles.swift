@@ -37,22 +37,14 @@ struct ConfigurationFiles: Equatable {
   /// The names of the folder's files with their paths, sorted; hidden files are passed over.
   func folderPaths() -> Result<[String], ConfigurationProblem> {
     guard let folder else { return .success([]) }
-    guard let stream = opendir(folder) else {
-      let code = errno
-      return code == ENOENT
-        ? .success([])
-        : .failure(
-          ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(ConfigurationFile.reason(code))"))
+    do throws(SystemError) {
+      let names = try FolderNames.list(folder).filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }
+      return .success(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { "\(folder)/\($0)" })
+    } catch {
+      guard error.code != ENOENT else { return .success([]) }
+      let reason = ConfigurationFile.reason(error.code)
+      return .failure(ConfigurationProblem(file: folder, line: 0, message: "cannot be listed: \(reason)"))
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(".toml"), !name.hasPrefix(".") { names.append(name) }
-    }
-    return .success(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { "\(folder)/\($0)" })
   }
 }
 

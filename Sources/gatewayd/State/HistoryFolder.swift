@@ -167,17 +167,15 @@ final class HistoryFolder: HistoryStore {
 
   private func readIndex() throws(StorageProblem) -> [String: Set<Entry>] {
     if let index { return index }
-    guard let folder = opendir(path) else {
-      guard errno == ENOENT else { throw StorageProblem("open the folder \(path)") }
-      index = [:]
-      return [:]
+    let names: [String]
+    do throws(SystemError) {
+      names = try FolderNames.list(path)
+    } catch {
+      guard error.code == ENOENT else { throw StorageProblem(error) }
+      names = []
     }
-    defer { closedir(folder) }
     var found: [String: Set<Entry>] = [:]
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in names {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 3, let number = UInt64(parts[1]), let ending = Ending(rawValue: String(parts[2])) else {
         continue
@@ -240,8 +238,9 @@ extension Result where Success == [UInt8], Failure == StorageProblem {
 
 extension StorageProblem {
   /// The last call to the kernel failed.
-  init(_ operation: String) {
-    let error = SystemError(operation)
+  init(_ operation: String) { self.init(SystemError(operation)) }
+
+  init(_ error: SystemError) {
     let kind: Kind =
       switch error.code {
       case ENOSPC, EDQUOT, EFBIG: .full
