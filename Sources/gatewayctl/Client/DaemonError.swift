@@ -28,27 +28,25 @@ struct DaemonError: Error, Equatable, Sendable {
 extension DaemonError {
   /// How the command ends because of it.
   var failure: Failure {
-    var error = self
-    error.message = CommandLineTerms.of(message)
-    return error.failure(readsJournal: geteuid() == 0)
+    let words = CommandLineTerms.of(message)
+    return failure(in: words, advice: advice(for: words, geteuid() == 0))
   }
 
   /// The same for `call`, where the user writes the params of a method and wants to read of them.
   func failure(ofCall method: String) -> Failure {
-    var error = self
-    error.message = CommandLineTerms.ofCall(message)
-    guard kind == .invalidParams else { return error.failure(readsJournal: geteuid() == 0) }
-    return error.failure(advice: "'gatewayctl introspect \(method)' explains its params")
+    let words = CommandLineTerms.ofCall(message)
+    guard kind == .invalidParams else { return failure(in: words, advice: advice(for: words, geteuid() == 0)) }
+    return failure(in: words, advice: "'gatewayctl introspect \(method)' explains its params")
   }
 
   /// The same for a user who may read the daemon's log, or may not.
-  func failure(readsJournal: Bool) -> Failure { failure(advice: advice(readsJournal)) }
+  func failure(readsJournal: Bool) -> Failure { failure(in: message, advice: advice(for: message, readsJournal)) }
 
-  /// Where the daemon has said what to do, nothing is added.
-  private func failure(advice: String?) -> Failure {
+  /// With the sentence in those words. Where the daemon has said what to do, nothing is added.
+  private func failure(in words: String, advice: String?) -> Failure {
     let code = kind?.end.code ?? .refusedByDaemon
-    guard !ownWords.contains(";"), let advice else { return Failure(code, message) }
-    return Failure(code, "\(message.hasSuffix(".") ? String(message.dropLast()) : message); \(advice)")
+    guard !ownWords.contains(";"), let advice else { return Failure(code, words) }
+    return Failure(code, "\(words.hasSuffix(".") ? String(words.dropLast()) : words); \(advice)")
   }
 
   /// The daemon's part of its sentence, in which a semicolon is followed by what to do. What it repeats of a server, a
@@ -69,8 +67,8 @@ extension DaemonError {
     return "check the credentials, and the URL, whose path is the namespace; \(doctor)"
   }
 
-  /// What to do, for errors whose message only says what happened.
-  private func advice(_ readsJournal: Bool) -> String? {
+  /// What to do, for errors whose message, in those words, only says what happened.
+  private func advice(for words: String, _ readsJournal: Bool) -> String? {
     switch kind?.end.advice {
     case .certificate(let otherwise):
       CertificateAdvice.of(
@@ -83,7 +81,7 @@ extension DaemonError {
         ? "the daemon's log tells more: journalctl -u gatewayd"
         : "'gatewayctl status' shows what the daemon cannot do; an administrator finds more in its log"
     // What the daemon does not accept it says itself; the help knows the options alone.
-    case .options: message.contains("--") ? "'gatewayctl help COMMAND' explains the options" : nil
+    case .options: words.contains("--") ? "'gatewayctl help COMMAND' explains the options" : nil
     case .nothing, nil: nil
     }
   }

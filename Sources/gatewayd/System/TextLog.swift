@@ -21,7 +21,10 @@ final class TextLog {
     var text = Self.line(record, at: time.wallMilliseconds)
     if lost > 0 { text.insert(contentsOf: "(\(lost) lines lost) ".utf8, at: 0) }
     if text.count > Self.lineLimit {
-      text.removeLast(text.count - Self.lineLimit + 1)
+      var end = Self.lineLimit - 1
+      // Not in the middle of a character.
+      while text[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
+      text.removeLast(text.count - end)
       text.append(UInt8(ascii: "\n"))
     }
     var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

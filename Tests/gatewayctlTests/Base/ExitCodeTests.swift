@@ -105,5 +105,10 @@ import Testing
     #expect(plain.failure.message == "It is full; try again later")
     let advised = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full; wait."}"#.utf8)))
     #expect(advised.failure.message == "It is full; wait.")
+    // What a server says may hold a semicolon, and words that become those of the command line.
+    let words = #"{"type":"UpstreamRefused","detail":"bad; `url` unknown"}"#
+    let server = try #require(
+      DaemonError(Array(#"{"code":-32004,"message":"chat refused: bad; `url` unknown","data":\#(words)}"#.utf8)))
+    #expect(server.failure.message?.hasSuffix("; check the credentials; 'gatewayctl doctor' finds out more") == true)
   }
 }

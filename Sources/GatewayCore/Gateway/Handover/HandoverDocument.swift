@@ -65,7 +65,7 @@ public enum HandoverDocument {
     var uid: UInt32
     /// The fingerprint of the connection's key.
     var connection: UInt64
-    /// How the upstream was named, if by URL; without secrets.
+    /// How the program named the upstream, if by URL: as it wrote it, so that the document holds secrets.
     var target: CallTarget?
     /// Of the send.
     var id: String
