@@ -113,7 +113,7 @@ sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*
 	ASAN_OPTIONS=detect_leaks=0 GATEWAY_SANITIZE=$* GATEWAY_TEST_PATIENCE=4 Tests/run all
 
-kill-loop: build environments ## kills the daemon KILLS times while it promises sends, and KILLS times each under subscribers and under programs with the client libraries
+kill-loop: build environments ## kills the daemon KILLS times while it promises sends, and KILLS times each under subscribers and (restarts too) under programs with the client libraries
 	cd Tests/IntegrationTests && for loop in kill_loop subscriber_loop client_loop; do \
 		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done

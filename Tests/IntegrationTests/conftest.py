@@ -51,11 +51,11 @@ async def daemons(folder):
     """Makes daemons: `await daemons(config, …)` starts one; `start=False` leaves that to the test."""
     made = []
 
-    async def make(config=None, start=True, **options):
+    async def make(config=None, start=True, kind=Daemon, **options):
         place = folder / f"d{len(made)}"
         place.mkdir()
         place.chmod(0o777)
-        daemon = Daemon(GATEWAYD, place, config, **options)
+        daemon = kind(GATEWAYD, place, config, **options)
         made.append(daemon)
         if start:
             await daemon.start()

@@ -67,7 +67,7 @@ class Account:
         self.position = None
         self.last = None
         self.behind_gap = False
-        self.events = self.gaps = self.missed = 0
+        self.events = self.gaps = self.missed = self.lost = self.doubled = 0
         self.epochs = set()
         self.faults = []
 
@@ -87,10 +87,12 @@ class Account:
         number = args[0]
         if self.last is not None:
             if number <= self.last:
+                self.doubled += 1
                 self.fault(f"{number} came after {self.last}")
             elif number > self.last + 1:
                 self.missed += number - self.last - 1
                 if not self.behind_gap:
+                    self.lost += number - self.last - 1
                     self.fault(f"{self.last + 1} to {number - 1} were lost without a gap, at {epoch}:{seq}")
         self.last = number
         self.behind_gap = False

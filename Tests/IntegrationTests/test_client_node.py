@@ -331,7 +331,7 @@ async def test_a_program_that_may_only_listen_connects_all_the_same(daemons, cha
     await script.sees(["said", "hi"])
 
 
-async def test_programs_lose_and_double_nothing_when_the_daemon_is_killed(folder):
+async def test_programs_lose_and_double_nothing_when_the_daemon_is_restarted_or_killed(folder):
     result = await client_loop.rounds(folder, 8, tell=print, languages=["node"])
     print(result)
     result.check()

@@ -76,6 +76,6 @@ def test_there_is_a_kind_for_every_error_of_the_protocol():
 
 
 @pytest.mark.slow
-async def test_kills_of_the_daemon_lose_and_double_nothing(folder):
+async def test_restarts_and_kills_of_the_daemon_lose_and_double_nothing(folder):
     result = await client_loop.rounds(folder, 8, tell=print, languages=["swift"])
     result.check()

@@ -16,8 +16,10 @@ import pytest
 
 import processes
 import swift_client
+from daemon import Daemon
 from patience import SOON, end, within
 from programs import ROOT
+from service_manager import ManagedDaemon
 from users import ALICE, as_user
 
 CLIENTS = ROOT / "clients"
@@ -180,7 +182,8 @@ async def test_every_client_performs(scenario, runners, servers, daemons):
         pytest.skip(f"the runner of {runners.language.name} has no {scenario['needs']}")
     if "as" in scenario and os.geteuid() != 0:
         pytest.skip("needs root: it acts as another user")
-    daemon = await daemons(start=False)
+    restarted = any(step.get("daemon") == "restart" for step in scenario["steps"])
+    daemon = await daemons(start=False, kind=ManagedDaemon if restarted else Daemon)
     server, runner = await asyncio.gather(
         servers("eio4"), runners(daemon, as_user(ALICE) if "as" in scenario else ()))
     variables = {"$URL": server.url, "$LONG": "x" * (2 << 20), "$USER": ALICE}

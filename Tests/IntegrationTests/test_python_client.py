@@ -120,7 +120,7 @@ async def test_an_administrator_who_ends_a_program_ends_its_subscriptions(daemon
             await said.next(timeout=10)
 
 
-async def test_no_event_is_lost_or_doubled_when_the_daemon_is_killed(folder):
+async def test_no_event_is_lost_or_doubled_when_the_daemon_is_restarted_or_killed(folder):
     result = await client_loop.rounds(folder, 6, tell=print, languages=["python-asyncio", "python-sync"])
     print(result)
     result.check()
