@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 
 import pytest
 
@@ -11,8 +12,8 @@ BOUND = 1.3
 # Those whose absence is told apart: with the others an unprivileged process has nothing that they would take from it.
 OPTIONS = ("ProtectSystem ProtectHome PrivateTmp PrivateDevices ProtectProc ProcSubset ProtectControlGroups NoNewPrivileges "
            "CapabilityBoundingSet LockPersonality MemoryDenyWriteExecute RestrictNamespaces RestrictSUIDSGID "
-           "RestrictAddressFamilies RestrictRealtime SystemCallFilter SystemCallFilter=~@aio PrivateIPC NoExecPaths LimitCORE "
-           "UMask").split()
+           "RestrictAddressFamilies RestrictRealtime SystemCallFilter SystemCallFilter=~@aio SystemCallArchitectures "
+           "PrivateIPC NoExecPaths LimitCORE UMask").split()
 # What stands behind them refuses the same, and has to be left out with them for the one to be seen.
 BEHIND = {
     # All filters of system calls imply it for a service with a user of its own.
@@ -25,7 +26,17 @@ BEHIND = {
 ABSENT = {
     "RestrictAddressFamilies": "this kernel has no other kind of socket that an unprivileged process may open",
     "RestrictRealtime": "this host gives no process the right to a real-time priority",
+    "SystemCallArchitectures": "this kernel runs no programs of another architecture",
 }
+
+
+def foreign_call():
+    """A program of some bytes that asks the kernel for its process number as programs of 32 bits do, and ends with 0."""
+    code = bytes.fromhex("b814000000" "cd80" "31db" "b801000000" "cd80")  # getpid; exit(0)
+    start, head = 0x400000, 0x34 + 0x20
+    header = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\x01\x01\x01", 2, 3, 1, start + head, 0x34, 0, 0, 0x34, 0x20, 1, 0, 0, 0)
+    segment = struct.pack("<IIIIIIII", 1, 0, start, start, head + len(code), head + len(code), 5, 0x1000)
+    return header + segment + code
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +48,8 @@ def try_out(shared):
         touch /tmp/of-others /dev/of-others
         python3 -c 'import ctypes; assert ctypes.CDLL(None).shmget(0x6777, 4096, 0o1666) >= 0'
         chmod 755 /home/alice && touch /home/alice/readable""")
+    shared.path("/srv/foreign-call").write_bytes(foreign_call())
+    shared.path("/srv/foreign-call").chmod(0o755)
     unit = shared.path("/lib/systemd/system/gatewayd.service").read_text()
 
     def run(*without):
@@ -64,6 +77,17 @@ def test_an_option_refuses_what_is_possible_without_it(option, confined, try_out
     if option in ABSENT and without[option] == "refused":
         pytest.skip(ABSENT[option])
     assert without[option] == "allowed"
+
+
+def test_shared_memory_that_a_service_leaves_goes_with_it(shared, try_out):
+    # It goes with the last service of the user.
+    shared.run("systemctl", "stop", "gatewayd.socket", "gatewayd.service")
+    # In the sandbox it has no place for any.
+    behind = ("PrivateDevices=", "PrivateIPC=", "ProtectSystem=")
+    try_out(*behind)
+    assert not shared.path("/dev/shm/left").exists()
+    try_out("RemoveIPC=", *behind)
+    assert shared.path("/dev/shm/left").exists()
 
 
 def test_the_exposure_stays_within_its_bound(service, record_property):
