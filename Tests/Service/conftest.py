@@ -49,21 +49,32 @@ class Packages:
         self.folder = folder
         self.debs = self.found()
         self.version = self.debs[1].name.split("_")[1]
+        self.newer_version = f"{self.version}+newer"
 
     @staticmethod
-    def found():
-        """The files under test."""
+    def found(folder=FOLDER):
+        """The files under test, or those of another folder."""
         debs = []
         for name in ("gatewayctl", "gatewayd"):
-            found = sorted(FOLDER.glob(f"{name}_*.deb"))
+            found = sorted(folder.glob(f"{name}_*.deb"))
             if len(found) != 1:
-                pytest.exit(f"{FOLDER} has {len(found)} packages {name}: run `make deb`", returncode=2)
+                pytest.exit(f"{folder} has {len(found)} packages {name}: run `make deb`", returncode=2)
             debs += found
         return debs
 
     def copy(self):
         for deb in self.debs:
             shutil.copy(deb, self.folder)
+
+    def newer(self):
+        """The same programs under a newer version."""
+        return self.inside(self.newer_version) or self.as_version(self.newer_version)
+
+    def old(self, folder):
+        """Names the files inside of a version that was packaged elsewhere."""
+        place = self.folder / "old"
+        place.mkdir(exist_ok=True)
+        return [f"/tests/debs/old/{pathlib.Path(shutil.copy(deb, place)).name}" for deb in self.found(folder)]
 
     def as_version(self, version):
         """Makes the packages once more under another version, and names their files inside."""

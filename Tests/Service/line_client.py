@@ -1,6 +1,9 @@
 """A program inside a booted system that has one connection to the daemon."""
 
+import contextlib
 import json
+
+SOCKET = "/run/gatewayd.sock"
 
 
 class Client:
@@ -35,3 +38,13 @@ class Client:
             if told.get("method") == method and members.items() <= told["params"].items():
                 return heard
         raise AssertionError(f"the connection ended before {method} {members}: {heard}")
+
+    def handovers(self):
+        """How often one daemon went on with the clients of the one before."""
+        return self.call("status")["daemon"]["handover"]
+
+
+@contextlib.contextmanager
+def client_of(machine, user="alice"):
+    with machine.start("nc", "-U", SOCKET, user=user) as process:
+        yield Client(process)

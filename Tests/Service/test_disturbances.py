@@ -20,7 +20,6 @@ STATE = "/var/lib/gatewayd"
 TABLE = ROOT / "build" / "disturbances.md"
 CLOCK = ROOT / "Tests" / "IntegrationTests" / "turned_clock.c"
 UNIT = "gatewayd.service"
-NEWER = "1.0.3~test"
 SECOND = 1_000_000_000
 HOUR = 3_600 * SECOND
 
@@ -104,7 +103,7 @@ reconnect.cap = "100ms"
 
 @pytest.fixture(scope="module")
 def scene(shared, packages):
-    packages.as_version(NEWER)
+    packages.newer()
     shared.sh(f"""systemctl stop {UNIT}
         mount -t tmpfs -o size=64m,mode=700,uid=gatewayd,gid=gatewayd state {STATE}""")
     with shared.start("python3", "-B", "/tests/inside/programs.py", "/run/gatewayd.sock") as process:
@@ -150,7 +149,7 @@ def restart(scene):
 @row("an upgrade of the package", **HANDED_OVER)
 def upgrade(scene):
     yield
-    install(scene.machine, scene.packages.inside(NEWER))
+    install(scene.machine, scene.packages.newer())
     yield
 
 

@@ -1,21 +1,13 @@
 """What connected programs notice when the installed service is restarted, stopped, or killed."""
 
-import contextlib
 import json
 
 import pytest
 
 from conftest import install
-from line_client import Client
+from line_client import SOCKET, client_of
 
 CONFIGURATION = "/etc/gatewayd/gatewayd.toml"
-SOCKET = "/run/gatewayd.sock"
-
-
-@contextlib.contextmanager
-def client_of(service, user="alice"):
-    with service.start("nc", "-U", SOCKET, user=user) as process:
-        yield Client(process)
 
 
 @pytest.fixture
@@ -28,10 +20,6 @@ def configured(service, chat):
 
 def emit(chat, argument):
     chat.ask("emit", event="said", args=[argument], namespace="/")
-
-
-def handovers(client):
-    return client.call("status")["daemon"]["handover"]
 
 
 def stored(service):
@@ -51,7 +39,7 @@ def test_a_restart_is_not_noticed(configured, chat):
         methods = [method for method, _ in heard]
         assert (methods.count("goodbye"), methods.count("gap"), methods.count(None)) == (0, 1, 1), heard
         configured.run("systemctl", "try-restart", "gatewayd.service")
-        assert handovers(client) == 2
+        assert client.handovers() == 2
     assert stored(configured) == "0"
 
 
@@ -66,13 +54,13 @@ def test_many_connections_outlive_restarts(configured, record_property):
 
 
 def test_an_upgrade_is_not_noticed(configured, packages):
-    newer = packages.as_version("1.0.2~test")
+    newer = packages.newer()
     with client_of(configured) as client:
         client.call("ping")
         install(configured, newer)
-        assert handovers(client) == 1
+        assert client.handovers() == 1
         install(configured, packages.inside())
-        assert handovers(client) == 2
+        assert client.handovers() == 2
 
 
 def test_a_stop_is_told_and_a_kill_ends_the_connection(configured):
@@ -115,4 +103,4 @@ def test_a_broken_configuration_and_a_restart_keep_the_connections(configured):
         assert configured.run("systemctl", "restart", "gatewayd.service", check=False).code != 0
         configured.sh("until [ $(systemctl show gatewayd.service -p NRestarts --value) -ge 3 ]; do sleep 0.1; done")
         configured.write(CONFIGURATION, good)
-        assert handovers(client) == 1
+        assert client.handovers() == 1

@@ -2,15 +2,26 @@
 
 import re
 import subprocess
+import time
 
 from conftest import FOLDER, chat_in, install
-from machine import ROOT
+from machine import FACTOR, ROOT
 
 UNITS = ("gatewayd.service", "gatewayd.socket")
 
 
 def contents(deb):
     return subprocess.run(["dpkg-deb", "-c", str(deb)], check=True, capture_output=True, text=True).stdout
+
+
+def test_the_first_request_is_answered_within_a_minute(machine, packages, record_property):
+    with chat_in(machine) as chat:
+        began = time.monotonic()
+        install(machine, packages.inside())
+        assert machine.run("gatewayctl", "request", chat.url, "echo", "hi").out == '"hi"'
+        seconds = time.monotonic() - began
+    record_property("from apt install until a server has answered", f"{seconds:.1f} s")
+    assert seconds < 60 * FACTOR
 
 
 def test_after_the_installation_the_daemon_answers_and_nothing_has_to_be_configured(machine, packages):
