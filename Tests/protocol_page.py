@@ -299,7 +299,7 @@ def page(description, top=TOP):
         ".PP",
         "This page is the reference in short.",
         r"What happens to a message, in order and under failure, is told by \fIprotocol.md\fR in",
-        r".IR /usr/share/doc/gatewayd ,",
+        r".IR /usr/share/doc/gatewayd/docs ,",
         "and a running daemon describes itself:",
         ".BR \"gatewayctl introspect\" .",
         ".SH THE SOCKET", *prose(protocol.section("## The socket"))[1:],

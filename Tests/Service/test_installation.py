@@ -147,6 +147,15 @@ def test_units_are_where_the_tools_of_debian_look(packages):
     assert "/etc/" not in listed
 
 
+def test_no_link_of_an_installed_document_leads_nowhere(packages, tmp_path):
+    subprocess.run(["dpkg-deb", "-x", packages.debs[1], tmp_path], check=True)
+    documents = sorted((tmp_path / "usr/share/doc/gatewayd").rglob("*.md"))
+    links = [(document, link) for document in documents
+             for link in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", document.read_text())]
+    assert len(links) > 100
+    assert [(str(document), link) for document, link in links if not (document.parent / link).exists()] == []
+
+
 def test_lintian_finds_no_errors(record_property):
     said = (FOLDER / "lintian.log").read_text().splitlines()
     assert not [line for line in said if line.startswith("E:")], said
