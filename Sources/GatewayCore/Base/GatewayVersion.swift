@@ -1,4 +1,4 @@
 /// Which release this is. Daemon and command line are released together.
 public enum GatewayVersion {
-  public static let current = "1.0.0"
+  public static let current = "1.1.0"
 }

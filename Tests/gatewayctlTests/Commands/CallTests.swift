@@ -28,7 +28,11 @@ import Testing
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept(hello: nil)
       let hello = try client.call("hello")
-      #expect(hello.params == .object([.init("client", .string("gatewayctl/1.0.0")), .init("protocol", .number("1"))]))
+      #expect(
+        hello.params
+          == .object([
+            .init("client", .string("gatewayctl/\(GatewayVersion.current)")), .init("protocol", .number("1")),
+          ]))
       client.reply(hello, FakeClient.hello)
       client.reply(try client.call("ping"), "{}")
     }
@@ -251,7 +255,9 @@ import Testing
     #expect(help.status == 0 && help.output.contains("Usage:"))
     #expect(try ControlProgram.run(["help", "config"], socket: nil).status == 64)
     #expect(try ControlProgram.run(["send", "--help"], socket: nil).output.hasPrefix("send: "))
-    #expect(try ControlProgram.run(["version"], socket: nil).output == "gatewayctl 1.0.0\n")
-    #expect(try ControlProgram.run(["--json", "version"], socket: nil).output == #"{"version":"1.0.0"}"# + "\n")
+    #expect(try ControlProgram.run(["version"], socket: nil).output == "gatewayctl \(GatewayVersion.current)\n")
+    #expect(
+      try ControlProgram.run(["--json", "version"], socket: nil).output == #"{"version":"\#(GatewayVersion.current)"}"#
+        + "\n")
   }
 }

@@ -81,7 +81,7 @@ import Testing
   }
 
   /// The documents that released versions left, each by what stands in it of its clients.
-  @Test(arguments: ["1.0.0"]) func clientsOfAReleasedVersionGoOnWithThisOne(_ version: String) throws {
+  @Test(arguments: ["1.0.0", "1.1.0"]) func clientsOfAReleasedVersionGoOnWithThisOne(_ version: String) throws {
     let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
     let text = try #require(contents(of: "\(root)/Versions/\(version)/handover.jsonl"))
     let found = try Self.read(text, piece: 100)

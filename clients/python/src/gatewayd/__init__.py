@@ -15,6 +15,6 @@ from .messages import Answer, Event, Gap, History, Position, Sent, State, Target
 from .subscription import AsyncSubscription
 from .sync import Client, Subscription
 
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 __all__ = ["Answer", "AsyncClient", "AsyncSubscription", "CallError", "Client", "Event", "Gap", "GatewayError", "History",
            "Position", "Sent", "State", "Subscription", "Target", "errors"]
