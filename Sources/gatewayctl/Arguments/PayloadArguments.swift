@@ -56,15 +56,22 @@ enum PayloadArguments {
   }
 
   /// An element of `enter` or `leave`, from `[EVENT, ARG…]` or from the object that the local protocol has for it; of
-  /// `leave` also `null`.
-  static func message(_ word: String, of option: OptionName) throws(Failure) -> [UInt8] {
-    let name = "--\(option.rawValue)"
+  /// `leave` also `null`. `read` gives the bytes behind `@FILE`.
+  static func message(
+    _ word: String, of option: OptionName, read: (String) throws(Failure) -> [UInt8] = InputFile.read
+  ) throws(Failure) -> [UInt8] {
+    let isFile = word.hasPrefix("@")
+    let name = isFile ? String(word.dropFirst()) : "--\(option.rawValue)"
     let advice = "write it as [\"EVENT\",ARG…]"
-    let text = try json(Array(word.utf8), named: name, advice: advice)
+    let text = try json(isFile ? try read(name) : Array(word.utf8), named: name, advice: advice)
     if text.first == UInt8(ascii: "{") || option == .leave && text == Array("null".utf8) { return text }
     guard let elements = RawJSONObject.elements(of: text), let event = elements.first,
       event.first == UInt8(ascii: "\"")
-    else { throw Failure(.badInput, "\(name) '\(word)' has no event at its beginning; \(advice)") }
+    else {
+      // What a file holds may be a secret.
+      let what = isFile ? name : "\(name) '\(word)'"
+      throw Failure(.badInput, "\(what) has no event at its beginning; \(advice)")
+    }
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("event")

@@ -16,8 +16,8 @@ enum SubscribeCommand: Subcommand {
       .init(.last, value: "N", "begin with the last N events that the daemon remembers"),
       .init(
         .enter, value: "JSON",
-        "say this message to the server at every connect, as for a room or a feed: [\"EVENT\",ARG…], or an object as the "
-          + "protocol has it; may be repeated"),
+        "say this message to the server at every connect, as for a room, a feed or a login: [\"EVENT\",ARG…], or an object as "
+          + "the protocol has it; @FILE keeps a login from who lists processes; may be repeated"),
       .init(
         .leave, value: "JSON",
         "what undoes it, said when no program holds it any more: the first --leave for the first --enter, and so on; null for "

@@ -28,6 +28,16 @@ import Testing
     }
   }
 
+  @Test func aMessageInAFileIsReadAndNeverShown() throws {
+    func message(_ content: String) throws(Failure) -> String {
+      let read = { (path: String) throws(Failure) -> [UInt8] in path == "login" ? Array(content.utf8) : [] }
+      return String(decoding: try PayloadArguments.message("@login", of: .enter, read: read), as: UTF8.self)
+    }
+    #expect(try message("[\"login\",\n \"secret\"]\n") == #"{"event":"login","args":["secret"]}"#)
+    let failure = #expect(throws: Failure.self) { try message("[4711]") }
+    #expect(failure?.message == "login has no event at its beginning; write it as [\"EVENT\",ARG…]")
+  }
+
   @Test func jsonStaysAsWrittenAndTheRestIsText() throws {
     #expect(try array("3", "1.50", "true", "null", "1e999") == "[3,1.50,true,null,1e999]")
     #expect(try array(#"{"b":1, "a":"\u00e9"}"#, #""3""#) == #"[{"b":1, "a":"\u00e9"},"3"]"#)
