@@ -19,6 +19,7 @@ VENV := build/venv
 EIO4 := $(VENV)/eio4/stamp
 EIO3 := $(VENV)/eio3/stamp
 WAMP := $(VENV)/wamp/stamp
+EXAMPLES := $(VENV)/examples/stamp
 NGINX := build/nginx/usr/sbin/nginx
 PROMTOOL := build/prometheus/usr/bin/promtool
 
@@ -181,13 +182,13 @@ uninstall: ## removes what install made, except the configuration
 
 packages: build/packages.stamp
 packaging-tools: build/packaging-tools.stamp
-environments: $(EIO4) $(EIO3) $(WAMP) $(NGINX) $(PROMTOOL) ## the Python environments with the servers and clients of the tests and benchmarks, and programs of Debian that tests run
+environments: $(EIO4) $(EIO3) $(WAMP) $(EXAMPLES) $(NGINX) $(PROMTOOL) ## the Python environments with the servers and clients of the tests and benchmarks, and programs of Debian that tests run
 
 build/packages.stamp build/packaging-tools.stamp: build/%.stamp: packaging/debian-%.txt packaging/install-debian-packages
 	packaging/install-debian-packages $<
 	@mkdir -p $(@D) && touch $@
 
-$(EIO4) $(EIO3) $(WAMP): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
+$(EIO4) $(EIO3) $(WAMP) $(EXAMPLES): $(VENV)/%/stamp: Tests/requirements-%.txt build/packages.stamp
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
