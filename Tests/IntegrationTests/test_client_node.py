@@ -271,15 +271,58 @@ async def test_io_keeps_no_process_that_has_left_while_there_was_no_daemon(start
 async def test_io_says_what_only_the_configuration_can(daemons, chat, start_script):
     daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
     script = await start_script(daemon, f'''
-        for (const options of [{{ path: "/x" }}, {{ extraHeaders: {{}} }}, {{ rejectUnauthorized: false }}]) {{
-          try {{ io(url, options); }} catch (error) {{ tell(error.message.includes('io({{ upstream: "NAME" }})')); }}
+        const ofLinks = [{{ agent: {{}} }}, {{ cert: "a text" }}];
+        const ofUrls = [{{ path: "/x" }}, {{ extraHeaders: {{}} }}, {{ query: {{}} }}, {{ rejectUnauthorized: false }}];
+        for (const options of [...ofLinks, ...ofUrls.map((one) => ({{ ...one, upstream: "chat" }}))]) {{
+          try {{ io("/", options); }} catch (error) {{ tell(error.message.includes('io({{ upstream: "NAME" }})')); }}
         }}
         try {{ io(); }} catch (error) {{ tell(error.name); }}
         const socket = io("/chat", {{ upstream: "chat", transports: ["websocket"] }});
         {LIFE}
     ''', chat.url)
-    await script.sees([True], [True], [True], ["TypeError"], ["connect", True, True, "string"])
+    await script.sees(*[[True]] * 6, ["TypeError"], ["connect", True, True, "string"])
     await chat.present(1, "/chat")
+
+
+async def test_io_tells_the_server_path_headers_and_query_in_every_namespace(daemons, servers, start_script):
+    server = await servers("eio4", "--path", "chat")
+    script = await start_script(await daemons(), f"""
+        const extraHeaders = {{ "X-Team": "red", "X-Shift": 3 }};
+        const options = {{ path: "/chat", extraHeaders, query: {{ room: "blue room", size: 2 }} }};
+        const manager = new Manager(url, options);
+        for (const socket of [manager.socket("/"), manager.socket("/chat"), io(url, options)]) {{ {LIFE} }}
+    """, server.url)
+    await script.sees(*[["connect", True, True, "string"]] * 3)
+    joined = await server.joined(2)
+    assert {one["namespace"] for one in joined} == {"/", "/chat"} and len(joined) == 2
+    for one in joined:
+        assert (one["headers"]["x_team"], one["headers"]["x_shift"]) == ("red", "3")
+        assert "room=blue room" in one["query"] and "size=2" in one["query"]
+    assert (await server.counters())["links_ever"] == 1
+
+
+async def test_io_takes_certificates_to_trust_or_any(daemons, servers, authority, start_script):
+    server = await servers("eio4", "--cert", authority / "server.pem", "--key", authority / "server.key")
+    script = await start_script(await daemons(), f"""
+        const {{ readFileSync }} = await import("node:fs");
+        const ca = readFileSync(process.argv[3]);
+        for (const options of [{{ ca }}, {{ ca: [ca.toString()] }}, {{ rejectUnauthorized: false }}, {{}}]) {{
+          const socket = io(url, {{ ...options, reconnection: false }});
+          await new Promise((resolve) => {{
+            socket.on("connect", () => resolve(tell("connect")));
+            socket.on("connect_error", ({{ reason }}) => resolve(tell("connect_error", reason)));
+          }});
+        }}
+    """, server.url.replace("http:", "https:"), authority / "ca.pem")
+    await script.sees(["connect"], ["connect"], ["connect"], ["connect_error", "tls"])
+
+
+async def test_io_tells_what_the_daemon_does_not_take_as_a_connect_error(daemons, chat, start_script):
+    script = await start_script(await daemons(), f"""
+        const socket = io(url, {{ extraHeaders: {{ Host: "a" }}, reconnection: false }});
+        socket.on("connect_error", ({{ message }}) => tell(message));
+    """, chat.url)
+    await script.sees(["options.headers.Host is a header that the connection itself sets."])
 
 
 PROGRAMS = sorted((NODE / "tests" / "programs").glob("*.js"))

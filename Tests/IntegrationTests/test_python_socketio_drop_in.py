@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from chat import LINES
 from patience import QUIET, within
 from programs import ROOT
 
@@ -91,18 +92,62 @@ async def test_an_upstream_of_the_configuration_is_connected_by_its_name(daemons
     await sio.disconnect()
 
 
+@pytest.mark.parametrize("line", LINES)
+async def test_headers_a_path_and_a_query_reach_the_server_and_are_shared(daemons, servers, line):
+    server = await servers(line, "--path", "elsewhere")
+    daemon = await daemons()
+    programs = [socketio.AsyncClient(gateway_socket=daemon.socket) for _ in range(2)]
+    for sio in programs:
+        await sio.connect(f"{server.url}?room=blue", headers={"X-Team": "red", "X-Shift": 3}, socketio_path="/elsewhere/")
+        assert await sio.call("one", 7) == 7
+    (joined,) = await server.joined()
+    assert (joined["headers"]["x_team"], joined["headers"]["x_shift"]) == ("red", "3") and "room=blue" in joined["query"]
+    for sio in programs:
+        await sio.disconnect()
+
+
+async def test_headers_may_come_from_a_function_and_other_headers_are_another_connection(daemons, chat):
+    daemon = await daemons()
+    programs = [socketio.AsyncClient(gateway_socket=daemon.socket) for _ in range(2)]
+    for sio, team in zip(programs, ("red", "blue")):
+        await sio.connect(chat.url, headers=lambda: {"X-Team": team})
+    assert [one["headers"]["x_team"] for one in await chat.joined(2)] == ["red", "blue"]
+    for sio in programs:
+        await sio.disconnect()
+
+
+async def test_ssl_verify_false_takes_any_certificate_and_without_it_none(daemons, servers, authority):
+    server = await servers("eio4", "--cert", authority / "server.pem", "--key", authority / "server.key")
+    daemon = await daemons()
+    url = server.url.replace("http:", "https:")
+    with pytest.raises(socketio.exceptions.ConnectionError, match="certificate"):
+        await socketio.AsyncClient(gateway_socket=daemon.socket).connect(url)
+    sio = socketio.AsyncClient(gateway_socket=daemon.socket, ssl_verify=False)
+    await sio.connect(url)
+    assert await sio.call("one", 7) == 7
+    await sio.disconnect()
+
+
+async def test_options_that_the_daemon_does_not_take_are_a_connection_error(daemons, chat):
+    daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
+    for url, headers, words in ((f"{chat.url}?a=b", {"Host": "a"}, "options.headers.Host is a header"),
+                                (chat.url, {"X-Team": "red"}, "configured upstream 'chat'")):
+        with pytest.raises(socketio.exceptions.ConnectionError, match=words):
+            await socketio.AsyncClient(gateway_socket=daemon.socket).connect(url, headers=headers)
+
+
 @pytest.mark.parametrize("url, options", [
-    ("http://127.0.0.1:1", {"headers": {"X-Token": "t"}}),
-    ("http://127.0.0.1:1", {"socketio_path": "elsewhere"}),
     ("http://127.0.0.1:1", {"auth": "no dictionary"}),
     ("configured", {"auth": {"token": "t"}}),
+    ("configured", {"headers": {"X-Token": "t"}}),
+    ("configured", {"socketio_path": "elsewhere"}),
 ], ids=str)
 async def test_what_a_shared_connection_cannot_have_is_said_at_once(url, options):
     with pytest.raises(socketio.exceptions.UnsupportedError):
         await socketio.AsyncClient().connect(url, **options)
 
 
-@pytest.mark.parametrize("options", [{"ssl_verify": False}, {"serializer": "msgpack"}, {"http_session": "a session"}], ids=str)
+@pytest.mark.parametrize("options", [{"json": "a module"}, {"serializer": "msgpack"}, {"http_session": "a session"}], ids=str)
 def test_options_that_are_the_daemons_are_said_at_once(options):
     with pytest.raises(socketio.exceptions.UnsupportedError, match="configure an upstream"):
         socketio.Client(**options)

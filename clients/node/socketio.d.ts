@@ -9,7 +9,14 @@ export interface SocketOptions {
   namespace?: string;
   /** What the server is told at the connect; a function is asked at each `connect()`. Not with `upstream`. */
   auth?: Record<string, unknown> | ((callback: (auth: Record<string, unknown>) => void) => void);
+  /** As of the Socket.IO client; not with `upstream`. */
   query?: Record<string, string>;
+  path?: string;
+  addTrailingSlash?: boolean;
+  extraHeaders?: Record<string, string>;
+  /** Certificates in PEM form, which are trusted instead of the system's. */
+  ca?: string | Uint8Array | (string | Uint8Array)[];
+  rejectUnauthorized?: boolean;
   autoConnect?: boolean;
   /** `false`: end with the first failure or loss. How often is tried otherwise is the daemon's affair. */
   reconnection?: boolean;
@@ -19,7 +26,7 @@ export interface SocketOptions {
   socket?: string;
   gateway?: Gateway;
   /** Other options of the Socket.IO client: transports, pauses and the like are the daemon's affair; what only its
-   * configuration can say (`path`, `extraHeaders`, `ca`, …) is refused. */
+   * configuration can say (`cert`, `agent`, `parser`, …) is refused. */
   [other: string]: unknown;
 }
 

@@ -8,16 +8,17 @@ import { Gateway } from "./gateway.js";
 const RESERVED = new Set(["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"]);
 /** What the daemon's configuration says of an upstream, and no program. */
 const CONFIGURED = [
-  "extraHeaders", "transportOptions", "agent", "pfx", "key", "cert", "ca", "ciphers", "passphrase", "parser", "protocols",
-  "cookieJar",
+  "transportOptions", "agent", "pfx", "key", "cert", "ciphers", "passphrase", "parser", "protocols", "cookieJar",
 ];
+/** What a program may say of a URL, and of no upstream that the configuration names. */
+const OF_URLS = ["auth", "query", "path", "extraHeaders", "ca", "rejectUnauthorized"];
 /** The words of the Socket.IO client for why a connection ended. */
 const DISCONNECT_REASONS = {
   kicked: "io server disconnect", heartbeat: "ping timeout", protocol: "parse error", too_large: "parse error",
   closed: "transport close", daemon: "transport close", requested: "transport close", draining: "transport close",
 };
 const LONGEST_PAUSE = 5_000;
-const DEFAULT_PATHS = ["/socket.io", "/socket.io/"];
+const DEFAULT_PATH = "/socket.io/";
 
 /** One client of the daemon for all sockets of the program that use the same daemon. */
 const gateways = new Map();
@@ -356,7 +357,7 @@ export class Manager extends Emitter {
     if (upstream) return new Socket({ upstream, namespace }, merged, this);
     const address = new URL(url);
     address.pathname = namespace;
-    return new Socket({ url: address.href }, merged, this);
+    return new Socket({ ...this.#address, url: address.href }, merged, this);
   }
 
   reconnection() {
@@ -381,19 +382,39 @@ function targetOf(uri, options) {
   for (const name of CONFIGURED) {
     if (options[name] !== undefined) throw configured(name);
   }
-  if (options.path !== undefined && !DEFAULT_PATHS.includes(options.path)) throw configured("path");
-  if (options.rejectUnauthorized === false) throw configured("rejectUnauthorized");
   if (options.upstream !== undefined) {
-    if (options.auth !== undefined) throw configured("auth");
-    if (options.query !== undefined) throw configured("query");
+    for (const name of OF_URLS) {
+      if (options[name] !== undefined) throw configured(name);
+    }
     return { upstream: options.upstream, namespace: uri ?? options.namespace };
   }
   if (typeof uri !== "string" || uri.startsWith("/") && !uri.startsWith("//")) {
     throw new TypeError('io() needs the URL of a server, or { upstream: "NAME" } of the daemon\'s configuration');
   }
   const url = new URL(uri.startsWith("//") ? `https:${uri}` : uri.includes("://") ? uri : `https://${uri}`);
-  for (const [key, value] of Object.entries(options.query ?? {})) url.searchParams.set(key, value);
-  return { url: url.href };
+  return { url: url.href, options: settingsOf(options) };
+}
+
+/** What the protocol calls `options`: what the Socket.IO client would do with its own connection. */
+function settingsOf({ path = DEFAULT_PATH, addTrailingSlash = true, extraHeaders, query, ca, rejectUnauthorized }) {
+  const place = path.replace(/\/$/, "") + (addTrailingSlash ? "/" : "");
+  return withMembers({
+    path: place === DEFAULT_PATH ? undefined : place,
+    headers: withMembers(extraHeaders),
+    query: withMembers(query),
+    tls: withMembers({
+      // Text, bytes, or a list of either.
+      ca: ca === undefined ? undefined : [ca].flat().map((one) => Buffer.from(one).toString()).join("\n"),
+      verify: rejectUnauthorized === false ? false : undefined,
+    }),
+  });
+}
+
+/** An object with what is said in it; undefined where nothing is. A header and a parameter are texts. */
+function withMembers(object) {
+  const said = Object.entries(object ?? {}).filter(([, value]) => value !== undefined);
+  const value = (one) => (typeof one === "number" ? String(one) : one);
+  return said.length > 0 ? Object.fromEntries(said.map(([name, one]) => [name, value(one)])) : undefined;
 }
 
 /** The namespace as the daemon writes it. */

@@ -14,7 +14,7 @@ from .namespace import BaseClientNamespace
 _IGNORED = {"engineio_logger", "request_timeout", "timestamp_requests", "randomization_factor", "reconnection_delay",
             "reconnection_delay_max"}
 """Options about a link, which is the daemon's."""
-_ELSEWHERE = {"http_session": "proxy and tls", "ssl_verify": "tls", "websocket_extra_options": "headers, proxy and tls",
+_ELSEWHERE = {"http_session": "proxy and tls", "websocket_extra_options": "headers, proxy and tls",
               "json": "its own JSON", "serializer": "parser"}
 """Options whose place is an upstream of the daemon's configuration, and which settings those are."""
 
@@ -39,10 +39,10 @@ class BaseClient:
     _namespace_class: Type[BaseClientNamespace]
 
     def __init__(self, reconnection: bool = True, reconnection_attempts: int = 0, logger: Any = False,
-                 handle_sigint: bool = True, gateway_socket: Optional[str] = None, **options: Any):
+                 handle_sigint: bool = True, ssl_verify: bool = True, gateway_socket: Optional[str] = None, **options: Any):
         """The options of python-socketio's client. Those about the link (`reconnection_delay`, `request_timeout` …) are the
-        daemon's business and are ignored; those that would change what is sent (`ssl_verify=False`, `http_session` …) are
-        an `UnsupportedError`. `gateway_socket` is the daemon's socket, found as gatewayctl finds it unless given."""
+        daemon's business and are ignored; those that would change what is sent and that a program cannot tell the daemon
+        (`http_session`, `serializer` …) are an `UnsupportedError`. `gateway_socket` is the daemon's socket, found as gatewayctl finds it unless given."""
         for name, value in options.items():
             if name in _ELSEWHERE and value not in (None, "default", True):
                 raise UnsupportedError(f"{name} cannot be given here: the connection is the daemon's; configure an upstream "
@@ -52,6 +52,7 @@ class BaseClient:
         self.reconnection = reconnection
         self.reconnection_attempts = reconnection_attempts
         self.handle_sigint = handle_sigint
+        self.ssl_verify = ssl_verify
         self.gateway_socket = gateway_socket
         self.logger = logging.getLogger("gatewayd.socketio") if isinstance(logger, bool) else logger
         if logger is True:
@@ -147,23 +148,31 @@ class BaseClient:
         if namespaces is None:
             namespaces = sorted({*self.handlers, *self.namespace_handlers} - {"*"}) or ["/"]
         self.connection_namespaces = [namespaces] if isinstance(namespaces, str) else list(namespaces)
-        if headers:
-            raise UnsupportedError("headers cannot be given here: the connection is the daemon's; configure an upstream with "
-                                   "them and connect to that by its name")
-        if socketio_path.strip("/") != "socket.io":
-            raise UnsupportedError(f"socketio_path '{socketio_path}' cannot be given here: configure an upstream with this "
-                                   "path and connect to that by its name")
+        options = self._target_options(headers, socketio_path)
         if auth is not None and not isinstance(auth, dict):
             raise UnsupportedError("auth has to be a dictionary")
         if "://" not in url:
-            if auth:
-                raise UnsupportedError(f"auth cannot be given here: '{url}' is an upstream of the daemon's configuration, "
-                                       "which has its own")
+            given = [name for name, value in {"auth": auth, **options}.items() if value]
+            if given:
+                raise UnsupportedError(f"{' and '.join(given)} cannot be given here: '{url}' is an upstream of the daemon's "
+                                       "configuration, which has its own")
             return [Target(url, None if one == "/" else one) for one in self.connection_namespaces]
         # As with python-socketio the path of the URL says nothing; the namespaces are named.
         parts = urlsplit(url)
         place = urlunsplit((parts.scheme, parts.netloc, "", parts.query, ""))
-        return [Target(place, one, auth or None) for one in self.connection_namespaces]
+        return [Target(place, one, auth or None, options or None) for one in self.connection_namespaces]
+
+    def _target_options(self, headers: Any, socketio_path: str) -> Dict[str, Any]:
+        """What the daemon is told of the server besides, in the words of its protocol."""
+        options: Dict[str, Any] = {}
+        if headers:
+            options["headers"] = {name: str(value) for name, value in headers.items()}
+        path = f"/{socketio_path.strip('/')}/"
+        if path != "/socket.io/":
+            options["path"] = path
+        if not self.ssl_verify:
+            options["tls"] = {"verify": False}
+        return options
 
 
 def fitting(handler: Callable[..., Any], event: str, args: Tuple[Any, ...]) -> Tuple[Any, ...]:
