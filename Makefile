@@ -111,7 +111,7 @@ flood: release environments ## SENDS=1000000 durable sends while the upstream is
 hostile: release environments ## hostile servers and programs all at once for HOSTILE=30 seconds: what the others notice, within bounds; ONLY="junk" selects
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/hostile_load.py $(HOSTILE) $(if $(ONLY),"$(ONLY)")
 
-sanitize: sanitize-thread sanitize-address ## every test under the thread and the address sanitizer
+sanitize: sanitize-thread sanitize-address ## the unit and the integration tests under the thread and the address sanitizer
 
 sanitize-thread sanitize-address: sanitize-%: packages environments
 	swift build --build-tests --sanitize=$* --scratch-path .build/$*

@@ -1,8 +1,12 @@
 """The Python client apart from the scenarios that all languages share: its documents, its package, its corners."""
 
+import ast
 import asyncio
 import os
+import pathlib
 import re
+import shutil
+import subprocess
 import signal
 import sys
 
@@ -82,6 +86,60 @@ def test_the_daemon_is_looked_for_where_gatewayctl_looks(monkeypatch, folder):
     monkeypatch.setenv("GATEWAYD_SOCKET", "/named")
     assert link.socket_path() == "/named"
     assert link.socket_path("/given") == "/given"
+
+
+# Python
+
+OLDEST = (3, 9)
+SOURCES = sorted((HOME / "src").rglob("*.py"))
+
+
+def test_the_sources_are_of_the_oldest_python_that_the_package_takes():
+    assert re.search(r'^requires-python = ">=(.*)"', (HOME / "pyproject.toml").read_text(), re.MULTILINE)[1] == "3.9"
+    assert len(SOURCES) > 10
+    for source in SOURCES:
+        ast.parse(source.read_text(), str(source), feature_version=OLDEST)
+
+
+def other_pythons():
+    """The interpreters of other versions that are here: `python3.9` and so on, of PATH or of pyenv."""
+    versions = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+    for minor in range(OLDEST[1], 16):
+        if minor == sys.version_info.minor:
+            continue
+        name = f"python3.{minor}"
+        found = [*sorted(versions.glob(f"3.{minor}.*/bin/{name}")), *filter(None, [shutil.which(name)])]
+        # A shim of pyenv is there for versions that are not chosen as well, and fails.
+        works = [one for one in found if subprocess.run([one, "-c", ""], capture_output=True).returncode == 0]
+        yield pytest.param(works[0] if works else None, id=name)
+
+
+@pytest.mark.parametrize("python", list(other_pythons()))
+async def test_it_runs_with_other_versions_of_python(python, daemons, chat, folder, start_command):
+    if python is None:
+        pytest.skip("there is no such interpreter on this machine")
+    daemon = await daemons()
+    program = folder / "program.py"
+    program.write_text(f"""
+import asyncio, gatewayd, gatewayd.socketio
+with gatewayd.Client() as client:
+    print(client.request({chat.url!r}, "echo", 1, b"two").args)
+
+async def main():
+    async with gatewayd.AsyncClient() as client:
+        async with client.subscribe({chat.url!r}, ["said"]) as said:
+            await client.send({chat.url!r}, "say", "three", delivery="acked", timeout=10)
+            async for event in said:
+                print(event.args)
+                break
+
+asyncio.run(main())
+""")
+    command = await start_command(python, "-B", "-W", "error", program, env={
+        "PYTHONPATH": HOME / "src", "GATEWAYD_SOCKET": daemon.socket})
+    outcome = await command.outcome()
+    assert (outcome.code, outcome.err) == (0, ""), outcome
+    assert outcome.out == "[1, b'two']\n['three']\n", outcome
 
 
 @pytest.mark.parametrize("value", [

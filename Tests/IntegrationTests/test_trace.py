@@ -41,6 +41,18 @@ async def test_a_conversation_with_a_scripted_server_in_words(daemons, peer):
     await watcher.call("untrace", trace="t1")
 
 
+async def test_what_a_subscription_enters_is_shown(daemons, peer):
+    daemon = await daemons()
+    watcher = await traced(daemon, peer.url)
+    client = await daemon.client()
+    held = {"enter": [{"event": "join", "args": ["ops"]}], "leave": [{"event": "leave", "args": ["ops"]}]}
+    await client.call("subscribe", url=peer.url, events=["said"], **held)
+    link = await peer.session()
+    await link.expect('42["join","ops"]')
+    shown = await words(watcher, 6)
+    assert shown[-1] == ("out", "socketio", "EVENT join (1 arg, 14 bytes)"), shown
+
+
 async def test_a_failed_attempt_is_shown(daemons, peer):
     await peer.refuse()
     daemon = await daemons()
