@@ -1,5 +1,7 @@
 """What users share: none of them can use up what the others need."""
 
+import time
+
 import pytest
 
 from local_client import CallError
@@ -33,6 +35,17 @@ async def test_sends_to_a_dead_port_do_not_delay_another_users_first_connect(dae
         await alice.call("send", url=f"{peer.url}/{number}", event="n")
     # Alice's alone take twenty seconds.
     assert (await bob.call("request", url=chat.url, event="echo", args=[1], timeout=8_000))["args"] == [1]
+
+
+async def test_examinations_of_a_dead_port_are_no_more_frequent_than_attempts(daemons, peer):
+    await peer.refuse()
+    alice, _, _ = await two_users(daemons, {"limits": {"attempts": 1, "attempts_burst": 1}})
+    begin = time.monotonic()
+    for _ in range(3):
+        answer = await alice.call("doctor", url=peer.url)
+        assert answer["steps"][-1]["code"] == "tcp.refused"
+    # The first turn is free, each other one comes a second after the one before it.
+    assert time.monotonic() - begin > 1.9
 
 
 async def test_one_users_namespaces_of_a_configured_upstream_leave_another_room(daemons, peer):

@@ -17,7 +17,7 @@ final class Upstreams {
   /// The traces of their connections.
   private var traces = TraceTable()
   private let factory: ConnectionFactory
-  private let budget: AttemptBudget
+  let budget: AttemptBudget
   let tokens = TokenCounter()
   private let seams: GatewaySeams
   private let outputs: ClientOutputs

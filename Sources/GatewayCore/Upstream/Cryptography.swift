@@ -30,9 +30,9 @@ public enum KeyDerivation: Equatable, Sendable {
 /// hears the answer, more would keep a core busy for minutes.
 enum KeyDerivationCost {
   /// Iterations of PBKDF2 for SCRAM (RFC 7677 section 4).
-  static let scramIterations = 4_096...10_000_000
+  static let scramIterations = 4_096...2_000_000
   /// Iterations of PBKDF2 for a salted WAMP-CRA, whose usual number is 1,000.
-  static let craIterations = 1_000...10_000_000
+  static let craIterations = 1_000...2_000_000
   /// KiB that Argon2id fills, times its passes.
   static let argon2Work = 8_192...8_388_608
   /// KiB of Argon2id.

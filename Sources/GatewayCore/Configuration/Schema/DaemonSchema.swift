@@ -134,7 +134,7 @@ extension Setting<Limits> {
       ),
       Setting(
         "attempts", \.attempts, .count(1...100_000),
-        "Attempts to connect that all connections together may start per second in the long run. Whose turn has not come waits for it: turns go round over users, and of one user in the order of asking; an administrator's `reconnect` does not wait."
+        "Attempts to connect, and examinations by `doctor`, that may start per second in the long run, all together. Whose turn has not come waits for it: turns go round over users, and of one user in the order of asking; an administrator's `reconnect` does not wait."
       ),
       Setting(
         "attempts_burst", \.attemptsBurst, .count(1...100_000), "How many of them may start at once after a quiet time."

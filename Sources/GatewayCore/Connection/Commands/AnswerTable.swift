@@ -15,10 +15,17 @@ struct AnswerTable {
   }
 
   private var pending: [String: Entry] = [:]
+  /// Their tokens by the server's ids.
+  private var tokens: [UInt64: String] = [:]
   /// Their tokens in the order of their making.
   private var order = TombstoneQueue<String>()
   /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
   private static let limit = 10_000
+  /// Likewise beyond so many clients that were asked, counted once for each acknowledgement: a client may subscribe many
+  /// times, and what all of them were asked has to be looked through when one leaves.
+  static let askedLimit = 100_000
+  /// Of all that are pending.
+  private var asked = 0
   /// Events that wanted an answer while no client could give one, or whose answer never came.
   private(set) var unanswered: UInt64 = 0
 
@@ -28,8 +35,12 @@ struct AnswerTable {
     _ id: UInt64, as token: String, of event: String, for clients: [ClientOutputs.Pointer]
   ) -> [UInt64] {
     pending[token] = Entry(id: id, event: event, clients: clients, place: order.append(token))
+    tokens[id] = token
+    asked += clients.count
     var pushedOut: [UInt64] = []
-    while pending.count > Self.limit, let oldest = order.first, let id = take(oldest) {
+    while pending.count > Self.limit || (asked > Self.askedLimit && pending.count > 1), let oldest = order.first,
+      let id = take(oldest)
+    {
       unanswered += 1
       pushedOut.append(id)
     }
@@ -47,13 +58,15 @@ struct AnswerTable {
   mutating func take(_ token: String) -> UInt64? {
     guard let entry = pending.removeValue(forKey: token) else { return nil }
     order.remove(at: entry.place)
+    asked -= entry.clients.count
+    // The server may have used the same id again.
+    if tokens[entry.id] == token { tokens[entry.id] = nil }
     return entry.id
   }
 
   /// The server gave up waiting for an answer.
   mutating func withdraw(_ id: UInt64) {
-    guard let token = pending.first(where: { $0.value.id == id })?.key else { return }
-    abandon(token)
+    if let token = tokens[id] { abandon(token) }
   }
 
   /// A client can answer nothing any more. Returns what no other client was asked, in no order.
@@ -63,6 +76,7 @@ struct AnswerTable {
       let others = entry.clients.filter { $0 != client }
       pending[token]?.clients = others
       pending[token]?.wasHeard = true
+      asked -= entry.clients.count - others.count
       if others.isEmpty { orphans.append((token, entry.id)) }
     }
     return orphans
@@ -73,6 +87,7 @@ struct AnswerTable {
   mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> (id: UInt64, wasHeard: Bool)? {
     guard let entry = pending[token], let index = entry.clients.firstIndex(of: client) else { return nil }
     pending[token]?.clients.remove(at: index)
+    asked -= 1
     return entry.clients.count == 1 ? (id: entry.id, wasHeard: entry.wasHeard) : nil
   }
 
@@ -88,6 +103,8 @@ struct AnswerTable {
   mutating func endOfLink() {
     unanswered += UInt64(pending.count)
     pending.removeAll()
+    tokens.removeAll()
     order.removeAll()
+    asked = 0
   }
 }

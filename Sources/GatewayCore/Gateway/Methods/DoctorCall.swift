@@ -41,7 +41,11 @@ struct DoctorCall: LocalCall {
       })
     gateway.shares.doctors.count(for: user)
     session.open(OpenExamination(id, doctor), number: number)
-    doctor.start()
+    // It connects, as an attempt does, and waits for its turn as one.
+    if gateway.upstreams.budget.takeFreeTurn() { return doctor.start() }
+    let attempt = AttemptBudget.Candidate(
+      isWanted: { [weak doctor] in doctor != nil }, start: { [weak doctor] in doctor?.start() })
+    _ = gateway.upstreams.budget.wait(attempt, for: user)
   }
 
   private static func tooMany(_ facts: [LocalError.Fact]) -> LocalError {

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct AnswerTableTests {
+  /// Clients that are only compared.
+  private let clients = (0..<2).map { _ in ClientOutputs.Pointer.allocate(capacity: 1) }
+
+  @Test func aClientThatIsAskedByManySubscriptionsPushesOutTheOldestQuestions() {
+    var table = AnswerTable()
+    let many = Array(repeating: clients[0], count: AnswerTable.askedLimit / 4)
+    var pushedOut: [UInt64] = []
+    for id in 1...6 { pushedOut += table.add(UInt64(id), as: "t\(id)", of: "ask", for: many) }
+    #expect(pushedOut == [1, 2])
+    #expect(!table.isPending("t2") && table.isPending("t3"))
+    #expect(table.unanswered == 2)
+  }
+
+  @Test func oneQuestionToMoreClientsThanThatIsStillAsked() {
+    var table = AnswerTable()
+    let all = Array(repeating: clients[0], count: AnswerTable.askedLimit + 1)
+    #expect(table.add(1, as: "a", of: "ask", for: all) == [])
+    #expect(table.add(2, as: "b", of: "ask", for: [clients[1]]) == [1])
+  }
+
+  @Test func whatWasAnsweredMissedLeftOrWithdrawnCountsNoMore() {
+    var table = AnswerTable()
+    let quarter = Array(repeating: clients[0], count: AnswerTable.askedLimit / 4) + [clients[1]]
+    for round in 0..<5 as Range<UInt64> {
+      let ids = (1...3).map { 10 * round + $0 as UInt64 }
+      for id in ids { #expect(table.add(id, as: "t\(id)", of: "ask", for: quarter) == []) }
+      #expect(table.take("t\(ids[0])") == ids[0])
+      table.withdraw(ids[1])
+      #expect(!table.isPending("t\(ids[1])"))
+      #expect(table.left(by: clients[0]).isEmpty)
+      #expect(table.missed("t\(ids[2])", by: clients[1])?.id == ids[2])
+      table.abandon("t\(ids[2])")
+    }
+    table.endOfLink()
+    #expect(!table.hasPending)
+  }
+
+  @Test func anIdThatTheServerUsesTwiceIsWithdrawnWhereItWasUsedLast() {
+    var table = AnswerTable()
+    _ = table.add(7, as: "first", of: "ask", for: [clients[0]])
+    _ = table.add(7, as: "second", of: "ask", for: [clients[0]])
+    table.withdraw(7)
+    #expect(table.isPending("first") && !table.isPending("second"))
+    table.withdraw(7)
+    #expect(table.take("first") == 7)
+  }
+}
