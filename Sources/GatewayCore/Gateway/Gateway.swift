@@ -51,7 +51,7 @@ public final class Gateway {
       configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, work: shares.work)
     relay = OutboxRelay(
       seams.outbox, settings: configuration.outbox, upstreams: upstreams, instance: instance, seams: seams)
-    ending = GatewayStop(upstreams, relay, seams)
+    ending = GatewayStop(upstreams, relay, seams, shares.work)
     let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }
     quotas.onRefusal = { [unowned self] in note(.quotaExceeded(uid: $0, quota: $1)) }

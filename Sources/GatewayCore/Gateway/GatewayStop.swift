@@ -15,11 +15,13 @@ final class GatewayStop {
   private let upstreams: Upstreams
   private let relay: OutboxRelay
   private let seams: GatewaySeams
+  private let work: SlicedWork
 
-  init(_ upstreams: Upstreams, _ relay: OutboxRelay, _ seams: GatewaySeams) {
+  init(_ upstreams: Upstreams, _ relay: OutboxRelay, _ seams: GatewaySeams, _ work: SlicedWork) {
     self.upstreams = upstreams
     self.relay = relay
     self.seams = seams
+    self.work = work
   }
 
   /// Whether nothing new is taken.
@@ -33,10 +35,11 @@ final class GatewayStop {
   /// when the time is over, with how many sends are left; or at once when it is not asked for any more.
   func drain(within limit: Duration, while isWanted: @escaping () -> Bool, _ done: @escaping (Int) -> Void) {
     if state == .running { state = .draining }
-    flush()
-    wait(until: seams.time.now + limit, { connection, _ in connection.isFlushed || !isWanted() }) {
-      [weak self] in
-      done(self?.leftCount ?? 0)
+    let deadline = seams.time.now + limit
+    forEachConnection({ $0.flushForStop() }) { [weak self] in
+      self?.wait(until: deadline, { connection, _ in connection.isFlushed || !isWanted() }) {
+        done(self?.leftCount ?? 0)
+      }
     }
   }
 
@@ -51,18 +54,26 @@ final class GatewayStop {
   func stop(within limit: Duration, _ done: @escaping (Int) -> Void) {
     state = .stopping
     let patience = StopPatience(upstreams.pool.inNoOrder, now: seams.time.now)
-    flush()
-    wait(until: seams.time.now + limit, { !patience.waits(for: $0, at: $1) }) { [weak self] in
-      guard let self else { return }
-      state = .closed
-      for connection in upstreams.pool.all { connection.shutDown() }
-      relay.outbox.close { [relay] in done(relay.outbox.usage.total.count) }
+    let deadline = seams.time.now + limit
+    forEachConnection({ $0.flushForStop() }) { [weak self] in
+      self?.wait(until: deadline, { !patience.waits(for: $0, at: $1) }) { self?.close(done) }
     }
   }
 
-  private func flush() {
-    for connection in upstreams.pool.all { connection.flushForStop() }
+  private func close(_ done: @escaping (Int) -> Void) {
+    state = .closed
+    forEachConnection({ $0.shutDown() }) { [relay] in
+      relay.outbox.close { done(relay.outbox.usage.total.count) }
+    }
   }
+
+  /// Thousands take tens of milliseconds: a portion of them in each turn, the first in this one.
+  private func forEachConnection(_ body: @escaping (Connection) -> Void, then done: @escaping () -> Void) {
+    work.forEach(of: upstreams.pool.all, portion: Self.portion, for: .configuration, body, then: done)
+  }
+
+  /// Connections that are gone through in one go, at most.
+  private static let portion = 256
 
   /// Calls back when every connection is ready, or when the time is over.
   private func wait(

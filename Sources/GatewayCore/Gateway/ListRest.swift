@@ -1,29 +1,38 @@
 /// What of a list is not written yet, and how many were left out.
 struct ListRest<Element> {
-  var elements: ArraySlice<Element> = []
-  var leftOut = 0
+  private let elements: Snapshot<Element>
+  private(set) var leftOut = 0
 
-  /// Writes the next of those that `shown` finds, or counts them once one did not fit.
+  init(_ elements: some Sequence<Element>, in gateway: Gateway) {
+    self.elements = Snapshot(elements, gateway.shares.work)
+  }
+
+  var isEmpty: Bool { elements.isEmpty }
+
+  /// Writes the next of those that `shown` finds, or counts them once one did not fit: so many at most.
   mutating func write<Shown>(
-    _ portion: Int, within limit: Int, into out: inout JSONWriter, _ shown: (Element) -> Shown?,
+    _ count: Int, for session: LocalSession, into out: inout JSONWriter, _ shown: (Element) -> Shown?,
     _ write: (Shown, inout JSONWriter) -> Void
   ) {
-    let some = elements.prefix(portion).compactMap(shown)
-    elements = elements.dropFirst(portion)
-    leftOut += leftOut > 0 ? some.count : out.values(some, within: limit, write)
+    let limit = StatusDocument.listLimit(session.gateway)
+    var portion = Portion(count, session.gateway.seams.timers)
+    while !isEmpty, portion.takesMore() {
+      guard let one = elements.next().flatMap(shown) else { continue }
+      leftOut += leftOut > 0 ? 1 : out.values([one], within: limit, write)
+    }
   }
 }
 
 extension ListRest<Connection> {
-  /// How many are looked at in one go: less than a millisecond.
+  /// How many are looked at in one go, at most.
   static var portion: Int { 64 }
 
   /// Writes the next portion of those that a program may see.
   mutating func write(
     for session: LocalSession, into out: inout JSONWriter, _ write: (Connection, inout JSONWriter) -> Void
   ) {
-    let limit = StatusDocument.listLimit(session.gateway)
     self.write(
-      Self.portion, within: limit, into: &out, { $0.state != .released && session.caller.maySee($0) ? $0 : nil }, write)
+      Self.portion, for: session, into: &out,
+      { $0.state != .released && session.caller.maySee($0) ? $0 : nil }, write)
   }
 }

@@ -117,7 +117,7 @@ public final class LocalSession {
     else {
       return drop(reason: "slow_consumer")
     }
-    line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
+    gateway.outputs.append(line, to: output)
   }
 
   private func say(_ id: RequestID?, _ error: LocalError) {

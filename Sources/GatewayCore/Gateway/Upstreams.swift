@@ -105,21 +105,22 @@ final class Upstreams {
 
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
   func tick() {
-    look(at: pool.all[...])
+    look(at: Snapshot(pool.all, work))
     histories.tick()
   }
 
   /// Looks at some of them in each turn.
-  private func look(at connections: ArraySlice<Connection>) {
-    for connection in connections.prefix(Self.tickPortion) where connection.state != .released {
+  private func look(at rest: Snapshot<Connection>) {
+    var portion = Portion(Self.tickPortion, seams.timers)
+    while !rest.isEmpty, portion.takesMore(), let connection = rest.next() {
+      guard connection.state != .released else { continue }
       forgetOld(connection.stream)
       connection.review()
     }
-    let rest = connections.dropFirst(Self.tickPortion)
     if !rest.isEmpty { seams.timers.after(.zero) { [weak self] in self?.look(at: rest) } }
   }
 
-  /// Connections that are looked at in one go: about a millisecond.
+  /// Connections that are looked at in one go, at most.
   private static let tickPortion = 256
 
   /// What is too old of a long history goes in portions, one in each turn.

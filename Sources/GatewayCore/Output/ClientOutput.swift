@@ -107,6 +107,8 @@ public struct ClientOutput {
 
   /// Appends a text without copying it; only while none is shared.
   fileprivate mutating func share(_ head: UnsafeRawBufferPointer, _ tail: [UInt8]) {
+    // What stands behind it needs a buffer of its own, and so does what is borrowed before it.
+    if capacity == 0 { makeRoom(head.count) }
     append(head)
     cut = end
     shared = tail
@@ -245,6 +247,15 @@ public final class ClientOutputs {
     if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }
     pointer.pointee.share(head, text)
     if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  /// A line of one output, which is shared with whoever has written it where it is long: to copy a long one into fresh
+  /// memory takes milliseconds.
+  func append(_ line: [UInt8], to pointer: Pointer) {
+    guard line.count >= ClientOutput.sharedFrom else {
+      return line.withUnsafeBytes { append($0, to: pointer) }
+    }
+    append(UnsafeRawBufferPointer(start: nil, count: 0), text: line, to: pointer)
   }
 
   /// The kernel took the first `written` bytes.

@@ -116,6 +116,17 @@ import Testing
     #expect(client.session?.openCallCount == 0)
   }
 
+  @Test func aLongStatusThatIsAskedForAtTheStopIsNotWrittenInOneGo() throws {
+    let (harness, client, _) = harness(clients: 300)
+    // Something that the stop waits for.
+    client.call("send", #"{"upstream":"chat","event":"e"}"#)
+    harness.gateway.stop(reason: "test") {}
+    client.read()
+    let answer = try #require(client.call("status").first)
+    #expect(answer.contains("Draining"))
+    #expect(client.call("ping", id: 2).count == 1)
+  }
+
   @Test func theOutboxListsWhatFitsAndSaysThatThereIsMore() throws {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [])) { $0.limits.line = Self.line }

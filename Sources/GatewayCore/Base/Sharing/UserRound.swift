@@ -72,7 +72,7 @@ final class SlicedWork {
     let slice: () -> Bool
   }
 
-  private let timers: Timers
+  let timers: Timers
   private var waiting = UserRound<Piece>()
   private var isArmed = false
 
@@ -92,17 +92,15 @@ final class SlicedWork {
     if !slice() { add(for: account, slice) }
   }
 
-  /// Does something to many, so many of them in each turn, the first of them in this one; and then `done`.
+  /// Does something to many, so many of them at most in each turn, the first of them in this one; and then `done`.
   func forEach<Element>(
-    of elements: ArraySlice<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,
+    of elements: some Sequence<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,
     then done: @escaping () -> Void
   ) {
-    for element in elements.prefix(portion) { body(element) }
-    var rest = elements.dropFirst(portion)
-    guard !rest.isEmpty else { return done() }
-    add(for: account) {
-      for element in rest.prefix(portion) { body(element) }
-      rest = rest.dropFirst(portion)
+    let rest = Snapshot(elements, self)
+    begin(for: account) { [timers] in
+      var portion = Portion(portion, timers)
+      while !rest.isEmpty, portion.takesMore(), let next = rest.next() { body(next) }
       if rest.isEmpty { done() }
       return rest.isEmpty
     }
@@ -121,22 +119,27 @@ final class SlicedWork {
 }
 
 extension SlicedWork {
+  /// So few are freed at once.
+  private static var fewElements: Int { 16 }
+
   /// Frees what is not wanted any more: of a long queue one portion in each turn.
   func release<Element>(_ queue: consuming Ring<Element>, for account: Account) {
-    guard queue.count > Ring<Element>.blockSize else { return }
+    guard queue.count > Self.fewElements else { return }
     var rest = queue
-    add(for: account) {
-      for _ in 0..<Ring<Element>.blockSize where rest.popFirst() == nil { break }
+    add(for: account) { [timers] in
+      var portion = Portion(Ring<Element>.blockSize, timers)
+      while portion.takesMore(), rest.popFirst() != nil {}
       return rest.isEmpty
     }
   }
 
   /// The same of one with tombstones.
   func release<Element>(_ queue: consuming TombstoneQueue<Element>, for account: Account) {
-    guard queue.count > Ring<Element>.blockSize else { return }
+    guard queue.count > Self.fewElements else { return }
     var rest = queue
-    add(for: account) {
-      for _ in 0..<Ring<Element>.blockSize where rest.popFirst() == nil { break }
+    add(for: account) { [timers] in
+      var portion = Portion(Ring<Element>.blockSize, timers)
+      while portion.takesMore(), rest.popFirst() != nil {}
       return rest.isEmpty
     }
   }

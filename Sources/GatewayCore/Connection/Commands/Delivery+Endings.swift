@@ -70,7 +70,7 @@ extension Delivery {
     guard !revoked.isEmpty else { return }
     // None of them is written meanwhile, as that is asked when it would be.
     context.sliced.forEach(
-      of: revoked[...], portion: Self.endedAtOnce, for: connection.account,
+      of: revoked, portion: Self.endedAtOnce, for: connection.account,
       { [weak connection = connection] command in
         guard let connection else { return }
         withExtendedLifetime(connection) { connection.delivery.denyQueued(command) }

@@ -35,16 +35,17 @@ final class OpenAnswer: OpenCall {
   func demandRights(in session: LocalSession) throws(LocalError) { try answer.demandRights(of: session.caller) }
 
   /// Answers at once, or a long answer in turns of its own; a notification is not answered. While the daemon ends,
-  /// nothing waits for turns any more.
+  /// nothing waits for turns any more: what is long is not answered then.
   static func begin(
     _ id: RequestID?, in session: LocalSession, _ make: (RequestID) -> any PortionedAnswer
   ) throws(LocalError) {
     guard let id else { return }
     let (answer, gateway) = (make(id), session.gateway)
-    guard answer.isLong(in: gateway), !gateway.isStopping else {
+    guard answer.isLong(in: gateway) else {
       while !answer.write(for: session) {}
       return session.reply(line: answer.line)
     }
+    guard !gateway.isStopping else { throw .draining }
     try session.checkOpenCalls()
     let number = session.makeCallNumber()
     session.open(OpenAnswer(id, answer), number: number)

@@ -54,7 +54,7 @@ final class StatsAnswer: PortionedAnswer {
     let gateway = session.gateway
     let user = session.caller.isAdministrator ? nil : session.peer.uid
     guard var rest = connections else {
-      connections = ListRest(elements: listed(in: gateway)[...])
+      connections = ListRest(listed(in: gateway), in: gateway)
       StatsDocument.writeDaemon(gateway, of: user, into: &out)
       out.key("connections")
       out.beginArray()
@@ -64,7 +64,7 @@ final class StatsAnswer: PortionedAnswer {
       StatsDocument.write($0, outbox: gateway.relay.outbox.usage, of: user, into: &$1)
     }
     connections = rest
-    guard rest.elements.isEmpty else { return false }
+    guard rest.isEmpty else { return false }
     out.endArray()
     out.member("left_out", rest.leftOut)
     LocalReply.end(&out)

@@ -12,22 +12,20 @@ final class StatusAnswer: PortionedAnswer {
     case clients
   }
 
+  /// Nothing is listed before the first portion: one that waits for its turn holds no list.
   private enum Step {
     case head
-    case connections
-    case clients
+    /// Both are listed in the same moment. Of clients their numbers, the oldest first.
+    case connections(ListRest<Connection>, clients: ListRest<UInt64>)
+    case clients(ListRest<UInt64>, connectionsLeftOut: Int)
     case end
   }
 
   private var out = JSONWriter()
   private let scope: Scope
   private var step = Step.head
-  /// Both are empty before the first portion: one that waits for its turn holds no list.
-  private var connections = ListRest<Connection>()
-  /// By number, the oldest first.
-  private var clients = ListRest<UInt64>()
 
-  /// Written in one go: less than a millisecond.
+  /// Clients that are looked at in one go, at most.
   private static let clientPortion = 256
 
   init(_ id: RequestID, _ scope: Scope) {
@@ -45,47 +43,50 @@ final class StatusAnswer: PortionedAnswer {
   func write(for session: LocalSession) -> Bool {
     switch step {
     case .head: step = begin(for: session)
-    case .connections:
-      connections.write(for: session, into: &out) { StatusDocument.write($0, into: &$1) }
-      guard connections.elements.isEmpty else { return false }
+    case .connections(var rest, let clients):
+      rest.write(for: session, into: &out) { StatusDocument.write($0, into: &$1) }
+      step = .connections(rest, clients: clients)
+      guard rest.isEmpty else { return false }
       out.endArray()
-      step = beginClients()
-    case .clients:
-      clients.write(
-        Self.clientPortion, within: StatusDocument.listLimit(session.gateway), into: &out,
-        { client($0, shownTo: session) },
+      step = beginClients(clients, connectionsLeftOut: rest.leftOut)
+    case .clients(var rest, let connectionsLeftOut):
+      rest.write(
+        Self.clientPortion, for: session, into: &out, { client($0, shownTo: session) },
         { StatusDocument.write($0, into: &$1) })
-      guard clients.elements.isEmpty else { return false }
+      step = .clients(rest, connectionsLeftOut: connectionsLeftOut)
+      guard rest.isEmpty else { return false }
       out.endArray()
-      writeLeftOut()
+      writeLeftOut(connectionsLeftOut, rest.leftOut)
       LocalReply.end(&out)
       step = .end
-    case .end: break
+      return true
+    case .end: return true
     }
-    return step == .end
+    return false
   }
 
   /// Takes the lists, and writes what stands in front of them.
   private func begin(for session: LocalSession) -> Step {
     let gateway = session.gateway
-    clients.elements = gateway.clients.numbers.sorted()[...]
+    let clients = ListRest(gateway.clients.numbers.sorted(), in: gateway)
+    let connections: ListRest<Connection>
     switch scope {
-    case .everything: connections.elements = gateway.upstreams.pool.all[...]
-    case .connection(let connection): connections.elements = [connection]
-    case .nothing: break
-    case .clients: return beginClients()
+    case .everything: connections = ListRest(gateway.upstreams.pool.all, in: gateway)
+    case .connection(let connection): connections = ListRest([connection], in: gateway)
+    case .nothing: connections = ListRest([], in: gateway)
+    case .clients: return beginClients(clients, connectionsLeftOut: 0)
     }
     let user = session.caller.isAdministrator ? nil : session.peer.uid
     StatusDocument.writeDaemon(gateway, outboxOf: user, into: &out)
     out.key("connections")
     out.beginArray()
-    return .connections
+    return .connections(connections, clients: clients)
   }
 
-  private func beginClients() -> Step {
+  private func beginClients(_ clients: ListRest<UInt64>, connectionsLeftOut: Int) -> Step {
     out.key("clients")
     out.beginArray()
-    return .clients
+    return .clients(clients, connectionsLeftOut: connectionsLeftOut)
   }
 
   /// Nil for one that has left meanwhile, and for one that is not asked for.
@@ -98,12 +99,12 @@ final class StatusAnswer: PortionedAnswer {
     }
   }
 
-  private func writeLeftOut() {
-    if case .clients = scope { return out.member("left_out", clients.leftOut) }
+  private func writeLeftOut(_ connections: Int, _ clients: Int) {
+    if case .clients = scope { return out.member("left_out", clients) }
     out.key("left_out")
     out.object {
-      $0.member("connections", connections.leftOut)
-      $0.member("clients", clients.leftOut)
+      $0.member("connections", connections)
+      $0.member("clients", clients)
     }
   }
 }

@@ -3,7 +3,7 @@
 final class MetricsReading {
   private enum Step {
     /// What of the connections is not summed up yet.
-    case sums(ArraySlice<Connection>)
+    case sums(Snapshot<Connection>)
     /// What of the upstreams is not written yet, of which family.
     case upstreams(ArraySlice<String>, family: Int)
     case end
@@ -31,11 +31,12 @@ final class MetricsReading {
     case nil: step = begin(gateway)
     case .sums(let rest):
       // What was released meanwhile is not among the retired ones yet: they were looked at when this one was there.
-      for connection in rest.prefix(Self.portion) {
+      var portion = Portion(Self.portion, gateway.seams.timers)
+      while !rest.isEmpty, portion.takesMore(), let connection = rest.next() {
         figures[UpstreamFigures.label(of: connection), default: UpstreamFigures()]
           .add(connection, outbox: gateway.relay.outbox.usage)
       }
-      step = rest.count > Self.portion ? .sums(rest.dropFirst(Self.portion)) : beginUpstreams()
+      if rest.isEmpty { step = beginUpstreams() }
     case .upstreams(let rest, let family): step = write(rest, family)
     case .end: break
     }
@@ -50,7 +51,7 @@ final class MetricsReading {
       family.write(daemon, &writer)
     }
     for (name, counters) in gateway.upstreams.retired { figures[name, default: UpstreamFigures()].counters = counters }
-    return .sums(Array(gateway.upstreams.pool.inNoOrder)[...])
+    return .sums(Snapshot(gateway.upstreams.pool.inNoOrder, gateway.shares.work))
   }
 
   private func beginUpstreams() -> Step {

@@ -14,7 +14,7 @@ import Testing
     let timers = Timers(time: time)
     let work = SlicedWork(timers)
     for (user, count) in [(1, 5), (2, 3), (3, 2)] as [(UInt32, Int)] {
-      work.forEach(of: Array(1...count)[...], portion: 2, for: .user(user)) { [log] in
+      work.forEach(of: 1...count, portion: 2, for: .user(user)) { [log] in
         log.entries.append("\(user).\($0)")
       } then: { [log] in
         log.entries.append("\(user) done")
