@@ -14,29 +14,32 @@ public enum Base64 {
 
   /// Appends the encoded form of `data`.
   public static func encode(_ data: RawSpan, into output: inout [UInt8]) {
-    let start = output.count
     let whole = data.byteCount / 3
-    output.append(contentsOf: repeatElement(padding, count: encodedCount(data.byteCount)))
-    output.withUnsafeMutableBufferPointer { letters in
-      alphabet.withUnsafeBufferPointer { alphabet in
-        data.withUnsafeBytes { data in
-          var (to, at) = (start, 0)
-          for _ in 0..<whole {
-            let group = Int(data[at]) << 16 | Int(data[at &+ 1]) << 8 | Int(data[at &+ 2])
+    output.append(addingCapacity: encodedCount(data.byteCount)) { output in
+      output.withUnsafeMutableBufferPointer { letters, count in
+        alphabet.withUnsafeBufferPointer { alphabet in
+          data.withUnsafeBytes { data in
+            var (to, at) = (count, 0)
+            for _ in 0..<whole {
+              let group = Int(data[at]) << 16 | Int(data[at &+ 1]) << 8 | Int(data[at &+ 2])
+              letters[to] = alphabet[group >> 18]
+              letters[to &+ 1] = alphabet[group >> 12 & 63]
+              letters[to &+ 2] = alphabet[group >> 6 & 63]
+              letters[to &+ 3] = alphabet[group & 63]
+              to &+= 4
+              at &+= 3
+            }
+            count = to
+            guard at < data.count else { return }
+            // One or two bytes more, and padding for those that are missing.
+            let second = at + 1 < data.count ? Int(data[at + 1]) : nil
+            let group = Int(data[at]) << 16 | (second ?? 0) << 8
             letters[to] = alphabet[group >> 18]
-            letters[to &+ 1] = alphabet[group >> 12 & 63]
-            letters[to &+ 2] = alphabet[group >> 6 & 63]
-            letters[to &+ 3] = alphabet[group & 63]
-            to &+= 4
-            at &+= 3
+            letters[to + 1] = alphabet[group >> 12 & 63]
+            letters[to + 2] = second == nil ? padding : alphabet[group >> 6 & 63]
+            letters[to + 3] = padding
+            count = to + 4
           }
-          guard at < data.count else { return }
-          // One or two bytes more, and padding for those that are missing.
-          let second = at + 1 < data.count ? Int(data[at + 1]) : nil
-          let group = Int(data[at]) << 16 | (second ?? 0) << 8
-          letters[to] = alphabet[group >> 18]
-          letters[to + 1] = alphabet[group >> 12 & 63]
-          if second != nil { letters[to + 2] = alphabet[group >> 6 & 63] }
         }
       }
     }
@@ -49,14 +52,20 @@ public enum Base64 {
     guard text.byteCount > 0 else { return [] }
     let last = text.byteCount - 4
     var output: [UInt8] = []
-    output.reserveCapacity(text.byteCount / 4 * 3)
     let letters = letters.span
-    for at in stride(from: 0, to: last, by: 4) {
-      guard let group = group(text, at, letters: 4, letters) else { return nil }
-      output.append(UInt8(truncatingIfNeeded: group >> 16))
-      output.append(UInt8(truncatingIfNeeded: group >> 8))
-      output.append(UInt8(truncatingIfNeeded: group))
+    // Whether there is room is asked once for all.
+    output.append(addingCapacity: text.byteCount / 4 * 3) { output in
+      output.withUnsafeMutableBufferPointer { bytes, count in
+        for at in stride(from: 0, to: last, by: 4) {
+          guard let group = group(text, at, letters: 4, letters) else { return }
+          bytes[count] = UInt8(truncatingIfNeeded: group >> 16)
+          bytes[count &+ 1] = UInt8(truncatingIfNeeded: group >> 8)
+          bytes[count &+ 2] = UInt8(truncatingIfNeeded: group)
+          count &+= 3
+        }
+      }
     }
+    guard output.count == last / 4 * 3 else { return nil }
     return appendLast(text, last, letters, to: &output) ? output : nil
   }
 

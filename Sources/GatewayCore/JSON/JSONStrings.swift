@@ -164,17 +164,27 @@ extension JSONScanner {
     var wellFormed = true
     var at = inside.lowerBound
     while at < inside.upperBound {
-      let next = byte(text, at)
+      let plain = at
+      stepToEscape(text, &at, end: inside.upperBound)
+      bytes.append(text.extracting(plain..<at))
+      guard at < inside.upperBound else { break }
       at &+= 1
-      guard next == UInt8(ascii: "\\") else {
-        bytes.append(next)
-        continue
-      }
       let scalar = decodeEscape(text, &at, end: inside.upperBound)
       if scalar == nil { wellFormed = false }
       bytes.append(contentsOf: Unicode.UTF8.encode(scalar ?? "\u{FFFD}") ?? .init())
     }
     return (bytes, wellFormed)
+  }
+
+  /// Steps to the next backslash, or to `end`.
+  private static func stepToEscape(_ text: RawSpan, _ at: inout Int, end: Int) {
+    while at < end {
+      skipPlainBytes(text, &at)
+      guard at < end, byte(text, at) != UInt8(ascii: "\\") else { break }
+      at &+= 1
+      while at < end, byte(text, at) >= 0x80 { at &+= 1 }
+    }
+    at = min(at, end)
   }
 
   /// `at` stands behind a backslash. Nil for half a surrogate pair.

@@ -166,8 +166,11 @@ enum LocalForm {
     guard object.keyCount == 1, let range = try? JSONScanner.scanString(text, &at) else {
       throw .invalid(#"the value of "$bin" must be a string of base64"#)
     }
+    // Nearly always it stands there without escapes, and need not be copied.
+    let inside = JSONScanner.inside(text, range)
+    if let bytes = Base64.decode(text.extracting(inside)) { return bytes }
     let encoded = JSONScanner.decodeBytes(text, range).bytes
-    guard let bytes = Base64.decode(encoded.span.bytes) else {
+    guard encoded.count < inside.count, let bytes = Base64.decode(encoded.span.bytes) else {
       throw .invalid(#"the value of "$bin" is not canonical base64 with padding"#)
     }
     return bytes
