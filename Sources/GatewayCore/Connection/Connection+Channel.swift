@@ -143,9 +143,9 @@ extension Connection {
   func renewCredentials(until limit: MonotonicInstant) {
     guard state == .connected, let channel else { return }
     guard !delivery.commands.isAwaiting || context.time.now >= limit else {
-      context.timers.after(Self.renewalCheck) { [weak self, weak channel] in
-        guard let self, let channel, channel === self.channel else { return }
-        renewCredentials(until: limit)
+      context.timers.after(Self.renewalCheck) { [reference, weak channel] in
+        guard let connection = reference.object, let channel, channel === connection.channel else { return }
+        connection.renewCredentials(until: limit)
       }
       return
     }
@@ -155,6 +155,6 @@ extension Connection {
   /// After an end that other credentials may cure: the next attempt starts as soon as there are any.
   func awaitNewCredentials(after failure: UpstreamFailure) {
     guard failure.concernsCredentials else { return }
-    connector.awaitNewCredentials { [weak self] in self?.hurry(.order) }
+    connector.awaitNewCredentials { [reference] in reference.object?.hurry(.order) }
   }
 }

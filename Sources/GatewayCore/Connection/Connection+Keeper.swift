@@ -11,7 +11,7 @@ extension Connection {
       case .act(let action): perform(action)
       case .wait(let until):
         guard let until, state != .released else { return }
-        return notes.lookAgain(at: until, context.timers) { [weak self] in self?.review() }
+        return notes.lookAgain(at: until, context.timers) { [reference] in reference.object?.review() }
       }
     }
   }
@@ -55,13 +55,14 @@ extension Connection {
   private func hasTurn() -> Bool {
     notes.schedule.hasTurn(context.budget, for: account) { attempt in
       AttemptBudget.Candidate(
-        isWanted: { [weak self] in
-          guard let self else { return false }
-          return notes.schedule.wantsTurn(attempt, isWanted: mayAttempt)
+        isWanted: { [reference] in
+          guard let connection = reference.object else { return false }
+          return connection.notes.schedule.wantsTurn(attempt, isWanted: connection.mayAttempt)
         },
-        start: { [weak self] in
-          self?.notes.schedule.turnCame()
-          self?.review()
+        start: { [reference] in
+          guard let connection = reference.object else { return }
+          connection.notes.schedule.turnCame()
+          connection.review()
         })
     }
   }

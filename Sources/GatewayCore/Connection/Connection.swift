@@ -2,6 +2,8 @@
 /// reconnect lives here: leases, subscriptions, queued commands, the numbering of events. What dies with the link lives
 /// in the channel, which is never used twice.
 final class Connection {
+  /// For what does not keep it: timers, and others that may outlive it.
+  let reference = LightReference<Connection>()
   let id: String
   let key: ConnectionKey
   /// On whose account it was made.
@@ -64,14 +66,17 @@ final class Connection {
     enters = Enters(specification, context: context)
     answers = Answers(context)
     interests = Interests(context)
+    reference.begin(self)
     delivery.connection = self
     enters.connection = self
     answers.connection = self
     interests.connection = self
-    history.onKnown = { [weak self] in self?.review() }
+    history.onKnown = { [reference] in reference.object?.review() }
     history.adopt(specification, connector: connector)
     lookAtNetwork()
   }
+
+  deinit { reference.end() }
 
   var state: ConnectionState { machine.state }
   /// Its upstream is not in the configuration any more.
@@ -172,7 +177,7 @@ final class Connection {
   /// A volatile command came while nothing could be written: it is dropped, but the next ones shall find a connection.
   private func askForConnection() {
     let lease = lease(.call)
-    context.timers.after(.seconds(1)) { [weak self] in self?.giveBack(lease) }
+    context.timers.after(.seconds(1)) { [reference] in reference.object?.giveBack(lease) }
   }
 
   /// Takes a command out of the queue. Returns whether it was there and was never written.
@@ -310,9 +315,9 @@ final class Connection {
 
   /// What a timer calls: the connection lives until that is done.
   func ringing(_ body: @escaping (Connection) -> Void) -> () -> Void {
-    { [weak self] in
-      guard let self else { return }
-      withExtendedLifetime(self) { body(self) }
+    { [reference] in
+      guard let connection = reference.object else { return }
+      withExtendedLifetime(connection) { body(connection) }
     }
   }
 

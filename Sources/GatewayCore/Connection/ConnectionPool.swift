@@ -1,6 +1,7 @@
 /// The flyweights: the same key is the same connection, for every local program. A connection enters with its first use
 /// and leaves when its keeper releases it.
 final class ConnectionPool {
+  private let reference = LightReference<ConnectionPool>()
   private var connections: [ConnectionKey: Connection] = [:]
   /// In a stable order: configured ones by name, then the others by URL. Kept in it as they come and go: to sort
   /// thousands of them takes many milliseconds, which whoever asks for their status would cost the others.
@@ -16,7 +17,10 @@ final class ConnectionPool {
   init(factory: ConnectionFactory, places: SharedBounds) {
     self.factory = factory
     self.places = SharedLimit(places)
+    reference.begin(self)
   }
+
+  deinit { reference.end() }
 
   var count: Int { connections.count }
 
@@ -65,9 +69,10 @@ final class ConnectionPool {
     if let known = connections[key] { return known }
     guard let connector = factory.connector(for: specification) else { return nil }
     let made = Connection(key: key, specification: specification, connector: connector, context: context)
-    made.report = { [weak self] connection, report in
-      if case .released = report { self?.remove(connection) }
-      self?.onReport(connection, report)
+    made.report = { [reference] connection, report in
+      guard let pool = reference.object else { return }
+      if case .released = report { pool.remove(connection) }
+      pool.onReport(connection, report)
     }
     connections[key] = made
     list(made)

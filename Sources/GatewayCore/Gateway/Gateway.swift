@@ -20,6 +20,7 @@ public final class Gateway {
   let quotas: UserQuotas
   var shares: UserShares
   private let ending: GatewayStop
+  private let reference = LightReference<Gateway>()
   private var nextSerial: UInt64 = 1
   /// The daemon ends, and another one goes on with its clients: nothing more of them is heard.
   private(set) var isHandingOver = false
@@ -52,11 +53,14 @@ public final class Gateway {
     relay = OutboxRelay(
       seams.outbox, settings: configuration.outbox, upstreams: upstreams, instance: instance, seams: seams)
     ending = GatewayStop(upstreams, relay, seams, shares.work)
-    let spares = SpareRelease(seams.timers) { [weak self] in self?.outputs.releaseIdle() ?? false }
+    let spares = SpareRelease(seams.timers) { [reference] in reference.object?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }
     quotas.onRefusal = { [unowned self] in note(.quotaExceeded(uid: $0, quota: $1)) }
     upstreams.pool.onReport = { [unowned self] in heard($1, of: $0) }
+    reference.begin(self)
   }
+
+  deinit { reference.end() }
 
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
   /// to run.
@@ -70,9 +74,8 @@ public final class Gateway {
       if let session = clients[client] { OpenSend.stored(call, id, on: connection, in: session) }
     }
     relay.start()
-    seams.network?.onChange = { [weak self] change in
-      guard let self else { return }
-      for connection in upstreams.pool.all { connection.networkChanged(change) }
+    seams.network?.onChange = { [reference] change in
+      for connection in reference.object?.upstreams.pool.all ?? [] { connection.networkChanged(change) }
     }
     connectKept()
     tick()
@@ -83,13 +86,13 @@ public final class Gateway {
   }
 
   private func tick() {
-    seams.timers.after(Self.tickInterval) { [weak self] in
-      guard let self, !isStopping else { return }
-      upstreams.tick()
-      relay.outbox.trimArchive()
-      quotas.tick()
-      onTick?()
-      tick()
+    seams.timers.after(Self.tickInterval) { [reference] in
+      guard let gateway = reference.object, !gateway.isStopping else { return }
+      gateway.upstreams.tick()
+      gateway.relay.outbox.trimArchive()
+      gateway.quotas.tick()
+      gateway.onTick?()
+      gateway.tick()
     }
   }
 
@@ -168,9 +171,9 @@ public final class Gateway {
   /// The program's socket is fully closed: everything it held is given back, and its place with the last of that.
   public func detach(_ session: LocalSession) {
     guard clients.remove(session) else { return }
-    session.leave { [weak self, outputs] in
+    session.leave { [clients, outputs] in
       outputs.remove(session.output)
-      self?.clients.giveBackPlace(of: session.peer.uid)
+      clients.giveBackPlace(of: session.peer.uid)
     }
     note(.clientDetached(session.fact))
   }
@@ -269,12 +272,15 @@ public final class Gateway {
     note(.stopping(reason: reason))
     isHandingOver = handingOver
     if handingOver { clients.prepareHandover() } else { clients.endWaitsForStates() }
-    ending.stop(within: configuration.limits.stop) { [weak self] kept in
-      guard let self else { return finished() }
-      if kept > 0 { note(.sendsKept(kept)) }
-      if isHandingOver { clients.endWaits() } else { sayGoodbye("stopping") }
+    ending.stop(within: configuration.limits.stop) { [reference] kept in
+      if let gateway = reference.object { gateway.stopped(kept) }
       finished()
     }
+  }
+
+  private func stopped(_ kept: Int) {
+    if kept > 0 { note(.sendsKept(kept)) }
+    if isHandingOver { clients.endWaits() } else { sayGoodbye("stopping") }
   }
 
   private func sayGoodbye(_ reason: String) { clients.sayGoodbye(reason) { self.reconnectDelay } }

@@ -31,7 +31,7 @@ final class UnsentSends {
 
   deinit { taken(downTo: 0) }
 
-  /// `unsent` says how many bytes the link holds; nothing when it is gone.
+  /// `unsent` says how many bytes the link holds. It is asked only while this object is there.
   func watch(_ timers: Timers, unsent: @escaping () -> Int) { watch = (timers, unsent) }
 
   private func look() {

@@ -41,7 +41,8 @@ final class TransportSocket {
   /// A read of less than this many bytes is taken as the last one: the system call that would say so costs more than an
   /// event. Where more comes, more has come meanwhile, and what is read together leaves together.
   private static let trickle = 4_096
-  private weak var owner: (any Owner)?
+  /// It alone has the socket; nil after `close()`.
+  private unowned var owner: (any Owner)?
   private var connection: CurlConnection?
   private var source: EventLoop.IOSource?
   private var timer: Timers.ID?
@@ -102,7 +103,7 @@ final class TransportSocket {
     }
     guard let connection else { return }
     do {
-      source = try context.loop.addIO(connection.descriptor, .readable) { [weak owner] in owner?.socketReady($0) }
+      source = try context.loop.addIO(connection.descriptor, .readable) { [unowned owner] in owner.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
     }

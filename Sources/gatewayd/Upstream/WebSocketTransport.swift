@@ -37,7 +37,8 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   private let dialer: WebSocketDialer
   private let request: DialRequest
-  private weak var receiver: (any TransportReceiver)?
+  /// Held until it closes the transport or is told of its end; one of the two always comes.
+  private var receiver: (any TransportReceiver)?
   private var phase = Phase.connecting
   private let socket: TransportSocket
   /// Runs while HTTP is spoken.
@@ -187,7 +188,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   private func startTimer(_ limit: Duration?) {
     timers.cancel(timer)
-    timer = limit.map { timers.after($0) { [weak self] in self?.timedOut() } }
+    timer = limit.map { timers.after($0) { [unowned self] in timedOut() } }
   }
 
   private func timedOut() {

@@ -71,8 +71,8 @@ extension Delivery {
     // None of them is written meanwhile, as that is asked when it would be.
     context.sliced.forEach(
       of: revoked, portion: Self.endedAtOnce, for: connection.account,
-      { [weak connection = connection] command in
-        guard let connection else { return }
+      { [reference = connection.reference] command in
+        guard let connection = reference.object else { return }
         withExtendedLifetime(connection) { connection.delivery.denyQueued(command) }
       },
       then: ringing {

@@ -23,7 +23,7 @@ final class Delivery {
     commands = CommandLedger(limits: context.limits, memory: SharedMemoryHold(context.memory.send))
     isShared = specification.account == .configuration
     unsent = UnsentSends(context.memory.send)
-    unsent.watch(context.timers) { [weak self] in self?.channel?.unsentBytes ?? 0 }
+    unsent.watch(context.timers) { [unowned self] in channel?.unsentBytes ?? 0 }
   }
 
   /// Other settings of the same upstream.

@@ -11,8 +11,9 @@ final class PacketReceiver {
   private let memory: MemoryHold
   /// Runs while attachments are awaited.
   private var timer: Timers.ID?
-  /// Hears what the server says about namespaces, and what ends the link. It holds the receiver.
-  weak var link: SocketIOLink?
+  /// Hears what the server says about namespaces, and what ends the link. It alone has the receiver. Set by
+  /// it, once.
+  unowned var link: SocketIOLink!
 
   init(_ key: LinkKey, _ namespaces: Namespaces, trace: LinkTrace, timers: Timers, memory: MemoryBudget) {
     self.key = key
@@ -96,7 +97,7 @@ final class PacketReceiver {
   }
 
   private func attempt(_ body: () throws(SocketIOProblem) -> Void) {
-    do throws(SocketIOProblem) { try body() } catch { link?.end(error.failure) }
+    do throws(SocketIOProblem) { try body() } catch { link.end(error.failure) }
   }
 
   /// Takes a message whose attachments are complete, if they are.
@@ -112,9 +113,9 @@ final class PacketReceiver {
   /// Half a message must not be kept for ever: the next part comes in time or the link ends.
   private func awaitAttachment() {
     timers.cancel(timer)
-    guard memory.change(to: decoder.heldBytes) else { link?.end(.noReceiveMemory); return }
+    guard memory.change(to: decoder.heldBytes) else { link.end(.noReceiveMemory); return }
     timer = timers.after(key.attachmentTimeLimit) { [weak self] in
-      self?.link?.end(SocketIOProblem.lateAttachment.failure)
+      self?.link.end(SocketIOProblem.lateAttachment.failure)
     }
   }
 
@@ -153,16 +154,16 @@ final class PacketReceiver {
       }
     case .connect(let json):
       let identity = json.map { Self.identity(text, $0) } ?? (sid: nil, pid: nil)
-      link?.accepted(Array(namespace), sid: identity.sid, pid: identity.pid)
+      link.accepted(Array(namespace), sid: identity.sid, pid: identity.pid)
     case .oversizedConnect:
-      link?.failed(Array(namespace), .oversizedAnswer(limit: SocketIOPacket.wordLimit))
-    case .malformedConnect: link?.failed(Array(namespace), .malformedPayload)
+      link.failed(Array(namespace), .oversizedAnswer(limit: SocketIOPacket.wordLimit))
+    case .malformedConnect: link.failed(Array(namespace), .malformedPayload)
     case .connectError(let json):
       let refusal = json.map { SocketIORefusal(text, $0, packet.elements) }
-      link?.refused(Array(namespace), refusal ?? SocketIORefusal())
+      link.refused(Array(namespace), refusal ?? SocketIORefusal())
     case .disconnect(let json):
       let refusal = json.map { SocketIORefusal(text, $0, packet.elements) }
-      link?.disconnected(Array(namespace), refusal ?? SocketIORefusal())
+      link.disconnected(Array(namespace), refusal ?? SocketIORefusal())
     }
   }
 

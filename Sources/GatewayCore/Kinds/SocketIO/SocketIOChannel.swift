@@ -1,5 +1,7 @@
 /// One namespace on one link: performs what the namespace's session asks for and speaks to the connection.
 final class SocketIOChannel: UpstreamChannel {
+  /// For what does not keep it.
+  let reference = LightReference<SocketIOChannel>()
   private let connector: SocketIOConnector
   /// Hears everything until the session is `left`. It lets go of the channel when that has ended, or was closed.
   let owner: any UpstreamChannelOwner
@@ -27,7 +29,10 @@ final class SocketIOChannel: UpstreamChannel {
     attempt = ConnectAttempt(connector.credentials, timers: connector.links.timers, time: connector.links.time)
     held = HeldEvents(
       byteLimit: connector.key.messageLimit, MemoryHold(connector.links.memory.receive, for: connector.key.account))
+    reference.begin(self)
   }
+
+  deinit { reference.end() }
 
   /// The trace that looks on; nil while there is none.
   var observer: (any UpstreamObserver)? { connector.observer }
@@ -43,12 +48,11 @@ final class SocketIOChannel: UpstreamChannel {
   /// Reads the credentials and looks for a link; the owner is told nothing from here.
   func start() {
     attempt.start(
-      begin: { [weak self] in self?.takeLink($0) },
-      end: { [weak self] failure in
-        guard let self else { return }
-        perform(session.handle(.failed(failure)))
-      })
+      begin: { [reference] in reference.object?.takeLink($0) },
+      end: { [reference] in reference.object?.readingFailed($0) })
   }
+
+  private func readingFailed(_ failure: UpstreamFailure) { perform(session.handle(.failed(failure))) }
 
   private func takeLink(_ secrets: ConnectSecrets) {
     let link = connector.links.link(
@@ -251,7 +255,9 @@ final class SocketIOChannel: UpstreamChannel {
       case .sendDisconnect: link?.leave(self)
       case .arm:
         connector.links.timers.cancel(timer)
-        timer = connector.links.timers.after(connector.key.joinLimit) { [weak self] in self?.joinTimePassed() }
+        timer = connector.links.timers.after(connector.key.joinLimit) { [reference] in
+          reference.object?.joinTimePassed()
+        }
       case .disarm:
         connector.links.timers.cancel(timer)
         timer = nil
@@ -302,9 +308,9 @@ final class SocketIOChannel: UpstreamChannel {
   /// The owner decides when the namespace is joined anew.
   private func watchExpiry() {
     guard isJoined else { return }
-    attempt.watchExpiry(connector.refresh, fraction: connector.links.fraction()) { [weak self] in
-      guard let self, isJoined else { return }
-      owner.channelHasNewCredentials(self)
+    attempt.watchExpiry(connector.refresh, fraction: connector.links.fraction()) { [reference] in
+      guard let channel = reference.object, channel.isJoined else { return }
+      channel.owner.channelHasNewCredentials(channel)
     }
   }
 
@@ -323,6 +329,6 @@ final class SocketIOChannel: UpstreamChannel {
 
   /// Outside of whatever the owner has just called.
   private func failLater(_ failure: UpstreamFailure) {
-    connector.links.timers.after(.zero) { [weak self] in self?.handle(.failed(failure)) }
+    connector.links.timers.after(.zero) { [reference] in reference.object?.handle(.failed(failure)) }
   }
 }

@@ -13,7 +13,7 @@ final class SocketIOClock {
   }
 
   private let settings: ServerTimeSettings
-  private weak var channel: SocketIOChannel?
+  private let channel: LightReference<SocketIOChannel>
   private let timers: Timers
   private let time: any TimeSource
   /// The name of the configured event as JSON text.
@@ -28,7 +28,7 @@ final class SocketIOClock {
   init?(_ settings: ServerTimeSettings, channel: SocketIOChannel, timers: Timers, time: any TimeSource) {
     guard settings.event != nil || settings.request != nil else { return nil }
     self.settings = settings
-    self.channel = channel
+    self.channel = channel.reference
     self.timers = timers
     self.time = time
     joined = time.now
@@ -73,7 +73,7 @@ final class SocketIOClock {
   }
 
   private func ask() {
-    guard let channel, let event = settings.request else { return }
+    guard let channel = channel.object, let event = settings.request else { return }
     let asked = time.now
     // A question that waits would only measure how long it does.
     guard let id = channel.ask(event) else { return wait(Self.openingPause) }

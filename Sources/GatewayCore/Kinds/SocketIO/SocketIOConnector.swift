@@ -11,7 +11,8 @@ final class SocketIOConnector: UpstreamConnector {
   var transport = TransportName.websocket
   /// The largest message that the server takes, in bytes; nil before the first handshake.
   private var sizeLimit: Int?
-  private weak var channel: SocketIOChannel?
+  /// The newest one, for as long as it is there.
+  private var channel: LightReference<SocketIOChannel>?
   /// What the next channel needs to go on where this one ends.
   var recovery = SocketIORecovery()
   var resumption: Resumption? {
@@ -22,7 +23,7 @@ final class SocketIOConnector: UpstreamConnector {
   let refresh: RefreshSettings
   let serverTime: ServerTimeSettings
   var observer: (any UpstreamObserver)? {
-    didSet { channel?.observerChanged() }
+    didSet { channel?.object?.observerChanged() }
   }
 
   init(_ specification: UpstreamSpecification, links: SocketIOLinks, readings: CredentialReads) {
@@ -99,7 +100,7 @@ final class SocketIOConnector: UpstreamConnector {
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
     watch.stop()
     let channel = SocketIOChannel(connector: self, owner: owner)
-    self.channel = channel
+    self.channel = channel.reference
     channel.start()
     return channel
   }
@@ -115,6 +116,6 @@ final class SocketIOConnector: UpstreamConnector {
 
   /// A request carries our next id; an answer, which has no event, carries one of the server's, of any length.
   private func ackDigits(_ message: PreparedMessage) -> Int {
-    SocketIOEncoder.digits(message.event.isEmpty ? .max : channel?.nextAck ?? 0)
+    SocketIOEncoder.digits(message.event.isEmpty ? .max : channel?.object?.nextAck ?? 0)
   }
 }

@@ -34,7 +34,7 @@ final class SocketIOLink {
     packets = PacketReceiver(key, namespaces, trace: trace, timers: links.timers, memory: links.memory.receive)
     writer = PacketWriter(key, trace: trace)
     packets.link = self
-    unsentSends.watch(timers) { [weak self] in self?.unsentBytes ?? 0 }
+    unsentSends.watch(timers) { [unowned self] in unsentBytes }
   }
 
   /// What the server speaks, once it is known.
@@ -128,7 +128,7 @@ final class SocketIOLink {
     let entry = namespaces.entry(of: channel, revision)
     channel.linkReady(entry, revision: revision, maxPayload: sizeLimit, nextAck: namespaces.nextAck)
     guard entry == .unasked, namespaces.main == .accepted else { return }
-    timers.after(.zero) { [weak channel] in channel?.handle(.accepted) }
+    timers.after(.zero) { [reference = channel.reference] in reference.object?.handle(.accepted) }
   }
 
   // MARK: - Writing
@@ -168,8 +168,8 @@ final class SocketIOLink {
       switch action {
       case .dial(let revision): redial(revision)
       case .settle(let delay):
-        settleTimer = timers.after(delay) { [weak self] in
-          guard let self else { return }
+        // It is cancelled at the end, until when the engine keeps the link.
+        settleTimer = timers.after(delay) { [unowned self] in
           settleTimer = nil
           perform(route.settleTimePassed())
         }

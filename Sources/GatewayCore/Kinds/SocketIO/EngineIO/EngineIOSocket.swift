@@ -22,6 +22,7 @@ final class EngineIOSocket: TransportReceiver {
     func engineEnded(_ failure: TransportFailure)
   }
 
+  private let reference = LightReference<EngineIOSocket>()
   private let request: DialRequest
   private let dialer: any TransportDialer
   /// Longest ping times that the server may name.
@@ -66,7 +67,10 @@ final class EngineIOSocket: TransportReceiver {
     self.receiver = receiver
     probe = LinkProbe(timers, time)
     session = EngineIOSession(revision: revision, handshakeLimit: request.openingLimit)
+    reference.begin(self)
   }
+
+  deinit { reference.end() }
 
   var revision: EngineIORevision { session.revision }
   /// In revision 3 our own pings are answered, so that nothing else has to be asked after the opening.
@@ -193,7 +197,7 @@ final class EngineIOSocket: TransportReceiver {
       lastHeartbeat = time.now
       // First: the handshake may be what the session ends with.
       timers.cancel(measureTimer)
-      measureTimer = timers.after(Self.firstMeasurement) { [weak self] in self?.measure() }
+      measureTimer = timers.after(Self.firstMeasurement) { [reference] in reference.object?.measure() }
       perform(session.handle(.handshake(handshake, at: time.now)))
     } catch { perform(session.handle(.undecodable(error))) }
   }
@@ -218,7 +222,7 @@ final class EngineIOSocket: TransportReceiver {
       switch action {
       case .arm(let delay):
         timers.cancel(timer)
-        timer = timers.after(delay) { [weak self] in self?.timerFired() }
+        timer = timers.after(delay) { [reference] in reference.object?.timerFired() }
       case .disarm:
         timers.cancel(timer)
         timer = nil
@@ -264,9 +268,9 @@ final class EngineIOSocket: TransportReceiver {
   /// Asks the peer for a sign of life, which must come within `limit`; otherwise the session ends with `heartbeat`.
   func verify(within limit: Duration) {
     guard case .open = session.state else { return }
-    probe.askUrgently(within: limit, { transport?.probe() == true }) { [weak self] in
-      guard let self else { return }
-      perform(session.handle(.probeUnanswered))
+    probe.askUrgently(within: limit, { transport?.probe() == true }) { [reference] in
+      guard let socket = reference.object else { return }
+      socket.perform(socket.session.handle(.probeUnanswered))
     }
   }
 
