@@ -37,6 +37,15 @@ struct Ring<Element> {
     return isShort ? places[place(offset)] : self[inBlocks: longPlace(offset)]
   }
 
+  /// Looks at the element so far behind the first one where it stands, without a copy of it; nil beyond the last one.
+  @inline(__always)
+  func look<Result>(_ offset: Int, _ look: (Element) -> Result) -> Result? {
+    guard offset >= 0, offset < count else { return nil }
+    if isShort { return places[place(offset)].map(look) }
+    let place = longPlace(offset)
+    return blocks[place >> Self.shift][place & Self.mask].map(look)
+  }
+
   mutating func append(_ element: consuming Element) {
     if isShort, count == places.count { makeRoom() }
     if isShort {

@@ -16,7 +16,7 @@ struct TombstoneQueue<Element> {
 
   var isEmpty: Bool { count == 0 }
   var first: Element? { slots.first?.element }
-  var firstPlace: UInt64? { slots.first?.place }
+  var firstPlace: UInt64? { slots.look(0) { $0.place } }
 
   /// The last one and its place.
   var last: (place: UInt64, element: Element)? {
@@ -36,11 +36,8 @@ struct TombstoneQueue<Element> {
   /// The first place from that one on at which an element stands; nil when there is none.
   func nextPlace(from place: UInt64) -> UInt64? {
     var index = index(of: place)
-    while let slot = slots[index] {
-      if slot.element != nil { return slot.place }
-      index += 1
-    }
-    return nil
+    while isTombstone(index) { index += 1 }
+    return slots.look(index) { $0.place }
   }
 
   /// What stands at a place.
@@ -67,7 +64,11 @@ struct TombstoneQueue<Element> {
     return low
   }
 
-  private func place(_ index: Int) -> UInt64 { slots[index]?.place ?? .max }
+  @inline(__always)
+  private func place(_ index: Int) -> UInt64 { slots.look(index) { $0.place } ?? .max }
+
+  @inline(__always)
+  private func isTombstone(_ index: Int) -> Bool { slots.look(index) { $0.element == nil } ?? false }
 
   /// A place at the end, for an element that may come later.
   mutating func makePlace() -> UInt64 {
@@ -138,8 +139,8 @@ struct TombstoneQueue<Element> {
   private mutating func forgetTombstones() {
     // Most leave in the order in which they came.
     guard slots.count > count else { return }
-    while let slot = slots.first, slot.element == nil { _ = slots.popFirst() }
-    while let slot = slots[slots.count - 1], slot.element == nil { _ = slots.popLast() }
+    while isTombstone(0) { _ = slots.popFirst() }
+    while isTombstone(slots.count - 1) { _ = slots.popLast() }
     guard slots.count > 64, count < slots.count / 2 else { return }
     for _ in 0..<slots.count {
       if let slot = slots.popFirst(), slot.element != nil { slots.append(slot) }

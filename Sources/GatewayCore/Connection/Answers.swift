@@ -49,10 +49,10 @@ final class Answers {
     let message: PreparedMessage
     do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
     if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
-    try delivery.checkRoom(for: message, of: connection.specification.account, on: channel)
+    try delivery.checkRoom(message.byteCount, of: connection.specification.account, on: channel)
     guard let id = table.take(token) else { return false }
     channel.answer(id, message)
-    delivery.commands.noteOutgoing(message)
+    delivery.commands.noteOutgoing(message.byteCount)
     return true
   }
 

@@ -127,7 +127,7 @@ struct EventHistory {
   mutating func trim(_ now: MonotonicInstant) -> Bool {
     let before = oldestPlace
     var isDone = true
-    while let oldest = slots.first?.arrival,
+    while let oldest = slots.look(0, { $0.arrival }),
       count > settings.events || byteCount > settings.bytes || now.nanoseconds &- oldest.nanoseconds > ageLimit
     {
       isDone = oldestPlace &- before < UInt64(Self.portion)

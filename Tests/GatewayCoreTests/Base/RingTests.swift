@@ -19,6 +19,8 @@ import Testing
     }
     #expect((0..<model.count).map { ring[$0] } == model)
     #expect(ring[-1] == nil && ring[model.count] == nil)
+    #expect((0..<model.count).map { ring.look($0) { $0 } } == model)
+    #expect(ring.look(-1) { $0 } == nil && ring.look(model.count) { $0 } == nil)
   }
 
   @Test func aRingThatWasLargeOnceGivesItsMemoryBackWhileItIsInUse() {
@@ -26,6 +28,7 @@ import Testing
     for number in 0..<10_000 { ring.append(number) }
     #expect(ring.placeCount == 16_384)
     #expect((0..<ring.count).map { ring[$0] } == Array(0..<10_000))
+    #expect((0..<ring.count).map { ring.look($0) { $0 } } == Array(0..<10_000))
     for number in 0..<9_990 { #expect(ring.popFirst() == number) }
     #expect(ring.placeCount == 64)
     #expect((0..<ring.count).map { ring[$0] } == Array(9_990..<10_000))

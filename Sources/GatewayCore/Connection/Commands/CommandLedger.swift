@@ -112,6 +112,15 @@ struct CommandLedger {
     place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
   }
 
+  /// The place from which the queue flows on; nil where nothing stands that the disk has. `mutating`, so that nothing is
+  /// copied for the question.
+  var nextToFlow: UInt64? {
+    mutating get {
+      guard let place = queue.nextPlace(from: flow.next) else { return nil }
+      return place < (queue.firstUncommitted ?? UInt64.max) ? place : nil
+    }
+  }
+
   /// A link opened: everything that is queued is offered to it.
   mutating func beginFlow(rate: Int?, now: MonotonicInstant) {
     flow = CommandFlow(backlogEnd: queue.endPlace, rate: rate, began: now)
@@ -213,8 +222,8 @@ struct CommandLedger {
     queue.adopt(countLimit: limits.sendQueue, byteLimit: limits.sendQueueBytes)
   }
 
-  mutating func noteOutgoing(_ message: PreparedMessage) {
+  mutating func noteOutgoing(_ bytes: Int) {
     sentEvents += 1
-    sentBytes += UInt64(message.byteCount)
+    sentBytes += UInt64(bytes)
   }
 }

@@ -87,7 +87,7 @@ extension Delivery {
     guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
     guard !command.isRevoked else { return denyTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
-    let hasRoom = (try? checkRoom(for: command.message, of: .user(command.user), on: channel)) != nil
+    let hasRoom = (try? checkRoom(command.message.byteCount, of: .user(command.user), on: channel)) != nil
     guard hasRoom else { return armAckTimer(command) }
     noteWrite(of: command, to: channel)
     let ack = commands.written(command)

@@ -83,7 +83,7 @@ final class Delivery {
     guard let channel else { return now ? .dropped : try enqueue(command) }
     if now, channel.isCongested { return .dropped }
     // What the connector has just prepared needs no other look.
-    try checkRoom(for: command.message, of: .user(command.user), on: channel)
+    try checkRoom(command.message.byteCount, of: .user(command.user), on: channel)
     writeOut(command, to: channel)
     return .written
   }
@@ -101,13 +101,6 @@ final class Delivery {
 
   /// A server that stops reading must not make us hoard what it does not take.
   /// What one user has waiting there leaves room for another.
-  func checkRoom(
-    for message: PreparedMessage, of account: Account, on channel: any UpstreamChannel
-  ) throws(SubmissionProblem) {
-    try checkRoom(message.byteCount, of: account, on: channel)
-  }
-
-  /// The same for so many bytes.
   func checkRoom(_ bytes: Int, of account: Account, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let unsent = channel.unsentBytes
     let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
@@ -119,15 +112,16 @@ final class Delivery {
 
   private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }
 
-  /// Counts what is about to be written, on an account of its own until the link has taken it.
-  func noteWrite(of message: PreparedMessage, for account: Account, to channel: any UpstreamChannel) {
-    commands.noteOutgoing(message)
-    if isShared { unsentSends(channel).wrote(message.byteCount, for: account) }
+  /// Counts a message of so many bytes that is about to be written, on an account of its own until the link has taken
+  /// it.
+  func noteWrite(of bytes: Int, for account: Account, to channel: any UpstreamChannel) {
+    commands.noteOutgoing(bytes)
+    if isShared { unsentSends(channel).wrote(bytes, for: account) }
   }
 
   /// The same for a command.
   func noteWrite(of command: Command, to channel: any UpstreamChannel) {
-    noteWrite(of: command.message, for: .user(command.user), to: channel)
+    noteWrite(of: command.message.byteCount, for: .user(command.user), to: channel)
     command.writtenAt = context.time.now
     connection.noteUse(at: command.writtenAt)
   }
@@ -195,8 +189,7 @@ final class Delivery {
     commands.flow.isPaused = false
     if commands.queue.hasSuspects { awaitTrial() }
     var ended = 0
-    while let place = commands.queue.nextPlace(from: commands.flow.next) {
-      guard let channel, place < (commands.queue.firstUncommitted ?? UInt64.max) else { return }
+    while let channel, let place = commands.nextToFlow {
       let unsent = channel.unsentBytes
       if isShared { unsentSends(channel).taken(downTo: unsent) }
       let isAdmitted = commands.flow.admits(

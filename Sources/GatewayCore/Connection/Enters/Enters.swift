@@ -220,7 +220,7 @@ final class Enters {
     let now = context.time.now
     lastSaid = now
     if table.said(message, ack: ack, timer: timer, at: now) { tellAccepted(message) }
-    delivery.noteWrite(of: prepared, for: table.payer(of: message) ?? account, to: channel)
+    delivery.noteWrite(of: prepared.byteCount, for: table.payer(of: message) ?? account, to: channel)
     channel.write(prepared, ack: ack)
     return nil
   }
@@ -235,7 +235,7 @@ final class Enters {
         try delivery.checkRoom(prepared.byteCount, of: account, on: channel)
       } catch { return report(leave, "it does not read what is written to it") }
       let ack = leave.wantsAck ? delivery.commands.makeAck() : nil
-      delivery.noteWrite(of: prepared, for: account, to: channel)
+      delivery.noteWrite(of: prepared.byteCount, for: account, to: channel)
       channel.write(prepared, ack: ack)
       if let ack { channel.forget(ack: ack) }
     } catch { report(leave, error.clause) }
