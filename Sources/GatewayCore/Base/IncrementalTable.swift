@@ -111,7 +111,9 @@ struct IncrementalTable<Key: Hashable, Value> {
     let last = pieces.count
     let divided = last - Self.lastPowerOfTwo(last)
     let all = pieces[divided]
-    var (stays, goes) = (NumberTable<Slot>(), NumberTable<Slot>())
+    // About half of it goes.
+    let room = all.count / 2
+    var (stays, goes) = (NumberTable<Slot>(room: room), NumberTable<Slot>(room: room))
     for (hash, slot) in all.pairs {
       if Self.place(of: hash, in: last + 1) == last { goes[hash] = slot } else { stays[hash] = slot }
     }

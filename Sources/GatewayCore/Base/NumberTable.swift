@@ -16,6 +16,13 @@ struct NumberTable<Value> {
 
   init() {}
 
+  /// With room for so many values.
+  init(room: Int) {
+    var capacity = 4
+    while room &* 4 > capacity &* 3 { capacity &*= 2 }
+    makePlaces(capacity)
+  }
+
   var isEmpty: Bool { count == 0 }
 
   /// All keys and values, in no order.
@@ -86,10 +93,14 @@ struct NumberTable<Value> {
 
   private mutating func grow() {
     let (oldKeys, oldSlots) = (keys, slots)
-    let capacity = max(4, oldKeys.count &* 2)
+    makePlaces(max(4, oldKeys.count &* 2))
+    for place in oldKeys.indices { if let value = oldSlots[place] { put(value, for: oldKeys[place]) } }
+  }
+
+  /// All of them free.
+  private mutating func makePlaces(_ capacity: Int) {
     keys = ContiguousArray(repeating: Self.free, count: capacity)
     slots = ContiguousArray(repeating: nil, count: capacity)
-    for place in oldKeys.indices { if let value = oldSlots[place] { put(value, for: oldKeys[place]) } }
   }
 
   /// Puts what is not there yet into the first free place.

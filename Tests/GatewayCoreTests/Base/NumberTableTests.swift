@@ -22,6 +22,13 @@ import Testing
     #expect(Dictionary(uniqueKeysWithValues: table.pairs.map { ($0.key, $0.value) }) == model)
   }
 
+  @Test(arguments: [0, 1, 3, 4, 96, 97, 1_000]) func roomThatWasAskedForIsFilledLikeAnyOther(_ room: Int) {
+    var table = NumberTable<Int>(room: room)
+    #expect(table.isEmpty && table[0] == nil && table.removeValue(forKey: 1) == nil)
+    for key in 0..<room + 5 { table[UInt64(key)] = key }
+    #expect(table.values.sorted() == Array(0..<room + 5))
+  }
+
   @Test func findsNumbersThatFollowEachOther() {
     var table = NumberTable<UInt64>()
     for key in 0..<10_000 as Range<UInt64> { table[key] = key * 2 }

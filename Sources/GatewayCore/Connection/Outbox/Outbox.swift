@@ -99,16 +99,16 @@ final class Outbox {
   /// and whether it still had no outcome then. Until then it is not committed. In one step with it the entry of the
   /// number `old` goes.
   func add(
-    _ entry: OutboxEntry, replacing old: UInt64? = nil,
+    _ entry: consuming OutboxEntry, replacing old: UInt64? = nil,
     carriedBy carrier: (connection: Connection, command: Command)? = nil,
     _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void
   ) {
     guard rows.canBeKept else { return }
+    let snapshot = OutboxChange.Snapshot(copy entry)
     let record = OutboxRecord(entry, isCommitted: false)
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
-    known[entry.id] = record
+    known[record.entry.id] = record
     usage.add(record)
-    let snapshot = OutboxChange.Snapshot(entry)
     rows.commit(old.map { .replace($0, snapshot) } ?? .add(snapshot)) { [weak self] problem in
       guard let self else { return }
       rows.heard(problem)

@@ -169,11 +169,10 @@ struct SendSubmission {
       gateway.relay.older(Coalescing(user: peer.uid, value: $0, isStored: true), on: connection)
     }
     if older == nil { try caller.checkOutboxQuota() }
+    let target = connection.outboxTarget
     do throws(SubmissionProblem) {
       try gateway.relay.outbox.checkRoom(
-        cost: OutboxEntry.cost(of: message, to: connection.outboxTarget), target: connection.outboxTarget,
-        owner: peer.uid,
-        inPlaceOf: older)
+        cost: OutboxEntry.cost(of: message, to: target), target: target, owner: peer.uid, inPlaceOf: older)
     } catch {
       throw LocalError(error)
     }
