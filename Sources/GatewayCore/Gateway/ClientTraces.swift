@@ -39,6 +39,7 @@ final class ClientTraces {
 
   /// The client has read: it is told now what it missed.
   func pump() {
+    guard !held.isEmpty else { return }
     for trace in held.values { trace.pump() }
   }
 

@@ -199,7 +199,7 @@ public final class LocalSession {
   func close(_ number: UInt64) -> (any OpenCall)? {
     guard let call = calls.remove(number) else { return nil }
     // The I/O side looks whether it should read on.
-    if call.id?.isAnswered == true, calls.restoredCount == 0 { gateway.outputs.markDirty(output) }
+    if call.isRestored, calls.restoredCount == 0 { gateway.outputs.markDirty(output) }
     return call
   }
 

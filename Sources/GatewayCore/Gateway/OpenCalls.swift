@@ -4,6 +4,9 @@ protocol OpenCall: AnyObject {
   /// Nil for a notification, which is never answered.
   var id: RequestID? { get }
 
+  /// It is made again for what an earlier daemon has answered.
+  var isRestored: Bool { get }
+
   /// The connection that it is about; nil for those that have none, or some of their own.
   var connection: Connection? { get }
 
@@ -25,6 +28,7 @@ protocol OpenCall: AnyObject {
 }
 
 extension OpenCall {
+  var isRestored: Bool { id?.isAnswered == true }
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
   var pausesInput: Bool { false }
@@ -90,7 +94,7 @@ struct OpenCalls {
   mutating func removeAll() { self = OpenCalls() }
 
   private mutating func note(_ call: any OpenCall, _ difference: Int) {
-    if call.id?.isAnswered == true { restoredCount += difference }
+    if call.isRestored { restoredCount += difference }
     if call.pausesInput { pausingCount += difference }
   }
 }

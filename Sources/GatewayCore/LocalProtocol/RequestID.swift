@@ -23,7 +23,7 @@ public struct RequestID: Hashable, Sendable {
 
   /// See `Value.answered`.
   static let answered = RequestID(value: .answered, text: [])
-  var isAnswered: Bool { value == .answered }
+  var isAnswered: Bool { if case .answered = value { true } else { false } }
 
   public static func == (a: Self, b: Self) -> Bool { a.value == b.value }
   public func hash(into hasher: inout Hasher) { hasher.combine(value) }

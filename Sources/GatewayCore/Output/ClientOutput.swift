@@ -58,7 +58,7 @@ public struct ClientOutput {
   var holdsShared: Bool { sharedLeft > 0 }
 
   /// The bytes to write now, all of them unless a shared text is among them. Valid until the next mutation.
-  public var pending: UnsafeRawBufferPointer {
+  var pending: UnsafeRawBufferPointer {
     guard let base, count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     guard sharedLeft > 0 else { return UnsafeRawBufferPointer(start: base + start, count: end - start) }
     if start < cut { return UnsafeRawBufferPointer(start: base + start, count: cut - start) }
@@ -256,6 +256,12 @@ public final class ClientOutputs {
       return line.withUnsafeBytes { append($0, to: pointer) }
     }
     append(UnsafeRawBufferPointer(start: nil, count: 0), text: line, to: pointer)
+  }
+
+  /// What to write now, at most so many bytes of it. Valid until the output changes. Asked here, because an output that
+  /// another module asks is copied for it.
+  public func pending(of pointer: Pointer, atMost limit: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: pointer.pointee.pending.prefix(limit))
   }
 
   /// The kernel took the first `written` bytes.

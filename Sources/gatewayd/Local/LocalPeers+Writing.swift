@@ -55,7 +55,7 @@ extension LocalPeers {
     // Also what was received since the flush began.
     gateway.commitHistories()
     while output.pointee.count > 0, !interest.contains(.writable) {
-      let pending = UnsafeRawBufferPointer(rebasing: output.pointee.pending.prefix(allowance))
+      let pending = gateway.outputs.pending(of: output, atMost: allowance)
       let written: Int
       switch LocalSocket.write(slots[slot].descriptor, pending) {
       case .moved(let count): written = count
