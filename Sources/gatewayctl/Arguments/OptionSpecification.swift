@@ -31,6 +31,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case asUser = "as"
   case auth, path, header, query, cacert, insecure
   case right
+  case table
 }
 
 /// `--on-gap`.

@@ -6,23 +6,27 @@ enum StatusCommand: Subcommand {
     name: .status, operands: "[URL]", operandCount: 0...1_024,
     summary: "show the daemon, its connections and why they are down",
     details: [
-      "On a terminal a table; otherwise, or with --json, everything the daemon tells, as one JSON object. With a URL or "
-        + "the name of an upstream only what concerns that one.",
+      "On a terminal, or with --table, a table; otherwise, or with --json, everything the daemon tells, as one JSON "
+        + "object. With a URL or the name of an upstream only what concerns that one.",
       "With --check, which takes any number of upstreams, one line for a monitoring system, and the exit code of a "
         + "Nagios plug-in: 0 fine, 1 a warning, 2 critical, 3 unknown. Without upstreams all are looked at; what users "
         + "have chosen by URL is a warning at most then. A connection that nobody needs is fine.",
     ],
     options: OptionSpecification.ofURL + [
+      .init(.table, "print the table also where stdout is no terminal, whole and without colour"),
       .init(.check, "print one line and end with 0, 1, 2 or 3, as a Nagios plug-in does"),
       .init(.maxDown, value: "DUR", "with --check: what is down for less than so long is a warning only"),
     ],
     examples: [
       .init("Look", "gatewayctl status"),
+      .init("For a ticket", "gatewayctl status --table > status.txt"),
       .init("For a monitoring system", "gatewayctl status --check --max-down 5m"),
       .init("Why is it down?", "gatewayctl status --json chat | jq -r '.connections[].detail'"),
     ])
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
+    try context.arguments.refuse(.table, with: .json)
+    try context.arguments.refuse(.table, with: .check)
     if context.arguments.has(.check) { return try check(context) }
     if context.arguments.has(.maxDown) { throw Failure(.usage, "--max-down goes with --check") }
     let named = !context.arguments.operands.isEmpty
@@ -32,7 +36,7 @@ enum StatusCommand: Subcommand {
     let result = try context.client.call("status", until: context.deadline) { writer in
       if named { context.target.write(into: &writer) }
     }
-    guard context.settings.isReadable else {
+    guard context.settings.isReadable || context.arguments.has(.table) else {
       try context.printJSON(result)
       return .done
     }

@@ -90,6 +90,21 @@ import Testing
     #expect(outcome.output.hasPrefix(#"{"daemon":{"#))
   }
 
+  @Test func theTableCanBeAskedForWithoutATerminal() throws {
+    let shown = try run(["status", "--no-color"], "status").output.replacing("\r\n", with: "\n")
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      client.reply(try client.call("status"), Self.status)
+    }
+    let outcome = try ControlProgram.run(["status", "--table"], socket: daemon.path)
+    try daemon.finish()
+    #expect(outcome == .init(status: 0, output: shown, errors: ""))
+    for other in ["--json", "--check"] {
+      let outcome = try ControlProgram.run(["status", "--table", other], socket: daemon.path)
+      #expect(outcome.status == 64 && outcome.errors.contains("--table and \(other) contradict each other"))
+    }
+  }
+
   @Test func confirmationsAreSentences() throws {
     let outcome = try run(["ping"], "ping")
     #expect(outcome.output.hasPrefix("the daemon answered in "))
