@@ -58,6 +58,19 @@ async def test_payloads_are_what_the_protocol_says(run):
     assert await run(None, (NODE / "tests" / "payload.js").read_text().replace("../lib/", f"{NODE}/lib/")) == ["ok"]
 
 
+async def test_the_daemon_is_looked_for_where_gatewayctl_looks(run):
+    assert await run(None, f'''
+        import {{ socketPath }} from "{NODE}/lib/connection.js";
+        const exists = (path) => ["/run/user/1000/gatewayd.sock", "/run/user/0/gatewayd.sock", "/own/gatewayd.sock"].includes(path);
+        const own = {{ XDG_RUNTIME_DIR: "/own" }};
+        for (const [option, environment, user] of [
+          [null, {{}}, 1000], [null, {{}}, 1001], [null, {{}}, 0], [null, own, 1000], [null, {{ XDG_RUNTIME_DIR: "/not" }}, 1000],
+          [null, {{ ...own, GATEWAYD_SOCKET: "/named" }}, 1000], ["/given", {{ GATEWAYD_SOCKET: "/named" }}, 1000],
+        ]) console.log(socketPath(option, environment, user, exists));''') == [
+            "/run/user/1000/gatewayd.sock", "/run/gatewayd.sock", "/run/gatewayd.sock", "/own/gatewayd.sock",
+            "/run/gatewayd.sock", "/named", "/given"]
+
+
 async def test_what_answers_in_parts_is_heard_on_the_way(daemons, chat, run):
     (line,) = await run(await daemons(), '''
         import { Gateway } from "gatewayd";

@@ -88,6 +88,17 @@ def test_the_daemon_is_looked_for_where_gatewayctl_looks(monkeypatch, folder):
     assert link.socket_path("/given") == "/given"
 
 
+def test_the_daemon_of_a_user_is_found_without_a_variable(monkeypatch):
+    for name in ("GATEWAYD_SOCKET", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(link.os.path, "exists", {"/run/user/1000/gatewayd.sock", "/run/user/0/gatewayd.sock"}.__contains__)
+    found = []
+    for user in (1000, 1001, 0):
+        monkeypatch.setattr(link.os, "geteuid", lambda: user)
+        found.append(link.socket_path())
+    assert found == ["/run/user/1000/gatewayd.sock", "/run/gatewayd.sock", "/run/gatewayd.sock"]
+
+
 # Python
 
 OLDEST = (3, 9)

@@ -27,7 +27,8 @@ export interface Position {
 }
 
 export interface GatewayOptions {
-  /** The daemon's socket; otherwise $GATEWAYD_SOCKET, $XDG_RUNTIME_DIR/gatewayd.sock if it exists, /run/gatewayd.sock. */
+  /** The daemon's socket; otherwise $GATEWAYD_SOCKET, $XDG_RUNTIME_DIR/gatewayd.sock (without the variable
+   * /run/user/UID/gatewayd.sock) if it exists, /run/gatewayd.sock. */
   socket?: string;
   /** The name that `status` shows; the script's unless given. */
   client?: string;

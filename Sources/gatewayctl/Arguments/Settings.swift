@@ -1,6 +1,8 @@
 /// What every command needs to know of the options and the environment.
 struct Settings: Sendable {
   var socketPath: String
+  /// How a daemon is started that would listen there, as a clause.
+  var socketStart: String
   /// Write for a person rather than JSON lines.
   var isReadable: Bool
   /// Standard output is a terminal: what others wrote has to be made safe to show.
@@ -29,9 +31,9 @@ struct Settings: Sendable {
     isWatched = environment.errorsAreTerminal
     columns = isReadable ? environment.outputColumns.map { max($0, TextWidth.least) } : nil
     palette = Palette(environment: environment, refused: arguments.has(.noColor))
-    socketPath =
-      command.asksDaemon
-      ? try SocketPath.choose(option: arguments.value(.socket), environment: environment) : ""
+    let option = arguments.value(.socket)
+    socketPath = command.asksDaemon ? try SocketPath.choose(option: option, environment: environment) : ""
+    socketStart = SocketPath.start(socketPath, option: option, environment: environment)
     timeoutWasGiven = arguments.has(.timeout)
     timeout = try arguments.duration(.timeout) ?? command.defaultTimeout
   }
@@ -50,6 +52,17 @@ enum SocketPath {
       throw Failure(.usage, "the socket path is longer than \(longest) bytes; use a shorter one or a symbolic link")
     }
     return path
+  }
+
+  /// How a daemon is started that would listen at the path that was chosen: a user's own, the machine's, or either
+  /// where nothing says which one is meant.
+  static func start(_ path: String, option: String?, environment: Environment) -> String {
+    let (machine, user) = ("'systemctl start gatewayd.socket'", "'systemctl --user start gatewayd.socket'")
+    let isNamed = option != nil || environment["GATEWAYD_SOCKET"] != nil
+    let isOfUser = path.hasPrefix("/run/user/") || path == environment.runtimeDirectory.map { "\($0)/gatewayd.sock" }
+    if isOfUser { return "start it with \(user)" }
+    guard !isNamed, environment.user != 0 else { return "start it with \(machine)" }
+    return "start your own with \(user), or have the machine's started with \(machine)"
   }
 
   private static func ofUser(_ environment: Environment) -> String? {

@@ -4,6 +4,8 @@ import Glibc
 /// The daemon as its local clients see it: calls, their answers, and notifications, over one socket connection.
 final class Client {
   let path: String
+  /// How a daemon is started that would listen there, as a clause.
+  private let start: String
   private let diagnostics: Diagnostics
   /// A person looks at standard error and should know what is waited for.
   private let isWatched: Bool
@@ -18,8 +20,9 @@ final class Client {
   /// How much later than the daemon's own deadline an answer may come, so that the daemon's precise error wins.
   static let grace = Duration.milliseconds(500)
 
-  init(path: String, diagnostics: Diagnostics, isWatched: Bool) {
+  init(path: String, start: String, diagnostics: Diagnostics, isWatched: Bool) {
     self.path = path
+    self.start = start
     self.diagnostics = diagnostics
     self.isWatched = isWatched
   }
@@ -69,14 +72,7 @@ final class Client {
 
   /// Nothing answers at the path.
   func unreachable(_ reason: String) -> Failure {
-    Failure(
-      .unavailable,
-      "no daemon answers at \(path): \(reason); start it with '\(starting)', or use --socket PATH")
-  }
-
-  /// How the daemon is started that listens there: the user's, or the machine's.
-  private var starting: String {
-    "systemctl \(path.hasPrefix("/run/user/") ? "--user " : "")start gatewayd.socket"
+    Failure(.unavailable, "no daemon answers at \(path): \(reason); \(start), or use --socket PATH")
   }
 
   /// The time is up, and the call was not answered. A daemon that takes connections was reached, even if it is stuck.

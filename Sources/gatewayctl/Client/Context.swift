@@ -14,7 +14,8 @@ struct Context {
     diagnostics = Diagnostics(verbosity: settings.verbosity)
     output = Output()
     target = try Target(command.upstream(arguments), arguments)
-    client = Client(path: settings.socketPath, diagnostics: diagnostics, isWatched: settings.isWatched)
+    client = Client(
+      path: settings.socketPath, start: settings.socketStart, diagnostics: diagnostics, isWatched: settings.isWatched)
   }
 
   /// Counted from now.

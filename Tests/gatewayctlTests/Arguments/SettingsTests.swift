@@ -27,6 +27,25 @@ import Testing
     #expect(try SocketPath.choose(option: nil, environment: environment) == "/run/gatewayd.sock")
   }
 
+  @Test func theAdviceToStartADaemonNamesTheOneThatIsMeant() {
+    let (machine, user) = ("'systemctl start gatewayd.socket'", "'systemctl --user start gatewayd.socket'")
+    func start(_ path: String, _ option: String? = nil, _ variables: [String: String] = [:], user: UInt32 = 1_000)
+      -> String
+    {
+      var environment = Environment(variables: variables, outputIsTerminal: false, errorsAreTerminal: false)
+      environment.user = user
+      return SocketPath.start(path, option: option, environment: environment)
+    }
+    let either = "start your own with \(user), or have the machine's started with \(machine)"
+    #expect(start("/run/gatewayd.sock") == either)
+    #expect(start("/run/gatewayd.sock", nil, ["XDG_RUNTIME_DIR": "/own"]) == either)
+    #expect(start("/run/gatewayd.sock", user: 0) == "start it with \(machine)")
+    #expect(start("/run/gatewayd.sock", "/run/gatewayd.sock") == "start it with \(machine)")
+    #expect(start("/run/gatewayd.sock", nil, ["GATEWAYD_SOCKET": "/run/gatewayd.sock"]) == "start it with \(machine)")
+    #expect(start("/run/user/1000/gatewayd.sock") == "start it with \(user)")
+    #expect(start("/own/gatewayd.sock", nil, ["XDG_RUNTIME_DIR": "/own"]) == "start it with \(user)")
+  }
+
   @Test func pathsThatNoSocketCanHaveAreRefused() throws {
     #expect(try choose(String(repeating: "a", count: 107), [:]).count == 107)
     #expect(throws: Failure.self) { try choose(String(repeating: "a", count: 108), [:]) }

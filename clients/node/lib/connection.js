@@ -17,11 +17,13 @@ const LINE_LIMIT = 256 << 20;
 const PATH_LIMIT = 107;
 
 /** Where the daemon is, by the rules of gatewayctl: the option, $GATEWAYD_SOCKET, the user's own, the machine's. */
-export function socketPath(option, environment = process.env) {
+export function socketPath(option, environment = process.env, user = process.geteuid(), exists = existsSync) {
   if (option) return option;
   if (environment.GATEWAYD_SOCKET) return environment.GATEWAYD_SOCKET;
-  const own = environment.XDG_RUNTIME_DIR && path.join(environment.XDG_RUNTIME_DIR, "gatewayd.sock");
-  return own && existsSync(own) ? own : "/run/gatewayd.sock";
+  // Where systemd has it, as in cron, which has no such variable.
+  const runtime = environment.XDG_RUNTIME_DIR || (user === 0 ? null : `/run/user/${user}`);
+  const own = runtime && path.join(runtime, "gatewayd.sock");
+  return own && exists(own) ? own : "/run/gatewayd.sock";
 }
 
 export class Connection {

@@ -34,7 +34,10 @@ def socket_path(chosen: Optional[str] = None) -> str:
         return os.fspath(chosen)
     if named := os.environ.get("GATEWAYD_SOCKET"):
         return named
-    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if not runtime and os.geteuid() != 0:
+        runtime = f"/run/user/{os.geteuid()}"  # where systemd has it, as in cron, which has no such variable
+    if runtime:
         own = os.path.join(runtime, "gatewayd.sock")
         if os.path.exists(own):
             return own

@@ -7,13 +7,15 @@ enum SocketPath {
 
   /// By the rules of gatewayctl: the path that was given, `$GATEWAYD_SOCKET`, the user's own socket if there is one, the
   /// machine's.
-  static func find(_ chosen: String?) -> String {
+  static func find(
+    _ chosen: String?, variable: (String) -> String? = SocketPath.variable, user: UInt32 = geteuid(),
+    exists: (String) -> Bool = { access($0, F_OK) == 0 }
+  ) -> String {
     if let chosen, !chosen.isEmpty { return chosen }
     if let named = variable("GATEWAYD_SOCKET") { return named }
-    if let runtime = variable("XDG_RUNTIME_DIR") {
-      let own = runtime + "/gatewayd.sock"
-      if access(own, F_OK) == 0 { return own }
-    }
+    // Where systemd has it, as in cron, which has no such variable.
+    let runtime = variable("XDG_RUNTIME_DIR") ?? (user == 0 ? nil : "/run/user/\(user)")
+    if let own = runtime.map({ "\($0)/gatewayd.sock" }), exists(own) { return own }
     return "/run/gatewayd.sock"
   }
 
@@ -53,7 +55,8 @@ enum SocketPath {
     return stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFSOCK
   }
 
-  private static func variable(_ name: String) -> String? {
+  /// A variable of the environment; an empty one counts as unset.
+  static func variable(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)
   }
