@@ -250,6 +250,23 @@ async def test_a_message_that_is_too_large_is_65(daemons, servers, ctl):
     check_failure(await ctl(daemon, "send", server.url, "e", "x" * 2000), 65)
 
 
+async def test_a_file_that_fits_into_no_line_is_named_before_anything_is_sent(daemons, chat, ctl, folder):
+    daemon = await daemons({"limits": {"line": "8KiB"}})
+    (folder / "notes").write_text("n" * 9000)
+    (folder / "draft").write_text(json.dumps("d" * 9000))
+    for words, name, size in ((["--text", folder / "notes"], f"the file '{folder}/notes'", 9000),
+                              (["--binary", folder / "notes"], f"the file '{folder}/notes'", 9000),
+                              ([f"@{folder}/draft"], f"the file '{folder}/draft'", 9002),
+                              (["--raw", "-"], "standard input", 9001)):
+        outcome = await ctl(daemon, "send", chat.url, "line", *words, stdin="s" * 9001)
+        check_failure(outcome, 65)
+        assert f"{name} has {size} bytes" in outcome.err and "limits.line" in outcome.err, outcome
+    assert not (await daemon.status())["connections"]
+    (folder / "notes").write_text("n" * 8000)
+    assert (await ctl(daemon, "send", chat.url, "line", "--text", folder / "notes")).code == 0
+    assert (await chat.received(1, "line"))[0]["args"] == ["n" * 8000]
+
+
 @pytest.mark.parametrize("words", [
     ["sned", "URL", "e"], ["send", "--bogus", "URL", "e"], ["send", "URL"], ["status", "a", "b"],
     ["send", "--ttl", "soon", "URL", "e"], ["send", "--ttl", "5", "URL", "e"], ["send", "--retries", "x", "URL", "e"],

@@ -41,6 +41,21 @@ enum InputFile {
   }
 }
 
+/// What one call is made of, read and remembered, so that what is too large for the call can be named.
+final class InputFiles {
+  /// The largest one.
+  private(set) var largest: (name: String, size: Int)?
+
+  /// The bytes of a file; `-` is standard input.
+  func read(_ path: String) throws(Failure) -> [UInt8] {
+    let bytes = try InputFile.read(path)
+    if bytes.count > largest?.size ?? -1 {
+      largest = (path == "-" ? "standard input" : "the file '\(path)'", bytes.count)
+    }
+    return bytes
+  }
+}
+
 /// Standard input or a file, line by line.
 struct InputLines {
   private let descriptor: Int32

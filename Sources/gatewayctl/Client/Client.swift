@@ -13,7 +13,10 @@ final class Client {
   private var inbox: [Message] = []
   private var inboxHead = 0
   private var lastID = 0
+  /// The call that waits for the answer to `hello`; 0: none does.
   private var helloID = 0
+  /// Nil until the daemon has told it, and where it does not.
+  private var lineLimit: LineLimit?
 
   /// The version of the local protocol that is spoken.
   static let protocolVersion = 1
@@ -88,6 +91,7 @@ final class Client {
   }
 
   private func sayHello() {
+    lineLimit = nil
     helloID = post(
       "hello",
       Self.object { writer in
@@ -110,10 +114,13 @@ final class Client {
   }
 
   /// The same with parameters that are a raw JSON object. `progress` gets what is told before the result.
+  ///
+  /// - Parameter inputs: the files that the parameters are made of.
   func call(
-    _ method: String, _ params: [UInt8], until deadline: Deadline, progress: ([UInt8]) throws(Failure) -> Void
+    _ method: String, _ params: [UInt8], from inputs: InputFiles? = nil, until deadline: Deadline,
+    progress: ([UInt8]) throws(Failure) -> Void
   ) throws(Failure) -> [UInt8] {
-    switch try answer(to: method, params, until: deadline, progress: progress) {
+    switch try answer(to: method, params, from: inputs, until: deadline, progress: progress) {
     case .success(let result): return result
     case .failure(let error): throw error.failure
     }
@@ -121,10 +128,12 @@ final class Client {
 
   /// Sends a call with a raw JSON object of parameters and waits for what the daemon answers.
   func answer(
-    to method: String, _ params: [UInt8], until deadline: Deadline,
+    to method: String, _ params: [UInt8], from inputs: InputFiles? = nil, until deadline: Deadline,
     progress: ([UInt8]) throws(Failure) -> Void = { _ in }
   ) throws(Failure) -> Result<[UInt8], DaemonError> {
     try connect(until: deadline)
+    if params.count > LineLimit.least { try awaitHello(until: deadline) }
+    if let problem = problem(withLineOf: method, params, from: inputs) { throw problem }
     let id = post(method, params)
     let patience = Deadline.after(Self.patience)
     var wasSaid = !isWatched
@@ -165,23 +174,44 @@ final class Client {
     }
   }
 
+  /// Waits for the answer to `hello`, or for the end of the connection.
+  private func awaitHello(until deadline: Deadline) throws(Failure) {
+    while isOpen, helloID != 0 {
+      guard !deadline.hasPassed else { throw unanswered("hello") }
+      var entry = pollfd(fd: descriptor, events: interest, revents: 0)
+      _ = poll(&entry, 1, deadline.pollTimeout)
+      try transfer()
+    }
+  }
+
+  /// Why the daemon would not take a call because of its length, as far as it has told its limit; nil: it would.
+  func problem(withLineOf method: String, _ params: [UInt8], from inputs: InputFiles? = nil) -> Failure? {
+    guard params.count > LineLimit.least else { return nil }
+    return lineLimit?.problem(withLineOf: Self.line(lastID + 1, method, params).count, from: inputs)
+  }
+
   /// Queues a call whose answer will be among the messages. Returns its id.
   @discardableResult
   func post(_ method: String, _ params: [UInt8]) -> Int {
     lastID += 1
-    var writer = JSONWriter()
+    connection.queue(Self.line(lastID, method, params) + [0x0a])
+    return lastID
+  }
+
+  /// A call without its line feed.
+  private static func line(_ id: Int, _ method: String, _ params: [UInt8]) -> [UInt8] {
+    var writer = JSONWriter(reserving: params.count + 128)
     writer.beginObject()
     writer.key("jsonrpc")
     writer.string("2.0")
     writer.key("id")
-    writer.integer(lastID)
+    writer.integer(id)
     writer.key("method")
     writer.string(method)
     writer.key("params")
     writer.raw(params)
     writer.endObject()
-    connection.queue(writer.bytes + [0x0a])
-    return lastID
+    return writer.bytes
   }
 
   /// The text of an object whose members `body` writes.
@@ -228,16 +258,19 @@ final class Client {
       throw Failure(.protocolMismatch, "what answers at \(path) does not speak gatewayd's protocol; check --socket")
     }
     switch message {
-    case .result(id: helloID, let result): try checkVersion(result)
+    case .result(id: helloID, let result): try take(hello: result)
     case .failure(id: helloID, let error) where error.kind == .invalidParams || error.kind == .invalidRequest:
       throw Failure(.protocolMismatch, "the daemon does not speak protocol \(Self.protocolVersion): \(error.message)")
-    case .failure(id: helloID, _): break
+    case .failure(id: helloID, _): helloID = 0
     case .result, .failure, .notification: inbox.append(message)
     }
   }
 
-  private func checkVersion(_ hello: [UInt8]) throws(Failure) {
-    guard let spoken = try? JSONValue.parse(hello.span.bytes, limit: .max)["protocol"] else { return }
+  private func take(hello: [UInt8]) throws(Failure) {
+    helloID = 0
+    guard let hello = try? JSONValue.parse(hello.span.bytes, limit: .max) else { return }
+    lineLimit = hello["limits"]?["line"]?.integerValue.map { LineLimit(bytes: $0) }
+    guard let spoken = hello["protocol"] else { return }
     let least = spoken["min"]?.integerValue ?? Self.protocolVersion
     let most = spoken["max"]?.integerValue ?? Self.protocolVersion
     guard least > Self.protocolVersion || most < Self.protocolVersion else { return }

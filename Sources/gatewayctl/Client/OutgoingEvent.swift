@@ -10,6 +10,7 @@ struct OutgoingEvent {
   private let ackTimeout: Duration?
   /// A raw JSON object.
   private let kwargs: [UInt8]?
+  private let inputs = InputFiles()
 
   init(_ context: Context) throws(Failure) {
     self.context = context
@@ -19,7 +20,9 @@ struct OutgoingEvent {
     ttl = try arguments.duration(.ttl)
     retries = try arguments.count(.retries, in: 0...Retry.limit)
     ackTimeout = try arguments.duration(.ackTimeout)
-    kwargs = try arguments.value(.kwargs).map { (word) throws(Failure) in try PayloadArguments.object(word) }
+    kwargs = try arguments.value(.kwargs).map { [inputs] (word) throws(Failure) in
+      try PayloadArguments.object(word, read: inputs.read)
+    }
   }
 
   /// The arguments that the command line gives, as a raw JSON array.
@@ -27,7 +30,7 @@ struct OutgoingEvent {
     let arguments = context.arguments
     return try PayloadArguments.array(
       of: Array(arguments.operands.dropFirst(2)), asText: arguments.has(.raw), texts: arguments.values(.text),
-      binaries: arguments.values(.binary))
+      binaries: arguments.values(.binary), read: inputs.read)
   }
 
   /// Sends one array of arguments. Where the daemon waits for the server it is told for how long, so that its precise
@@ -54,7 +57,9 @@ struct OutgoingEvent {
       writer.integer(max(1, remaining.milliseconds))
     }
     let end = waits ? deadline.extended(by: Client.grace) : deadline
-    return try context.client.call(method, params, until: end, progress: progress)
+    // Of many lines none is made of the files.
+    let inputs = context.arguments.has(.lines) ? nil : inputs
+    return try context.client.call(method, params, from: inputs, until: end, progress: progress)
   }
 
   private func writeOptions(into writer: inout JSONWriter, isRequest: Bool) {

@@ -120,6 +120,53 @@ import Testing
     try daemon.finish()
   }
 
+  @Test func aFileThatFitsIntoNoLineIsNamedBeforeAnythingIsWritten() throws {
+    let directory = TemporaryDirectory()
+    let file = directory.file("file", [UInt8](repeating: 0x61, count: 4_000))
+    let hello = #"{"server":"gatewayd/1.0.0","protocol":{"min":1,"max":1},"limits":{"line":4096}}"#
+    let calls: [(words: [String], input: String, name: String, size: Int)] = [
+      (["send", "chat", "e", "--text", file], "", "the file '\(file)'", 4_000),
+      (["request", "chat", "e", "--binary", file], "", "the file '\(file)'", 4_000),
+      (["send", "--raw", "chat", "e", "-"], String(repeating: "b", count: 4_001), "standard input", 4_001),
+      (["call", "send", "-"], "{\"event\":\"\(String(repeating: "c", count: 4_090))\"}", "standard input", 4_102),
+    ]
+    let daemon = try FakeDaemon { daemon in
+      for _ in calls { try daemon.accept(hello: hello).awaitEnd() }
+      let client = try daemon.accept(hello: hello)
+      client.reply(try client.call("send"), #"{"id":"x","state":"accepted"}"#)
+    }
+    for call in calls {
+      let outcome = try ControlProgram.run(call.words, socket: daemon.path, input: call.input)
+      #expect(outcome.status == 65)
+      let beginning = "gatewayctl: \(call.name) has \(call.size) bytes, and the call would be a line of "
+      #expect(outcome.errors.hasPrefix(beginning), "\(outcome)")
+      #expect(outcome.errors.hasSuffix("takes 4096; \(advice)\n"), "\(outcome)")
+    }
+    // All that stands around the text of a file that just fits.
+    let fitting = directory.file("other", [UInt8](repeating: 0x61, count: 3_900))
+    let outcome = try ControlProgram.run(["send", "-q", "chat", "e", "--text", fitting], socket: daemon.path)
+    #expect(outcome == .init(status: 0, output: "", errors: ""))
+    try daemon.finish()
+  }
+
+  private let advice = "send it in smaller parts, or raise limits.line in the daemon's configuration"
+
+  @Test func aLineOfManyThatIsTooLongIsNamedByItsNumber() throws {
+    let hello = #"{"protocol":{"min":1,"max":1},"limits":{"line":4096}}"#
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept(hello: hello)
+      client.reply(try client.call("send"), #"{"id":"x","state":"accepted"}"#)
+      try client.awaitEnd()
+    }
+    let long = "[\"\(String(repeating: "a", count: 5_000))\"]"
+    let outcome = try ControlProgram.run(
+      ["send", "--lines", "chat", "e"], socket: daemon.path, input: "[1]\n\(long)\n")
+    #expect(outcome.status == 65)
+    #expect(outcome.errors.hasPrefix("gatewayctl: line 2: the call would be a line of "), "\(outcome)")
+    #expect(outcome.errors.hasSuffix("\(advice) (1 sent before it)\n"), "\(outcome)")
+    try daemon.finish()
+  }
+
   @Test func linesAreSentOneByOne() throws {
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
