@@ -608,6 +608,18 @@ async def test_gatewayctl_serves_a_procedure(daemons, crossbar, start_ctl):
     assert (await peer.call(procedure, "hi"))["args"] == [["HI"]]
 
 
+async def test_a_caller_of_a_command_that_fails_is_told_so(daemons, crossbar, start_ctl):
+    procedure, peer = crossbar.name("check"), await crossbar.peer()
+    daemon = await daemons()
+    await daemon.connected(url=crossbar.url)
+    script = "read args; case $args in *exit*) echo 7; exit 3 ;; *text*) echo no JSON ;; *) echo 1 ;; esac"
+    await start_ctl(daemon, "serve", crossbar.url, procedure, "--", "sh", "-c", script)
+    await until(lambda: peer.ask("wamp.registration.lookup", procedure), bool, "the registration")
+    assert await peer.call(procedure, "exit") == {"error": "command_failed", "args": [7], "kwargs": {}}
+    assert await peer.call(procedure, "text") == {"error": "command_failed", "args": [], "kwargs": {}}
+    assert await peer.ask(procedure, "well") == 1
+
+
 async def test_a_number_that_the_router_makes_infinite_comes_back_as_null_and_the_session_stays(daemons, crossbar):
     topic = crossbar.name("numbers")
     client = await (await daemons()).connected(url=crossbar.url)

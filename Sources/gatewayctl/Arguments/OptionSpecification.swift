@@ -32,6 +32,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case auth, path, header, query, cacert, insecure
   case right
   case table
+  case noError = "no-error"
 }
 
 /// `--on-gap`.

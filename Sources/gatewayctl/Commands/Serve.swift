@@ -10,14 +10,17 @@ enum ServeCommand: Subcommand {
         + "its standard input. What CMD prints, one JSON value, is sent back as the acknowledgement's one argument; "
         + "nothing printed acknowledges without arguments. CMD is run directly, not by a shell, and finds GATEWAY_EVENT, "
         + "GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its environment. If CMD fails or prints "
-        + "something else, that is reported on stderr and the server gets no answer.",
+        + "something else, that is reported on stderr, and the server is answered with an error where the upstream has "
+        + "such, as WAMP does; elsewhere it gets no answer.",
       CommandSpecification.urlExplained,
     ],
     options: OptionSpecification.ofURL + [
       .init(.args, "CMD prints a JSON array of all the acknowledgement's arguments"),
       .init(
         .error, value: "NAME",
-        "when CMD fails, answer with the error NAME, where the upstream has such; what CMD printed goes with it"),
+        "when CMD fails, answer with the error NAME, \(AnsweringConsumer.errorName) unless given, where the upstream has "
+          + "such; what CMD printed goes with it"),
+      .init(.noError, "when CMD fails, answer nothing: the server's own time limit decides"),
       .init(.parallel, value: "N", "run up to N commands at a time; 1 unless given"),
       .noReconnect,
     ],
@@ -35,6 +38,7 @@ enum ServeCommand: Subcommand {
   static func run(_ context: Context) throws(Failure) -> ExitCode {
     let arguments = context.arguments
     let parallel = try arguments.count(.parallel, in: 1...parallelLimit) ?? 1
+    try arguments.refuse(.error, with: .noError)
     try Executable.check(arguments.operands[2])
     let parameters = LiveSubscription.Parameters(
       target: context.target, events: [arguments.operands[1]],
@@ -57,10 +61,21 @@ final class AnsweringConsumer: EventConsumer {
   private let printsArray: Bool
   /// What a command that fails is answered with; nil answers nothing.
   private let errorName: String?
-  /// The sequence numbers of the events whose answers are on their way, by call.
-  private var answers: [Int: UInt64] = [:]
+  /// Nobody has asked for errors: an upstream that has none is no reason to complain.
+  private let errorIsOptional: Bool
+  /// The answers that are on their way, by call.
+  private var answers: [Int: Answer] = [:]
   private(set) var taken = 0
   private(set) var commands: [RunningCommand] = []
+
+  /// What a command that fails is answered with, unless `--error` or `--no-error` is given.
+  static let errorName = "command_failed"
+
+  private struct Answer {
+    /// The sequence number of the event.
+    var number: UInt64
+    var isError: Bool
+  }
 
   let prints = false
   let isFinished = false
@@ -72,7 +87,8 @@ final class AnsweringConsumer: EventConsumer {
     self.words = words
     self.parallel = parallel
     printsArray = context.arguments.has(.args)
-    errorName = context.arguments.value(.error)
+    errorIsOptional = !context.arguments.has(.error)
+    errorName = context.arguments.has(.noError) ? nil : context.arguments.value(.error) ?? Self.errorName
   }
 
   func take(_ event: ReceivedEvent) {
@@ -86,36 +102,43 @@ final class AnsweringConsumer: EventConsumer {
           words, for: event, input: event.args + [0x0a], variables: event.variables(target: context.target),
           collectsOutput: true))
     } catch {
-      context.diagnostics.error("event \(event.sequence): \(error.message ?? ""); the server gets no answer")
+      answer(event, withFailure: "event \(event.sequence): \(error.message ?? "")")
     }
   }
 
   func settle(_ command: RunningCommand) {
     commands.removeAll { $0 === command }
-    let number = command.event.sequence
+    let event = command.event
     guard command.ending == .exited(0) else {
       let ending = command.ending?.description ?? "was lost"
-      guard let errorName else {
-        return context.diagnostics.error("the command for event \(number) \(ending); the server gets no answer")
-      }
-      context.diagnostics.error("the command for event \(number) \(ending); answering with the error \(errorName)")
-      let arguments = try? arguments(in: command.printed)
-      return answer(command.event, with: arguments ?? Array("[]".utf8), error: errorName)
+      return answer(
+        event, withFailure: "the command for event \(event.sequence) \(ending)",
+        (try? arguments(in: command.printed)) ?? Self.noArguments)
     }
     do {
-      answer(command.event, with: try arguments(in: command.printed))
+      answer(event, with: try arguments(in: command.printed))
     } catch {
-      context.diagnostics.error("the command for event \(number): \(error.message ?? ""); the server gets no answer")
+      answer(event, withFailure: "the command for event \(event.sequence): \(error.message ?? "")")
     }
   }
 
+  private static let noArguments = Array("[]".utf8)
+
   /// What the command printed, as the array of the acknowledgement's arguments.
   private func arguments(in printed: [UInt8]) throws(Failure) -> [UInt8] {
-    guard printed.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return Array("[]".utf8) }
+    guard printed.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return Self.noArguments }
     let value = try PayloadArguments.json(printed, named: "what it printed", advice: "one JSON value is needed")
     guard printsArray else { return [UInt8(ascii: "[")] + value + [UInt8(ascii: "]")] }
     guard value.first == UInt8(ascii: "[") else { throw Failure(.badInput, "with --args it has to print a JSON array") }
     return value
+  }
+
+  /// Says what has gone wrong, and tells the server that something has.
+  private func answer(_ event: ReceivedEvent, withFailure text: String, _ arguments: [UInt8] = noArguments) {
+    guard let errorName else { return context.diagnostics.error("\(text); the server gets no answer") }
+    let condition = errorIsOptional ? " where the upstream has errors" : ""
+    context.diagnostics.error("\(text); answering with the error \(errorName)\(condition)")
+    answer(event, with: arguments, error: errorName)
   }
 
   private func answer(_ event: ReceivedEvent, with arguments: [UInt8], error: String? = nil) {
@@ -123,23 +146,28 @@ final class AnsweringConsumer: EventConsumer {
       return context.diagnostics.error(
         "event \(event.sequence): the daemon has gone meanwhile; the server gets no answer")
     }
-    let call = context.client.post(
-      "respond",
-      Client.object { writer in
-        writer.key("ack")
-        writer.string(token)
-        writer.key("args")
-        writer.raw(arguments)
-        guard let error else { return }
-        writer.key("error")
-        writer.string(error)
-      })
-    answers[call] = event.sequence
+    let params = Client.object { writer in
+      writer.key("ack")
+      writer.string(token)
+      writer.key("args")
+      writer.raw(arguments)
+      guard let error else { return }
+      writer.key("error")
+      writer.string(error)
+    }
+    if let problem = context.client.problem(withLineOf: "respond", params) {
+      let text = "the answer to event \(event.sequence): \(problem.message ?? "")"
+      return answer(event, withFailure: text)
+    }
+    answers[context.client.post("respond", params)] = Answer(number: event.sequence, isError: error != nil)
     context.client.write()
   }
 
   func answered(call: Int, _ error: DaemonError?) {
-    guard let number = answers.removeValue(forKey: call), let error else { return }
-    context.diagnostics.error("the answer to event \(number) was not sent: \(error.message)")
+    guard let answer = answers.removeValue(forKey: call), let error else { return }
+    let text = "the answer to event \(answer.number) was not sent: \(error.message)"
+    // An upstream without errors, such as one of Socket.IO, refuses them so.
+    let isExpected = answer.isError && errorIsOptional && error.kind == .invalidParams
+    if isExpected { context.diagnostics.detail(text) } else { context.diagnostics.error(text) }
   }
 }

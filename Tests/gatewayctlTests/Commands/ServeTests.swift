@@ -1,4 +1,5 @@
 @testable import GatewayCore
+import Glibc
 import Testing
 
 @testable import gatewayctl
@@ -66,9 +67,64 @@ import Testing
     #expect(outcome.status == 69)
   }
 
-  @Test func aCommandThatFailsAnswersNothing() throws {
-    let command = #"case $GATEWAY_SEQ in 11) echo '"x"'; exit 3;; 12) echo hello;; 13) kill -9 $$;; *) echo 4;; esac"#
+  @Test func aFailureIsAnsweredWithAnError() throws {
+    let command = #"case $GATEWAY_SEQ in 11) echo 7; exit 3;; 12) echo hello;; 13) kill -9 $$;; *) echo 4;; esac"#
     let outcome = try serve([], ["sh", "-c", command]) { client in
+      for seq in 11...14 { client.event(seq, "load", ack: "a\(seq)") }
+      try respond(client, #"{"ack":"a11","args":[7],"error":"command_failed"}"#)
+      try respond(client, #"{"ack":"a12","args":[],"error":"command_failed"}"#)
+      try respond(client, #"{"ack":"a13","args":[],"error":"command_failed"}"#)
+      try respond(client, #"{"ack":"a14","args":[4]}"#)
+    }
+    let lines = outcome.errors.split(separator: "\n")
+    let answering = "; answering with the error command_failed where the upstream has errors"
+    #expect(lines.count == 4)
+    #expect(lines[0] == "gatewayctl: the command for event 11 ended with exit code 3\(answering)")
+    #expect(lines[1].hasPrefix("gatewayctl: the command for event 12: what it printed is no JSON"))
+    #expect(lines[1].hasSuffix(answering))
+    #expect(lines[2] == "gatewayctl: the command for event 13 was killed by signal 9\(answering)")
+  }
+
+  @Test func anUpstreamWithoutErrorsIsNoReasonToComplainTwice() throws {
+    for options in [[], ["-v"], ["--error", "no"]] {
+      let outcome = try serve(options, ["false"]) { client in
+        client.event(11, "load", ack: "a1")
+        client.fail(try client.call("respond"), .invalidParams, "It has no errors")
+        client.hangUp()
+      }
+      let isSaid = outcome.errors.contains("the answer to event 11 was not sent: It has no errors")
+      #expect(isSaid == !options.isEmpty, "\(outcome)")
+    }
+  }
+
+  @Test func aCommandThatCannotBeStartedIsAnsweredWithAnError() throws {
+    let directory = TemporaryDirectory()
+    let file = directory.file("file", Array("#!/nonexistent/interpreter\n".utf8))
+    chmod(file, 0o755)
+    let outcome = try serve([], [file]) { client in
+      client.event(11, "load", ack: "a1")
+      try respond(client, #"{"ack":"a1","args":[],"error":"command_failed"}"#)
+    }
+    #expect(outcome.errors.hasPrefix("gatewayctl: event 11: '\(file)' cannot be run: No such file"), "\(outcome)")
+  }
+
+  @Test func anAnswerThatFitsIntoNoLineIsAnError() throws {
+    let hello = #"{"protocol":{"min":1,"max":1},"limits":{"line":4096}}"#
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept(hello: hello)
+      client.begin(try client.call("subscribe"))
+      client.event(11, "load", ack: "a1")
+      try respond(client, #"{"ack":"a1","args":[],"error":"command_failed"}"#)
+    }
+    let command = ["serve", "--no-reconnect", "chat", "load", "--", "sh", "-c", "printf '\"%05000d\"' 7"]
+    let outcome = try ControlProgram.run(command, socket: daemon.path)
+    #expect(outcome.errors.contains("the answer to event 11: the call would be a line of "), "\(outcome)")
+    try daemon.finish()
+  }
+
+  @Test func aCommandThatFailsAnswersNothingWhereThatIsWanted() throws {
+    let command = #"case $GATEWAY_SEQ in 11) echo '"x"'; exit 3;; 12) echo hello;; 13) kill -9 $$;; *) echo 4;; esac"#
+    let outcome = try serve(["--no-error"], ["sh", "-c", command]) { client in
       for seq in 11...14 { client.event(seq, "load", ack: "a\(seq)") }
       try respond(client, #"{"ack":"a14","args":[4]}"#)
     }
