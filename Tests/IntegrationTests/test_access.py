@@ -69,6 +69,18 @@ async def test_a_program_sees_only_its_own_users_connections_and_clients(daemons
     assert len(status["connections"]) == 2 and {one["uid"] for one in status["clients"]} == {0, ALICE, BOB}
 
 
+async def test_the_names_of_upstreams_are_told_to_those_who_may_use_them_in_any_way(daemons):
+    daemon = await daemons({
+        **OPEN, "upstream": {name: {"url": f"http://127.0.0.1:1/{name}"} for name in ("open", "secret", "hidden")},
+        "access": [{"user": BOB, "upstream": ["secret"], "allow": ["send"]},
+                   {"user": OPS, "upstream": ["hidden"], "allow": ["status"]}]})
+    for uid, seen in ((0, {"open", "secret", "hidden"}), (ALICE, {"open"}), (BOB, {"open", "secret"})):
+        client = await client_as(daemon, uid)
+        answer = await client.call("upstreams.list")
+        assert (set(answer["upstreams"]), answer["left_out"]) == (seen, 0)
+        assert not (await daemon.status())["connections"], "asking for names makes no connection"
+
+
 async def test_the_status_of_another_users_connection_is_empty(daemons, chat):
     daemon = await daemons(OPEN)
     alice, bob = await client_as(daemon, ALICE), await client_as(daemon, BOB)

@@ -124,6 +124,39 @@ async def test_the_upstreams_of_the_daemon_are_offered(offered, daemons, chat):
     assert chat.url + "/admin" in found or chat.url in found
 
 
+async def test_configured_upstreams_are_offered_without_a_connection(offered, daemons):
+    daemon = await daemons({"upstream": {name: {"url": f"http://127.0.0.1:1/{name}"} for name in ("far", "further")}})
+    found = await asyncio.to_thread(offered, "subscribe", "f", socket=daemon.socket)
+    assert {word for word in found if word.startswith("f")} == {"far", "further"}
+    assert not (await daemon.status())["connections"]
+
+
+@pytest.mark.parametrize("target", ["name", "address"])
+async def test_the_names_of_past_events_are_offered_behind_an_upstream(offered, daemons, chat, target):
+    daemon = await daemons({"upstream": {"chat-one": {"url": chat.url}}})
+    client = await daemon.connected(upstream="chat-one")
+    await client.call("subscribe", upstream="chat-one")
+    names = ["nudged", "news.local", "never mind", "$(echo nasty)", "-new"]
+    for name in [*names, *names]:
+        await chat.emit(name, 1)
+    await client.events(10)
+    url = "chat-one" if target == "name" else chat.url
+    words = [url]
+    if offered is offered_by_bash:
+        # The colons of an address come apart there.
+        words = [word for word in re.split("(:)", url) if word]
+
+    async def found(*words):
+        return {word for word in await asyncio.to_thread(offered, *words, socket=daemon.socket) if word.startswith("n")}
+
+    for command in ("subscribe", "history", "serve", "send", "request", "access"):
+        assert await found(command, *words, "n") == {"nudged", "news.local"}, command
+    for command in ("subscribe", "history"):
+        assert await found(command, *words, "nudged", "n") == {"nudged", "news.local"}, command
+    for others in (("send", *words, "nudged", "n"), ("trace", *words, "n"), ("subscribe", "n")):
+        assert await found(*others) == set(), others
+
+
 def typed(shell, *setup, line):
     """Runs a shell at a terminal, types a line whose tabs complete, and returns all that it shows."""
     pid, terminal = pty.fork()

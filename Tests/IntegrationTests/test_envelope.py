@@ -154,7 +154,7 @@ CALLS = {
     "credit": {"subscription": "s", "n": 1}, "send": {"url": URL, "event": "e"}, "request": {"url": URL, "event": "e"},
     "respond": {"ack": "a"}, "wait": {"url": URL, "state": "connected", "timeout": 10}, "status": {},
     "reconnect": {"url": URL}, "disconnect": {"url": URL}, "release": {"url": URL}, "clients.list": {},
-    "clients.kick": {"client": "c"}, "reload": {}, "ping": {}, "rpc.discover": {},
+    "upstreams.list": {}, "clients.kick": {"client": "c"}, "reload": {}, "ping": {}, "rpc.discover": {},
 }
 REQUIRED = [(method, name) for method, params in CALLS.items() for name in params
             if (method, name) not in {("wait", "timeout")}]

@@ -165,7 +165,7 @@ async def test_discover_describes_every_method(daemons):
     client = await (await daemons()).client()
     described = str(await client.call("rpc.discover"))
     for method in ("hello", "subscribe", "unsubscribe", "credit", "send", "request", "respond", "wait", "status",
-                   "clients.list", "clients.kick", "reconnect", "disconnect", "release", "reload", "ping",
+                   "clients.list", "clients.kick", "upstreams.list", "reconnect", "disconnect", "release", "reload", "ping",
                    "rpc.discover", "rpc.cancel"):
         assert method in described
 

@@ -264,7 +264,7 @@ private struct Params {
         "ping -",
         "reconnect admin", "release admin", "reload admin", "request request", "respond send", "rpc.cancel -",
         "rpc.discover -", "send send", "stats status", "status status", "subscribe subscribe", "trace admin",
-        "unsubscribe subscribe", "untrace admin",
+        "unsubscribe subscribe", "untrace admin", "upstreams.list -",
         "wait subscribe",
       ])
   }

@@ -29,6 +29,24 @@ import Testing
     #expect(others.count == 300)
   }
 
+  @Test func namesOfUpstreamsThatDoNotFitAreCounted() throws {
+    let harness = GatewayHarness { configuration in
+      configuration.limits.line = Self.line
+      let one = configuration.upstreams["chat"]
+      for number in 0..<2_000 { configuration.upstreams["upstream-\(number)"] = one }
+    }
+    let client = harness.client()
+    // Two thousand names are asked for in portions, of which others hear nothing.
+    #expect(client.call("upstreams.list", "{}").isEmpty && harness.client().call("ping").count == 1)
+    harness.pass(.zero)
+    let text = try #require(client.read().first)
+    #expect(text.utf8.count <= Self.line && text.utf8.count > Self.line / 2)
+    let result = HarnessClient.values([text]).first?["result"]
+    let names = (result?["upstreams"]?.elements ?? []).compactMap(\.stringValue)
+    #expect(Set(names).count == names.count && names.count > 500)
+    #expect(names.count + (result?["left_out"]?.integerValue ?? -1) == 2_001)
+  }
+
   @Test func connectionsThatDoNotFitAreCountedToo() throws {
     let (_, client, _) = harness(clients: 3)
     for number in 0..<60 { client.call("send", #"{"url":"http://h\#(number).example","event":"e"}"#) }

@@ -18,7 +18,9 @@ const LONGEST_ANNOUNCEMENT = 60_000;
 /** How often a daemon that drains is asked again: it may go on without ending. */
 const DRAIN_PAUSE = 250;
 /** Calls that change nothing: they are made again when the daemon went away before it answered. */
-const REPEATABLE = new Set(["hello", "ping", "history", "status", "stats", "wait", "clients.list", "outbox.list", "rpc.discover"]);
+const REPEATABLE = new Set([
+  "hello", "ping", "history", "status", "stats", "wait", "clients.list", "upstreams.list", "outbox.list", "rpc.discover",
+]);
 /** The longest time that a timer of JavaScript takes, and that the protocol takes. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 const LONGEST_WAIT = 315_360_000_000;

@@ -2,6 +2,7 @@
 enum MethodTable {
   private static let calls: [any LocalCall.Type] = [
     HelloCall.self, PingCall.self, StatusCall.self, StatsCall.self, MetricsCall.self, ClientsListCall.self,
+    UpstreamsListCall.self,
     ClientsKickCall.self, AccessExplainCall.self, ReloadCall.self, DiscoverCall.self, CancelCall.self,
     SubscribeCall.self, HistoryCall.self, UnsubscribeCall.self, CreditCall.self,
     SendCall.self, RequestCall.self, RespondCall.self,

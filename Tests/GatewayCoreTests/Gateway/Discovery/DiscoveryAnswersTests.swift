@@ -41,7 +41,9 @@ import Testing
     #expect(document["methods"]?.elements?.count == MethodTable.methods.count)
   }
 
-  @Test(arguments: ["hello", "ping", "status", "stats", "metrics", "clients.list", "reload", "rpc.cancel"])
+  @Test(arguments: [
+    "hello", "ping", "status", "stats", "metrics", "clients.list", "upstreams.list", "reload", "rpc.cancel",
+  ])
   func answersAboutTheDaemonAreDescribed(_ method: String) throws {
     let params = method == "rpc.cancel" ? #"{"id":99}"# : "{}"
     #expect(try problems(method, client.call(method, params)) == [])

@@ -16,7 +16,8 @@ from .subscription import AsyncSubscription
 
 _PAUSES = (0.02, 1.0)
 """The shortest and the longest time between two attempts to reach the daemon."""
-_REPEATABLE = {"ping", "status", "stats", "clients.list", "history", "wait", "rpc.discover", "outbox.list", "metrics"}
+_REPEATABLE = {"ping", "status", "stats", "clients.list", "upstreams.list", "history", "wait", "rpc.discover",
+               "outbox.list", "metrics"}
 """Methods that may be called again when the daemon went away in the middle."""
 _ANNOUNCED = 60.0
 """The longest time for which a daemon that said when it will be back is left alone."""

@@ -52,7 +52,8 @@ struct Call: Sendable {
 
   /// Calls that change nothing: they are made again when the daemon went away before it answered.
   static let repeatable: Set<String> = [
-    "hello", "ping", "status", "stats", "metrics", "history", "wait", "clients.list", "outbox.list", "rpc.discover",
+    "hello", "ping", "status", "stats", "metrics", "history", "wait", "clients.list", "upstreams.list", "outbox.list",
+    "rpc.discover",
     "access.explain",
   ]
 }
