@@ -75,8 +75,8 @@ lint: ## formatting, that no layer is used from below, that tests stand beside w
 	@$(PYTHON) Tests/decisions.py
 	@$(PYTHON) Tests/ways.py
 
-documents: packages ## writes what the documents say about the settings, from the table that the daemon reads them with, and gatewayd-protocol(7)
-	GATEWAY_WRITE_DOCUMENTS=1 swift test --filter SettingDocumentsTests
+documents: packages ## writes what the documents say about the settings, from the table that the daemon reads them with, the pages of the commands of gatewayctl, and gatewayd-protocol(7)
+	GATEWAY_WRITE_DOCUMENTS=1 swift test --filter "SettingDocumentsTests|CommandPagesTests"
 	swift build --product gatewayd
 	$(PYTHON) Tests/protocol_page.py --write
 

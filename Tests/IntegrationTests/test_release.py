@@ -39,6 +39,7 @@ def test_libraries_and_documents_name_its_version():
     for path, pattern in (("clients/python/pyproject.toml", r'^version = "(.*)"'),
                           ("clients/python/src/gatewayd/__init__.py", r'^__version__ = "(.*)"'),
                           ("docs/man/gatewayctl.1", r"^\.Os gatewayd (.*)"),
+                          ("docs/man/gatewayctl-send.1", r"^\.Os gatewayd (.*)"),
                           ("docs/man/gatewayd-protocol.7", r'^\.TH .* "gatewayd (.*?)"'),
                           ("README.md", r"gatewayd_(.*?)_amd64\.deb"),
                           ("docs/operations.md", r"gatewayd_(.*?)_amd64\.deb")):

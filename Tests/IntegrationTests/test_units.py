@@ -73,6 +73,7 @@ def test_an_installation_into_a_folder_has_everything_and_can_be_undone(tmp_path
             ("usr/lib/sysusers.d/gatewayd.conf", 0o644),
             ("usr/lib/systemd/catalog/gatewayd.catalog", 0o644), ("usr/lib/tmpfiles.d/gatewayd.conf", 0o644),
             ("usr/share/man/man8/gatewayd.8", 0o644), ("usr/share/man/man1/gatewayctl.1", 0o644),
+            ("usr/share/man/man1/gatewayctl-send.1", 0o644), ("usr/share/man/man1/gatewayctl-admin.1", 0o644),
             ("usr/share/man/man5/gatewayd.toml.5", 0o644), ("usr/share/man/man7/gatewayd-protocol.7", 0o644),
             ("usr/share/bash-completion/completions/gatewayctl", 0o644), ("etc/gatewayd/gatewayd.toml", 0o640)):
         assert (root / path).is_file(), path

@@ -49,7 +49,7 @@ struct HelpText {
   func page(_ command: CommandSpecification) -> String {
     var text = "\(command.name.rawValue): \(command.summary).\n\n"
     text += heading("Usage") + "  \(command.usage)\n"
-    let timeLimit = command.asksDaemon ? [timeLimit(command)] : []
+    let timeLimit = command.asksDaemon ? [Self.timeLimit(command)] : []
     for paragraph in command.details + timeLimit {
       text += "\n" + TextWidth.wrapped(paragraph, indent: 0, width: width)
     }
@@ -60,7 +60,8 @@ struct HelpText {
     return text
   }
 
-  private func timeLimit(_ command: CommandSpecification) -> String {
+  /// How long a command that asks the daemon goes on, as a sentence.
+  static func timeLimit(_ command: CommandSpecification) -> String {
     guard let limit = command.defaultTimeout else {
       return "There is no time limit; --timeout sets one for reaching the daemon."
     }
