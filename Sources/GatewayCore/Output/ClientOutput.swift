@@ -252,7 +252,7 @@ public final class ClientOutputs {
   /// A line of one output, which is shared with whoever has written it where it is long: to copy a long one into fresh
   /// memory takes milliseconds.
   func append(_ line: [UInt8], to pointer: Pointer) {
-    guard line.count >= ClientOutput.sharedFrom else {
+    guard line.count >= ClientOutput.sharedFrom, !pointer.pointee.holdsShared else {
       return line.withUnsafeBytes { append($0, to: pointer) }
     }
     append(UnsafeRawBufferPointer(start: nil, count: 0), text: line, to: pointer)

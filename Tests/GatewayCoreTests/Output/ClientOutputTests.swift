@@ -160,6 +160,14 @@ import Testing
     #expect(takeAll(output) == Array("a".utf8) + first + Array("b".utf8) + second)
   }
 
+  @Test func aSecondLongAnswerIsNotLostWhileTheFirstIsThere() {
+    let output = add()
+    defer { remove(output) }
+    let lines = ["a", "b", "c"].map { Array(String(repeating: $0, count: ClientOutput.sharedFrom).utf8) }
+    for line in lines { outputs.append(line, to: output) }
+    #expect(takeAll(output) == lines.flatMap { $0 })
+  }
+
   @Test func longAndShortTextsComeOutInOrderHoweverTheyAreTaken() {
     let output = add()
     let random = FakeRandom(seed: 7)
