@@ -112,12 +112,17 @@ public final class LocalSession {
 
   /// Queues one line.
   func say(_ line: [UInt8]) {
-    guard !isClosing else { return }
-    guard subscriptions.queuedBytes + output.pointee.count + line.count <= gateway.configuration.limits.clientQueueBytes
-    else {
-      return drop(reason: "slow_consumer")
-    }
-    gateway.outputs.append(line, to: output)
+    guard makeRoom(for: line) else { return }
+    line.withUnsafeBytes { gateway.outputs.append($0, to: output) }
+  }
+
+  /// Whether a line can be queued; a client that has too much to read already is let go.
+  private func makeRoom(for line: [UInt8]) -> Bool {
+    guard !isClosing else { return false }
+    let count = subscriptions.queuedBytes + output.pointee.count + line.count
+    guard count > gateway.configuration.limits.clientQueueBytes else { return true }
+    drop(reason: "slow_consumer")
+    return false
   }
 
   private func say(_ id: RequestID?, _ error: LocalError) {
@@ -253,9 +258,9 @@ public final class LocalSession {
     closeIfDone()
   }
 
-  /// Answers with a line that was written for it.
+  /// Answers with a line that was written for it, and that is not copied where it is long.
   func reply(line: [UInt8]) {
-    say(line)
+    if makeRoom(for: line) { gateway.outputs.append(line, to: output) }
     closeIfDone()
   }
 
