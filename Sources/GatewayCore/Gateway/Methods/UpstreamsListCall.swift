@@ -19,14 +19,14 @@ extension UpstreamsListCall {
 /// The answer to `upstreams.list`, in portions: what the caller may know is asked of the rules for each name.
 final class UpstreamsAnswer: PortionedAnswer {
   private var out = JSONWriter()
-  private var names = ListRest<String>()
+  private var names: ListRest<String>
 
   /// Looked at in one go: less than a millisecond.
   private static let portion = 256
 
   /// The upstreams are those of the configuration that is in force now.
   init(_ id: RequestID, of gateway: Gateway) {
-    names.elements = Array(gateway.configuration.upstreams.keys)[...]
+    names = ListRest(gateway.configuration.upstreams.keys, in: gateway)
     LocalReply.begin(id, into: &out)
     out.key("upstreams")
     out.beginArray()
@@ -34,13 +34,12 @@ final class UpstreamsAnswer: PortionedAnswer {
 
   var line: [UInt8] { out.bytes }
 
-  func isLong(in gateway: Gateway) -> Bool { names.elements.count > Self.portion }
+  func isLong(in gateway: Gateway) -> Bool { gateway.configuration.upstreams.count > Self.portion }
 
   func write(for session: LocalSession) -> Bool {
     names.write(
-      Self.portion, within: StatusDocument.listLimit(session.gateway), into: &out,
-      { session.caller.mayKnow($0) ? $0 : nil }, { $1.string($0) })
-    guard names.elements.isEmpty else { return false }
+      Self.portion, for: session, into: &out, { session.caller.mayKnow($0) ? $0 : nil }, { $1.string($0) })
+    guard names.isEmpty else { return false }
     out.endArray()
     out.member("left_out", names.leftOut)
     LocalReply.end(&out)
