@@ -5,6 +5,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from users import ALICE, client_as
+
 OPTIONS = {"path": "/chat/", "headers": {"X-Team": "red-team"}, "query": {"room": "blue room"}}
 
 
@@ -132,3 +134,38 @@ async def test_options_of_a_url_outlive_a_reload(daemons, servers):
     daemon.configure({"defaults": {"linger": "2m"}})
     await client.call("reload")
     assert [one["headers"]["x_team"] for one in await server.joined(2)] == ["red-team"] * 2
+
+
+async def test_a_connection_is_looked_at_by_its_id_with_what_it_was_made_with(daemons, servers):
+    server = await servers("eio4", "--path", "chat")
+    daemon = await daemons()
+    client = await daemon.client()
+    target = {"url": server.url, "namespace": "/auth", "auth": {"token": "let-me-in"}, "options": OPTIONS}
+    made = await client.call("subscribe", **target)
+    report = await client.call("doctor", connection=made["connection"], timeout=20_000)
+    assert report["verdict"] in ("ok", "warning"), report
+    await client.call("trace", connection=made["connection"])
+    await client.call("request", **target, event="echo", args=[1])
+    while "EVENT echo" not in (await client.note("trace"))[1]["text"]:
+        pass
+    assert len((await daemon.status())["connections"]) == 1
+
+
+@pytest.mark.parametrize("method", ["doctor", "trace"])
+async def test_a_connection_that_is_not_there_cannot_be_looked_at(daemons, peer, method):
+    client = await (await daemons()).client()
+    error = await client.fails("InvalidParams", method, connection="none")
+    assert error.message == "There is no connection with the id 'none'; `status` lists those that there are."
+    error = await client.fails("InvalidParams", method, connection="none", url=peer.url)
+    assert error.message == f'"{method}" takes either "connection" or what names an upstream, not both.'
+
+
+@pytest.mark.root
+async def test_a_connection_by_url_of_another_user_cannot_be_looked_at_by_its_id(daemons, peer):
+    daemon = await daemons({"socket": {"mode": "0666"}})
+    made = await (await client_as(daemon, ALICE)).call("subscribe", url=peer.url)
+    administrator = await daemon.client()
+    assert (await daemon.connection())["connection"] == made["connection"]
+    error = await administrator.fails("InvalidParams", "doctor", connection=made["connection"])
+    assert error.message == (
+        f"The connection '{made['connection']}' is one by URL of another user, whose programs alone can look at it so.")

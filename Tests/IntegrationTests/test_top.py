@@ -213,3 +213,26 @@ async def test_a_trace_and_an_examination_come_back_by_a_key(daemons, chat, term
     view.press("q")
     assert await view.end() == 0
     assert termios.tcgetattr(view.terminal)[3] == view.modes
+
+
+async def test_a_connection_with_options_and_credentials_is_examined_and_traced_with_them(daemons, servers, terminals):
+    server = await servers("eio4", "--path", "chat")
+    daemon = await daemons()
+    target = {"url": f"{server.url}/auth?room=blue", "auth": {"token": "let-me-in"}, "options": {"path": "/chat/"}}
+    client = await daemon.connected(**target)
+    await client.call("subscribe", **target)
+    view = terminals(*top(daemon, "--no-color"))
+    await view.page("UPSTREAM", "connected")
+    view.press("d")
+    shown = await view.until(lambda shown: re.search(r"/auth (works|does not work)", shown), "the verdict")
+    assert "/auth works" in shown
+    view.press(" ")
+    await view.until(lambda shown: ENTERED in shown and "UPSTREAM" in shown.split(ENTERED)[-1], "the view again")
+    view.press("t")
+    await view.until(lambda shown: "tracing" in shown, "the trace")
+    await client.call("request", **target, event="echo", args=["traced"])
+    await view.until(lambda shown: "EVENT echo" in shown, "the packet")
+    view.press(" ")
+    await view.until(lambda shown: ENTERED in shown and "UPSTREAM" in shown.split(ENTERED)[-1], "the view again")
+    view.press("q")
+    assert await view.end() == 0

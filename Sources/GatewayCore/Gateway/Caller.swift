@@ -106,6 +106,23 @@ final class Caller {
     return (specification, answer.permit)
   }
 
+  /// What names the upstream that a call looks at. A connection by URL is its user's own, for administrators too: the
+  /// same URL said by another user means another one.
+  func target(_ asked: LookTarget) throws(LocalError) -> CallTarget {
+    switch asked {
+    case .upstream(let target): return target
+    case .connection(let id):
+      guard let found = gateway.upstreams.pool.inNoOrder.first(where: { $0.id == id && maySee($0) }) else {
+        throw .invalid("connection", "There is no connection with the id '\(id)'; `status` lists those that there are.")
+      }
+      guard found.specification.owner ?? identity.uid == identity.uid else {
+        throw .invalid(
+          "connection", "The connection '\(id)' is one by URL of another user, whose programs alone can look at it so.")
+      }
+      return gateway.upstreams.resolver.target(of: found.specification)
+    }
+  }
+
   private func resolve(_ target: CallTarget) throws(LocalError) -> UpstreamSpecification {
     do throws(LocalError) {
       return try gateway.upstreams.resolver.resolve(target, uid: identity.uid, mayKnow: mayKnow)

@@ -122,6 +122,19 @@ struct TargetResolver {
     return ConnectionKey(specification)
   }
 
+  /// What names an upstream that was resolved earlier: its user means the same connection by it.
+  func target(of specification: UpstreamSpecification) -> CallTarget {
+    func unless(_ own: String?) -> String? { specification.namespace == own ? nil : specification.namespace }
+    if let name = specification.name {
+      return CallTarget(name: .upstream(name), namespace: unless(configured(name)?.namespace))
+    }
+    var auth: [UInt8]?
+    if case .inline(let payload) = specification.settings.auth { auth = payload }
+    return CallTarget(
+      name: .url(specification.url.fullText), namespace: unless(try? namespace(of: specification.url, asked: nil)),
+      auth: auth, options: specification.options)
+  }
+
   // MARK: - Whose rules hold
 
   /// Whose rules hold for an upstream that was resolved earlier: a URL may have become that of a configured upstream.

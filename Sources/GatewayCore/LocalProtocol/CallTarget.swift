@@ -1,3 +1,10 @@
+/// What a call that looks at a connection is about.
+enum LookTarget: Equatable, Sendable {
+  case upstream(CallTarget)
+  /// One that exists, by its id.
+  case connection(String)
+}
+
 /// Which upstream a call is about.
 struct CallTarget: Equatable, Sendable {
   enum Name: Equatable, Sendable {

@@ -1,7 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
-  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, credit, delivery, enter, error, event, events,
-    format,
+  case ack, ackTimeout, answer, args, auth, client, coalesce, compress, connection, credit, delivery, enter, error,
+    event, events, format,
     id, ids,
     key,
     kwargs, last, leave, limit, n,
@@ -22,6 +22,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .client: "client"
     case .coalesce: "coalesce"
     case .compress: "compress"
+    case .connection: "connection"
     case .credit: "credit"
     case .delivery: "delivery"
     case .enter: "enter"

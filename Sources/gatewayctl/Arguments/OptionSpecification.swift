@@ -29,7 +29,7 @@ enum OptionName: String, CaseIterable, Sendable {
   case maxDown = "max-down"
   case format
   case asUser = "as"
-  case auth, path, header, query, cacert, insecure
+  case auth, path, header, query, cacert, insecure, connection
   case right
   case table
   case noError = "no-error"
@@ -101,6 +101,14 @@ extension OptionSpecification {
     .init(.cacert, value: "FILE", "trust the certificates in this PEM file instead of the system's"),
     .init(.insecure, "accept any certificate of the server"),
   ]
+  /// What looks at a connection takes these.
+  static let ofLook: [OptionSpecification] =
+    ofURL + [
+      .init(
+        .connection, value: "ID",
+        "look at the connection with this id, as 'status --json' has it, with the options that it was made with; URL is "
+          + "what it is called")
+    ]
   static let raw = OptionSpecification(
     .raw, "take every ARG as text, never as JSON; - reads standard input as one text")
   static let text = OptionSpecification(

@@ -6,6 +6,8 @@ struct Target: Equatable, Sendable {
   var name: String
   var namespace: String?
   var options = URLOptions()
+  /// The id of a connection that exists, which is meant instead.
+  var connection: String?
 
   init(_ name: String, namespace: String? = nil) {
     self.name = name
@@ -22,12 +24,19 @@ struct Target: Equatable, Sendable {
       )
     }
     options = try URLOptions(arguments)
+    for other in URLOptions.names + [.namespace] { try arguments.refuse(.connection, with: other) }
+    connection = arguments.value(.connection)
   }
 
   private var isURL: Bool { name.contains("://") }
 
   /// The members of `params`.
   func write(into writer: inout JSONWriter) {
+    if let connection {
+      writer.key("connection")
+      writer.string(connection)
+      return
+    }
     writer.key(isURL ? "url" : "upstream")
     writer.string(name)
     if let namespace {

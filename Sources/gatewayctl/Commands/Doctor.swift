@@ -14,7 +14,7 @@ struct DoctorCommand: Subcommand {
       "Exit 0 if it works, 73 if the server refuses, 76 if it speaks another protocol, 124 if something took too long, "
         + "otherwise 69.",
     ],
-    options: OptionSpecification.ofURL,
+    options: OptionSpecification.ofLook,
     examples: [
       .init("Look", "gatewayctl doctor https://chat.example"),
       .init("Only what is wrong", "gatewayctl doctor --json chat | jq -r 'select(.verdict==\"failed\").advice'"),

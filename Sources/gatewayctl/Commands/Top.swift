@@ -233,8 +233,7 @@ private final class TopScreen {
   private func show(_ command: String) throws(Failure) {
     guard let row = view?.rows().first(where: { $0.id == selected }) else { return }
     Screen.leave()
-    let namespace = row.target.namespace.map { ["--namespace", $0] } ?? []
-    let words = ["--socket", context.client.path, command] + namespace + ["--", row.target.name]
+    let words = ["--socket", context.client.path, command, "--connection", row.id, "--", row.name]
     context.output.text("\(command) \(TextWidth.escaped(row.name)): any key comes back\n")
     try context.output.flush()
     if let child = Signals.startInForeground("/proc/self/exe", ["gatewayctl"] + words) {

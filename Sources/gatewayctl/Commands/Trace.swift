@@ -12,7 +12,7 @@ struct TraceCommand: Subcommand {
         + "interrupted. It only looks: the daemon neither connects for it nor stays connected. Secrets are never shown. "
         + "Needs the right 'admin'."
     ],
-    options: OptionSpecification.ofURL + [
+    options: OptionSpecification.ofLook + [
       .init(.payloads, "also show payloads, with the secrets that the daemon knows replaced"),
       .init(.count, short: "n", value: "COUNT", "end after so many packets"),
       .init(.for, value: "DUR", "end after so long: exit 124 if -n was given and not reached, else 0"),

@@ -98,7 +98,7 @@ struct TopView {
   struct Row: Equatable {
     /// The connection's id, which stays while its place in the table changes.
     var id: String
-    var target: Target
+    /// The upstream, and the namespace where the upstream does not say it.
     var name: String
     var state: String
     /// Events per second; nil while that is not known.
@@ -111,14 +111,6 @@ struct TopView {
     var reconnects: Int
     var subscriptions: Int
     var dropped: Int
-  }
-
-  /// The upstream that a row is about.
-  struct Target: Equatable {
-    /// A name, or a URL.
-    var name: String
-    /// Nil for the one that the name means anyway.
-    var namespace: String?
   }
 
   private var connections: [JSONValue] { stats["connections"]?.elements ?? [] }
@@ -142,8 +134,7 @@ struct TopView {
     let upstream = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
     let namespace = connection["namespace"]?.stringValue.flatMap { $0 == "/" || upstream.hasSuffix($0) ? nil : $0 }
     return Row(
-      id: id, target: Target(name: upstream, namespace: namespace),
-      name: namespace.map { "\(upstream) \($0)" } ?? upstream,
+      id: id, name: namespace.map { "\(upstream) \($0)" } ?? upstream,
       state: connection["state"]?.stringValue ?? "?", received: rate("in", connection, earlier[id]),
       sent: rate("out", connection, earlier[id]), ping: details[id]?["rtt"]?.doubleValue,
       waiting: connection["queue"]?["count"]?.integerValue ?? 0,

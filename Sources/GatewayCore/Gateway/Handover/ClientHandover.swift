@@ -44,8 +44,7 @@ extension LocalSession {
     var calls = held.map { HandoverDocument.Call(line: $0.continuation().line(nil)) }
     for trace in traces.all {
       trace.tellDropped()
-      let call = TraceCall(target: trace.target, payloads: trace.wantsPayloads)
-      calls.append(HandoverDocument.Call(line: call.line(), number: UInt64(trace.id.dropFirst())))
+      calls.append(HandoverDocument.Call(line: trace.line(), number: UInt64(trace.id.dropFirst())))
     }
     return calls + suspended.map { HandoverDocument.Call(line: $0.line) }
   }

@@ -130,9 +130,9 @@ extension WaitCall {
   }
 }
 
-extension TraceCall {
-  /// As a line.
+extension Trace {
+  /// The call that began it, as a line.
   func line() -> [UInt8] {
-    HandoverCall.line(Self.method, nil, on: target) { $0.param(.payloads, payloads) }
+    HandoverCall.line(TraceCall.method, nil, on: target) { $0.param(.payloads, wantsPayloads) }
   }
 }

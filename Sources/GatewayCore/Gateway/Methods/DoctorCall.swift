@@ -1,6 +1,6 @@
 /// `doctor`: what is wrong between here and a server. Tells each finding as `progress`, and all of them in the end.
 struct DoctorCall: LocalCall {
-  var target: CallTarget
+  var target: LookTarget
   var timeout: Duration
 
   /// Most examinations at a time of one user's clients; all users together may have twice as many, a client one.
@@ -8,7 +8,7 @@ struct DoctorCall: LocalCall {
 
   static let method = LocalMethod(
     "doctor", "Walks from the name of a server to an accepted namespace, on connections of its own.", right: .send,
-    parameters: LocalParameter.target + [
+    parameters: LocalParameter.lookTarget + [
       .optional(
         .timeout, .duration(default: 30_000), "How long all of it may take, in milliseconds; 30000 unless given.")
     ],
@@ -18,7 +18,7 @@ struct DoctorCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     let gateway = session.gateway
-    let specification = try session.caller.specification(target, need: .send)
+    let specification = try session.caller.specification(session.caller.target(target), need: .send)
     guard let seams = gateway.seams.doctor,
       let kind = ConnectionFactory(kinds: seams.makeKinds().all).kind(of: specification.url)
     else {
@@ -70,7 +70,7 @@ struct DoctorCall: LocalCall {
 
 extension DoctorCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
-    target = try params.target(line)
+    target = try params.lookTarget(line)
     timeout = try params.required(.timeout, params.duration(.timeout, line))
   }
 }

@@ -17,6 +17,10 @@ extension LocalParameter {
     upstream: "Only this upstream, by its configured name.",
     url: "Only the upstream of this URL, whose path is the namespace.")
 
+  /// What a call looks at: an upstream, or a connection that exists.
+  static let lookTarget =
+    target + [.optional(.connection, .name, "Id of a connection, in place of what names its upstream.")]
+
   private static func target(upstream: String, url: String) -> [LocalParameter] {
     [
       .optional(.upstream, .name, upstream),
@@ -63,6 +67,16 @@ extension ParameterValues {
     }
   }
 
+  /// What the call must name to look at.
+  func lookTarget(_ line: RawSpan) throws(LocalError) -> LookTarget {
+    guard let connection = try string(.connection, line) else { return .upstream(try target(line)) }
+    guard !namesTarget else {
+      throw .invalid(
+        "connection", "\"\(method.name)\" takes either \"connection\" or what names an upstream, not both.")
+    }
+    return .connection(connection)
+  }
+
   private static func options(_ text: [UInt8]?) throws(LocalError) -> TargetOptions? {
     guard let text else { return nil }
     do throws(TargetOptionsProblem) { return try TargetOptions.read(text) } catch {
@@ -72,7 +86,11 @@ extension ParameterValues {
 
   /// Nil if the call names no upstream at all.
   func optionalTarget(_ line: RawSpan) throws(LocalError) -> CallTarget? {
-    let named: [ParameterName] = [.upstream, .url, .namespace, .auth, .options]
-    return named.contains { given & $0.bit != 0 } ? try target(line) : nil
+    namesTarget ? try target(line) : nil
+  }
+
+  private var namesTarget: Bool {
+    let names: [ParameterName] = [.upstream, .url, .namespace, .auth, .options]
+    return names.contains { given & $0.bit != 0 }
   }
 }

@@ -1,18 +1,19 @@
 /// `trace`: every packet of a connection. Observing is not using: no connection is made, kept or hastened by it.
 struct TraceCall: LocalCall {
-  var target: CallTarget
+  var target: LookTarget
   /// Show payloads too.
   var payloads: Bool
 
   static let method = LocalMethod(
     "trace", "Shows every packet of a connection, in words, until `untrace`; makes no connection by itself.",
     right: .admin,
-    parameters: LocalParameter.target + [
+    parameters: LocalParameter.lookTarget + [
       .optional(.payloads, .boolean, "Show payloads too, without the secrets that the daemon knows.")
     ],
     result: .object([.always("trace", .text)]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    let target = try session.caller.target(self.target)
     let specification = try session.caller.specification(target, need: .admin)
     guard session.traces.count < Trace.limit else {
       throw LocalError(
@@ -31,7 +32,7 @@ struct TraceCall: LocalCall {
 
 extension TraceCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
-    target = try params.target(line)
+    target = try params.lookTarget(line)
     payloads = try params.boolean(.payloads, line) ?? false
   }
 }

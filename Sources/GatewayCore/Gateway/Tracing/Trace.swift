@@ -9,7 +9,7 @@ final class Trace {
   let wantsPayloads: Bool
   /// The events whose packets it shows.
   var permit: EventPermit
-  /// How the client named the upstream.
+  /// What means the same upstream in the next daemon.
   let target: CallTarget
   private let output: ClientOutputs.Pointer
   private let outputs: ClientOutputs
