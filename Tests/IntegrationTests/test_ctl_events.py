@@ -246,3 +246,14 @@ async def test_what_is_no_recorded_line_is_65_with_its_number(daemons, chat, ctl
 async def test_a_speed_that_is_none_is_64(ctl, speed):
     outcome = await ctl(None, "replay", "-", "http://localhost", f"--speed={speed}", env={"GATEWAYD_SOCKET": "/nowhere"})
     assert outcome.code == 64 and speed in outcome.err
+
+
+async def test_a_replay_whose_words_are_swapped_is_told_their_order(daemons, chat, ctl):
+    outcome = await ctl(await daemons(), "replay", chat.url, "day.jsonl")
+    assert outcome.code == 64
+    assert outcome.err == f"gatewayctl: replay: '{chat.url}' is the address of a server; FILE comes first, then URL\n"
+
+
+async def test_whoever_takes_the_time_limit_for_that_of_events_is_told_the_other(daemons, chat, start_ctl):
+    waiting = await start_ctl(await daemons(), "subscribe", "-n", "1", "--timeout", "10s", chat.url, "said")
+    assert "--for limits how long events are waited for" in await waiting.error_line()

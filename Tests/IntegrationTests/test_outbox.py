@@ -537,3 +537,10 @@ async def test_what_waits_for_another_parser_is_refused_with_that_reason(daemons
     await daemon.start()
     (entry,) = await settled(await daemon.client(), 1, "refused")
     assert (entry["event"], entry["reason"]) == ("old", "parser_changed")
+
+
+async def test_the_outbox_alone_is_its_list(daemons, closed_port, ctl):
+    daemon = await daemons()
+    assert (await ctl(daemon, "send", "--delivery", "durable", f"http://127.0.0.1:{closed_port}", "measure")).code == 0
+    (line,) = (await ctl(daemon, "outbox")).out.splitlines()
+    assert json.loads(line)["event"] == "measure"

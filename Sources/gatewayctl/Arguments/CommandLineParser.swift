@@ -16,7 +16,9 @@ struct CommandLineParser: Sendable {
     }
     guard let name = CommandName(rawValue: word), let specification = commands.first(where: { $0.name == name }) else {
       throw Failure(
-        .usage, "unknown command '\(word)'; \(hint(for: word, among: CommandName.allCases.map(\.rawValue)))")
+        .usage,
+        "unknown command '\(word)'; "
+          + hint(for: word, familiar: FamiliarWords.commands[word], among: CommandName.allCases.map(\.rawValue)))
     }
     var arguments = Arguments(name)
     try sort(words, except: position, by: specification.allOptions, into: &arguments)
@@ -104,7 +106,10 @@ struct CommandLineParser: Sendable {
     let name = String(parts.first ?? "")
     guard let option = specifications.first(where: { $0.name.rawValue == name }) else {
       let known = specifications.map { "--\($0.name.rawValue)" }
-      throw Failure(.usage, "unknown option '--\(name)'; \(hint(for: "--\(name)", among: known))")
+      throw Failure(
+        .usage,
+        "unknown option '--\(name)'; "
+          + hint(for: "--\(name)", familiar: FamiliarWords.options[name], among: known, of: arguments.command))
     }
     if parts.count == 2 {
       guard option.value != nil else { throw Failure(.usage, "--\(name) takes no value; write it without '='") }
@@ -121,7 +126,9 @@ struct CommandLineParser: Sendable {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
       guard let option = specifications.first(where: { $0.short == letter }) else {
-        throw Failure(.usage, "unknown option '-\(letter)'; write -- before arguments that begin with a dash")
+        let familiar = FamiliarWords.options[String(letter)].map { "write \($0)" }
+        throw Failure(
+          .usage, "unknown option '-\(letter)'; \(familiar ?? "write -- before arguments that begin with a dash")")
       }
       if option.value != nil, !letters.isEmpty {
         arguments.add(option.name, String(letters))
@@ -148,17 +155,27 @@ struct CommandLineParser: Sendable {
 
   private func checkCount(of arguments: Arguments, _ specification: CommandSpecification) throws(Failure) {
     guard !specification.operandCount.contains(arguments.operands.count) else { return }
-    let what = arguments.operands.count < specification.operandCount.lowerBound ? "too few" : "too many"
-    throw Failure(.usage, "\(what) arguments for '\(arguments.command.rawValue)'; usage: \(specification.usage)")
+    let isFew = arguments.operands.count < specification.operandCount.lowerBound
+    let advice = isFew ? nil : specification.insteadOfMore
+    throw Failure(
+      .usage,
+      "\(isFew ? "too few" : "too many") arguments for '\(arguments.command.rawValue)'; "
+        + (advice ?? "usage: \(specification.usage)"))
   }
 
   private func help(about arguments: Arguments) -> Arguments {
     Arguments(.help, operands: arguments.command == .help ? arguments.operands : [arguments.command.rawValue])
   }
 
-  private func hint(for word: String, among known: [String]) -> String {
+  /// What to write instead of a word that is not known.
+  private func hint(
+    for word: String, familiar: String?, among known: [String], of command: CommandName = .help
+  ) -> String {
+    if let familiar { return "write \(familiar)" }
     let longer = word.utf8.count > 2 ? known.first { $0.hasPrefix(word) } : nil
-    guard let meant = longer ?? NearestName.of(word, among: known) else { return "see 'gatewayctl help'" }
+    guard let meant = longer ?? NearestName.of(word, among: known) else {
+      return command == .help ? "see 'gatewayctl help'" : "see 'gatewayctl help \(command.rawValue)'"
+    }
     return "did you mean '\(meant)'?"
   }
 }

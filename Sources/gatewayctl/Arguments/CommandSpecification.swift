@@ -22,6 +22,8 @@ struct CommandSpecification: Sendable {
   var choices: [String] = []
   /// How many operands there may be.
   var operandCount: ClosedRange<Int>
+  /// What to say where there are more, if not only the usage.
+  var insteadOfMore: String?
   /// One line, in lower case, without a final full stop.
   var summary: String
   /// Paragraphs for a person who sees the command for the first time.

@@ -41,6 +41,9 @@ struct HelpText {
     text += "  gatewayctl send https://chat.example message \"hello there\"\n"
     text += "  gatewayctl request https://chat.example whoami\n"
     text += "  gatewayctl subscribe https://chat.example\n"
+    text += "  gatewayctl subscribe -n 1 --for 1m https://chat.example ready\n"
+    text += "  gatewayctl send --auth @token.json https://chat.example/admin say hi\n"
+    text += "  gatewayctl doctor https://chat.example\n"
     text += "\nOptions may stand anywhere; -- ends them. 'gatewayctl help COMMAND' explains a command.\n"
     return text
   }

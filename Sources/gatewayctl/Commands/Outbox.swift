@@ -4,12 +4,12 @@ import Glibc
 /// `outbox list|cancel|retry|purge`.
 enum OutboxCommand: Subcommand {
   static let specification = CommandSpecification(
-    name: .outbox, operands: "list|cancel|retry|purge [ID…]", choices: OutboxVerb.allCases.map(\.rawValue),
-    operandCount: 1...(.max),
+    name: .outbox, operands: "[list|cancel|retry|purge] [ID…]", choices: OutboxVerb.allCases.map(\.rawValue),
+    operandCount: 0...(.max),
     summary: "list durable sends, take them back, send them again, forget them",
     details: [
       "Shows and steers what 'send --delivery durable' left with the daemon, of your own user; with the right 'admin' of "
-        + "all. list prints every send and what became of it, on a terminal as a table. cancel takes back what is not "
+        + "all. list, which may be left out, prints every send and what became of it, on a terminal as a table. cancel takes back what is not "
         + "finished. retry sends again what failed, and connects at once for what waits. purge takes back what is not "
         + "finished and forgets what is, everything unless it is told which. cancel and retry need IDs or --upstream."
     ],
@@ -28,7 +28,7 @@ enum OutboxCommand: Subcommand {
     ])
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
-    let word = context.arguments.operands.first ?? ""
+    let word = context.arguments.operands.first ?? OutboxVerb.list.rawValue
     guard let verb = OutboxVerb(rawValue: word) else {
       let words = OutboxVerb.allCases.map(\.rawValue)
       let nearest = NearestName.of(word, among: words).map { "did you mean '\($0)'?" }

@@ -30,8 +30,12 @@ struct ReplayCommand: Subcommand {
   private var start: (recorded: Int64, sent: MonotonicInstant)?
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
+    let operands = context.arguments.operands
+    guard !operands[0].contains("://") || operands[1].contains("://") else {
+      throw Failure(.usage, "replay: '\(operands[0])' is the address of a server; FILE comes first, then URL")
+    }
     var command = try ReplayCommand(context)
-    var lines = try InputLines(context.arguments.operands[0])
+    var lines = try InputLines(operands[0])
     var number = 0
     while let line = try lines.next() {
       number += 1

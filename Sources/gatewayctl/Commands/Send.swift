@@ -21,6 +21,7 @@ struct SendCommand: Subcommand {
     ],
     examples: [
       .init("Send a chat message", #"gatewayctl send https://chat.example message "hello there""#),
+      .init("Send with a token", "gatewayctl send --auth @token.json https://chat.example/admin message hi"),
       .init("Send the text of a file", "gatewayctl send --text notes.txt chat note"),
       .init("Send an object", #"gatewayctl send https://chat.example move '{"x":3,"y":4}'"#),
       .init("Wait until the server has acknowledged", "gatewayctl send --delivery acked chat save @draft.json"),

@@ -48,6 +48,9 @@ enum SubscribeCommand: Subcommand {
     let arguments = context.arguments
     let count = try arguments.count(.count, in: 1...(.max))
     let duration = try arguments.duration(.for)
+    if count != nil, duration == nil, context.settings.timeoutWasGiven {
+      context.diagnostics.notice("--timeout is for reaching the daemon; --for limits how long events are waited for")
+    }
     let end = Deadline.after(duration)
     let gapPolicy = try arguments.choice(.onGap, of: GapPolicy.self) ?? .warn
     let stream = LiveSubscription(

@@ -4,10 +4,12 @@ import GatewayCore
 enum WaitCommand: Subcommand {
   static let specification = CommandSpecification(
     name: .wait, operands: "URL", operandCount: 1...1,
+    insteadOfMore: "for an event, 'gatewayctl subscribe -n 1 --for 1m URL EVENT'",
     summary: "wait until a connection is in a state",
     details: [
       "Returns as soon as the connection is in the state, which is connected unless --state names another; exit 124 "
-        + "when the time is up. Waiting is using: the daemon connects if nobody else does."
+        + "when the time is up. Waiting is using: the daemon connects if nobody else does. For an event wait with "
+        + "'gatewayctl subscribe -n 1 --for 1m URL EVENT'."
     ],
     options: OptionSpecification.ofURL + [
       .init(

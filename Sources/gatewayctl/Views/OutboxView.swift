@@ -32,7 +32,9 @@ struct OutboxView {
         ])
     }
     guard table.isEmpty else { return table.text(palette, width: width) }
-    return isEverything ? "nothing in the outbox\n" : "nothing of that in the outbox\n"
+    return isEverything
+      ? "nothing in the outbox, where durable sends are; 'gatewayctl status' shows what else waits\n"
+      : "nothing of that in the outbox\n"
   }
 
   private func span(from start: Int?, to end: Int?) -> String {

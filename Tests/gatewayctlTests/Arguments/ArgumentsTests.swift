@@ -59,7 +59,19 @@ import Testing
     ("stat", "unknown command 'stat'; did you mean 'status'?"),
     ("xyzzy", "unknown command 'xyzzy'; see 'gatewayctl help'"),
     ("send --namspace /a chat x", "unknown option '--namspace'; did you mean '--namespace'?"),
-    ("ping --lines", "unknown option '--lines'; see 'gatewayctl help'"),
+    ("ping --lines", "unknown option '--lines'; see 'gatewayctl help ping'"),
+    ("--lines", "unknown option '--lines'; see 'gatewayctl help'"),
+    ("record chat", "unknown command 'record'; write gatewayctl subscribe --record FILE URL"),
+    (
+      "send --token x chat say",
+      #"unknown option '--token'; write --auth '{"token":"…"}', or --auth @FILE"#
+    ),
+    ("send --once chat x", "unknown option '--once'; write -n 1"),
+    ("send -H a chat x", "unknown option '-H'; write --header"),
+    (
+      "wait chat ready",
+      "too many arguments for 'wait'; for an event, 'gatewayctl subscribe -n 1 --for 1m URL EVENT'"
+    ),
     ("send -x chat", "unknown option '-x'; write -- before arguments that begin with a dash"),
     ("send --lines=yes chat x", "--lines takes no value; write it without '='"),
     ("ping --timeout", "--timeout needs a value; write --timeout DUR"),
@@ -70,6 +82,13 @@ import Testing
   ])
   func mistakesAreNamedWithTheRemedy(_ line: String, _ expected: String) {
     #expect(message(line) == expected)
+  }
+
+  @Test func noFamiliarWordIsOneThatTheProgramHas() {
+    #expect(FamiliarWords.commands.keys.filter { CommandName(rawValue: $0) != nil } == [])
+    let options = CommandTable.specifications.flatMap(\.allOptions)
+    let taken = Set(options.map(\.name.rawValue) + options.compactMap { $0.short.map(String.init) })
+    #expect(FamiliarWords.options.keys.filter(taken.contains) == [])
   }
 
   @Test(arguments: CommandTable.later.map(\.name))
