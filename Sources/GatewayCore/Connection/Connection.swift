@@ -29,6 +29,8 @@ final class Connection {
   /// What is said to the server at every connect.
   let enters: Enters
   let history: ConnectionHistory
+  /// What waited for it in great number and has its end.
+  let endings: Endings
   var notes: KeeperNotes
   /// Whether there may be a way to the server.
   var reach = NetworkReach()
@@ -61,6 +63,7 @@ final class Connection {
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
     delivery = Delivery(specification, connector: connector, context: context)
     history = ConnectionHistory(of: stream, connector: connector, context: context)
+    endings = Endings(context.sliced, for: account)
     notes = KeeperNotes(specification.settings.reconnect)
     record = ConnectionRecord(context.time)
     enters = Enters(specification, context: context)
@@ -120,9 +123,10 @@ final class Connection {
   /// Whether an attempt is under way, or will be made without an order.
   var expectsAttempt: Bool { state == .reconnecting || machine.attemptIsUnderWay || retryIn != nil }
 
-  /// Nothing is queued, awaited or still to be taken by the kernel.
+  /// Nothing is queued, awaited, still to be taken by the kernel, or to be told that it has ended.
   var isFlushed: Bool {
-    (delivery.commands.isIdle || (state == .connected && delivery.commands.isQuiet)) && (channel?.unsentBytes ?? 0) == 0
+    guard endings.isEmpty, (channel?.unsentBytes ?? 0) == 0 else { return false }
+    return delivery.commands.isIdle || (state == .connected && delivery.commands.isQuiet)
   }
 
   // MARK: - Leases
@@ -277,6 +281,7 @@ final class Connection {
     notes.isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
+    endings.finish()
     delivery.shutDown(failure)
     notes.forgetTimer(context.timers)
     history.end(.daemon)

@@ -14,16 +14,33 @@ struct InterestTable {
 
   private struct Entry {
     var holders = 0
+    /// As it was on the channel of that number.
     var standing = Standing.unasked
+    var channel: UInt64 = 0
+    /// The server refused it, and has not agreed since.
+    var wasRefused = false
   }
 
   private var entries: [Interest: Entry] = [:]
+  /// The number of the present channel: what was said on others is not gone through when they end.
+  private var channel: UInt64 = 0
+  /// How many the server owes an answer for.
+  private var awaitedCount = 0
 
   /// Everything that a subscription wants.
   var all: [Interest] { Array(entries.keys) }
 
   /// Whether the server still owes an answer.
-  var areAwaited: Bool { entries.values.contains { $0.standing == .asked } }
+  var areAwaited: Bool { awaitedCount > 0 }
+
+  private func standing(of interest: Interest) -> Standing? {
+    entries[interest].map { $0.channel == channel ? $0.standing : .unasked }
+  }
+
+  private mutating func set(_ standing: Standing, of interest: Interest) {
+    entries[interest]?.standing = standing
+    entries[interest]?.channel = channel
+  }
 
   /// One more subscription wants these.
   mutating func hold(_ interests: Set<Interest>) {
@@ -35,6 +52,7 @@ struct InterestTable {
     interests.filter { interest in
       guard var entry = entries[interest] else { return false }
       entry.holders -= 1
+      if entry.holders <= 0, standing(of: interest) == .asked { awaitedCount -= 1 }
       entries[interest] = entry.holders > 0 ? entry : nil
       return entry.holders <= 0
     }
@@ -43,61 +61,46 @@ struct InterestTable {
   /// Of these, what the present channel has yet to be told; they count as asked from now on.
   mutating func ask(_ interests: some Sequence<Interest>) -> [Interest] {
     interests.filter { interest in
-      guard let standing = entries[interest]?.standing, standing == .unasked || standing == .refused else {
-        return false
-      }
-      entries[interest]?.standing = .asked
+      guard let standing = standing(of: interest), standing == .unasked || standing == .refused else { return false }
+      set(.asked, of: interest)
+      awaitedCount += 1
       return true
     }
   }
 
   /// Of these, what the server still owes an answer for.
   func awaited(_ interests: Set<Interest>) -> Set<Interest> {
-    interests.filter { entries[$0]?.standing == .asked }
+    interests.filter { standing(of: $0) == .asked }
   }
 
-  /// The server's answer, or that it takes back what it agreed to. False when it is no news.
-  mutating func answered(_ interest: Interest, agreed: Bool) -> Bool {
-    switch entries[interest]?.standing {
-    case .asked: break
-    case .confirmed where !agreed: break
-    case .unasked, .confirmed, .refused, nil: return false
-    }
-    entries[interest]?.standing = agreed ? .confirmed : .refused
-    return true
+  /// What an answer of the server is.
+  enum News {
+    case none
+    case agreed
+    case refused
+    /// It agrees to what it refused before.
+    case agreedAtLast
   }
+
+  /// The server's answer, or that it takes back what it agreed to.
+  mutating func answered(_ interest: Interest, agreed: Bool) -> News {
+    switch standing(of: interest) {
+    case .asked: awaitedCount -= 1
+    case .confirmed where !agreed: break
+    case .unasked, .confirmed, .refused, nil: return .none
+    }
+    set(agreed ? .confirmed : .refused, of: interest)
+    defer { entries[interest]?.wasRefused = !agreed }
+    guard agreed else { return .refused }
+    return entries[interest]?.wasRefused == true ? .agreedAtLast : .agreed
+  }
+
+  /// Whether the server refuses it on the present channel.
+  func isRefused(_ interest: Interest) -> Bool { standing(of: interest) == .refused }
 
   /// The channel is gone, and with it whatever the server agreed to.
   mutating func endOfLink() {
-    for interest in entries.keys { entries[interest]?.standing = .unasked }
+    channel += 1
+    awaitedCount = 0
   }
-}
-
-/// A call that waits until the server has agreed to what a subscription wants.
-final class InterestWait {
-  private var left: Set<Wanted>
-  private var done: ((UpstreamFailure?) -> Void)?
-  var timer: Timers.ID?
-
-  /// `done` is called at most once: with nil when all were agreed to, or cannot be decided now.
-  init(_ wanted: Set<Wanted>, _ done: @escaping (UpstreamFailure?) -> Void) {
-    left = wanted
-    self.done = done
-  }
-
-  var isOver: Bool { done == nil }
-
-  func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?) {
-    guard left.remove(wanted) != nil else { return }
-    if refusal != nil || left.isEmpty { end(refusal) }
-  }
-
-  func end(_ failure: UpstreamFailure?) {
-    let done = done
-    self.done = nil
-    done?(failure)
-  }
-
-  /// `done` is not called any more.
-  func cancel() { done = nil }
 }

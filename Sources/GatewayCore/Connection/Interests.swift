@@ -7,7 +7,9 @@ final class Interests {
   private let timers: Timers
   private var table = InterestTable()
   /// The calls that wait for answers to what they want.
-  private var waits: [InterestWait] = []
+  private var waits = InterestWaits()
+  /// What waited before this place has a link that is gone, and ends in turns of its own.
+  private var goneBefore: UInt64 = 0
   /// Runs while a conversation has begun, and what is wanted is being confirmed.
   private var openingTimer: Timers.ID?
 
@@ -80,22 +82,34 @@ final class Interests {
   func endOfLink() {
     endOpening()
     table.endOfLink()
-    end(waits, nil)
+    guard !waits.isEmpty else { return }
+    goneBefore = waits.endPlace
+    connection.endings.end { [connection = connection!, goneBefore] in
+      let interests = connection.interests
+      guard let wait = interests.waits.first(before: goneBefore) else { return nil }
+      return interests.end(wait, nil)
+    }
   }
 
   // MARK: - Answers
 
   /// The server has answered for one.
   func answered(_ interest: Interest, _ refusal: UpstreamFailure?) {
-    guard table.answered(interest, agreed: refusal == nil) else { return }
-    let concerned = connection.stream.subscriptions.filter { $0.interests.contains(interest) }
+    let news = table.answered(interest, agreed: refusal == nil)
+    var concerned: [Subscription] = []
+    switch news {
+    case .none: return
+    // None was ever told anything else.
+    case .agreed: break
+    case .refused, .agreedAtLast:
+      concerned = connection.stream.subscriptions.filter { $0.interests.contains(interest) }
+    }
     answered(.interest(interest), refusal, concerning: concerned)
   }
 
   /// The calls that wait for it go on, and the subscriptions that want it are told why it is refused.
   func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, concerning subscriptions: [Subscription]) {
-    for wait in waits { wait.answered(wanted, refusal) }
-    end(waits.filter(\.isOver), nil)
+    if let freed = waits.takeAll(for: wanted) { goOn(freed, wanted, refusal) }
     if let refusal { connection.report?(connection, .refusedInterest(wanted, refusal)) }
     for subscription in subscriptions {
       subscription.note(wanted, refusal: refusal?.detail, epoch: connection.stream.epoch)
@@ -103,31 +117,48 @@ final class Interests {
     concludeOpening()
   }
 
+  /// These waited for it.
+  private func goOn(_ freed: consuming TombstoneQueue<InterestWait>, _ wanted: Wanted, _ refusal: UpstreamFailure?) {
+    var freed = freed
+    connection.endings.end { [connection = connection!] in
+      guard let wait = freed.popFirst() else { return nil }
+      let interests = connection.interests
+      if let refusal = refusal ?? interests.withdrawal(of: wanted) { return interests.end(wait, refusal) }
+      return wait.agreed(wanted) ? interests.end(wait, nil) : 1
+    }
+  }
+
+  /// Why a call that waited is not told that the server agreed: it has thought better of it before the call's turn came.
+  private func withdrawal(of wanted: Wanted) -> UpstreamFailure? {
+    guard case .interest(let interest) = wanted, table.isRefused(interest) else { return nil }
+    return UpstreamFailure(.refused, "the server took back what it had agreed to")
+  }
+
   /// Calls back once, when the server has answered for these, the channel is gone, or the time of a handshake is over.
-  func await(_ wanted: Set<Wanted>, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
-    let wait = InterestWait(wanted, done)
-    wait.timer = timers.after(
-      confirmationLimit,
-      connection.ringing {
-        $0.interests.end(
-          [wait], UpstreamFailure(.timeout, "the server did not confirm the subscription in time"))
-      })
-    waits.append(wait)
+  /// `cost`: what that counts among what ends with it.
+  func await(_ wanted: Set<Wanted>, cost: Int, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
+    let wait = InterestWait(wanted, cost: cost, done)
+    wait.timer = timers.after(confirmationLimit, connection.ringing { $0.interests.timedOut(wait) })
+    waits.add(wait)
     return wait
+  }
+
+  private func timedOut(_ wait: InterestWait) {
+    // What has its end already is not told of another one.
+    guard wait.place >= goneBefore, waits.isOwed(wait) else { return }
+    _ = end(wait, UpstreamFailure(.timeout, "the server did not confirm the subscription in time"))
   }
 
   /// The call does not wait any more.
   func cancel(_ wait: InterestWait) {
-    wait.cancel()
-    end([wait], nil)
+    if waits.remove(wait) { timers.cancel(wait.timer) }
   }
 
-  private func end(_ ended: [InterestWait], _ failure: UpstreamFailure?) {
-    guard !ended.isEmpty else { return }
-    waits.removeAll { wait in ended.contains { $0 === wait } }
-    for wait in ended {
-      timers.cancel(wait.timer)
-      wait.end(failure)
-    }
+  /// Returns what that counts.
+  private func end(_ wait: InterestWait, _ failure: UpstreamFailure?) -> Int {
+    guard waits.remove(wait) else { return 1 }
+    timers.cancel(wait.timer)
+    wait.end(failure)
+    return wait.cost
   }
 }

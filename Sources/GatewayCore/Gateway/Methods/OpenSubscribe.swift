@@ -29,6 +29,10 @@ final class OpenSubscribe: OpenCall {
 
   var connection: Connection? { target }
 
+  /// What the end of its wait counts among `Endings`: it takes as long as the outcomes of ten sends, and longer with many
+  /// names; with a look at the past it has a turn of its own.
+  var cost: Int { walk == nil ? 10 + filter.size + call.enters.count : Endings.portion }
+
   func continuation(at now: MonotonicInstant) -> [UInt8]? { call.line(id) }
 
   /// Looks at the next portion of the past. Returns whether that was all.

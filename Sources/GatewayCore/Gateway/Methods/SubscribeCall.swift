@@ -88,7 +88,7 @@ struct SubscribeCall: LocalCall {
       }
     }
     let number = session.makeCallNumber()
-    pending.wait = connection.interests.await(awaited) { [weak session] failure in
+    pending.wait = connection.interests.await(awaited, cost: pending.cost) { [weak session] failure in
       guard let session else { return }
       OpenSubscribe.answered(number, failure, in: session)
     }
