@@ -54,25 +54,27 @@ struct CommandLedger {
     return command.flatMap { queue.remove($0) }
   }
 
-  /// Takes out what is under way and has a part that the server refuses as too large, and the timers of these.
+  /// Takes out what is under way with retries, or perhaps not with the kernel, and has a part that the server refuses as
+  /// too large, and the timers of these.
   mutating func takeAll(
     tooLargeFor refused: MessageSize
   ) -> (commands: [(command: Command, problem: MessageProblem)], timers: [Timers.ID]) {
     var taken: [(Command, MessageProblem)] = []
     var timers: [Timers.ID] = []
-    for command in flights.others {
-      guard let size = command.writtenSize, let problem = refused.problem(with: size) else { continue }
-      _ = flights.end(command)
-      taken.append((command, problem))
-    }
     for command in repeatable {
       guard let problem = refused.problem(with: MessageSize(command.message)) else { continue }
       if let timer = flights.end(command)?.timer { timers.append(timer) }
       command.stage = .apart
       taken.append((command, problem))
     }
-    handedOver.removeAll { command in taken.contains { $0.0 === command } }
+    handedOver.removeAll { !$0.isHandedOver }
     return (taken, timers)
+  }
+
+  /// Whether the server may have meant something without retries. Very many are not looked at: one of them it will be.
+  func mayHaveLost(_ refused: MessageSize) -> Bool {
+    guard flights.otherCount <= Endings.portion else { return true }
+    return flights.others.contains { $0.writtenSize.flatMap(refused.problem) != nil }
   }
 
   /// An acknowledgement is awaited.
@@ -201,19 +203,18 @@ struct CommandLedger {
   /// not there.
   mutating func land(_ command: Command) -> Command.Flight? { flights.end(command) }
 
-  /// The link is gone: the commands whose acknowledgement cannot come any more, oldest first.
-  mutating func endOfLink() -> [Command] {
+  /// The link is gone: the commands whose acknowledgement cannot come any more.
+  mutating func endOfLink() -> LostFlights {
     queue.putBack(takeHandedOver())
-    let lost = flights.others
-    for command in lost { _ = flights.end(command) }
-    return lost
+    return flights.takeOthers()
   }
 
-  /// An attempt failed: the queued commands that do not stay. Without a queue of their own they leave at once; if the
-  /// server refused, so do those that a call waits for.
-  mutating func failed(refused: Bool) -> [Command] {
-    queue.removeHasty(andAwaited: refused)
-  }
+  /// Whether the end of a command that was under way has come with its link, and is only told later.
+  func isLost(_ command: Command) -> Bool { command.flight.map { flights[$0.ack] != command } ?? false }
+
+  /// An attempt failed: looks for the next queued command that does not stay. Without a queue of their own they leave at
+  /// once; if the server refused, so do those that a call waits for.
+  mutating func takeNext(of failed: inout CommandQueue.Failed) -> Command? { queue.takeNext(of: &failed) }
 
   /// Takes everything out of the queue, in order.
   mutating func takeAll() -> [Command] { queue.removeAll() }

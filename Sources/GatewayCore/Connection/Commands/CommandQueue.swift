@@ -17,7 +17,7 @@ struct CommandQueue {
   /// How many of them each local session waits for.
   private var waiting = NumberTable<Int>()
   /// Those that may only wait for the connection's first attempt.
-  private var hasty: Set<UInt64> = []
+  private var hasty = TombstoneQueue<Command>()
   /// The commands with retries, by the line that they wait in.
   private var lines: [UInt32: TombstoneQueue<Command>] = [:]
   /// Those that a newer one may replace.
@@ -188,7 +188,7 @@ struct CommandQueue {
     command.stage = .queued
     command.stay &+= 1
     if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
-    if command.noQueue { hasty.insert(place) }
+    if command.noQueue { hasty.insert(command, at: place) }
     if let expires = command.expires {
       expiries.push(expires, Expiry(place: place, stay: command.stay, command: command))
     }
@@ -234,13 +234,38 @@ struct CommandQueue {
     return removeAll { $0.owner.client == client }
   }
 
-  /// Takes out what may not wait for another attempt, and on demand what calls wait for unless the outbox has it, in
-  /// order.
-  mutating func removeHasty(andAwaited: Bool) -> [Command] {
-    if andAwaited, !waiting.isEmpty {
-      return removeAll { $0.noQueue || ($0.owner.client != nil && !$0.isStored) }
+  /// What of a queue a failed attempt ends: what may not wait for another one, and where the server refused what calls
+  /// wait for unless the outbox has it. It is looked for from here on; what comes later stays.
+  struct Failed {
+    fileprivate let isRefused: Bool
+    fileprivate let end: UInt64
+    /// Where it is looked next.
+    fileprivate var place: UInt64 = 0
+    /// How many are looked at in one go.
+    fileprivate static let step = 16
+
+    /// Whether all was looked at.
+    var isOver: Bool { place >= end }
+  }
+
+  /// What an attempt that has just failed ends.
+  func failed(refused: Bool) -> Failed {
+    let isRefused = refused && !waiting.isEmpty
+    return Failed(isRefused: isRefused, end: isRefused || !hasty.isEmpty ? endPlace : 0)
+  }
+
+  /// Takes out the next one, in order. Nil where none is left, or where none of the next few is meant.
+  mutating func takeNext(of failed: inout Failed) -> Command? {
+    for _ in 0..<Failed.step {
+      let next = failed.isRefused ? order.nextPlace(from: failed.place) : hasty.firstPlace
+      guard let next, next < failed.end, let command = order[next] else {
+        failed.place = failed.end
+        return nil
+      }
+      failed.place = next + 1
+      if command.noQueue || (command.owner.client != nil && !command.isStored) { return remove(command) }
     }
-    return hasty.sorted().compactMap { take(at: $0) }
+    return nil
   }
 
   private mutating func removeAll(where isMeant: (Command) -> Bool) -> [Command] {
@@ -286,7 +311,7 @@ struct CommandQueue {
     order.remove(at: place)
     let cost = Self.cost(of: command)
     byteCount -= cost
-    if command.noQueue { hasty.remove(place) }
+    if command.noQueue { hasty.remove(at: place) }
     stopWaiting(command)
     countStray(command, -1)
     if command.isSuspected { suspected.remove(at: place) }

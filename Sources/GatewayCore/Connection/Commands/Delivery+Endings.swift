@@ -1,6 +1,36 @@
-/// What ends commands before their time, or lets them go on: their callers, the disk, the clock, and the rights of
-/// their senders.
+/// What ends commands before their time, or lets them go on: their links, their callers, the disk, the clock, and the
+/// rights of their senders.
 extension Delivery {
+  // MARK: - Very many
+
+  /// What `next` ends goes in portions, behind what ends already. The connection lives until that is done.
+  func endInPortions(_ next: @escaping (Delivery) -> Int?) {
+    connection.endings.end { [connection = connection!] in next(connection.delivery) }
+  }
+
+  /// Commands that are in no table any more end, in order.
+  func settleAll(_ ended: [Command], _ outcome: @escaping (Command) -> CommandOutcome) {
+    // What one portion has room for, and has nothing in front of it, needs none.
+    guard ended.count > Endings.portion || !connection.endings.isEmpty else {
+      for command in ended { settle(command, outcome(command)) }
+      return
+    }
+    var rest = ended[...]
+    endInPortions {
+      guard let command = rest.popFirst() else { return nil }
+      $0.settle(command, outcome(command))
+      return 1
+    }
+  }
+
+  /// The link is gone on which a command was written that has no retries.
+  func endLost(_ command: Command, _ failure: UpstreamFailure) {
+    if let problem = command.writtenSize.flatMap({ failure.refusedSize?.problem(with: $0) }) {
+      return end(command, .impossible(problem))
+    }
+    settle(command, .acknowledgementLost(failure))
+  }
+
   // MARK: - Callers
 
   /// Takes a command out of the queue. Returns whether it was there and was never written.
@@ -139,7 +169,7 @@ extension Delivery {
     if commands.takeBack(command) {
       settle(command, whyNotWritten(command))
       flowOn(without: command)
-    } else if let ack = commands.land(command)?.ack {
+    } else if !commands.isLost(command), let ack = commands.land(command)?.ack {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)
     }

@@ -55,7 +55,7 @@ extension Delivery {
     guard commands.flights.hasRetries else { return }
     let (timers, exhausted) = commands.requeueRetries { report(.tried($0)) }
     for timer in timers { context.timers.cancel(timer) }
-    for command in exhausted { settle(command, .acknowledgementLost(failure.suspecting(command))) }
+    settleAll(exhausted) { .acknowledgementLost(failure.suspecting($0)) }
     armExpiry()
   }
 
@@ -113,12 +113,18 @@ extension Delivery {
     }
   }
 
-  /// Ends what the server refused as too large: it certainly was not delivered. False if nothing is so large.
+  /// Ends what the server refused as too large: it certainly was not delivered. False if nothing is so large. What has
+  /// no retries is told so when it ends with its link.
   private func settleRefused(_ refused: MessageSize) -> Bool {
-    let (commands, timers) = self.commands.takeAll(tooLargeFor: refused)
+    let (taken, timers) = commands.takeAll(tooLargeFor: refused)
     for timer in timers { context.timers.cancel(timer) }
-    for (command, problem) in commands { end(command, .impossible(problem)) }
-    return !commands.isEmpty
+    var rest = taken[...]
+    endInPortions {
+      guard let (command, problem) = rest.popFirst() else { return nil }
+      $0.end(command, .impossible(problem))
+      return 1
+    }
+    return !taken.isEmpty || commands.mayHaveLost(refused)
   }
 
   /// Looks for the moment of a suspected command, if one waits.

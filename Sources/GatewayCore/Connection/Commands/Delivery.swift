@@ -56,14 +56,27 @@ final class Delivery {
   /// What was under way on the link ends, or queues again.
   func putBack(_ failure: UpstreamFailure) {
     unsent.taken(downTo: 0)
-    for command in commands.endOfLink() { settle(command, .acknowledgementLost(failure)) }
+    let lost = commands.endOfLink()
+    endInPortions {
+      guard lost.count > 0 else { return nil }
+      if let command = lost.popFirst() { $0.endLost(command, failure) }
+      return 1
+    }
     requeueRetries(failure)
   }
 
-  /// An attempt failed: the queued commands that do not stay end.
+  /// An attempt failed: the queued commands that do not stay end. Those that are left when there is a link leave by it.
   func attemptFailed(_ failure: UpstreamFailure) {
-    for command in commands.failed(refused: failure.isRefusal) {
-      settle(command, failure.reason == .refused ? .refused(failure) : .down(failure))
+    var failed = commands.queue.failed(refused: failure.isRefusal)
+    guard !failed.isOver else { return }
+    let outcome: CommandOutcome = failure.reason == .refused ? .refused(failure) : .down(failure)
+    endInPortions {
+      guard !failed.isOver, $0.channel == nil else {
+        $0.connection.noteEnd()
+        return nil
+      }
+      if let command = $0.commands.takeNext(of: &failed) { $0.settle(command, outcome) }
+      return 1
     }
   }
 
@@ -176,7 +189,7 @@ final class Delivery {
     guard channel?.unsentBytes == 0 else {
       return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
     }
-    for command in commands.takeHandedOver() { settle(command, .written) }
+    settleAll(commands.takeHandedOver()) { _ in .written }
     if !connection.isOccupied { connection.review() }
   }
 

@@ -4,6 +4,8 @@
 /// commands, which know whether they are under way. Decisions 0025 and 0045.
 struct Flights {
   private var commands = NumberTable<Command>()
+  /// Those with retries.
+  private var retried = NumberTable<Command>()
   /// How many commands with retries are under way, by their lines.
   private var lines: [UInt32: Int] = [:]
   private(set) var count = 0
@@ -14,20 +16,27 @@ struct Flights {
   var hasRetries: Bool { !lines.isEmpty }
 
   /// The command whose acknowledgement that is; nil for an id that is not awaited.
-  subscript(ack: UInt64) -> Command? { commands[ack] }
+  subscript(ack: UInt64) -> Command? { commands[ack] ?? retried[ack] }
 
   /// How many of a line are under way.
   func count(inLine line: UInt32) -> Int { lines[line] ?? 0 }
 
   /// Those with retries, in the order in which they were written.
-  var retries: [Command] { lines.isEmpty ? [] : sorted { $0.retry != nil } }
+  var retries: [Command] {
+    guard !lines.isEmpty else { return [] }
+    return retried.pairs.filter { $0.value.flight?.ack == $0.key }.sorted { $0.key < $1.key }.map(\.value)
+  }
 
-  /// Those without.
-  var others: [Command] { sorted { $0.retry == nil } }
+  /// How many have none, and some of them, in no order.
+  var otherCount: Int { commands.count }
+  var others: some Sequence<Command> { commands.values }
 
-  private func sorted(where isMeant: (Command) -> Bool) -> [Command] {
-    let meant = commands.pairs.filter { $0.value.flight?.ack == $0.key && isMeant($0.value) }
-    return meant.sorted { $0.key < $1.key }.map(\.value)
+  /// Takes out those without retries: their acknowledgements cannot come any more.
+  mutating func takeOthers() -> LostFlights {
+    count -= commands.count
+    let others = commands
+    commands = NumberTable()
+    return LostFlights(others)
   }
 
   /// An id that no command has.
@@ -39,7 +48,13 @@ struct Flights {
   /// A command is written, or written once more: the id to write with it.
   mutating func begin(_ command: Command) -> UInt64 {
     let ack = makeAck()
-    commands[ack] = command
+    guard let line = command.retry?.line else {
+      commands[ack] = command
+      command.stage = .underWay(Command.Flight(ack: ack))
+      count += 1
+      return ack
+    }
+    retried[ack] = command
     command.retry?.writes += 1
     if var flight = command.flight {
       flight.again.append(ack)
@@ -47,21 +62,23 @@ struct Flights {
     } else {
       command.stage = .underWay(Command.Flight(ack: ack))
       count += 1
-      if let line = command.retry?.line { lines[line, default: 0] += 1 }
+      lines[line, default: 0] += 1
     }
     return ack
   }
 
-  /// Takes a command out; nil if it is not under way.
+  /// Takes a command out; nil if it is not under way. One that was lost with its link is under way until it has ended.
   mutating func end(_ command: Command) -> Command.Flight? {
     guard let flight = command.flight else { return nil }
     command.stage = .apart
-    count -= 1
-    for ack in flight.acks { commands.removeValue(forKey: ack) }
-    if let line = command.retry?.line {
-      let left = count(inLine: line) - 1
-      lines[line] = left > 0 ? left : nil
+    guard let line = command.retry?.line else {
+      if commands.removeValue(forKey: flight.ack) != nil { count -= 1 }
+      return flight
     }
+    count -= 1
+    for ack in flight.acks { retried.removeValue(forKey: ack) }
+    let left = count(inLine: line) - 1
+    lines[line] = left > 0 ? left : nil
     return flight
   }
 }

@@ -48,6 +48,10 @@ import Testing
     }
     #expect(model.allSatisfy { entry in entry.acks.allSatisfy { flights[$0] == entry.command } })
     #expect(flights.retries == model.filter { $0.command.retry != nil }.map(\.command))
-    #expect(flights.others == model.filter { $0.command.retry == nil }.map(\.command))
+    let others = model.filter { $0.command.retry == nil }.map(\.command)
+    #expect(flights.otherCount == others.count && flights.others.allSatisfy(others.contains))
+    let lost = flights.takeOthers()
+    #expect(flights.count == model.count - others.count && lost.count == others.count)
+    #expect((0..<others.count).map { _ in lost.popFirst() } == others && lost.count == 0)
   }
 }
