@@ -31,6 +31,8 @@ final class Connection {
   let history: ConnectionHistory
   /// What waited for it in great number and has its end.
   let endings: Endings
+  /// The calls that wait for its state.
+  var stateWaits = StateWaits()
   var notes: KeeperNotes
   /// Whether there may be a way to the server.
   var reach = NetworkReach()
@@ -375,5 +377,6 @@ final class Connection {
       subscription.notify(stateNotification(for: subscription))
     }
     report?(self, .moved(from: from, to: to))
+    if let line = stateWaits.take(to) { endings.end { [self] in withExtendedLifetime(self) { line.tellNext() } } }
   }
 }

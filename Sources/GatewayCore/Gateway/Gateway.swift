@@ -182,9 +182,7 @@ public final class Gateway {
 
   private func heard(_ report: ConnectionReport, of connection: Connection) {
     switch report {
-    case .moved(let from, let to):
-      note(.connectionMoved(connection.fact, from: from, to: to))
-      clients.connectionMoved(connection, to: to)
+    case .moved(let from, let to): note(.connectionMoved(connection.fact, from: from, to: to))
     case .released:
       upstreams.noteReleased(connection)
       note(.connectionReleased(connection.fact))

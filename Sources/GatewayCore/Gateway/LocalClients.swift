@@ -69,11 +69,6 @@ final class LocalClients {
 
   private var waiting: [LocalSession] { waits.isEmpty ? [] : waits.keys.compactMap { sessions[$0] } }
 
-  /// A connection took another state: clients that waited for it are answered.
-  func connectionMoved(_ connection: Connection, to state: ConnectionState) {
-    for session in waiting { OpenWait.connectionMoved(connection, to: state, in: session) }
-  }
-
   /// The gateway begins to stop: what clients wait for in connections has no use for them any more.
   func endWaitsForStates() {
     for session in waiting { OpenWait.endAll(in: session) }
@@ -83,6 +78,7 @@ final class LocalClients {
 
   /// Another daemon is about to go on with all of them.
   func prepareHandover() {
+    for session in waiting { OpenWait.endReached(in: session) }
     for session in sessions.values { session.prepareHandover() }
   }
 

@@ -34,7 +34,10 @@ struct WaitCall: LocalCall {
       guard let session else { return }
       OpenWait.expired(number, in: session)
     }
-    session.open(OpenWait(id, self, connection, lease, until: end, deadline), number: number)
+    let wait = connection.stateWaits.add(state, cost: OpenWait.cost) { [weak session] in
+      if let session { OpenWait.reached(number, in: session) }
+    }
+    session.open(OpenWait(id, self, connection, lease, wait, until: end, deadline), number: number)
     session.gateway.clients.countWait(of: session)
   }
 }
@@ -54,17 +57,22 @@ final class OpenWait: OpenCall {
   private let end: MonotonicInstant
   private let target: Connection
   private let lease: Lease
+  private let wait: StateWait
   private let deadline: Timers.ID
 
+  /// What its end counts among `Endings`.
+  static let cost = 2
+
   init(
-    _ id: RequestID?, _ call: WaitCall, _ target: Connection, _ lease: Lease, until end: MonotonicInstant,
-    _ deadline: Timers.ID
+    _ id: RequestID?, _ call: WaitCall, _ target: Connection, _ lease: Lease, _ wait: StateWait,
+    until end: MonotonicInstant, _ deadline: Timers.ID
   ) {
     self.id = id
     self.call = call
     self.end = end
     self.target = target
     self.lease = lease
+    self.wait = wait
     self.deadline = deadline
   }
 
@@ -79,6 +87,7 @@ final class OpenWait: OpenCall {
 
   func cancel(in session: LocalSession) {
     session.gateway.seams.timers.cancel(deadline)
+    wait.cancel()
     target.giveBack(lease)
     session.gateway.clients.giveBackWait(of: session)
   }
@@ -87,22 +96,28 @@ final class OpenWait: OpenCall {
 
   // MARK: - The ends
 
-  /// A connection took another state: answers the calls that waited for it.
-  static func connectionMoved(_ connection: Connection, to state: ConnectionState, in session: LocalSession) {
-    for (number, call) in session.openCalls(OpenWait.self) where call.target === connection && call.state == state {
-      _ = session.close(number)
-      call.cancel(in: session)
-      session.reply(call.id) { $0.member("state", state.rawValue) }
-    }
+  /// The connection is in the state, or was since: the call is answered.
+  fileprivate static func reached(_ number: UInt64, in session: LocalSession) {
+    guard let call = session.close(number) as? OpenWait else { return }
+    call.cancel(in: session)
+    session.reply(call.id) { $0.member("state", call.state.rawValue) }
+  }
+
+  /// Those whose state was entered are answered at once, and do not wait for their turn.
+  static func endReached(in session: LocalSession) {
+    for (number, call) in session.openCalls(OpenWait.self) where call.wait.isReached { reached(number, in: session) }
   }
 
   /// The gateway stops for good.
   static func endAll(in session: LocalSession) {
+    endReached(in: session)
     for (number, _) in session.openCalls(OpenWait.self) { session.end(number, .draining) }
   }
 
   fileprivate static func expired(_ number: UInt64, in session: LocalSession) {
     guard let call = session.openCall(number) as? OpenWait else { return }
+    // The answer was only waiting for its turn.
+    if call.wait.isReached { return reached(number, in: session) }
     let connection = call.target
     let detail = connection.lastFailure.map { ", last: \($0.detail)" } ?? ""
     session.end(
