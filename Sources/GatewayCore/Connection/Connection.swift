@@ -373,9 +373,7 @@ final class Connection {
   private func announce(from: ConnectionState, to: ConnectionState) {
     record.moved(to: to, context.time)
     if to == .released { return }
-    for subscription in stream.subscriptions where subscription.wantsState {
-      subscription.notify(stateNotification(for: subscription))
-    }
+    stream.notifyStates(stateNotification)
     report?(self, .moved(from: from, to: to))
     if let line = stateWaits.take(to) { endings.end { [self] in withExtendedLifetime(self) { line.tellNext() } } }
   }

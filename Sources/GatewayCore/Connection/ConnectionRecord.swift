@@ -64,13 +64,12 @@ extension Connection {
       retryIn: retryIn)
   }
 
-  /// For a subscription that wants states.
-  func stateNotification(for subscription: Subscription) -> [UInt8] {
+  /// For the subscriptions that want states.
+  var stateNotification: SharedNotification {
     let down = downFailure
-    return LocalNotification.state(
-      subscription: subscription.id, state: state, epoch: stream.epoch,
-      attempt: state == .connected ? nil : failedAttempts, retryIn: state == .disconnected ? retryIn : nil,
-      reason: down?.reason, detail: down?.detail, status: down?.status,
-      isRecovered: state == .connected && channel?.isRecovered == true)
+    return LocalNotification.stateToMany(
+      state, epoch: stream.epoch, attempt: state == .connected ? nil : failedAttempts,
+      retryIn: state == .disconnected ? retryIn : nil, reason: down?.reason, detail: down?.detail,
+      status: down?.status, isRecovered: state == .connected && channel?.isRecovered == true)
   }
 }

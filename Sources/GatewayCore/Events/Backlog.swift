@@ -194,3 +194,11 @@ extension Backlog.Item {
     }
   }
 }
+
+extension Backlog.Gap {
+  /// How subscriptions are told of it.
+  var notification: SharedNotification {
+    LocalNotification.gapToMany(
+      epoch: epoch, range: range, count: count, reason: reason, start: start, detail: detail)
+  }
+}

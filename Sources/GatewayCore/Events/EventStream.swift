@@ -82,12 +82,14 @@ final class EventStream {
     inherited = sequence
     if isContinuous { continuity = .interrupted }
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
-    let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
-    for subscription in router.all { subscription.tell(gap) }
+    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
   }
 
-  /// All subscriptions, the oldest first.
-  var subscriptions: [Subscription] { router.all }
+  /// All subscriptions, the oldest first: to be asked whether something concerns them.
+  var subscriptions: [Subscription] {
+    router.work.note(router.count * Self.askedCost)
+    return router.all
+  }
 
   /// Delivers to one more subscription.
   func add(_ subscription: Subscription) {
@@ -130,6 +132,7 @@ final class EventStream {
     }
     deliveryCount &+= UInt64(truncatingIfNeeded: match.feeds.count)
     remember(.event(tail), name: name, arrival)
+    if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
       LocalNotification.eventTail(
@@ -175,11 +178,15 @@ final class EventStream {
   /// Room for the longest head: a subscription id of 128 bytes, each escaped.
   private static let headAllowance = 1_024
 
-  /// For so many subscriptions an event is work to be noted: it takes about a millisecond. With fewer a look at the
-  /// clock after each event would cost more than the events.
-  private static let many = 16_384
+  /// For so many subscriptions an event is work to be noted: it takes about a tenth of a millisecond. Fewer take no long
+  /// time between two looks at the clock.
+  private static let many = 1_024
   /// What one of them counts, in bytes of compared names.
-  private static let feedCost = 4
+  private static let feedCost = 32
+  /// What counts one that is told something else than an event.
+  private static let toldCost = 128
+  /// What counts one that is only asked whether it is concerned.
+  private static let askedCost = 16
 
   /// An event that cannot be shown to any client: a gap of one for the subscriptions that want its name, for all of them
   /// where it has none.
@@ -200,8 +207,7 @@ final class EventStream {
   /// The event has no name that could be looked at, so that every subscription might have wanted it.
   private func leaveHole(_ reason: GapReason, detail: String? = nil) {
     remember(.hole(reason, name: nil), time.arrival)
-    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
-    for subscription in router.all { subscription.tell(gap) }
+    tell(gap(reason, detail), to: router.all)
   }
 
   /// The server has accepted us; events may come from now on. Unless it goes on where the last conversation ended, this
@@ -230,8 +236,7 @@ final class EventStream {
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
     clock.beginEpoch()
-    let gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
-    for subscription in router.all { subscription.tell(gap) }
+    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
   }
 
   /// Takes another `limits.line`.
@@ -252,14 +257,33 @@ final class EventStream {
   }
 
   private func tell(_ reason: GapReason, detail: String? = nil, to match: Router.Match) {
-    let gap = Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
-    for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap) }
+    tell(gap(reason, detail), to: match.feeds.lazy.map { $0.pointee.subscription.takeUnretainedValue() })
+  }
+
+  /// The event of this moment is missing.
+  private func gap(_ reason: GapReason, _ detail: String?) -> Backlog.Gap {
+    Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
+  }
+
+  /// Written once for all of them.
+  private func tell(_ gap: Backlog.Gap, to subscriptions: some Collection<Subscription>) {
+    guard !subscriptions.isEmpty else { return }
+    router.work.note(subscriptions.count * Self.toldCost)
+    let shared = gap.notification
+    for subscription in subscriptions { subscription.tell(gap, as: shared) }
+  }
+
+  /// The connection is in another state: those that want to know are told.
+  func notifyStates(_ notification: SharedNotification) {
+    router.work.note(router.count * Self.toldCost)
+    for subscription in router.all where subscription.wantsState {
+      subscription.notify(notification.line(for: subscription.id))
+    }
   }
 
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and
   /// nothing else.
   private func fanOut(_ match: Router.Match) {
-    if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     guard tail.count < ClientOutput.sharedFrom else {
       for feed in match.feeds { hand(tail, to: feed) }
       return

@@ -13,12 +13,14 @@ struct Router {
     var commonHead: UnsafeRawBufferPointer?
   }
 
-  /// Oldest first.
+  /// By their serials.
   private var subscriptions: [UInt64: Subscription] = [:]
+  /// Oldest first: at the places that are their serials.
+  private var ordered = TombstoneQueue<Subscription>()
   private var byName: [ExactText: Set<UInt64>] = [:]
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
-  /// Told of names that take long; the fan-out tells it of events that very many get.
+  /// Told of names that take long, and by the stream of what very many are told.
   let work: MatchingCost
   /// By the raw JSON text of the name.
   private var matches: [[UInt8]: Match] = [:]
@@ -34,11 +36,12 @@ struct Router {
   init(_ work: MatchingCost) { self.work = work }
 
   var count: Int { subscriptions.count }
-  var all: [Subscription] { subscriptions.values.sorted { $0.serial < $1.serial } }
+  var all: [Subscription] { Array(ordered.all) }
 
   /// Takes a subscription into both indexes.
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription
+    ordered.insert(subscription, at: subscription.serial)
     for name in subscription.filter.exactNames { byName[name, default: []].insert(subscription.serial) }
     for glob in subscription.filter.patterns { byPattern.insert(glob, for: subscription.serial) }
     forgetMatches()
@@ -47,6 +50,7 @@ struct Router {
   /// Takes a subscription out of both indexes.
   mutating func remove(_ subscription: Subscription) {
     guard subscriptions.removeValue(forKey: subscription.serial) != nil else { return }
+    ordered.remove(at: subscription.serial)
     for glob in subscription.filter.patterns { byPattern.remove(glob, for: subscription.serial) }
     for name in subscription.filter.exactNames {
       byName[name]?.remove(subscription.serial)

@@ -99,11 +99,11 @@ final class Subscription {
     }
   }
 
-  /// A gap at this point of the stream.
-  func tell(_ gap: Backlog.Gap) {
+  /// A gap at this point of the stream. `shared`: how it is told, where others are told the same.
+  func tell(_ gap: Backlog.Gap, as shared: SharedNotification? = nil) {
     guard !isMuted else { return }
     if backlog.isEmpty, hasDirectRoom {
-      write(encode(gap))
+      write(encode(gap, shared))
     } else {
       enqueue(.gap(gap))
     }
@@ -374,11 +374,9 @@ final class Subscription {
     line.withUnsafeBytes { outputs.append($0, to: feed.pointee.output) }
   }
 
-  private func encode(_ gap: Backlog.Gap) -> [UInt8] {
+  private func encode(_ gap: Backlog.Gap, _ shared: SharedNotification? = nil) -> [UInt8] {
     losses?.gaps += 1
-    return LocalNotification.gap(
-      subscription: id, epoch: gap.epoch, range: gap.range, count: gap.count, reason: gap.reason, start: gap.start,
-      detail: gap.detail)
+    return (shared ?? gap.notification).line(for: id)
   }
 }
 

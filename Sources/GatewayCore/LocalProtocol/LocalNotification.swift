@@ -135,8 +135,18 @@ enum LocalNotification {
     subscription: String, state: ConnectionState, epoch: String, attempt: Int?, retryIn: Int64?, reason: DownReason?,
     detail: String?, status: Int?, isRecovered: Bool = false
   ) -> [UInt8] {
-    line("state") { writer in
-      writer.member("subscription", subscription)
+    stateToMany(
+      state, epoch: epoch, attempt: attempt, retryIn: retryIn, reason: reason, detail: detail, status: status,
+      isRecovered: isRecovered
+    ).line(for: subscription)
+  }
+
+  /// The same for many subscriptions.
+  static func stateToMany(
+    _ state: ConnectionState, epoch: String, attempt: Int?, retryIn: Int64?, reason: DownReason?, detail: String?,
+    status: Int?, isRecovered: Bool
+  ) -> SharedNotification {
+    toMany("state") { writer in
       writer.member("state", state.rawValue)
       writer.member("epoch", epoch)
       if let attempt { writer.member("attempt", attempt) }
@@ -157,8 +167,15 @@ enum LocalNotification {
     subscription: String, epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason,
     start: UInt64? = nil, detail: String? = nil
   ) -> [UInt8] {
-    line("gap") { writer in
-      writer.member("subscription", subscription)
+    gapToMany(epoch: epoch, range: range, count: count, reason: reason, start: start, detail: detail)
+      .line(for: subscription)
+  }
+
+  /// The same for many subscriptions.
+  static func gapToMany(
+    epoch: String, range: ClosedRange<UInt64>?, count: UInt64?, reason: GapReason, start: UInt64?, detail: String?
+  ) -> SharedNotification {
+    toMany("gap") { writer in
       writer.member("epoch", epoch)
       if let range {
         writer.member("from", range.lowerBound)
@@ -222,6 +239,14 @@ enum LocalNotification {
     }
   }
 
+  private static func toMany(_ method: String, _ params: (inout JSONWriter) -> Void) -> SharedNotification {
+    let text = line(method) { writer in
+      writer.member("subscription", "")
+      params(&writer)
+    }
+    return SharedNotification(text, withoutID: #"{"jsonrpc":"2.0","method":"\#(method)","params":{"subscription":"#)
+  }
+
   private static func line(_ method: String, _ params: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
@@ -232,5 +257,26 @@ enum LocalNotification {
     params(&writer)
     writer.endObject()
     return writer.endLine()
+  }
+}
+
+/// What many subscriptions are told, written once but for their ids.
+struct SharedNotification {
+  private let head: [UInt8]
+  private let tail: [UInt8]
+
+  /// A line with an empty id behind what stands before that.
+  fileprivate init(_ line: [UInt8], withoutID head: String) {
+    self.head = Array(head.utf8)
+    tail = Array(line[(self.head.count + 2)...])
+  }
+
+  /// The line for a subscription.
+  func line(for subscription: String) -> [UInt8] {
+    var writer = JSONWriter(reserving: head.count + subscription.utf8.count + 2 + tail.count)
+    writer.bytes.append(contentsOf: head)
+    writer.string(subscription)
+    writer.bytes.append(contentsOf: tail)
+    return writer.bytes
   }
 }
