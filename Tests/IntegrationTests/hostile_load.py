@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import hostile_crowds  # pylint: disable=unused-import
 import hostile_programs  # pylint: disable=unused-import
 import hostile_servers  # pylint: disable=unused-import
 import memory
