@@ -87,7 +87,7 @@ final class Interests {
     connection.endings.end { [connection = connection!, goneBefore] in
       let interests = connection.interests
       guard let wait = interests.waits.first(before: goneBefore) else { return nil }
-      return interests.end(wait, nil)
+      return interests.end(wait, interests.refusal(of: wait.left))
     }
   }
 
@@ -123,15 +123,17 @@ final class Interests {
     connection.endings.end { [connection = connection!] in
       guard let wait = freed.popFirst() else { return nil }
       let interests = connection.interests
-      if let refusal = refusal ?? interests.withdrawal(of: wanted) { return interests.end(wait, refusal) }
+      if let refusal = refusal ?? interests.refusal(of: [wanted]) { return interests.end(wait, refusal) }
       return wait.agreed(wanted) ? interests.end(wait, nil) : 1
     }
   }
 
-  /// Why a call that waited is not told that the server agreed: it has thought better of it before the call's turn came.
-  private func withdrawal(of wanted: Wanted) -> UpstreamFailure? {
-    guard case .interest(let interest) = wanted, table.isRefused(interest) else { return nil }
-    return UpstreamFailure(.refused, "the server took back what it had agreed to")
+  /// What the server refuses of these on the link that is there by now: said to a call whose end has waited for its turn.
+  private func refusal(of wanted: Set<Wanted>) -> UpstreamFailure? {
+    for case .interest(let interest) in wanted where table.isRefused(interest) {
+      return UpstreamFailure(.refused, "the server refuses \(interest)")
+    }
+    return nil
   }
 
   /// Calls back once, when the server has answered for these, the channel is gone, or the time of a handshake is over.

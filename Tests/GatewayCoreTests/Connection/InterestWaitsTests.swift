@@ -62,6 +62,21 @@ import Testing
     #expect(harness.gateway.upstreams.pool.all[0].stream.subscriptionCount == made + 1)
   }
 
+  @Test func whatTheNextLinkSaysIsKnownToThoseThatHaveNotEnded() {
+    harness.upstream.channel.fail(.closed)
+    harness.time.advance(by: .seconds(2))
+    for _ in 0..<5 where harness.upstream.channels.count < 2 { harness.timers.fire() }
+    harness.upstream.channel.accept()
+    harness.upstream.channel.refuse("late")
+    // Those whose end had come are told of it as subscriptions, the others at once.
+    for _ in 0..<100 { harness.timers.fire() }
+    let answers = clients.flatMap { $0.readValues() }
+    let (refused, made) = (answers.count { $0["error"] != nil }, answers.count { $0["result"] != nil })
+    #expect(refused + made == Self.clientCount * Self.each && refused > 0 && made > 0)
+    let told = answers.count { $0["params"]?["detail"]?.stringValue?.contains("refuses") == true }
+    #expect(told == made)
+  }
+
   @Test func oneThatLeavesOrWhoseTimeIsUpMeanwhileCostsTheOthersNothing() {
     harness.upstream.channel.fail(.closed)
     clients[10].disconnect()

@@ -70,4 +70,11 @@ import Testing
     let values = answers().values
     #expect(isAnswered(values.enumerated().filter { $0.offset != 7 }.map(\.element)))
   }
+
+  @Test(arguments: [true, false]) func aStopThatComesMeanwhileTellsTheState(_ isHandingOver: Bool) {
+    harness.upstream.channel.accept()
+    harness.gateway.stop(reason: "test", handingOver: isHandingOver) {}
+    #expect(isAnswered(answers().values))
+    harness.pass(.seconds(30))
+  }
 }

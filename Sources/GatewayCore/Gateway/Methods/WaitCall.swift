@@ -105,7 +105,8 @@ final class OpenWait: OpenCall {
 
   /// Those whose state was entered are answered at once, and do not wait for their turn.
   static func endReached(in session: LocalSession) {
-    for (number, call) in session.openCalls(OpenWait.self) where call.wait.isReached { reached(number, in: session) }
+    let ended = session.openCalls(OpenWait.self).filter(\.call.wait.isReached)
+    for (number, _) in ended.sorted(by: { $0.number < $1.number }) { reached(number, in: session) }
   }
 
   /// The gateway stops for good.
