@@ -118,6 +118,10 @@ url = "http://127.0.0.1:{port}"
             record_property("the older version remembers", stage.remembered())
             failed = stage.send("three", check=False)
             assert failed.code == 70 and "later version" in failed.err, failed
+            assert "later version" in machine.run("gatewayctl", "status").out
+            refused = machine.run("gatewayctl", "call", "request", f'{{"url":"{chat.url}","event":"echo","options":{{}}}}',
+                                  check=False)
+            assert "options" in refused.err, refused
             assert machine.run("gatewayctl", "request", "chat", "echo", "1").out == "1"
             machine.run("systemctl", "restart", "gatewayd.service")
             assert stage.send("three", check=False).code == 70
