@@ -94,6 +94,8 @@ private struct Params {
     let needsTarget = method.parameters.contains { $0.name == .upstream } && method.name != "status"
     if name == .url || name == .auth || name == .options {
       members.append(("url", "\"https://h\""))
+    } else if name == .connection {
+      // It stands for what names an upstream.
     } else if needsTarget || name == .namespace {
       members.append(("upstream", "\"chat\""))
     }
