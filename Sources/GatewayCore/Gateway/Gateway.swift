@@ -20,7 +20,7 @@ public final class Gateway {
   let quotas: UserQuotas
   var shares: UserShares
   private let ending: GatewayStop
-  private let reference = LightReference<Gateway>()
+  let reference = LightReference<Gateway>()
   private var nextSerial: UInt64 = 1
   /// The daemon ends, and another one goes on with its clients: nothing more of them is heard.
   private(set) var isHandingOver = false

@@ -7,7 +7,8 @@ final class GatewayStop {
     case draining
     /// The daemon ends: no client is taken either. Becomes `closed`.
     case stopping
-    /// The links are closed, and the histories with them: what was written is left to the disk.
+    /// The links are being closed, a portion in each turn, and the histories with them: what was written is left to the
+    /// disk.
     case closed
   }
 

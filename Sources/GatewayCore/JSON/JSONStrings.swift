@@ -162,6 +162,8 @@ extension JSONScanner {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(inside.count)
     var wellFormed = true
+    // What stands behind it is not looked at.
+    let text = text.extracting(0..<inside.upperBound)
     var at = inside.lowerBound
     while at < inside.upperBound {
       let plain = at

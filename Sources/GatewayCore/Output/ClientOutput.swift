@@ -84,7 +84,7 @@ public struct ClientOutput {
 
   /// Takes the first `written` bytes of `pending` off. Gives its own buffer back when nothing is left in it.
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
-    if written > 0, written < count { endedWithinLine = pending[written - 1] != UInt8(ascii: "\n") }
+    if written > 0 { endedWithinLine = written < count && pending[written - 1] != UInt8(ascii: "\n") }
     start += sharedLeft > 0 ? consumeUpToShared(written) : written
     guard start == end, sharedLeft == 0, let base else { return nil }
     defer {
@@ -134,7 +134,10 @@ public struct ClientOutput {
   /// Two pieces with one look at the room.
   @inline(__always)
   fileprivate mutating func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) {
-    guard let first = head.baseAddress, let second = tail.baseAddress else { return }
+    guard let first = head.baseAddress, let second = tail.baseAddress else {
+      append(head)
+      return append(tail)
+    }
     let count = head.count &+ tail.count
     if end &+ count > capacity { makeRoom(count) }
     let place = base.unsafelyUnwrapped + end
@@ -250,9 +253,9 @@ public final class ClientOutputs {
   }
 
   /// A line of one output, which is shared with whoever has written it where it is long: to copy a long one into fresh
-  /// memory takes milliseconds.
+  /// memory takes milliseconds. Only where nothing else is written directly behind it anyway.
   func append(_ line: [UInt8], to pointer: Pointer) {
-    guard line.count >= ClientOutput.sharedFrom, !pointer.pointee.holdsShared else {
+    guard line.count >= ClientOutput.directLimit, !pointer.pointee.holdsShared else {
       return line.withUnsafeBytes { append($0, to: pointer) }
     }
     append(UnsafeRawBufferPointer(start: nil, count: 0), text: line, to: pointer)

@@ -39,8 +39,7 @@ struct SpareBuffers: ~Copyable {
 }
 
 /// Frees the spare output buffers of clients when none was needed for a while. An object of its own, because it is
-/// told of nearly every event that comes alone, and the gateway, which is held weakly elsewhere, would cost more to
-/// ask.
+/// told of nearly every event that comes alone, and need not know the gateway.
 final class SpareRelease {
   private let timers: Timers
   private let releaseIdle: () -> Bool

@@ -163,9 +163,27 @@ import Testing
   @Test func aSecondLongAnswerIsNotLostWhileTheFirstIsThere() {
     let output = add()
     defer { remove(output) }
-    let lines = ["a", "b", "c"].map { Array(String(repeating: $0, count: ClientOutput.sharedFrom).utf8) }
+    let lines = ["a", "b", "c"].map { Array(String(repeating: $0, count: ClientOutput.directLimit).utf8) }
     for line in lines { outputs.append(line, to: output) }
     #expect(takeAll(output) == lines.flatMap { $0 })
+  }
+
+  @Test func anAnswerThatLeavesDirectRoomTakesNoneAwayFromEvents() {
+    let output = add()
+    defer { remove(output) }
+    outputs.append([UInt8](repeating: 5, count: ClientOutput.directLimit - 1), to: output)
+    #expect(!output.pointee.holdsShared)
+  }
+
+  @Test func aLineOfWhichNothingWasWrittenIsNoneThatHasBegun() {
+    let output = add()
+    defer { remove(output) }
+    append("first\n", to: output)
+    outputs.consume(3, of: output)
+    #expect(output.pointee.isWithinLine)
+    outputs.consume(3, of: output)
+    append("second\n", to: output)
+    #expect(!output.pointee.isWithinLine)
   }
 
   @Test func longAndShortTextsComeOutInOrderHoweverTheyAreTaken() {

@@ -29,7 +29,8 @@ struct Portion {
 /// at once takes tens of milliseconds.
 final class Snapshot<Element> {
   private var rest = Ring<Element>()
-  private let work: SlicedWork
+  /// What waits in it may hold this.
+  private weak var work: SlicedWork?
 
   /// `work`: in whose turns it lets go.
   init(_ elements: some Sequence<Element>, _ work: SlicedWork) {
@@ -40,7 +41,7 @@ final class Snapshot<Element> {
   deinit {
     var left = Ring<Element>()
     swap(&left, &rest)
-    work.release(left, for: .configuration)
+    work?.release(left, for: .configuration)
   }
 
   var isEmpty: Bool { rest.isEmpty }

@@ -63,8 +63,9 @@ final class OutboxWork {
       }
     }
     var step = Step.looking
-    session.gateway.shares.work.begin(for: .user(session.peer.uid)) { [weak session, weak gateway = session.gateway] in
-      guard let gateway, !gateway.isClosed else { return true }
+    let reference = session.gateway.reference
+    session.gateway.shares.work.begin(for: .user(session.peer.uid)) { [weak session] in
+      guard let gateway = reference.object, !gateway.isClosed else { return true }
       var portion = OutboxSearch.portion
       guard search.look(&portion) else { return false }
       if step == .looking {

@@ -80,9 +80,9 @@ extension Gateway {
     _ format: MetricsFormat, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]) -> Void
   ) {
     let reading = MetricsReading(format)
-    shares.work.add(for: .configuration) { [weak self] in
-      guard let self, isWanted() else { return true }
-      guard reading.read(self) else { return false }
+    shares.work.add(for: .configuration) { [reference] in
+      guard let gateway = reference.object, isWanted() else { return true }
+      guard reading.read(gateway) else { return false }
       done(reading.text)
       return true
     }
