@@ -14,6 +14,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case plain
   case instant
   case pieces
+  case resp
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   func problem(with input: [UInt8]) -> String? {
@@ -32,6 +33,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .plain: PlainTarget.problem(with: input)
     case .instant: InstantTarget.problem(with: input)
     case .pieces: PiecesTarget.problem(with: input)
+    case .resp: RESPTarget.problem(with: input)
     }
   }
 }
