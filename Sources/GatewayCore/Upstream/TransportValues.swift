@@ -60,7 +60,7 @@ extension DialRequest {
 
 /// What is known of an open transport, for `status`.
 public struct TransportFacts: Equatable, Sendable {
-  /// `websocket`, `polling` or `lines`.
+  /// `websocket`, `polling`, `lines` or `resp`.
   var name: String
   /// The negotiated TLS version, such as `TLSv1.3`; nil without TLS.
   var tlsVersion: String?

@@ -6,6 +6,9 @@ import Testing
 
 /// A loop with a dialer, and a receiver that keeps what it hears.
 final class WebSocketDialing: TransportReceiver {
+  /// What the connections carry that it dials.
+  enum Carrying { case webSockets, lines, resp }
+
   let loop: EventLoop
   let context: TransportContext
   let dialer: any TransportDialer
@@ -21,13 +24,17 @@ final class WebSocketDialing: TransportReceiver {
   var onText: (String) -> Void = { _ in }
   var onBinary: ([UInt8]) -> Void = { _ in }
 
-  /// With `lines` it dials connections that carry lines instead.
-  init(closeLimit: Duration = .seconds(30), lines: Bool = false) throws {
+  init(closeLimit: Duration = .seconds(30), carrying: Carrying = .webSockets) throws {
     SystemEvents.takeSignals([])
     loop = try EventLoop()
     context = TransportContext(
       multi: try CurlMulti(loop: loop, environment: { _ in nil }), closeLimit: closeLimit)
-    dialer = lines ? LinesDialer(on: context) : WebSocketDialer(on: context, random: SystemRandom())
+    dialer =
+      switch carrying {
+      case .webSockets: WebSocketDialer(on: context, random: SystemRandom())
+      case .lines: LinesDialer(on: context)
+      case .resp: RESPDialer(on: context)
+      }
   }
 
   static func request(_ port: UInt16, host: String = "127.0.0.1", secure: Bool = false) -> DialRequest {

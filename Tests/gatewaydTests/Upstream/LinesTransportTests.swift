@@ -9,7 +9,8 @@ import Testing
   @Test func whyTheFirstReadFailedIsWhyTheConnectionEnded() throws {
     let tls = try WebSocketPeerTLS(newestVersion: TLS1_2_VERSION, breaksOff: true)
     let peer = try WebSocketPeer(tls: tls) { _, connection in _ = try connection.read(1) }
-    let failure = try WebSocketDialing(lines: true).failure(WebSocketDialing.request(peer.port, secure: true)).failure
+    let failure = try WebSocketDialing(carrying: .lines).failure(WebSocketDialing.request(peer.port, secure: true))
+      .failure
     #expect(failure.detail.contains("cipher operation failed"), "\(failure.detail)")
   }
 }

@@ -159,7 +159,7 @@ import Testing
       // Hanging up on unread bytes is a reset: the next write fails at once, and what was said waits in our kernel.
       peer.note("\(250 - (connection.undeliveredBytes + message.count - 1) / message.count)")
     }
-    let dialing = try WebSocketDialing(lines: lines)
+    let dialing = try WebSocketDialing(carrying: lines ? .lines : .webSockets)
     try dialing.open(WebSocketDialing.request(peer.port))
     #expect(try dialing.run { dialing.texts.count == 8_000 })
     dialing.send("go on\n")

@@ -164,7 +164,7 @@ import Testing
       connection.finish()
       connection.awaitEnd()
     }
-    let dialing = try WebSocketDialing(lines: lines)
+    let dialing = try WebSocketDialing(carrying: lines ? .lines : .webSockets)
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
     Descriptors.write(pair.1, "x")
