@@ -32,6 +32,7 @@ CORE = {
     "Connection": "the life of a connection: states, commands, keeper, outbox",
     "Link": "what every link to a server needs: its place, credentials, frames, liveness, words for a trace",
     "Kinds": "one folder for each kind of upstream",
+    "Fleet": "hosts that share one link: who holds it, and how the others use it",
     "Doctor": "examines a server step by step",
     "Gateway": "the one door: sessions of local clients, methods, status, rights",
 }

@@ -1,0 +1,104 @@
+/// What a fleet's hosts have between them: streams that are read on, tables, and steps that happen at once or not at all.
+/// A wire with a memory, not the truth: whoever writes keeps what the other end has not confirmed. In the daemon it is
+/// Redis, one engine for all upstreams of a fleet.
+///
+/// While it is reached, calls are carried out in their order, and each `done` is called exactly once, later, in that order
+/// too. While it is not reached nothing may be asked of it: `done` hears `unanswered`, later. It looks for its server by
+/// itself, again and again, and has limits of its own for how long a call may take.
+protocol FleetEngine: AnyObject {
+  /// Whether it is reached: between `engineGained` and `engineLost`.
+  var server: FleetServer? { get }
+
+  /// The receiver hears from now on what becomes of the engine, never before this method has returned; of an engine that
+  /// is reached already it hears `engineGained`.
+  func add(_ receiver: any FleetEngineReceiver)
+  /// It hears nothing more, and what it reads on is not read on.
+  func remove(_ receiver: any FleetEngineReceiver)
+
+  /// Adds an entry to a stream. With a position the stream refuses one at or below its last, which is `fenced`: it is
+  /// there already, or its writer's time is over. Without one the engine gives it the next.
+  func append(
+    _ fields: FleetFields, to key: FleetKey, at position: FleetPosition?,
+    _ done: @escaping (FleetOutcome<FleetPosition>) -> Void)
+  /// Forgets entries of a stream before a position, or about these.
+  func trim(_ key: FleetKey, before position: FleetPosition)
+  /// The last entry of a stream, if it has any.
+  func newest(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetRecord?>) -> Void)
+
+  /// Reads a stream from behind a position on, until the engine is lost or the receiver removed; then it has to be asked
+  /// for again. Where it is read on already it goes on from there instead. When several streams have something at the
+  /// same time, those that were asked for first come first.
+  func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver)
+
+  /// Some rows of a table, or with nil all of them; those that are not there are left out.
+  func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void)
+  /// Removes rows of a table.
+  func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void)
+
+  /// Carries out a step at once.
+  func run<Step: FleetStep>(_ step: Step, _ done: @escaping (FleetOutcome<Step.Result>) -> Void)
+
+  /// The caller has reason to think that the server is not reached, or is the wrong one: it is lost, and looked for anew.
+  func distrust()
+}
+
+/// Told what becomes of an engine. `engineGained` and `engineLost` take turns.
+protocol FleetEngineReceiver: AnyObject {
+  /// It is reached, and may be asked. Nothing is read on yet.
+  func engineGained(_ server: FleetServer)
+  /// It is not reached any more. Everything that was asked of it before has been answered, the last with `unanswered`.
+  func engineLost(_ failure: UpstreamFailure)
+  /// Entries of a stream that is read on, in order.
+  func engineRead(_ records: [FleetRecord], of key: FleetKey)
+  /// All that was in a stream when it was asked for has been read; what follows is new. Once for each `readOn`.
+  func engineReachedEnd(of key: FleetKey)
+}
+
+/// The server that an engine has reached.
+struct FleetServer: Equatable, Sendable {
+  /// Which process it is: another one may have forgotten something.
+  var run: String
+  /// Host and port, for people.
+  var address: String
+  /// As it says it itself.
+  var version: String
+
+  init(run: String, address: String = "", version: String = "") {
+    self.run = run
+    self.address = address
+    self.version = version
+  }
+}
+
+/// What became of a call.
+enum FleetOutcome<Value> {
+  case done(Value)
+  /// Another has taken the caller's place: its term, its life or its position is over. Nothing was done.
+  case fenced
+  /// The engine declined. Nothing was done.
+  case refused(FleetRefusal)
+  /// The engine was lost, or did not have it on as many copies as are wanted: it may have been done, or be done yet, and
+  /// may be undone.
+  case unanswered
+}
+
+extension FleetOutcome: Equatable where Value: Equatable {}
+extension FleetOutcome: Sendable where Value: Sendable {}
+
+/// Why an engine declined a call. What means that it is the wrong server ends the connection to it instead.
+enum FleetRefusal: Equatable, Sendable {
+  /// There is no room.
+  case full
+  /// The user may not do that. The sentence is the engine's.
+  case forbidden(String)
+  /// Anything else, such as an answer that was not understood.
+  case other(String)
+}
+
+/// What a step answers, in the types that scripts have.
+enum FleetReply: Equatable, Sendable {
+  case null
+  case integer(Int64)
+  case bytes([UInt8])
+  case array([FleetReply])
+}

@@ -1,0 +1,167 @@
+/// What the holder says to all hosts: an entry of `ev`. Its place is its conversation and its number: a marker's number is
+/// 0, and it begins a conversation or ends one.
+enum FleetEntry: Equatable, Sendable {
+  case marker(FleetMarker)
+  case event(FleetEvent)
+  /// An event that cannot be shown.
+  case dropped(FleetEvent.Head, DroppedEvent)
+  /// An event of so many bytes that is longer than a line, by the name.
+  case tooLong(FleetEvent.Head, name: [UInt8], size: Int)
+
+  var fields: FleetFields {
+    var fields = FleetFields()
+    switch self {
+    case .marker(let marker): marker.add(to: &fields)
+    case .event(let event):
+      fields.add("n", event.name)
+      fields.add("a", event.arguments)
+      fields.add("w", ifSet: event.kwargs)
+      event.head.add(to: &fields)
+    case .dropped(let head, let event):
+      fields.add("x", event.reason.rawValue)
+      fields.add("n", ifSet: event.name)
+      if let detail = event.detail { fields.add("r", detail) }
+      head.add(to: &fields)
+    case .tooLong(let head, let name, let size):
+      fields.add("l", UInt64(size))
+      fields.add("n", name)
+      head.add(to: &fields)
+    }
+    return fields
+  }
+
+  /// Nil for what no holder of this version writes.
+  init?(_ fields: FleetFields) {
+    if fields.has("k") {
+      guard let marker = FleetMarker(fields) else { return nil }
+      self = .marker(marker)
+      return
+    }
+    guard let head = FleetEvent.Head(fields) else { return nil }
+    if let reason = fields.text("x") {
+      self = .dropped(
+        head,
+        DroppedEvent(
+          GapReason(rawValue: reason) ?? .undecodable, detail: fields.text("r"), name: fields["n"],
+          ack: head.question?.id))
+    } else if let size = fields.number("l") {
+      guard let name = fields["n"] else { return nil }
+      self = .tooLong(head, name: name, size: Int(clamping: size))
+    } else {
+      guard let name = fields["n"], let arguments = fields["a"] else { return nil }
+      self = .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: fields["w"]))
+    }
+  }
+}
+
+/// An event of the server.
+struct FleetEvent: Equatable, Sendable {
+  /// What every event has.
+  struct Head: Equatable, Sendable {
+    /// When the holder received it, in milliseconds since 1970.
+    var time: UInt64
+    /// Where a recovery would go on behind it, as the server says.
+    var offset: String?
+    /// Set when the server wants an answer.
+    var question: Question?
+
+    init(time: UInt64, offset: String? = nil, question: Question? = nil) {
+      self.time = time
+      self.offset = offset
+      self.question = question
+    }
+  }
+
+  /// What the server wants to have answered, and the host that is asked.
+  struct Question: Equatable, Sendable {
+    var id: UInt64
+    var host: String
+  }
+
+  var head: Head
+  /// Name, arguments and keyword arguments as in `UpstreamChannelOwner`.
+  var name: [UInt8]
+  var arguments: [UInt8]
+  var kwargs: [UInt8]?
+}
+
+extension FleetEvent.Head {
+  fileprivate func add(to fields: inout FleetFields) {
+    fields.add("t", time)
+    if let offset { fields.add("o", offset) }
+    guard let question else { return }
+    fields.add("q", question.id)
+    fields.add("to", question.host)
+  }
+
+  fileprivate init?(_ fields: FleetFields) {
+    guard let time = fields.number("t") else { return nil }
+    self.init(time: time, offset: fields.text("o"))
+    if let id = fields.number("q"), let host = fields.text("to") { question = .init(id: id, host: host) }
+  }
+}
+
+/// Where a conversation begins or ends. The steps write it, in the engine.
+struct FleetMarker: Equatable, Sendable {
+  enum Kind: Equatable, Sendable {
+    /// Another host holds from now on.
+    case take
+    /// The conversation of this number begins; so many hosts share what the server takes at once.
+    case open(hosts: Int)
+    /// The conversation with the server is over.
+    case down(reason: String, detail: String)
+  }
+
+  var kind: Kind
+  var term: UInt64
+  /// Empty before the first conversation.
+  var epoch: String
+  /// The number of the last event.
+  var sequence: UInt64
+  var offset = ""
+
+  /// `k` kind, `t` term, `e` epoch, `s` sequence, `o` offset; `hosts` of an opening; `r` reason and `d` detail of an end.
+  func add(to fields: inout FleetFields) {
+    let word =
+      switch kind {
+      case .take: "take"
+      case .open: "open"
+      case .down: "down"
+      }
+    fields.add("k", word)
+    fields.add("t", term)
+    fields.add("e", epoch)
+    fields.add("s", sequence)
+    fields.add("o", offset)
+    switch kind {
+    case .take: break
+    case .open(let hosts): fields.add("hosts", UInt64(hosts))
+    case .down(let reason, let detail):
+      fields.add("r", reason)
+      fields.add("d", detail)
+    }
+  }
+
+  init(_ kind: Kind, term: UInt64, epoch: String, sequence: UInt64, offset: String = "") {
+    self.kind = kind
+    self.term = term
+    self.epoch = epoch
+    self.sequence = sequence
+    self.offset = offset
+  }
+
+  init?(_ fields: FleetFields) {
+    guard let term = fields.number("t"), let epoch = fields.text("e"), let sequence = fields.number("s") else {
+      return nil
+    }
+    let kind: Kind? =
+      switch fields.text("k") {
+      case "take": .take
+      case "open": .open(hosts: Int(clamping: fields.number("hosts") ?? 1))
+      case "down": .down(reason: fields.text("r") ?? "", detail: fields.text("d") ?? "")
+      default: nil
+      }
+    guard let kind else { return nil }
+    self.init(kind, term: term, epoch: epoch, sequence: sequence, offset: fields.text("o") ?? "")
+  }
+}

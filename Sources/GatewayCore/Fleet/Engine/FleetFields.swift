@@ -1,0 +1,80 @@
+/// What an entry of a stream or a row of a table is made of: short names with bytes, in order. A name may occur more than
+/// once.
+struct FleetFields: Hashable, Sendable {
+  struct Field: Hashable, Sendable {
+    var name: String
+    var value: [UInt8]
+  }
+
+  private(set) var all: [Field] = []
+
+  init() {}
+
+  init(_ all: [Field]) { self.all = all }
+
+  mutating func add(_ name: String, _ value: [UInt8]) { all.append(Field(name: name, value: value)) }
+  mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
+  mutating func add(_ name: String, _ value: UInt64) { add(name, String(value)) }
+
+  /// Nil adds nothing.
+  mutating func add(_ name: String, ifSet value: [UInt8]?) {
+    if let value { add(name, value) }
+  }
+
+  /// A mark that is there or not.
+  mutating func add(_ name: String, if isSet: Bool) {
+    if isSet { add(name, [UInt8(ascii: "1")]) }
+  }
+
+  /// The first of that name.
+  subscript(name: String) -> [UInt8]? { all.first { $0.name == name }?.value }
+
+  func text(_ name: String) -> String? { self[name].map { String(decoding: $0, as: UTF8.self) } }
+  func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
+  func has(_ name: String) -> Bool { self[name] != nil }
+
+  /// All of that name.
+  func every(_ name: String) -> [[UInt8]] { all.filter { $0.name == name }.map(\.value) }
+
+  /// Bytes of all names and values.
+  var byteCount: Int { all.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
+}
+
+extension FleetFields {
+  /// All of them as one value: of each its name, `:`, how many bytes it has, `:`, and these.
+  var packed: [UInt8] {
+    var bytes: [UInt8] = []
+    for field in all {
+      bytes += Array("\(field.name):\(field.value.count):".utf8)
+      bytes += field.value
+    }
+    return bytes
+  }
+
+  /// Nil for what `packed` never makes.
+  init?(packed bytes: some Collection<UInt8>) {
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      guard let name = rest.takeWord(), let count = rest.takeWord().flatMap({ Int($0) }), count >= 0,
+        rest.count >= count
+      else { return nil }
+      all.append(Field(name: name, value: Array(rest.prefix(count))))
+      rest = rest.dropFirst(count)
+    }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The text before the next colon, which goes with it; nil without one.
+  fileprivate mutating func takeWord() -> String? {
+    guard let end = firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    defer { self = self[(end + 1)...] }
+    return String(decoding: self[..<end], as: UTF8.self)
+  }
+}
+
+/// An entry of a stream, as it is read.
+struct FleetRecord: Hashable, Sendable {
+  var position: FleetPosition
+  var fields: FleetFields
+}

@@ -1,0 +1,189 @@
+/// What became of what a host sent: the reply to it, and its rows.
+struct FleetDone: FleetStep {
+  static let name = FleetStepName.done
+  var place: FleetPlace
+  var own: FleetOwn
+  /// Who is told; nil for a host that died.
+  var host: String?
+  /// The reply and its place; nil tells nothing.
+  var reply: FleetRecord?
+  /// Of durable sends, by their rows' names.
+  var outcomes: [String: FleetBoxRow] = [:]
+
+  var keys: [FleetKey] {
+    [
+      place.key(.lease), place.key(.replies(host: host ?? "@")), place.key(host.map { .box(host: $0) } ?? .adopted),
+    ]
+  }
+  var arguments: [[UInt8]] {
+    let told = [Array(own.text.utf8), Array((reply?.position.description ?? "").utf8), reply?.fields.packed ?? []]
+    return outcomes.sorted { $0.key < $1.key }.reduce(told) { $0 + [Array($1.key.utf8), $1.value.bytes] }
+  }
+  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
+}
+
+/// The sends of a host that is silent become the fleet's, and with them its life ends.
+struct FleetAdopt: FleetStep {
+  static let name = FleetStepName.adopt
+  var place: FleetPlace
+  var own: FleetOwn
+  var host: String
+  /// What was seen of it.
+  var life: UInt64
+  var beat: UInt64
+
+  var keys: [FleetKey] {
+    [place.key(.lease), place.key(.box(host: host)), place.key(.adopted), place.key(.hosts)]
+  }
+  var arguments: [[UInt8]] { Array(own.text, host, String(life), String(beat)) }
+
+  /// Nil: it was heard of meanwhile.
+  static func result(_ reply: FleetReply) -> FleetAdopted?? {
+    if case .null = reply { return .some(nil) }
+    guard case .array(let parts) = reply, parts.count == 2, let life = number(parts[0]), let rows = number(parts[1])
+    else { return nil }
+    return FleetAdopted(life: life, rows: Int(rows))
+  }
+}
+
+/// How a host was adopted.
+struct FleetAdopted: Equatable, Sendable {
+  /// What it would have to join behind.
+  var life: UInt64
+  /// How many of its sends are the fleet's now.
+  var rows: Int
+}
+
+/// A host begins a life.
+struct FleetJoin: FleetStep {
+  static let name = FleetStepName.join
+  var place: FleetPlace
+  var host: String
+  /// Its last one, as far as it knows; 0 for none.
+  var life: UInt64
+  var details: FleetHostDetails
+
+  var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
+  var arguments: [[UInt8]] { Array(host, String(life)) + [details.fields.packed] }
+
+  static func result(_ reply: FleetReply) -> FleetJoined? {
+    guard case .array(let parts) = reply, let first = parts.first, let life = number(first),
+      let rows = rows(parts.dropFirst())
+    else { return nil }
+    return FleetJoined(life: life, rows: rows)
+  }
+}
+
+/// What a host begins its life with.
+struct FleetJoined: Equatable, Sendable {
+  var life: UInt64
+  /// What is in its box.
+  var rows: [UInt64: FleetBoxRow]
+}
+
+/// A host lives.
+struct FleetAlive: FleetStep {
+  static let name = FleetStepName.alive
+  var place: FleetPlace
+  var host: String
+  var life: UInt64
+  var details: FleetHostDetails
+
+  var keys: [FleetKey] { [place.key(.hosts)] }
+  var arguments: [[UInt8]] { Array(host, String(life)) + [details.fields.packed] }
+  static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
+}
+
+/// A durable send is kept.
+struct FleetPut: FleetStep {
+  static let name = FleetStepName.put
+  var place: FleetPlace
+  var host: String
+  var life: UInt64
+  var number: UInt64
+  var row: FleetBoxRow
+
+  var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
+  var arguments: [[UInt8]] { Array(host, String(life), String(number)) + [row.bytes] }
+  static func result(_ reply: FleetReply) -> Bool? { Self.number(reply).map { $0 == 1 } }
+}
+
+/// A row of a box: a send that waits, or what became of one.
+enum FleetBoxRow: Equatable, Sendable {
+  case waiting(FleetFields)
+  case finished(FleetFields)
+
+  /// The first byte says which it is.
+  var bytes: [UInt8] {
+    switch self {
+    case .waiting(let fields): [UInt8(ascii: "+")] + fields.packed
+    case .finished(let fields): [UInt8(ascii: "=")] + fields.packed
+    }
+  }
+
+  init?(_ bytes: [UInt8]) {
+    guard let fields = FleetFields(packed: bytes.dropFirst()) else { return nil }
+    switch bytes.first {
+    case UInt8(ascii: "+"): self = .waiting(fields)
+    case UInt8(ascii: "="): self = .finished(fields)
+    default: return nil
+    }
+  }
+}
+
+/// What a host says of itself.
+struct FleetHostDetails: Equatable, Sendable {
+  /// The version of what it speaks.
+  var version: UInt64 = 1
+  var mayHold = true
+  /// A program needs the upstream.
+  var wants = false
+  /// What it answers when the server asks.
+  var answers: [Interest] = []
+  /// What it has read of the events.
+  var read = FleetPosition.start
+
+  var fields: FleetFields {
+    var fields = FleetFields()
+    fields.add("v", version)
+    fields.add("m", if: mayHold)
+    fields.add("w", if: wants)
+    fields.add("r", read.description)
+    for interest in answers { fields.add("i", FleetWire.bytes(of: interest)) }
+    return fields
+  }
+
+  init(version: UInt64 = 1, mayHold: Bool = true, wants: Bool = false, answers: [Interest] = []) {
+    self.version = version
+    self.mayHold = mayHold
+    self.wants = wants
+    self.answers = answers
+  }
+
+  init?(_ fields: FleetFields) {
+    guard let version = fields.number("v"), let read = fields.text("r").flatMap({ FleetPosition($0) }) else {
+      return nil
+    }
+    self.init(
+      version: version, mayHold: fields.has("m"), wants: fields.has("w"),
+      answers: fields.every("i").compactMap { FleetWire.interest($0) })
+    self.read = read
+  }
+}
+
+/// A row of `hosts`.
+struct FleetHostRow: Equatable, Sendable {
+  var life: UInt64
+  var beat: UInt64
+  var details: FleetHostDetails
+
+  /// From `LIFE:BEAT:DETAILS`.
+  init?(_ bytes: [UInt8]) {
+    let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, let life = UInt64(String(decoding: parts[0], as: UTF8.self)),
+      let beat = UInt64(String(decoding: parts[1], as: UTF8.self)), let fields = FleetFields(packed: parts[2]),
+      let details = FleetHostDetails(fields)
+    else { return nil }
+    (self.life, self.beat, self.details) = (life, beat, details)
+  }
+}

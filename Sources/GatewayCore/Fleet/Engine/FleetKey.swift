@@ -1,0 +1,82 @@
+/// What one upstream of a fleet is called, in all keys of it. The braces keep them on one node of a cluster.
+struct FleetPlace: Hashable, Sendable {
+  /// The name of the fleet.
+  var fleet: String
+  /// The name of the configured upstream.
+  var upstream: String
+  /// Each namespace has a lease and streams of its own.
+  var namespace: String
+
+  init(fleet: String, upstream: String, namespace: String = "/") {
+    self.fleet = fleet
+    self.upstream = upstream
+    self.namespace = namespace
+  }
+
+  func key(_ part: FleetKey.Part) -> FleetKey { FleetKey(place: self, part: part) }
+}
+
+/// The name of one thing that an engine keeps.
+struct FleetKey: Hashable, Sendable {
+  enum Part: Hashable, Sendable {
+    /// `L`: who holds the upstream. A table.
+    case lease
+    /// `ev`: markers and events, from the holder to all hosts. A stream whose positions are given by the holder.
+    case events
+    /// `up`: what hosts want to have said. A stream whose positions are given by the engine.
+    case up
+    /// `re`: what the holder answers to one host. A stream whose positions are given by the holder.
+    case replies(host: String)
+    /// `hosts`: which there are. A table of one row for each host.
+    case hosts
+    /// `box`: the durable sends of one host. A table of one row for each.
+    case box(host: String)
+    /// `box:@`: durable sends of hosts that died. A table of one row for each.
+    case adopted
+  }
+
+  var place: FleetPlace
+  var part: Part
+
+  /// As the engine names it. A namespace other than `/` stands at the end.
+  var text: String {
+    let head = "gw:\(place.fleet):{\(place.upstream)}:"
+    let word =
+      switch part {
+      case .lease: "L"
+      case .events: "ev"
+      case .up: "up"
+      case .replies(let host): "re:\(host)"
+      case .hosts: "hosts"
+      case .box(let host): "box:\(host)"
+      case .adopted: "box:@"
+      }
+    return head + word + (place.namespace == "/" ? "" : ":\(place.namespace)")
+  }
+}
+
+/// A place in a stream: two numbers, of which the first counts more. In `ev` they are the conversation and the number of
+/// the event, in `re` the conversation and the number of the reply.
+struct FleetPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+  var conversation: UInt64
+  var number: UInt64
+
+  /// Before everything.
+  static let start = FleetPosition(0, 0)
+
+  init(_ conversation: UInt64, _ number: UInt64) {
+    self.conversation = conversation
+    self.number = number
+  }
+
+  /// From `21-1807`; nil for what is none.
+  init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 2, let conversation = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }
+    self.init(conversation, number)
+  }
+
+  static func < (a: Self, b: Self) -> Bool { (a.conversation, a.number) < (b.conversation, b.number) }
+
+  var description: String { "\(conversation)-\(number)" }
+}

@@ -1,0 +1,128 @@
+/// Takes the lease, if it still is as it was seen.
+struct FleetTake: FleetStep {
+  static let name = FleetStepName.take
+  var place: FleetPlace
+  var host: String
+  /// What the lease was seen as; empty where there was none.
+  var seen: FleetSight
+  /// Which server is asked.
+  var run: String
+  /// The highest that the caller has seen of each, for a server that has forgotten.
+  var conversation: UInt64 = 0
+  var sequence: UInt64 = 0
+  var term: UInt64 = 0
+
+  var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
+  var arguments: [[UInt8]] {
+    Array(host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term))
+  }
+
+  /// Nil: somebody else was faster.
+  static func result(_ reply: FleetReply) -> FleetTaken?? {
+    if case .null = reply { return .some(nil) }
+    guard case .array(let parts) = reply, parts.count == 7, let term = number(parts[0]),
+      let conversation = number(parts[1]), let sequence = number(parts[2]), let epoch = text(parts[3]),
+      let offset = text(parts[4]), let session = text(parts[5]), let isSameRun = number(parts[6])
+    else { return nil }
+    return FleetTaken(
+      term: term, conversation: conversation, sequence: sequence, epoch: epoch,
+      resumption: session.isEmpty || offset.isEmpty ? nil : Resumption(session: session, offset: offset),
+      isSameRun: isSameRun == 1)
+  }
+}
+
+/// What a lease was seen as: as long as it stays the same nobody has kept it.
+struct FleetSight: Hashable, Sendable {
+  /// `TERM@HOST`, as the lease has it; empty where there is none.
+  var own = ""
+  var beat = ""
+}
+
+/// What a new holder begins with.
+struct FleetTaken: Equatable, Sendable {
+  var term: UInt64
+  /// The number of the marker that says it.
+  var conversation: UInt64
+  /// The number of the last event.
+  var sequence: UInt64
+  /// Empty where there was none.
+  var epoch: String
+  /// What the server may recover from.
+  var resumption: Resumption?
+  /// The engine's server is the one that the holder before had.
+  var isSameRun: Bool
+}
+
+/// The holder lives.
+struct FleetBeat: FleetStep {
+  static let name = FleetStepName.beat
+  var place: FleetPlace
+  var own: FleetOwn
+
+  var keys: [FleetKey] { [place.key(.lease)] }
+  var arguments: [[UInt8]] { Array(own.text) }
+  static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
+}
+
+/// The holder leaves in order: another host may take the lease at once.
+struct FleetRelease: FleetStep {
+  static let name = FleetStepName.release
+  var place: FleetPlace
+  var own: FleetOwn
+
+  var keys: [FleetKey] { [place.key(.lease)] }
+  var arguments: [[UInt8]] { Array(own.text) }
+  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
+}
+
+/// A conversation with the server has begun.
+struct FleetOpen: FleetStep {
+  static let name = FleetStepName.open
+  var place: FleetPlace
+  var own: FleetOwn
+  var run: String
+  var epoch: String
+  /// The number of the last event.
+  var sequence: UInt64
+  /// Empty where the server names none.
+  var offset = ""
+  var session = ""
+  /// How many share what the server takes at once.
+  var hosts = 1
+
+  var keys: [FleetKey] { [place.key(.lease), place.key(.events), place.key(.up)] }
+  var arguments: [[UInt8]] { Array(own.text, run, epoch, String(sequence), offset, session, String(hosts)) }
+
+  static func result(_ reply: FleetReply) -> FleetOpened? {
+    guard case .array(let parts) = reply, parts.count == 2, let conversation = number(parts[0]),
+      let up = text(parts[1]).flatMap({ FleetPosition($0) })
+    else { return nil }
+    return FleetOpened(conversation: conversation, up: up)
+  }
+}
+
+/// A conversation that hosts can take part in.
+struct FleetOpened: Equatable, Sendable {
+  var conversation: UInt64
+  /// What stands in `up` until here belongs to earlier ones.
+  var up: FleetPosition
+}
+
+/// The conversation with the server has ended.
+struct FleetDown: FleetStep {
+  static let name = FleetStepName.down
+  var place: FleetPlace
+  var own: FleetOwn
+  var epoch: String
+  /// The number of the last event.
+  var sequence: UInt64
+  var offset = ""
+  var reason: String
+  /// A sentence for people.
+  var detail: String
+
+  var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
+  var arguments: [[UInt8]] { Array(own.text, epoch, String(sequence), offset, reason, detail) }
+  /// The number of the marker.
+  static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
+}

@@ -1,0 +1,95 @@
+/// A change that needs to know whose turn it is: all of it happens, or nothing. Each begins by comparing the caller's own
+/// with what the engine has, and is fenced where they differ.
+protocol FleetStep: Equatable, Sendable {
+  associatedtype Result: Equatable, Sendable
+  static var name: FleetStepName { get }
+  /// What it reads and changes, in the order of `FleetStepName`'s table.
+  var keys: [FleetKey] { get }
+  /// What it is told, in the order of that table.
+  var arguments: [[UInt8]] { get }
+  /// What the engine's reply means; nil for one that makes no sense.
+  static func result(_ reply: FleetReply) -> Result?
+}
+
+/// The ten steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
+/// is fenced. A number is written in decimal digits, a mark as `1` or nothing. Fields of a marker are those of
+/// `FleetMarker`.
+///
+/// | step | keys | arguments | does | replies |
+/// |---|---|---|---|---|
+/// | `take` | L ev | host, own, beat, run, c, seq, term | refused unless `own` and `beat` are what the caller saw | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
+/// | `beat` | L | own | raises `beat` | beat |
+/// | `release` | L | own | empties `holder` | 1 |
+/// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
+/// | `down` | L ev | own, epoch, seq, offset, reason, detail | next `c`, `open` = 0, marker | c |
+/// | `done` | L re box | own, position or nothing, packed fields, then number and row of each outcome | rows that are there become their outcomes; the reply is added, unless it is there | 1 |
+/// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows move as `HOST/NUMBER`, the life is raised, the beat 0 | null, or life, rows |
+/// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then number and row of each |
+/// | `alive` | hosts | host, life, details | raises the host's beat | beat |
+/// | `put` | hosts box | host, life, number, row | sets the row | 1 |
+///
+/// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
+/// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
+/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run` are set, `beat` = 0,
+/// `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
+/// the last entry says it.
+///
+/// A row of `hosts` is `LIFE:BEAT:DETAILS`.
+enum FleetStepName: String, CaseIterable, Sendable {
+  case take, beat, release, open, down, done, adopt, join, alive, put
+
+  /// Whether it counts only when as many copies have it as the fleet wants. What is fenced or refused counts at once.
+  var mustLast: Bool {
+    switch self {
+    case .take, .beat, .open, .adopt, .join, .put: true
+    case .release, .down, .done, .alive: false
+    }
+  }
+}
+
+/// A term of holding: which it is, and whose.
+struct FleetOwn: Hashable, Sendable {
+  var term: UInt64
+  var host: String
+
+  /// As the lease has it.
+  var text: String { "\(term)@\(host)" }
+
+  init(term: UInt64, host: String) {
+    self.term = term
+    self.host = host
+  }
+
+  init?(_ text: String) {
+    guard let at = text.firstIndex(of: "@"), let term = UInt64(text[..<at]) else { return nil }
+    self.init(term: term, host: String(text[text.index(after: at)...]))
+  }
+}
+
+extension FleetStep {
+  static func text(_ reply: FleetReply) -> String? {
+    switch reply {
+    case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
+    case .integer(let number): String(number)
+    case .null, .array: nil
+    }
+  }
+
+  static func number(_ reply: FleetReply) -> UInt64? { text(reply).flatMap { UInt64($0) } }
+
+  static func rows(_ replies: some Collection<FleetReply>) -> [UInt64: FleetBoxRow]? {
+    let replies = Array(replies)
+    guard replies.count.isMultiple(of: 2) else { return nil }
+    var rows: [UInt64: FleetBoxRow] = [:]
+    for at in stride(from: 0, to: replies.count, by: 2) {
+      guard let number = number(replies[at]), case .bytes(let bytes) = replies[at + 1], let row = FleetBoxRow(bytes)
+      else { return nil }
+      rows[number] = row
+    }
+    return rows
+  }
+}
+
+extension [[UInt8]] {
+  init(_ texts: String...) { self = texts.map { Array<UInt8>($0.utf8) } }
+}

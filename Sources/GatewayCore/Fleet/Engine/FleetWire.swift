@@ -1,0 +1,222 @@
+/// How the calls between a connection and its channel travel as entries of streams: `FleetUpEntry` what a host says,
+/// `FleetEntry` what the holder says to all, `FleetReplyEntry` what it says to one. Payloads are the bytes that cross the
+/// seam. Names of fields are short, for each event carries them.
+enum FleetWire {
+  /// `a` or `e` for events or answers; `*`, `=` or `~` for all, a name or a glob; then its text.
+  static func bytes(of interest: Interest) -> [UInt8] {
+    let use = interest.answers ? "a" : "e"
+    return switch interest.pattern {
+    case .all: Array("\(use)*".utf8)
+    case .name(let name): Array("\(use)=\(name.text)".utf8)
+    case .glob(let glob): Array("\(use)~\(glob.text)".utf8)
+    }
+  }
+
+  static func interest(_ bytes: [UInt8]) -> Interest? {
+    guard bytes.count >= 2, bytes[0] == UInt8(ascii: "a") || bytes[0] == UInt8(ascii: "e") else { return nil }
+    let answers = bytes[0] == UInt8(ascii: "a")
+    let text = ExactText(String(decoding: bytes[2...], as: UTF8.self))
+    switch bytes[1] {
+    case UInt8(ascii: "*"): return Interest(.all, answers: answers)
+    case UInt8(ascii: "="): return Interest(.name(text), answers: answers)
+    case UInt8(ascii: "~"): return Interest(.glob(text), answers: answers)
+    default: return nil
+    }
+  }
+}
+
+extension PreparedMessage {
+  /// `n` name, `b` body, `y` each attachment, `z` not to be compressed.
+  func add(to fields: inout FleetFields) {
+    fields.add("n", event)
+    fields.add("b", body)
+    for attachment in attachments { fields.add("y", attachment) }
+    fields.add("z", if: !compress)
+  }
+
+  init?(_ fields: FleetFields) {
+    guard let event = fields.text("n"), let body = fields["b"] else { return nil }
+    self.init(event: event, body: body, attachments: fields.every("y"))
+    compress = !fields.has("z")
+  }
+}
+
+extension RemoteAnswer {
+  /// `a` arguments, `w` keyword arguments; or `l`, how long it is, or `u`, that it cannot be shown.
+  func add(to fields: inout FleetFields) {
+    if isOmitted {
+      fields.add("l", UInt64(byteCount))
+    } else if !isReadable {
+      fields.add("u", if: true)
+    } else {
+      fields.add("a", args)
+      fields.add("w", ifSet: kwargs)
+    }
+  }
+
+  init?(_ fields: FleetFields) {
+    if let size = fields.number("l") {
+      self.init(tooLong: Int(clamping: size))
+    } else if fields.has("u") {
+      self = .unreadable
+    } else {
+      guard let args = fields["a"] else { return nil }
+      self.init(args, kwargs: fields["w"])
+    }
+  }
+}
+
+/// What a host says to the holder: an entry of `up`.
+struct FleetUpEntry: Equatable, Sendable {
+  enum Call: Equatable, Sendable {
+    /// A message, with the number of the acknowledgement that is awaited and, of a durable send, that of its row.
+    case write(PreparedMessage, ack: UInt64?, row: UInt64?)
+    /// The answer to a question of the server.
+    case answer(UInt64, PreparedMessage)
+    case decline(UInt64, AnswerAbsence)
+    case forget(ack: UInt64)
+    case want(Interest)
+    case drop(Interest)
+  }
+
+  var host: String
+  /// Which life of the host says it.
+  var life: UInt64
+  var conversation: UInt64
+  /// Counts from 1 in each conversation, so that what comes twice is once and a hole is seen.
+  var number: UInt64
+  var call: Call
+
+  var fields: FleetFields {
+    var fields = FleetFields()
+    fields.add("h", host)
+    fields.add("i", life)
+    fields.add("c", conversation)
+    fields.add("k", number)
+    switch call {
+    case .write(let message, let ack, let row):
+      fields.add("op", "write")
+      if let ack { fields.add("q", ack) }
+      if let row { fields.add("x", row) }
+      message.add(to: &fields)
+    case .answer(let id, let message):
+      fields.add("op", "answer")
+      fields.add("q", id)
+      message.add(to: &fields)
+    case .decline(let id, let why):
+      fields.add("op", why == .unheard ? "unheard" : "abandoned")
+      fields.add("q", id)
+    case .forget(let ack):
+      fields.add("op", "forget")
+      fields.add("q", ack)
+    case .want(let interest):
+      fields.add("op", "want")
+      fields.add("p", FleetWire.bytes(of: interest))
+    case .drop(let interest):
+      fields.add("op", "drop")
+      fields.add("p", FleetWire.bytes(of: interest))
+    }
+    return fields
+  }
+
+  init(host: String, life: UInt64, conversation: UInt64, number: UInt64, call: Call) {
+    self.host = host
+    self.life = life
+    self.conversation = conversation
+    self.number = number
+    self.call = call
+  }
+
+  /// Nil for what no host of this version writes.
+  init?(_ fields: FleetFields) {
+    guard let host = fields.text("h"), let life = fields.number("i"), let conversation = fields.number("c"),
+      let number = fields.number("k"), let call = Self.call(fields)
+    else { return nil }
+    self.init(host: host, life: life, conversation: conversation, number: number, call: call)
+  }
+
+  private static func call(_ fields: FleetFields) -> Call? {
+    let id = fields.number("q")
+    let interest = fields["p"].flatMap { FleetWire.interest($0) }
+    return switch fields.text("op") {
+    case "write": PreparedMessage(fields).map { .write($0, ack: id, row: fields.number("x")) }
+    case "answer": id.flatMap { id in PreparedMessage(fields).map { .answer(id, $0) } }
+    case "unheard": id.map { .decline($0, .unheard) }
+    case "abandoned": id.map { .decline($0, .abandoned) }
+    case "forget": id.map { .forget(ack: $0) }
+    case "want": interest.map { .want($0) }
+    case "drop": interest.map { .drop($0) }
+    default: nil
+    }
+  }
+}
+
+/// What the holder says to one host: an entry of `re`.
+struct FleetReplyEntry: Equatable, Sendable {
+  enum Call: Equatable, Sendable {
+    /// All that the host said in this conversation up to that number is written, as far as something was to be written.
+    case written(upTo: UInt64)
+    case acknowledged(UInt64, RemoteAnswer)
+    case progressed(UInt64, RemoteAnswer)
+    case failed(UInt64, RemoteError)
+    /// A message of that number was not written, and will not be: what is known of the server makes it impossible.
+    case unsayable(UInt64, String)
+    /// The server agrees, or with a sentence does not.
+    case answered(Interest, refusal: String?)
+    /// The server does not want the answer any more.
+    case withdrew(UInt64)
+  }
+
+  var call: Call
+
+  init(_ call: Call) { self.call = call }
+
+  var fields: FleetFields {
+    var fields = FleetFields()
+    switch call {
+    case .written(let number): fields.add("k", number)
+    case .acknowledged(let id, let answer):
+      fields.add("ack", id)
+      answer.add(to: &fields)
+    case .progressed(let id, let answer):
+      fields.add("part", id)
+      answer.add(to: &fields)
+    case .failed(let id, let error):
+      fields.add("fail", id)
+      fields.add("n", error.name)
+      error.answer.add(to: &fields)
+    case .unsayable(let number, let sentence):
+      fields.add("not", number)
+      fields.add("r", sentence)
+    case .answered(let interest, let refusal):
+      fields.add("p", FleetWire.bytes(of: interest))
+      if let refusal { fields.add("r", refusal) }
+    case .withdrew(let id): fields.add("gone", id)
+    }
+    return fields
+  }
+
+  init?(_ fields: FleetFields) {
+    guard let call = Self.call(fields) else { return nil }
+    self.call = call
+  }
+
+  private static func call(_ fields: FleetFields) -> Call? {
+    guard let first = fields.all.first else { return nil }
+    let number = UInt64(String(decoding: first.value, as: UTF8.self))
+    let answer = RemoteAnswer(fields)
+    return switch first.name {
+    case "k": number.map { .written(upTo: $0) }
+    case "ack": number.flatMap { id in answer.map { .acknowledged(id, $0) } }
+    case "part": number.flatMap { id in answer.map { .progressed(id, $0) } }
+    case "fail":
+      number.flatMap { id in
+        answer.flatMap { answer in fields.text("n").map { .failed(id, RemoteError($0, answer)) } }
+      }
+    case "not": number.map { .unsayable($0, fields.text("r") ?? "") }
+    case "p": FleetWire.interest(first.value).map { .answered($0, refusal: fields.text("r")) }
+    case "gone": number.map { .withdrew($0) }
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetWireTests {
+  private let message = {
+    var message = PreparedMessage(
+      event: "chat:é", body: Array(#"["a\n",{"$bin":0}]"#.utf8), attachments: [[0, 255], []])
+    message.compress = false
+    return message
+  }()
+
+  @Test func whatAHostSaysCrossesAsItIs() {
+    let calls: [FleetUpEntry.Call] = [
+      .write(message, ack: nil, row: nil), .write(message, ack: 7, row: 12), .answer(3, message), .decline(4, .unheard),
+      .decline(5, .abandoned), .forget(ack: 9), .want(Interest(.all)), .drop(Interest(.name(ExactText("a.b")))),
+      .want(Interest(.glob(ExactText("a.*")), answers: true)),
+    ]
+    for call in calls {
+      let entry = FleetUpEntry(host: "edge-17", life: 2, conversation: 21, number: 5, call: call)
+      #expect(FleetUpEntry(entry.fields) == entry)
+    }
+  }
+
+  @Test func whatTheHolderRepliesCrossesAsItIs() {
+    let answer = RemoteAnswer(Array(#"1,"x""#.utf8), kwargs: Array("{}".utf8))
+    let calls: [FleetReplyEntry.Call] = [
+      .written(upTo: 12), .acknowledged(1, answer), .acknowledged(2, RemoteAnswer([])), .progressed(3, answer),
+      .acknowledged(4, RemoteAnswer(tooLong: 1 << 30)), .acknowledged(5, .unreadable),
+      .failed(6, RemoteError("wamp.error", answer)), .unsayable(7, "it is too large"),
+      .answered(Interest(.all), refusal: nil), .answered(Interest(.name(ExactText("a"))), refusal: "no"), .withdrew(8),
+    ]
+    for call in calls {
+      let entry = FleetReplyEntry(call)
+      #expect(FleetReplyEntry(entry.fields) == entry)
+    }
+  }
+
+  @Test func whatTheHolderSaysToAllCrossesAsItIs() {
+    let head = FleetEvent.Head(time: 1_795_000_000_000, offset: "17", question: .init(id: 4, host: "edge-2"))
+    let plain = FleetEvent.Head(time: 0)
+    let name = Array(#""news""#.utf8)
+    let entries: [FleetEntry] = [
+      .marker(FleetMarker(.take, term: 8, epoch: "", sequence: 0)),
+      .marker(FleetMarker(.open(hosts: 12), term: 8, epoch: "e1", sequence: 9, offset: "17")),
+      .marker(FleetMarker(.down(reason: "closed", detail: "the server hung up"), term: 8, epoch: "e1", sequence: 9)),
+      .event(FleetEvent(head: head, name: name, arguments: Array("1,2".utf8), kwargs: Array("{}".utf8))),
+      .event(FleetEvent(head: plain, name: name, arguments: [], kwargs: nil)),
+      .dropped(plain, DroppedEvent(.undecodable, detail: "why")),
+      .dropped(head, DroppedEvent(.tooLarge, name: name, ack: 4)), .tooLong(plain, name: name, size: 99_000_000),
+    ]
+    for entry in entries { #expect(FleetEntry(entry.fields) == entry) }
+  }
+
+  @Test func fieldsThatNoHostWritesAreNothing() {
+    var fields = FleetUpEntry(host: "a", life: 1, conversation: 1, number: 1, call: .forget(ack: 1)).fields
+    #expect(FleetEntry(fields) == nil)
+    #expect(FleetReplyEntry(fields) == nil)
+    #expect(FleetUpEntry(FleetFields()) == nil)
+    fields.add("more", "from a later version")
+    #expect(FleetUpEntry(fields)?.call == .forget(ack: 1))
+  }
+
+  @Test func packedFieldsHoldAnyBytes() throws {
+    var fields = FleetFields()
+    fields.add("a", Array("1:2:3".utf8))
+    fields.add("a", [])
+    fields.add("b", (0...255).map { UInt8($0) })
+    #expect(FleetFields(packed: fields.packed) == fields)
+    #expect(FleetFields(packed: fields.packed.dropLast()) == nil)
+    #expect(FleetFields(packed: Array("a:-1:".utf8)) == nil)
+    #expect(FleetFields(packed: Array("a:9999999999999999999999:".utf8)) == nil)
+  }
+
+  @Test func keysOfANamespaceHaveItAtTheEnd() {
+    let place = FleetPlace(fleet: "prod", upstream: "chat")
+    #expect(place.key(.lease).text == "gw:prod:{chat}:L")
+    #expect(place.key(.replies(host: "edge-17")).text == "gw:prod:{chat}:re:edge-17")
+    #expect(
+      FleetPlace(fleet: "prod", upstream: "chat", namespace: "/admin").key(.events).text == "gw:prod:{chat}:ev:/admin")
+    #expect(place.key(.adopted).text == "gw:prod:{chat}:box:@")
+  }
+
+  @Test func positionsAreReadAndOrdered() {
+    #expect(FleetPosition("21-1807") == FleetPosition(21, 1_807))
+    #expect(
+      [FleetPosition("1"), FleetPosition("1-"), FleetPosition("-1"), FleetPosition("a-1")] == [nil, nil, nil, nil])
+    #expect(FleetPosition(1, 9) < FleetPosition(2, 0))
+  }
+}

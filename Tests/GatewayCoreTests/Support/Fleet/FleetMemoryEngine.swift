@@ -1,0 +1,252 @@
+@testable import GatewayCore
+
+/// An engine whose server is a store in memory. What goes there and back takes time; the link may be cut, and then a part
+/// of what was on its way still arrives, or does so twice. Everything that it tells its host goes through `deliver`, so
+/// that a host may stand still.
+final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
+  /// How the way to the store is.
+  struct Way {
+    var delay: ClosedRange<Int64> = 0...0
+    /// Of the appends that arrive twice, in per mille.
+    var doubled: UInt64 = 0
+    /// How long it takes to find the server again, in milliseconds.
+    var reach: ClosedRange<Int64> = 0...0
+    /// Nil: there is none.
+    var isOpen = true
+  }
+
+  private struct Pending {
+    let number: UInt64
+    let fail: () -> Void
+  }
+
+  private struct Followed {
+    let key: FleetKey
+    weak var receiver: (any FleetEngineReceiver)?
+    var position: FleetPosition
+    var reachesEnd: Bool
+  }
+
+  let rank: Int
+  private let store: FleetStore
+  private let network: Timers
+  private let random: FakeRandom
+  var way = Way()
+  /// Replicas that have to confirm what must last.
+  var copies = 0
+  /// How the host hears of things.
+  var deliver: (@escaping () -> Void) -> Void = { $0() }
+  private(set) var server: FleetServer?
+
+  private var receivers: [any FleetEngineReceiver] = []
+  /// Which connection it is.
+  private var connection = 0
+  private var pending: [Pending] = []
+  private var nextNumber: UInt64 = 1
+  private var followed: [Followed] = []
+  private var readIsDue = false
+  private var isReaching = false
+  /// Nothing arrives before what was sent earlier.
+  private var lastArrival = MonotonicInstant(nanoseconds: 0)
+  private var lastReply = MonotonicInstant(nanoseconds: 0)
+  private var lastRead = MonotonicInstant(nanoseconds: 0)
+
+  init(_ store: FleetStore, network: Timers, random: FakeRandom, rank: Int = 0) {
+    self.store = store
+    self.network = network
+    self.random = random
+    self.rank = rank
+  }
+
+  // MARK: - The connection
+
+  /// Looks for the server.
+  func begin() {
+    guard server == nil, !isReaching else { return }
+    isReaching = true
+    network.after(some(way.reach)) { [weak self] in
+      guard let self else { return }
+      isReaching = false
+      guard way.isOpen, store.isUp else {
+        network.after(.milliseconds(50)) { [weak self] in self?.begin() }
+        return
+      }
+      connection += 1
+      let (reached, found) = (connection, FleetServer(run: store.run))
+      store.add(self)
+      deliver { [weak self] in
+        guard let self, connection == reached else { return }
+        server = found
+        for receiver in receivers { receiver.engineGained(found) }
+      }
+    }
+  }
+
+  /// The link breaks. Of what is on its way to the store a part still arrives, in its order.
+  func cut() {
+    store.remove(self)
+    let broken = connection
+    connection += 1
+    deliver { [weak self] in self?.lose(broken) }
+  }
+
+  func storeBroke() { cut() }
+
+  private func lose(_ broken: Int) {
+    let wasReached = server != nil
+    server = nil
+    followed = []
+    let unanswered = pending
+    pending = []
+    for call in unanswered { call.fail() }
+    if wasReached {
+      for receiver in receivers { receiver.engineLost(UpstreamFailure(.closed, "the link to the store broke")) }
+    }
+    begin()
+  }
+
+  func distrust() { cut() }
+
+  func add(_ receiver: any FleetEngineReceiver) {
+    receivers.append(receiver)
+    guard let server else { return }
+    let present = connection
+    network.after(.zero) { [weak self, weak receiver] in
+      guard let self, connection == present, let receiver else { return }
+      deliver { receiver.engineGained(server) }
+    }
+  }
+
+  func remove(_ receiver: any FleetEngineReceiver) {
+    receivers.removeAll { $0 === receiver }
+    followed.removeAll { $0.receiver === receiver }
+  }
+
+  private func some(_ range: ClosedRange<Int64>) -> Duration {
+    .milliseconds(range.lowerBound + Int64(random.bits() % UInt64(range.upperBound - range.lowerBound + 1)))
+  }
+
+  // MARK: - Calls
+
+  /// Sends a call: `act` is done at the store, and what it returns tells the caller.
+  private func call<Value>(
+    repeats: Bool = false, _ act: @escaping (FleetStore) -> FleetOutcome<Value>,
+    _ done: @escaping (FleetOutcome<Value>) -> Void
+  ) {
+    guard server != nil else {
+      deliver { [network] in network.after(.zero) { done(.unanswered) } }
+      return
+    }
+    let number = nextNumber
+    nextNumber += 1
+    pending.append(Pending(number: number) { done(.unanswered) })
+    let sent = connection
+    lastArrival = max(lastArrival, network.now + some(way.delay))
+    let isDoubled = repeats && random.bits() % 1_000 < way.doubled
+    network.at(lastArrival) { [weak self, store] in
+      guard store.isUp, let self else { return }
+      // Of what was on its way when the link broke a part arrives all the same.
+      guard connection == sent || random.bits() % 2 == 0 else { return }
+      let outcome = act(store)
+      if isDoubled { _ = act(store) }
+      guard connection == sent else { return }
+      lastReply = max(lastReply, network.now + some(way.delay))
+      network.at(lastReply) { [weak self] in
+        guard let self, connection == sent else { return }
+        deliver { [weak self] in self?.answer(number, sent) { done(outcome) } }
+      }
+    }
+  }
+
+  private func answer(_ number: UInt64, _ sent: Int, _ tell: () -> Void) {
+    guard let place = pending.firstIndex(where: { $0.number == number }) else { return }
+    pending.remove(at: place)
+    tell()
+  }
+
+  func append(
+    _ fields: FleetFields, to key: FleetKey, at position: FleetPosition?,
+    _ done: @escaping (FleetOutcome<FleetPosition>) -> Void
+  ) {
+    call(repeats: true, { $0.append(fields, to: key, at: position).map { .done($0) } ?? .fenced }, done)
+  }
+
+  func trim(_ key: FleetKey, before position: FleetPosition) {
+    call({ store in .done(store.trim(key, before: position)) }, { (_: FleetOutcome<Void>) in })
+  }
+
+  func newest(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetRecord?>) -> Void) {
+    call({ .done($0.newest(of: key)) }, done)
+  }
+
+  func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
+    call({ store in .done(store.rows(of: key).filter { names?.contains($0.key) ?? true }) }, done)
+  }
+
+  func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void) {
+    call({ .done($0.remove(names, of: key)) }, done)
+  }
+
+  func run<Step: FleetStep>(_ step: Step, _ done: @escaping (FleetOutcome<Step.Result>) -> Void) {
+    let copies = copies
+    call(
+      { store in
+        switch store.run(Step.name, step.keys, step.arguments) {
+        case .fenced: return .fenced
+        case .reply(let reply):
+          if copies > 0, Step.name.mustLast { store.copyToReplica() }
+          return Step.result(reply).map { .done($0) } ?? .refused(.other("a reply that makes no sense"))
+        }
+      }, done)
+  }
+
+  // MARK: - Reading
+
+  func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver) {
+    guard server != nil else { return }
+    followed.removeAll { $0.key == key && $0.receiver === receiver }
+    followed.append(Followed(key: key, receiver: receiver, position: position, reachesEnd: true))
+    scheduleRead()
+  }
+
+  func storeChanged(_ key: FleetKey) {
+    if followed.contains(where: { $0.key == key }) { scheduleRead() }
+  }
+
+  /// What is there then is read at once, in the order of the streams.
+  private func scheduleRead() {
+    guard !readIsDue else { return }
+    readIsDue = true
+    let asked = connection
+    network.after(some(way.delay)) { [weak self] in
+      guard let self else { return }
+      readIsDue = false
+      guard connection == asked else {
+        if server != nil, !followed.isEmpty { scheduleRead() }
+        return
+      }
+      var read: [() -> Void] = []
+      for at in followed.indices {
+        guard let receiver = followed[at].receiver else { continue }
+        let key = followed[at].key
+        let records = store.records(of: key, after: followed[at].position)
+        if let last = records.last {
+          followed[at].position = last.position
+          read.append { receiver.engineRead(records, of: key) }
+        }
+        if followed[at].reachesEnd {
+          followed[at].reachesEnd = false
+          read.append { receiver.engineReachedEnd(of: key) }
+        }
+      }
+      lastRead = max(lastRead, network.now + some(way.delay))
+      network.at(lastRead) { [weak self] in
+        guard let self, connection == asked else { return }
+        deliver { [weak self] in
+          guard let self else { return }
+          for tell in read where connection == asked && server != nil { tell() }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+@testable import GatewayCore
+
+/// The ten steps as `FleetStepName` describes them.
+extension FleetStore {
+  func run(_ name: FleetStepName, _ keys: [FleetKey], _ arguments: [[UInt8]]) -> Answer {
+    let texts = arguments.map { String(decoding: $0, as: UTF8.self) }
+    switch name {
+    case .take: return take(keys, texts)
+    case .join: return join(keys, texts, details: arguments[2])
+    case .alive, .put:
+      guard let row = hostRow(keys[0], texts[0]), String(row.life) == texts[1] else { return .fenced }
+      if name == .put {
+        set(keys[1], texts[2], arguments[3])
+        return .reply(.integer(1))
+      }
+      setHost(keys[0], texts[0], life: row.life, beat: row.beat + 1, details: arguments[2])
+      return .reply(.integer(Int64(row.beat + 1)))
+    case .beat, .release, .open, .down, .done, .adopt:
+      guard text(keys[0], "own") == texts[0] else { return .fenced }
+    }
+    switch name {
+    case .take, .join, .alive, .put: return .fenced
+    case .beat:
+      let beat = number(keys[0], "beat") + 1
+      set(keys[0], ["beat": String(beat)])
+      return .reply(.integer(Int64(beat)))
+    case .release:
+      set(keys[0], ["holder": ""])
+      return .reply(.integer(1))
+    case .open: return open(keys, texts)
+    case .down:
+      let marker = FleetMarker(
+        .down(reason: texts[4], detail: texts[5]), term: number(keys[0], "term"), epoch: texts[1],
+        sequence: UInt64(texts[2]) ?? 0, offset: texts[3])
+      return .reply(.integer(Int64(mark(keys, marker, isOpen: false))))
+    case .done: return done(keys, arguments, texts)
+    case .adopt: return adopt(keys, texts)
+    }
+  }
+
+  private func number(_ key: FleetKey, _ name: String) -> UInt64 { text(key, name).flatMap { UInt64($0) } ?? 0 }
+
+  private func take(_ keys: [FleetKey], _ texts: [String]) -> Answer {
+    guard (text(keys[0], "own") ?? "") == texts[1], (text(keys[0], "beat") ?? "") == texts[2] else {
+      return .reply(.null)
+    }
+    let term = max(number(keys[0], "term"), UInt64(texts[6]) ?? 0) + 1
+    let last = newest(of: keys[1])
+    let top = content.streams[keys[1]]?.last.conversation ?? 0
+    let conversation = max(number(keys[0], "c"), UInt64(texts[4]) ?? 0, top) + 1
+    let seen = UInt64(texts[5]) ?? 0
+    var sequence: UInt64 = 0
+    if let last {
+      sequence = last.fields.number("s") ?? last.position.number
+    } else if seen > 0 {
+      sequence = seen + 1 << 20
+    }
+    let epoch = text(keys[0], "epoch") ?? ""
+    let offset = last?.fields.text("o") ?? ""
+    let isSame = text(keys[0], "run") == texts[3]
+    set(
+      keys[0],
+      [
+        "term": String(term), "holder": texts[0], "own": "\(term)@\(texts[0])", "beat": "0", "c": String(conversation),
+        "open": "0", "run": texts[3],
+      ])
+    var fields = FleetFields()
+    FleetMarker(.take, term: term, epoch: epoch, sequence: sequence, offset: offset).add(to: &fields)
+    _ = append(fields, to: keys[1], at: FleetPosition(conversation, 0))
+    return .reply(
+      .array([
+        .integer(Int64(term)), .integer(Int64(conversation)), .integer(Int64(sequence)), .bytes(Array(epoch.utf8)),
+        .bytes(Array(offset.utf8)), .bytes(Array((text(keys[0], "session") ?? "").utf8)), .integer(isSame ? 1 : 0),
+      ]))
+  }
+
+  private func open(_ keys: [FleetKey], _ texts: [String]) -> Answer {
+    set(keys[0], ["epoch": texts[2], "run": texts[1], "session": texts[5]])
+    let marker = FleetMarker(
+      .open(hosts: Int(texts[6]) ?? 1), term: number(keys[0], "term"), epoch: texts[2],
+      sequence: UInt64(texts[3]) ?? 0, offset: texts[4])
+    let conversation = mark(keys, marker, isOpen: true)
+    let up = content.streams[keys[2]]?.last ?? .start
+    return .reply(.array([.integer(Int64(conversation)), .bytes(Array(up.description.utf8))]))
+  }
+
+  private func mark(_ keys: [FleetKey], _ marker: FleetMarker, isOpen: Bool) -> UInt64 {
+    let conversation = number(keys[0], "c") + 1
+    set(keys[0], ["c": String(conversation), "open": isOpen ? "1" : "0"])
+    var fields = FleetFields()
+    marker.add(to: &fields)
+    _ = append(fields, to: keys[1], at: FleetPosition(conversation, 0))
+    return conversation
+  }
+
+  private func done(_ keys: [FleetKey], _ arguments: [[UInt8]], _ texts: [String]) -> Answer {
+    for at in stride(from: 3, to: arguments.count, by: 2) where rows(of: keys[2])[texts[at]] != nil {
+      set(keys[2], texts[at], arguments[at + 1])
+    }
+    if let position = FleetPosition(texts[1]), let fields = FleetFields(packed: arguments[2]) {
+      _ = append(fields, to: keys[1], at: position)
+    }
+    return .reply(.integer(1))
+  }
+
+  private func adopt(_ keys: [FleetKey], _ texts: [String]) -> Answer {
+    guard let row = hostRow(keys[3], texts[1]), String(row.life) == texts[2], String(row.beat) == texts[3] else {
+      return .reply(.null)
+    }
+    let box = rows(of: keys[1])
+    for (number, value) in box { set(keys[2], "\(texts[1])/\(number)", value) }
+    content.tables[keys[1]] = nil
+    setHost(keys[3], texts[1], life: row.life + 1, beat: 0, details: row.details.fields.packed)
+    return .reply(.array([.integer(Int64(row.life + 1)), .integer(Int64(box.count))]))
+  }
+
+  private func join(_ keys: [FleetKey], _ texts: [String], details: [UInt8]) -> Answer {
+    let life = max(hostRow(keys[0], texts[0])?.life ?? 0, UInt64(texts[1]) ?? 0) + 1
+    setHost(keys[0], texts[0], life: life, beat: 0, details: details)
+    let box = rows(of: keys[1]).sorted { $0.key < $1.key }
+    return .reply(.array([.integer(Int64(life))] + box.flatMap { [.bytes(Array($0.key.utf8)), .bytes($0.value)] }))
+  }
+
+  func hostRow(_ key: FleetKey, _ host: String) -> FleetHostRow? { rows(of: key)[host].flatMap { FleetHostRow($0) } }
+
+  private func setHost(_ key: FleetKey, _ host: String, life: UInt64, beat: UInt64, details: [UInt8]) {
+    set(key, host, Array("\(life):\(beat):".utf8) + details)
+  }
+}
