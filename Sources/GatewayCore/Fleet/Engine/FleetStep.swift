@@ -34,6 +34,9 @@ protocol FleetStep: Equatable, Sendable {
 /// `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
 /// the last entry says it.
 ///
+/// The next `c` of `open` and `down` is one more than the larger of the lease's and the stream's last: after a failover the
+/// lease may be older than what its holder has written again.
+///
 /// A row of `hosts` is `LIFE:BEAT:DETAILS`.
 enum FleetStepName: String, CaseIterable, Sendable {
   case take, beat, release, open, down, done, adopt, join, alive, put
