@@ -142,6 +142,9 @@ protocol UpstreamChannel: AnyObject {
   var isAwaitedByOthers: Bool { get }
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
+  /// Nothing more may reach the kernel from that instant on, until another one is set: looked at right before each system
+  /// call that writes.
+  func mayWrite(until limit: MonotonicInstant)
 }
 
 extension UpstreamChannel {
@@ -157,6 +160,8 @@ extension UpstreamChannel {
   func want(_ interest: Interest) {}
   func drop(_ interest: Interest) {}
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
+  /// For links that belong to this host alone.
+  func mayWrite(until limit: MonotonicInstant) {}
 }
 
 /// Why a server that asked for an answer gets none.
@@ -177,6 +182,8 @@ protocol UpstreamChannelOwner: AnyObject {
   /// when the server wants an answer.
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
+  /// The event that is told next has this place, which the link gives it. Also of the past: before `channelOpened`.
+  func channel(_ channel: any UpstreamChannel, at place: EventPlace)
   /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the
   /// local form, where it certainly is longer: it is told by the two below.
   var lineLimit: Int { get }
@@ -218,6 +225,8 @@ extension UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan) {
     self.channel(channel, acknowledged: id, arguments: arguments, kwargs: nil)
   }
+  /// For owners that number events themselves.
+  func channel(_ channel: any UpstreamChannel, at place: EventPlace) {}
   /// For owners that take everything.
   var lineLimit: Int { .max }
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
@@ -232,6 +241,14 @@ extension UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
   /// For owners that give nothing a time.
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
+}
+
+/// Which event of an upstream it is, where not every host numbers them for itself.
+struct EventPlace: Equatable, Sendable {
+  var epoch: String
+  var sequence: UInt64
+  /// Milliseconds since 1970.
+  var time: UInt64
 }
 
 /// An event that arrived and cannot be shown to any client.

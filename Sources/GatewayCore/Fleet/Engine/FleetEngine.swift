@@ -26,10 +26,12 @@ protocol FleetEngine: AnyObject {
   func newest(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetRecord?>) -> Void)
 
   /// Reads a stream from behind a position on, until the engine is lost or the receiver removed; then it has to be asked
-  /// for again. Where it is read on already it goes on from there instead. A stream that was asked for earlier is never
+  /// for again. Where it is read on already it goes on from there instead, and nothing is told of before. A stream that was asked for earlier is never
   /// behind a later one: when an entry of the later one is told, all that was in the earlier one when that entry was added
   /// has been told.
   func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver)
+  /// A stream is not read on any more; the receiver hears nothing of it.
+  func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver)
 
   /// Some rows of a table, or with nil all of them; those that are not there are left out.
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void)

@@ -21,6 +21,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   private struct Followed {
+    /// Tells one asking from another.
+    let id: UInt64
     let key: FleetKey
     weak var receiver: (any FleetEngineReceiver)?
     var position: FleetPosition
@@ -205,8 +207,13 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver) {
     guard server != nil else { return }
     followed.removeAll { $0.key == key && $0.receiver === receiver }
-    followed.append(Followed(key: key, receiver: receiver, position: position, reachesEnd: true))
+    nextNumber += 1
+    followed.append(Followed(id: nextNumber, key: key, receiver: receiver, position: position, reachesEnd: true))
     scheduleRead()
+  }
+
+  func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) {
+    followed.removeAll { $0.key == key && $0.receiver === receiver }
   }
 
   func storeChanged(_ key: FleetKey) {
@@ -225,18 +232,18 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
         if server != nil, !followed.isEmpty { scheduleRead() }
         return
       }
-      var read: [() -> Void] = []
+      var read: [(id: UInt64, tell: () -> Void)] = []
       for at in followed.indices {
         guard let receiver = followed[at].receiver else { continue }
-        let key = followed[at].key
+        let (id, key) = (followed[at].id, followed[at].key)
         let records = store.records(of: key, after: followed[at].position)
         if let last = records.last {
           followed[at].position = last.position
-          read.append { receiver.engineRead(records, of: key) }
+          read.append((id, { receiver.engineRead(records, of: key) }))
         }
         if followed[at].reachesEnd {
           followed[at].reachesEnd = false
-          read.append { receiver.engineReachedEnd(of: key) }
+          read.append((id, { receiver.engineReachedEnd(of: key) }))
         }
       }
       lastRead = max(lastRead, network.now + some(way.delay))
@@ -244,7 +251,10 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
         guard let self, connection == asked else { return }
         deliver { [weak self] in
           guard let self else { return }
-          for tell in read where connection == asked && server != nil { tell() }
+          for item in read where connection == asked && server != nil && followed.contains(where: { $0.id == item.id })
+          {
+            item.tell()
+          }
         }
       }
     }
