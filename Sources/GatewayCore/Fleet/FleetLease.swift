@@ -1,0 +1,357 @@
+/// Which host holds an upstream, as one host sees it. No clock is shared, and nothing expires in the engine: the holder
+/// raises `beat`, and another host may take the lease when it has not seen it change for longer than the holder may rely on
+/// it. Every instant is of this host's own clock, which steps do not touch.
+struct FleetLease: Equatable, Sendable {
+  struct Settings: Equatable, Sendable {
+    var host: String
+    /// How long the holder may write after the sending of its last confirmed beat.
+    var lease: Duration = .seconds(3)
+    /// How long a lapsed holder keeps its link.
+    var grace: Duration = .seconds(10)
+    /// How many hosts are to be asked before this one.
+    var rank = 0
+
+    /// The rate at which two clocks may differ, and the holder's last beat may have been on its way.
+    fileprivate var patience: Duration { lease * 11 / 10 }
+    fileprivate var beat: Duration { lease / 3 }
+    fileprivate var look: Duration { lease / 8 }
+  }
+
+  /// What a host that does not hold has seen.
+  struct Watch: Equatable, Sendable {
+    /// Nil before the first look at the present server.
+    var seen: FleetSight?
+    /// When it was seen first, and when it may be taken if it has not changed by then.
+    var since: MonotonicInstant
+    var due: MonotonicInstant
+  }
+
+  /// What a holder has.
+  struct Hold: Equatable, Sendable {
+    var own: FleetOwn
+    /// It may write until then.
+    var until: MonotonicInstant
+    /// When the last beat was sent.
+    var sent: MonotonicInstant
+    /// A beat is on its way.
+    var isAsking: Bool
+  }
+
+  enum State: Equatable, Sendable {
+    /// Another host has it, or nobody. May become `taking`.
+    case watching(Watch)
+    /// The engine was asked for it at that moment. May become `holding`, `watching`.
+    case taking(asked: MonotonicInstant)
+    /// This host has it and may write. May become `lapsed`, `leaving`, `watching`.
+    case holding(Hold)
+    /// The last beat was not confirmed in time: nothing is written, but nobody is known to have taken it. May become
+    /// `holding`, `leaving`, `watching`. The link is cut from some moment on.
+    case lapsed(Hold, isCut: Bool)
+    /// The link is being closed; then the lease is given back. May become `watching`.
+    case leaving(Hold, isDrained: Bool)
+  }
+
+  enum Event: Equatable, Sendable {
+    /// The engine is reached, at a server of that name.
+    case gained(run: String)
+    case lost
+    /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back. `fraction` is
+    /// random, in 0 ..< 1.
+    case saw(FleetSight, holder: String?, fraction: Double)
+    /// The lease was asked for; nil: another was faster.
+    case took(FleetTaken?)
+    /// What was asked for was not done, or that is not known.
+    case takeFailed
+    case beaten
+    case beatFailed
+    /// Another host has taken it, as any step or append may say.
+    case fenced
+    /// The lease is to be given back, so that another host takes it.
+    case leave
+    /// The server's machine has all bytes, and the link is closed.
+    case drained
+    case released
+    /// The time of the last `wake` has come.
+    case rang
+  }
+
+  enum Action: Equatable, Sendable {
+    /// Look at the lease.
+    case look
+    /// Ask for it, as it was seen.
+    case take(FleetSight)
+    case beat
+    /// This host holds from now on.
+    case begin(FleetTaken)
+    /// It may write until then.
+    case extend(MonotonicInstant)
+    /// It may not write now.
+    case lapse
+    /// The link is cut at once; this host still holds.
+    case cut
+    /// This host does not hold any more: the link is cut at once.
+    case end
+    /// Close the link in order.
+    case drain
+    case release
+    /// The engine has not answered for too long.
+    case distrust
+    /// Ring then, and at no other time that was asked for.
+    case wake(MonotonicInstant)
+  }
+
+  /// How long a host that gave the lease back leaves it to others.
+  static let reluctance: Duration = .seconds(60)
+  /// By how much later each host asks than the one before it.
+  static let rankDelay: Duration = .milliseconds(200)
+
+  let settings: Settings
+  private(set) var state = State.watching(Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
+  /// The engine's server; nil while it is not reached.
+  private(set) var run: String?
+  /// Until then a lease that was given back is left to others.
+  private var reluctantUntil: MonotonicInstant?
+
+  init(_ settings: Settings) { self.settings = settings }
+
+  /// The term in which this host holds; nil while it does not.
+  var own: FleetOwn? {
+    switch state {
+    case .watching, .taking: nil
+    case .holding(let hold), .lapsed(let hold, _), .leaving(let hold, _): hold.own
+    }
+  }
+
+  /// Until when this host may write; nil while it may not at all.
+  var mayWriteUntil: MonotonicInstant? {
+    switch state {
+    case .watching, .taking, .lapsed: nil
+    case .holding(let hold), .leaving(let hold, _): hold.until
+    }
+  }
+
+  mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Action] {
+    switch event {
+    case .gained(let run): gained(run, now)
+    case .lost: lost(now)
+    case .saw(let sight, let holder, let fraction): saw(sight, holder, fraction, now)
+    case .took(let taken): took(taken, now)
+    case .takeFailed: takeFailed(now)
+    case .beaten: beaten(now)
+    case .beatFailed: beatFailed(now)
+    case .fenced: fenced(now)
+    case .leave: leave(now)
+    case .drained: drained(now)
+    case .released: released(now)
+    case .rang: rang(now)
+    }
+  }
+
+  // MARK: - The engine
+
+  private mutating func gained(_ run: String, _ now: MonotonicInstant) -> [Action] {
+    self.run = run
+    switch state {
+    case .watching, .taking:
+      // What was seen at another server says nothing about this one.
+      return watch(nil, now) + [.look, .wake(now + settings.look)]
+    case .holding(let hold): return ask(hold, now) { .holding($0) }
+    case .lapsed(let hold, let isCut): return ask(hold, now) { .lapsed($0, isCut: isCut) }
+    case .leaving(let hold, let isDrained):
+      return ask(hold, now) { .leaving($0, isDrained: isDrained) } + (isDrained ? [.release] : [])
+    }
+  }
+
+  private mutating func lost(_ now: MonotonicInstant) -> [Action] {
+    run = nil
+    switch state {
+    case .watching, .taking: return watch(nil, now)
+    case .holding(var hold):
+      hold.isAsking = false
+      state = .holding(hold)
+      return [.wake(hold.until)]
+    case .lapsed(var hold, let isCut):
+      hold.isAsking = false
+      state = .lapsed(hold, isCut: isCut)
+      return isCut ? [] : [.wake(hold.until + settings.grace)]
+    case .leaving(var hold, let isDrained):
+      hold.isAsking = false
+      state = .leaving(hold, isDrained: isDrained)
+      return []
+    }
+  }
+
+  private mutating func watch(_ seen: FleetSight?, _ now: MonotonicInstant) -> [Action] {
+    state = .watching(Watch(seen: seen, since: now, due: now + settings.patience))
+    return []
+  }
+
+  // MARK: - Watching and taking
+
+  private mutating func saw(
+    _ sight: FleetSight, _ holder: String?, _ fraction: Double, _ now: MonotonicInstant
+  ) -> [Action] {
+    guard case .watching(var watch) = state, run != nil else { return [] }
+    if watch.seen != sight {
+      let jitter = settings.lease / 10 * fraction + Self.rankDelay * settings.rank
+      watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))
+      state = .watching(watch)
+    }
+    // That nothing is there at all is no release: a server that has forgotten everything says the same.
+    let isFree = holder == "" || holder == settings.host
+    let isReluctant = reluctantUntil.map { now < $0 } ?? false
+    guard isFree && !isReluctant || watch.due <= now else { return [] }
+    state = .taking(asked: now)
+    return [.take(sight)]
+  }
+
+  private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
+    guard case .taking(let asked) = state, run != nil else { return [] }
+    guard let taken else { return watch(nil, now) + [.wake(now + settings.look)] }
+    reluctantUntil = nil
+    let hold = Hold(
+      own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
+      isAsking: false)
+    state = .holding(hold)
+    // An answer that took longer than the lease is worth nothing but the right to ask once more.
+    guard now < hold.until else {
+      state = .lapsed(hold, isCut: true)
+      return [.begin(taken), .lapse] + ask(hold, now) { .lapsed($0, isCut: true) }
+    }
+    return [.begin(taken), .extend(hold.until), .wake(asked + settings.beat)]
+  }
+
+  private mutating func takeFailed(_ now: MonotonicInstant) -> [Action] {
+    guard case .taking = state else { return [] }
+    return watch(nil, now) + (run == nil ? [] : [.wake(now + settings.look)])
+  }
+
+  // MARK: - Holding
+
+  /// Sends a beat, unless one is on its way or nobody is there to hear it.
+  private mutating func ask(_ hold: Hold, _ now: MonotonicInstant, _ next: (Hold) -> State) -> [Action] {
+    guard run != nil, !hold.isAsking else { return [] }
+    var hold = hold
+    (hold.sent, hold.isAsking) = (now, true)
+    state = next(hold)
+    return [.beat] + wake(hold)
+  }
+
+  private func wake(_ hold: Hold) -> [Action] {
+    let answer = hold.sent + (hold.isAsking ? settings.lease : settings.beat)
+    if case .lapsed(_, isCut: false) = state { return [.wake(min(answer, hold.until + settings.grace))] }
+    if case .holding = state { return [.wake(min(answer, hold.until))] }
+    return [.wake(answer)]
+  }
+
+  private mutating func beaten(_ now: MonotonicInstant) -> [Action] {
+    guard var hold = hold, hold.isAsking else { return [] }
+    hold.isAsking = false
+    hold.until = max(hold.until, hold.sent + settings.lease)
+    if case .leaving(_, let isDrained) = state {
+      state = .leaving(hold, isDrained: isDrained)
+      return [.extend(hold.until)] + wake(hold)
+    }
+    guard now < hold.until else {
+      // It was confirmed too late to be of use.
+      let wasHolding = if case .holding = state { true } else { false }
+      let isCut = if case .lapsed(_, isCut: true) = state { true } else { false }
+      state = .lapsed(hold, isCut: isCut)
+      return (wasHolding ? [.lapse] : []) + ask(hold, now) { .lapsed($0, isCut: isCut) }
+    }
+    state = .holding(hold)
+    return [.extend(hold.until)] + wake(hold)
+  }
+
+  private var hold: Hold? {
+    switch state {
+    case .watching, .taking: nil
+    case .holding(let hold), .lapsed(let hold, _), .leaving(let hold, _): hold
+    }
+  }
+
+  private mutating func beatFailed(_ now: MonotonicInstant) -> [Action] {
+    switch state {
+    case .watching, .taking: return []
+    case .holding(var hold):
+      hold.isAsking = false
+      state = .holding(hold)
+      return wake(hold)
+    case .lapsed(var hold, let isCut):
+      hold.isAsking = false
+      state = .lapsed(hold, isCut: isCut)
+      return wake(hold)
+    case .leaving(var hold, let isDrained):
+      hold.isAsking = false
+      state = .leaving(hold, isDrained: isDrained)
+      return wake(hold)
+    }
+  }
+
+  private mutating func fenced(_ now: MonotonicInstant) -> [Action] {
+    guard hold != nil else { return [] }
+    return [.end] + watch(nil, now) + (run == nil ? [] : [.look, .wake(now + settings.look)])
+  }
+
+  // MARK: - Leaving
+
+  private mutating func leave(_ now: MonotonicInstant) -> [Action] {
+    reluctantUntil = now + Self.reluctance
+    switch state {
+    case .watching, .taking, .leaving: return []
+    case .holding(let hold), .lapsed(let hold, isCut: false):
+      state = .leaving(hold, isDrained: false)
+      return [.drain]
+    case .lapsed(let hold, isCut: true):
+      state = .leaving(hold, isDrained: true)
+      return run == nil ? [] : [.release]
+    }
+  }
+
+  private mutating func drained(_ now: MonotonicInstant) -> [Action] {
+    guard case .leaving(let hold, isDrained: false) = state else { return [] }
+    state = .leaving(hold, isDrained: true)
+    return run == nil ? [] : [.release]
+  }
+
+  private mutating func released(_ now: MonotonicInstant) -> [Action] {
+    guard case .leaving(_, isDrained: true) = state else { return [] }
+    return [.end] + watch(nil, now) + [.wake(now + settings.look)]
+  }
+
+  // MARK: - Time
+
+  private mutating func rang(_ now: MonotonicInstant) -> [Action] {
+    switch state {
+    case .watching: return run == nil ? [] : [.look, .wake(now + settings.look)]
+    case .taking(let asked):
+      guard run != nil, asked + settings.lease <= now else { return [.wake(asked + settings.lease)] }
+      return watch(nil, now) + [.distrust]
+    case .holding(let hold):
+      guard now < hold.until else {
+        state = .lapsed(hold, isCut: false)
+        return [.lapse] + rang(now)
+      }
+      return overdue(hold, now) ?? ask(hold, now) { .holding($0) }
+    case .lapsed(let hold, let isCut):
+      let cuts = !isCut && hold.until + settings.grace <= now
+      if cuts { state = .lapsed(hold, isCut: true) }
+      let isCut = isCut || cuts
+      let first: [Action] = cuts ? [.cut] : []
+      guard run != nil else { return first + (isCut ? [] : [.wake(hold.until + settings.grace)]) }
+      return first + (overdue(hold, now) ?? ask(hold, now) { .lapsed($0, isCut: isCut) })
+    case .leaving(let hold, let isDrained):
+      guard run != nil else { return [] }
+      return overdue(hold, now) ?? ask(hold, now) { .leaving($0, isDrained: isDrained) }
+    }
+  }
+
+  /// What to do while a beat is on its way; nil if none is.
+  private func overdue(_ hold: Hold, _ now: MonotonicInstant) -> [Action]? {
+    guard hold.isAsking else {
+      let due = hold.sent + settings.beat
+      return due <= now ? nil : wake(hold)
+    }
+    return hold.sent + settings.lease <= now ? [.distrust] : wake(hold)
+  }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetLeaseTests {
+  private var lease: FleetLease
+  private var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+  private let settings: FleetLease.Settings
+  private static let other = FleetSight(own: "7@b", beat: "3")
+
+  init() {
+    var settings = FleetLease.Settings(host: "a")
+    (settings.lease, settings.grace) = (.seconds(3), .seconds(10))
+    self.settings = settings
+    lease = FleetLease(settings)
+  }
+
+  private mutating func at(_ seconds: Double, _ event: FleetLease.Event) -> [FleetLease.Action] {
+    lease.handle(event, at: now + .milliseconds(Int64(seconds * 1_000)))
+  }
+
+  private func instant(_ seconds: Double) -> MonotonicInstant { now + .milliseconds(Int64(seconds * 1_000)) }
+
+  private mutating func see(_ seconds: Double, _ sight: FleetSight = other, holder: String? = "b") -> [FleetLease
+    .Action]
+  {
+    at(seconds, .saw(sight, holder: holder, fraction: 0))
+  }
+
+  private func taken(_ term: UInt64) -> FleetTaken {
+    FleetTaken(term: term, conversation: term, sequence: 0, epoch: "", isSameRun: true)
+  }
+
+  /// Holds in term 8 since the given second.
+  private mutating func hold(_ seconds: Double = 0) {
+    _ = at(seconds, .gained(run: "r"))
+    _ = see(seconds, holder: "")
+    _ = at(seconds, .took(taken(8)))
+  }
+
+  @Test mutating func aLeaseThatDoesNotChangeIsTakenAfterATenthMore() {
+    #expect(at(0, .gained(run: "r")) == [.look, .wake(instant(0.375))])
+    #expect(see(0) == [])
+    #expect(see(3.29) == [])
+    #expect(see(3.3) == [.take(Self.other)])
+  }
+
+  @Test mutating func aBeatBeginsTheWaitingAnew() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0)
+    let beaten = FleetSight(own: "7@b", beat: "4")
+    #expect(see(3.2, beaten) == [])
+    #expect(see(6.4, beaten) == [])
+    #expect(see(6.5, beaten) == [.take(beaten)])
+  }
+
+  @Test mutating func aLeaseThatWasGivenBackIsTakenAtOnce() {
+    _ = at(0, .gained(run: "r"))
+    #expect(see(0, holder: "") == [.take(Self.other)])
+  }
+
+  @Test mutating func theLeaseOfOnesOwnEarlierLifeIsTakenAtOnce() {
+    _ = at(0, .gained(run: "r"))
+    #expect(see(0, holder: "a") == [.take(Self.other)])
+  }
+
+  @Test mutating func anEmptyLeaseIsNoReleasedOne() {
+    _ = at(0, .gained(run: "r"))
+    #expect(see(0, FleetSight(), holder: nil) == [])
+    #expect(see(3.3, FleetSight(), holder: nil) == [.take(FleetSight())])
+  }
+
+  @Test mutating func anotherServerBeginsTheWaitingAnew() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0)
+    _ = at(3, .lost)
+    _ = at(3.1, .gained(run: "r2"))
+    #expect(see(3.4) == [])
+    #expect(see(6.7) == [.take(Self.other)])
+  }
+
+  @Test mutating func aHolderMayWriteForALeaseFromTheSendingOn() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(1, holder: "")
+    #expect(at(1.5, .took(taken(8))) == [.begin(taken(8)), .extend(instant(4)), .wake(instant(2))])
+    #expect(at(2, .rang) == [.beat, .wake(instant(4))])
+    #expect(at(2.9, .beaten) == [.extend(instant(5)), .wake(instant(3))])
+    #expect(lease.mayWriteUntil == instant(5))
+  }
+
+  @Test mutating func aTakeOverThatIsAnsweredTooLateMayNotWrite() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0, holder: "")
+    #expect(at(3, .took(taken(8))) == [.begin(taken(8)), .lapse, .beat, .wake(instant(6))])
+    #expect(lease.mayWriteUntil == nil)
+    #expect(at(3.2, .beaten) == [.extend(instant(6)), .wake(instant(4))])
+  }
+
+  @Test mutating func aHolderLapsesWhenNoBeatIsConfirmedInTime() {
+    hold()
+    #expect(at(1, .rang) == [.beat, .wake(instant(3))])
+    #expect(at(3, .rang) == [.lapse, .wake(instant(4))])
+    #expect(lease.mayWriteUntil == nil)
+    #expect(lease.own == FleetOwn(term: 8, host: "a"))
+    #expect(at(4, .rang) == [.distrust])
+    #expect(at(4, .beatFailed) == [.wake(instant(2))])
+    #expect(at(4, .lost) == [.wake(instant(13))])
+    #expect(at(5, .gained(run: "r")) == [.beat, .wake(instant(8))])
+    #expect(at(5.1, .beaten) == [.extend(instant(8)), .wake(instant(6))])
+  }
+
+  @Test mutating func aLapsedHolderKeepsItsLinkForTheGrace() {
+    hold()
+    _ = at(0.5, .lost)
+    #expect(at(3, .rang) == [.lapse, .wake(instant(13))])
+    #expect(at(13, .rang) == [.cut])
+    #expect(lease.own != nil)
+    #expect(at(20, .gained(run: "r")) == [.beat, .wake(instant(23))])
+    #expect(at(20.5, .fenced) == [.end, .look, .wake(instant(20.875))])
+    #expect(lease.own == nil)
+  }
+
+  @Test mutating func aConfirmationThatComesTooLateIsOfNoUse() {
+    hold()
+    _ = at(1, .rang)
+    #expect(at(4.5, .beaten) == [.lapse, .beat, .wake(instant(7.5))])
+    #expect(lease.mayWriteUntil == nil)
+  }
+
+  @Test mutating func aHolderThatIsFencedEndsAtOnceWhateverItDoes() {
+    hold()
+    #expect(at(1, .fenced) == [.end, .look, .wake(instant(1.375))])
+    #expect(at(1, .beaten) == [])
+  }
+
+  @Test mutating func whoLeavesGivesTheLeaseBackWhenTheLinkIsClosed() {
+    hold()
+    #expect(at(1, .leave) == [.drain])
+    #expect(at(1.1, .drained) == [.release])
+    #expect(at(1.2, .released) == [.end, .wake(instant(1.575))])
+    // Others have the first right to it, for a minute.
+    #expect(see(2, holder: "") == [])
+    #expect(see(5, FleetSight(own: "8@a", beat: "0"), holder: "") == [])
+    #expect(see(8.3, FleetSight(own: "8@a", beat: "0"), holder: "") == [.take(FleetSight(own: "8@a", beat: "0"))])
+  }
+
+  @Test mutating func aReleaseThatWasNotAnsweredIsRepeated() {
+    hold()
+    _ = at(1, .leave)
+    _ = at(1.1, .drained)
+    _ = at(1.2, .lost)
+    #expect(at(2, .gained(run: "r")) == [.beat, .wake(instant(5)), .release])
+  }
+
+  @Test mutating func whoWasFasterHasIt() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0, holder: "")
+    #expect(at(0.1, .took(nil)) == [.wake(instant(0.475))])
+    #expect(lease.own == nil)
+  }
+
+  @Test mutating func anAnswerThatNeverComesEndsTheConnection() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0, holder: "")
+    #expect(at(3, .rang) == [.distrust])
+    #expect(at(3, .takeFailed) == [])
+  }
+
+  @Test mutating func laterRanksWaitLonger() {
+    var settings = settings
+    settings.rank = 3
+    lease = FleetLease(settings)
+    _ = at(0, .gained(run: "r"))
+    _ = see(0)
+    #expect(see(3.89) == [])
+    #expect(see(3.9) == [.take(Self.other)])
+  }
+}

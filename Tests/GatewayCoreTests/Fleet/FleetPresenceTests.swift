@@ -1,0 +1,65 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetPresenceTests {
+  private var presence = FleetPresence(adopt: .seconds(30), last: 4)
+  private let now = MonotonicInstant(nanoseconds: 0)
+
+  private mutating func handle(_ event: FleetPresence.Event, _ seconds: Int = 0) -> [FleetPresence.Action] {
+    presence.handle(event, at: now + .seconds(seconds))
+  }
+
+  private func joined(_ life: UInt64) -> FleetPresence.Event { .joined(FleetJoined(life: life, rows: [:])) }
+
+  @Test mutating func aHostJoinsBehindItsLastLifeAndSaysThatItLives() {
+    #expect(handle(.gained) == [.join(behind: 4)])
+    #expect(handle(joined(5)) == [.begin(life: 5, rows: [:]), .wake(now + .seconds(10))])
+    #expect(handle(.rang, 10) == [.say(life: 5)])
+    #expect(handle(.rang, 10) == [])
+    #expect(handle(.heard, 11) == [.wake(now + .seconds(21))])
+    #expect(presence.life == 5)
+  }
+
+  @Test mutating func aJoinThatIsNotConfirmedDoesNotCount() {
+    _ = handle(.gained)
+    #expect(handle(.joinFailed) == [.wake(now + .milliseconds(2_500))])
+    #expect(presence.life == nil)
+    #expect(handle(.rang, 3) == [.join(behind: 4)])
+  }
+
+  @Test mutating func whoWasTakenForDeadBeginsANewLife() {
+    _ = handle(.gained)
+    _ = handle(joined(5))
+    #expect(handle(.fenced, 40) == [.end, .join(behind: 5)])
+    #expect(presence.life == nil)
+    #expect(handle(joined(7), 40) == [.begin(life: 7, rows: [:]), .wake(now + .seconds(50))])
+  }
+
+  @Test mutating func itsFirstWordOnANewConnectionIsThatItLives() {
+    _ = handle(.gained)
+    _ = handle(joined(5))
+    _ = handle(.lost, 20)
+    #expect(presence.life == 5)
+    #expect(handle(.gained, 25) == [.say(life: 5)])
+  }
+
+  @Test mutating func aJoinThatTheEngineWasLostOverIsAskedAgain() {
+    _ = handle(.gained)
+    _ = handle(.lost)
+    #expect(handle(joined(5)) == [])
+    #expect(handle(.gained) == [.join(behind: 4)])
+  }
+
+  @Test func aHostIsSilentWhenItsBeatStaysTheSame() throws {
+    var silence = FleetSilence(adopt: .seconds(30))
+    let details = String(decoding: FleetHostDetails().fields.packed, as: UTF8.self)
+    func row(_ text: String) throws -> FleetHostRow { try #require(FleetHostRow(Array("\(text):\(details)".utf8))) }
+    let first = try ["a": row("1:5"), "b": row("1:5")]
+    #expect(silence.look(first, at: now) == [])
+    #expect(try silence.look(["a": row("1:6"), "b": row("1:5")], at: now + .seconds(29)) == [])
+    #expect(try silence.look(["a": row("1:6"), "b": row("1:5")], at: now + .seconds(30)) == ["b"])
+    silence.forget("b")
+    #expect(try silence.look(["a": row("1:7"), "b": row("2:0")], at: now + .seconds(60)) == [])
+  }
+}
