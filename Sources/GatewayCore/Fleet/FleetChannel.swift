@@ -1,0 +1,278 @@
+/// What a connection of a fleet upstream speaks to: one conversation of the fleet, as this host takes part in it.
+final class FleetChannel {
+  enum State: Equatable {
+    /// Everything up to now is being read, or the engine is not reached. May become `waiting`, `open`, `ended`.
+    case reaching
+    /// The fleet has no conversation. May become `open`, `ended`.
+    case waiting
+    /// It takes part in this one. May become `away`, `ended`.
+    case open(UInt64)
+    /// The engine is lost, or what was missed meanwhile is being read. May become `open`, `ended`.
+    case away(UInt64)
+    case ended
+  }
+
+  private let link: FleetLink
+  private weak var owner: (any UpstreamChannelOwner)?
+  private(set) var state = State.reaching
+  /// The engine is reached, and everything up to now was read.
+  private var isCurrent = false
+  private var wanted: [Interest] = []
+  private var timer: Timers.ID?
+
+  init(_ link: FleetLink, owner: any UpstreamChannelOwner) {
+    self.link = link
+    self.owner = owner
+  }
+
+  var isOpen: Bool { if case .open = state { true } else { false } }
+
+  /// The attempt starts.
+  func begin() { endAfter(link.settings.handshake, "no server of the fleet is reached") }
+
+  private func endAfter(_ delay: Duration, _ sentence: String) {
+    link.timers.cancel(timer)
+    timer = link.timers.after(delay) { [weak self] in self?.end(UpstreamFailure(.unreachable, sentence)) }
+  }
+
+  private func stopTimer() {
+    link.timers.cancel(timer)
+    timer = nil
+  }
+
+  // MARK: - The course of a conversation
+
+  /// Whether it takes part in a conversation.
+  var isInConversation: Bool {
+    switch state {
+    case .open, .away: true
+    case .reaching, .waiting, .ended: false
+    }
+  }
+
+  /// A conversation has begun, of which this one takes no part yet, or has ended.
+  func take(_ marker: FleetMarker) {
+    switch (state, marker.kind) {
+    case (.open, .take), (.away, .take): end(UpstreamFailure(.closed, "another host of the fleet took the link over"))
+    case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
+      (.waiting, .down(let reason, let detail)):
+      end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
+    case (.reaching, .open), (.waiting, .open): advance()
+    case (.open, .open), (.away, .open), (.reaching, .take), (.reaching, .down), (.waiting, .take), (.ended, _): break
+    }
+  }
+
+  /// Everything up to now was read.
+  func reachedEnd() {
+    isCurrent = true
+    advance()
+  }
+
+  func lifeBegan() { advance() }
+
+  private func advance() {
+    guard isCurrent else { return }
+    switch state {
+    case .reaching, .waiting:
+      stopTimer()
+      guard let present = link.present, let life = link.speakingLife else { return state = .waiting }
+      open(present, life)
+    case .away(let conversation):
+      guard link.speakingLife != nil else { return }
+      stopTimer()
+      // In one step: nothing new goes out before what was said before, nor between that and what follows.
+      link.sayAgain()
+      state = .open(conversation)
+    case .open, .ended: break
+    }
+  }
+
+  private func open(_ conversation: UInt64, _ life: UInt64) {
+    link.takePart(in: conversation, life)
+    link.sayAgain()
+    state = .open(conversation)
+    for interest in wanted { link.say(.want(interest), now: true) }
+    owner?.channelOpened(self)
+  }
+
+  func lostEngine(_ failure: UpstreamFailure) {
+    isCurrent = false
+    switch state {
+    case .reaching, .waiting:
+      state = .reaching
+      endAfter(link.settings.handshake, failure.detail)
+    case .open(let conversation):
+      state = .away(conversation)
+      endAfter(link.settings.grace, failure.detail)
+    // The time goes on from when it was lost first.
+    case .away, .ended: break
+    }
+  }
+
+  func end(_ failure: UpstreamFailure) {
+    guard state != .ended else { return }
+    finish()
+    owner?.channelEnded(self, failure)
+  }
+
+  private func finish() {
+    state = .ended
+    stopTimer()
+    link.ended(self)
+  }
+
+  // MARK: - Hearing
+
+  func take(_ entry: FleetEntry, at position: FleetPosition, epoch: String?) {
+    guard let owner, let epoch else { return }
+    switch entry {
+    case .marker: break
+    case .event(let event):
+      owner.channel(self, at: place(event.head, position, epoch))
+      let question = question(event.head, position)
+      owner.channel(
+        self, receivedEvent: event.name.span.bytes, arguments: event.arguments.span.bytes,
+        kwargs: event.kwargs?.span.bytes, ack: question)
+    case .tooLong(let head, let name, let size):
+      owner.channel(self, at: place(head, position, epoch))
+      owner.channel(self, receivedEvent: name.span.bytes, tooLong: size, ack: question(head, position))
+    case .dropped(let head, var event):
+      owner.channel(self, at: place(head, position, epoch))
+      event.ack = question(head, position)
+      owner.channel(self, dropped: event)
+    }
+  }
+
+  private func place(_ head: FleetEvent.Head, _ position: FleetPosition, _ epoch: String) -> EventPlace {
+    EventPlace(epoch: epoch, sequence: position.number, time: head.time)
+  }
+
+  /// The question of an event, if this host is asked and the server still waits.
+  private func question(_ head: FleetEvent.Head, _ position: FleetPosition) -> UInt64? {
+    guard let question = head.question, question.host == link.host else { return nil }
+    switch state {
+    case .open(position.conversation), .away(position.conversation): return question.id
+    case .open, .away, .reaching, .waiting, .ended: return nil
+    }
+  }
+
+  func take(_ reply: FleetReplyEntry.Call) {
+    // A reply to what an earlier channel said may come before this one has opened.
+    if case .written(let number) = reply { link.confirm(upTo: number) }
+    guard let owner else { return }
+    switch state {
+    case .open, .away: break
+    case .reaching, .waiting, .ended: return
+    }
+    switch reply {
+    case .written: break
+    case .acknowledged(let id, let answer): acknowledged(id, answer, owner)
+    case .progressed(let id, let answer):
+      if answer.isOmitted {
+        owner.channel(self, answered: id, tooLong: answer.byteCount, isPart: true)
+      } else {
+        owner.channel(
+          self, progressed: id, arguments: answer.args.span.bytes, kwargs: answer.kwargs?.span.bytes)
+      }
+    case .failed(let id, let error): owner.channel(self, failed: id, error)
+    case .unsayable(let id, let sentence): owner.channel(self, failed: id, RemoteError(sentence))
+    case .answered(let interest, let refusal):
+      owner.channel(self, answered: interest, refusal.map { UpstreamFailure(.refused, $0) })
+    case .withdrew(let id): owner.channel(self, withdrew: id)
+    }
+  }
+
+  private func acknowledged(_ id: UInt64, _ answer: RemoteAnswer, _ owner: any UpstreamChannelOwner) {
+    if answer.isOmitted {
+      owner.channel(self, answered: id, tooLong: answer.byteCount, isPart: false)
+    } else if answer.isReadable {
+      owner.channel(self, acknowledged: id, arguments: answer.args.span.bytes, kwargs: answer.kwargs?.span.bytes)
+    } else {
+      owner.channel(self, answeredUnreadably: id)
+    }
+  }
+
+  private func say(_ call: FleetUpEntry.Call) {
+    switch state {
+    case .open: link.say(call, now: true)
+    case .away: link.say(call, now: false)
+    case .reaching, .waiting, .ended: break
+    }
+  }
+}
+
+extension FleetChannel: UpstreamChannel {
+  func write(_ message: PreparedMessage, ack: UInt64?) { say(.write(message, ack: ack, row: nil)) }
+
+  /// The same for a durable send, by the number of its row in this host's box.
+  func write(_ message: PreparedMessage, ack: UInt64?, row: UInt64) { say(.write(message, ack: ack, row: row)) }
+
+  func answer(_ id: UInt64, _ message: PreparedMessage) { say(.answer(id, message)) }
+  func forget(ack: UInt64) { say(.forget(ack: ack)) }
+
+  @discardableResult
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool {
+    say(.decline(id, why))
+    return true
+  }
+
+  func want(_ interest: Interest) {
+    wanted.append(interest)
+    say(.want(interest))
+  }
+
+  func drop(_ interest: Interest) {
+    wanted.removeAll { $0 == interest }
+    say(.drop(interest))
+  }
+
+  /// The fleet has time-outs of its own.
+  func checkHeartbeat() {}
+  func verify() {}
+
+  func close() {
+    if state != .ended { finish() }
+  }
+
+  /// Whether it is continued is said by the epoch of each event.
+  var isRecovered: Bool { true }
+  /// What the holder has not confirmed, and so may be lost with it.
+  var unsentBytes: Int { link.flights.bytes }
+  var isCongested: Bool { link.flights.bytes > Self.byteLimit || link.flights.count > Self.countLimit || !isOpen }
+  private static let byteLimit = 1 << 20
+  private static let countLimit = 4_096
+
+  var facts: ChannelFacts { ChannelFacts(link: "fleet", server: link.engine.server?.address) }
+}
+
+/// The connector of every host: prepares messages as the kind does, and speaks to the fleet instead of the server.
+final class FleetConnector: UpstreamConnector {
+  private let connector: any UpstreamConnector
+  private let link: FleetLink
+
+  init(_ connector: any UpstreamConnector, link: FleetLink) {
+    self.connector = connector
+    self.link = link
+  }
+
+  var kind: String { connector.kind }
+  /// Whether there is a way to the engine is the engine's affair.
+  var hosts: [String] { [] }
+  var route: DialRequest { connector.route }
+  var confirmsInterests: Bool { connector.confirmsInterests }
+  var observer: (any UpstreamObserver)? {
+    get { connector.observer }
+    set { connector.observer = newValue }
+  }
+
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    try connector.prepareAnswer(draft)
+  }
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    connector.check(message, acknowledged: acknowledged)
+  }
+  func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
+
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { link.dial(owner: owner) }
+}

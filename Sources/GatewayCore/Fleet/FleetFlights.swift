@@ -1,0 +1,54 @@
+/// What one host has said in a conversation and the holder has not confirmed. It is written again on every new connection
+/// to the engine, before anything new; the numbers make that harmless.
+struct FleetFlights {
+  struct Flight {
+    var entry: FleetUpEntry
+    var bytes: Int
+  }
+
+  private var flights = Ring<Flight>()
+  /// The number of the last one that was confirmed.
+  private(set) var confirmed: UInt64 = 0
+  /// The number of the last one.
+  private(set) var last: UInt64 = 0
+  /// Bytes of what is not confirmed.
+  private(set) var bytes = 0
+
+  init() {}
+
+  var count: Int { flights.count }
+  /// In their order.
+  var entries: [FleetUpEntry] {
+    let all = flights
+    return all.drained().map(\.entry)
+  }
+
+  /// Gives a call the next number.
+  mutating func add(_ call: FleetUpEntry.Call, host: String, life: UInt64, conversation: UInt64) -> FleetUpEntry {
+    last += 1
+    let entry = FleetUpEntry(host: host, life: life, conversation: conversation, number: last, call: call)
+    let size = call.byteCount
+    bytes += size
+    flights.append(Flight(entry: entry, bytes: size))
+    return entry
+  }
+
+  /// All up to that number are confirmed.
+  mutating func confirm(upTo number: UInt64) {
+    confirmed = max(confirmed, number)
+    while let flight = flights.first, flight.entry.number <= number {
+      bytes -= flight.bytes
+      _ = flights.popFirst()
+    }
+  }
+}
+
+extension FleetUpEntry.Call {
+  /// What it counts in the limits of a link.
+  var byteCount: Int {
+    switch self {
+    case .write(let message, _, _), .answer(_, let message): message.byteCount
+    case .decline, .forget, .want, .drop: 0
+    }
+  }
+}

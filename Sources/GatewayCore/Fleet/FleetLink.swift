@@ -1,0 +1,211 @@
+/// This host's share in one upstream of a fleet, from start to stop: its life, how far it has read, and what it has said
+/// in the present conversation. Channels come and go above it, the engine below it.
+final class FleetLink {
+  let settings: FleetSettings
+  let engine: any FleetEngine
+  let timers: Timers
+  private var presence: FleetPresence
+  private var presenceTimer: Timers.ID?
+  private weak var channel: FleetChannel?
+  /// How far the events and the replies were told, or passed over.
+  private(set) var read = FleetPosition.start
+  private var readReplies = FleetPosition.start
+  /// The conversation that is open there, whether this host takes part in it or not.
+  private(set) var present: UInt64?
+  /// The epoch of what is read; nil before the first marker.
+  private(set) var epoch: String?
+  private(set) var tops = FleetTops()
+  /// What was said in the conversation of this number, in one life.
+  private(set) var flights = FleetFlights()
+  private(set) var conversation: UInt64 = 0
+  private var spokenLife: UInt64 = 0
+  /// What this host says of itself.
+  var details: FleetHostDetails {
+    didSet { if details != oldValue { act(presence.handle(.rang, at: timers.now)) } }
+  }
+  /// The durable sends of this host.
+  let box: FleetBox
+
+  /// `life` is the last one of this host, as far as the disk knows.
+  init(
+    _ settings: FleetSettings, engine: any FleetEngine, timers: Timers, life: UInt64 = 0,
+    details: FleetHostDetails = FleetHostDetails()
+  ) {
+    self.settings = settings
+    self.engine = engine
+    self.timers = timers
+    self.details = details
+    presence = FleetPresence(adopt: settings.adopt, last: life)
+    box = FleetBox(settings.place, host: settings.host, engine: engine)
+    box.onSettled = { [weak self] in self?.channel?.lifeBegan() }
+    box.onFenced = { [weak self] in self?.lifeEnded($0) }
+    engine.add(self)
+  }
+
+  var place: FleetPlace { settings.place }
+  var host: String { settings.host }
+  /// The present life; nil without one.
+  var life: UInt64? { presence.life }
+  /// The life in which something may be said: where each durable send is, is known.
+  var speakingLife: UInt64? { box.isSettled ? presence.life : nil }
+
+  // MARK: - Channels
+
+  /// One attempt to take part in a conversation. An earlier channel has ended.
+  func dial(owner: any UpstreamChannelOwner) -> FleetChannel {
+    let channel = FleetChannel(self, owner: owner)
+    self.channel = channel
+    channel.begin()
+    if engine.server != nil { readOn() }
+    return channel
+  }
+
+  /// The channel has ended: nothing is read until the next one.
+  func ended(_ channel: FleetChannel) {
+    guard channel === self.channel else { return }
+    self.channel = nil
+    for key in [place.key(.replies(host: host)), place.key(.events)] { engine.readNoMore(key, for: self) }
+  }
+
+  /// First the replies: what was answered in a conversation is heard before its end.
+  private func readOn() {
+    engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
+    engine.readOn(place.key(.events), after: read, for: self)
+  }
+
+  // MARK: - Saying
+
+  /// A conversation that this host takes part in. What it said in the same one before, by another channel but in the same
+  /// life, is still said.
+  func takePart(in conversation: UInt64, _ life: UInt64) {
+    guard conversation != self.conversation || life != spokenLife else { return }
+    (self.conversation, spokenLife) = (conversation, life)
+    flights = FleetFlights()
+  }
+
+  /// Says something in the present conversation; `now: false` keeps it for `sayAgain`.
+  func say(_ call: FleetUpEntry.Call, now: Bool) {
+    let entry = flights.add(call, host: host, life: spokenLife, conversation: conversation)
+    if now { append(entry) }
+  }
+
+  /// Everything that is not confirmed, before anything new.
+  func sayAgain() {
+    for entry in flights.entries { append(entry) }
+  }
+
+  private func append(_ entry: FleetUpEntry) {
+    engine.append(entry.fields, to: place.key(.up), at: nil) { [weak self] outcome in
+      guard let self, case .refused = outcome else { return }
+      // There is no room, or it may not be said. The holder waits for it before anything behind it.
+      timers.after(Self.refusedPause) { [weak self] in self?.sayRefusedAgain() }
+    }
+  }
+
+  private static let refusedPause: Duration = .seconds(1)
+
+  private func sayRefusedAgain() {
+    if channel?.isOpen == true { sayAgain() }
+  }
+
+  /// The holder has written all up to that number.
+  func confirm(upTo number: UInt64) { flights.confirm(upTo: number) }
+
+  // MARK: - The life
+
+  private func act(_ actions: [FleetPresence.Action]) {
+    for action in actions { act(action) }
+  }
+
+  private func act(_ action: FleetPresence.Action) {
+    switch action {
+    case .join(let last):
+      engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self] outcome in
+        guard let self else { return }
+        if case .done(let joined) = outcome { return tell(.joined(joined)) }
+        tell(.joinFailed)
+      }
+    case .say(let life):
+      engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self] outcome in
+        switch outcome {
+        case .done:
+          self?.tell(.heard)
+          self?.box.lookAtAdopted()
+        case .fenced: self?.lifeEnded(life)
+        case .refused, .unanswered: self?.tell(.aliveFailed)
+        }
+      }
+    case .begin(let life, let rows):
+      box.begin(life, rows)
+    case .end:
+      box.lifeEnded()
+      channel?.end(UpstreamFailure(.closed, "the fleet took this host for dead"))
+    case .wake(let due):
+      timers.cancel(presenceTimer)
+      presenceTimer = timers.at(due) { [weak self] in self?.tell(.rang) }
+    }
+  }
+
+  private func tell(_ event: FleetPresence.Event) { act(presence.handle(event, at: timers.now)) }
+
+  /// A step of that life was fenced.
+  func lifeEnded(_ life: UInt64) {
+    if life == self.life { tell(.fenced) }
+  }
+}
+
+extension FleetLink: FleetEngineReceiver {
+  func engineGained(_ server: FleetServer) {
+    tell(.gained)
+    box.engineGained(server)
+    if channel != nil { readOn() }
+  }
+
+  func engineLost(_ failure: UpstreamFailure) {
+    tell(.lost)
+    channel?.lostEngine(failure)
+  }
+
+  func engineRead(_ records: [FleetRecord], of key: FleetKey) {
+    for record in records {
+      guard let channel else { return }
+      switch key.part {
+      case .events: take(record, channel)
+      case .replies:
+        guard record.position > readReplies else { continue }
+        readReplies = record.position
+        if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields) {
+          channel.take(reply.call)
+        }
+      case .lease, .up, .hosts, .box, .adopted: continue
+      }
+    }
+  }
+
+  func engineReachedEnd(of key: FleetKey) {
+    if key.part == .events { channel?.reachedEnd() }
+  }
+
+  private func take(_ record: FleetRecord, _ channel: FleetChannel) {
+    guard record.position > read else { return }
+    guard let entry = FleetEntry(record.fields) else {
+      read = record.position
+      return
+    }
+    if case .marker(let marker) = entry {
+      // An opening that ends a conversation is for the next channel.
+      if case .open = marker.kind, channel.isInConversation {
+        return channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
+      }
+      tops.note(marker, at: record.position)
+      read = record.position
+      present = nil
+      if case .open = marker.kind { (present, epoch) = (record.position.conversation, marker.epoch) }
+      channel.take(marker)
+    } else {
+      tops.note(record.position)
+      read = record.position
+      channel.take(entry, at: record.position, epoch: epoch)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetChannelTests {
+  private let scene = FleetScene()
+  private let owner = FleetOwner()
+  private let link: FleetLink
+
+  init() {
+    link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
+    scene.settle()
+  }
+
+  private func dial() -> FleetChannel {
+    let channel = link.dial(owner: owner)
+    owner.channel = channel
+    scene.settle()
+    return channel
+  }
+
+  private func message(_ text: String) -> PreparedMessage { PreparedMessage(event: "m", body: Array(text.utf8)) }
+
+  /// What this host has said: conversation, number and body.
+  private var said: [String] {
+    scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }.map { entry in
+      guard case .write(let message, _, _) = entry.call else { return "\(entry.conversation)/\(entry.number)" }
+      return "\(entry.conversation)/\(entry.number) \(String(decoding: message.body, as: UTF8.self))"
+    }
+  }
+
+  @Test func aChannelOpensWhenEverythingUpToNowIsRead() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    scene.say(FleetPosition(conversation, 1), "1")
+    _ = dial()
+    #expect(owner.takeAll() == ["e1/1 1", "opened"])
+    scene.say(FleetPosition(conversation, 2), "2")
+    scene.settle()
+    #expect(owner.takeAll() == ["e1/2 2"])
+  }
+
+  @Test func aChannelWaitsForAConversation() {
+    _ = scene.take("b")
+    let channel = dial()
+    #expect(channel.state == .waiting)
+    scene.open(FleetOwn(term: 1, host: "b"))
+    scene.settle()
+    #expect(owner.takeAll() == ["opened"])
+  }
+
+  @Test func theHoldersReasonIsToldWhereItsLinkEnds() {
+    let own = scene.take("b")
+    scene.open(own)
+    let channel = dial()
+    scene.run(
+      FleetDown(place: scene.place, own: own, epoch: "e1", sequence: 0, reason: "kicked", detail: "the server said no"))
+    scene.settle()
+    #expect(owner.takeAll() == ["opened", "ended: kicked, the server said no"])
+    #expect(channel.state == .ended)
+  }
+
+  @Test func markersThatAreReadInBulkEndTheConversation() {
+    let own = scene.take("b")
+    let first = scene.open(own)
+    let channel = dial()
+    #expect(channel.state == .open(first))
+    scene.engine.cut()
+    let second = scene.open(scene.take("c"), epoch: "e2", sequence: 4)
+    scene.say(FleetPosition(second, 5), "5")
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["opened", "ended: closed, another host of the fleet took the link over"])
+    let next = dial()
+    #expect(next.state == .open(second))
+    #expect(owner.takeAll() == ["e2/5 5", "opened"])
+  }
+
+  @Test func anOpeningThatEndsAConversationIsForTheNextChannel() {
+    let own = scene.take("b")
+    scene.open(own)
+    _ = dial()
+    let second = scene.open(own)
+    scene.say(FleetPosition(second, 1), "1")
+    scene.settle()
+    #expect(owner.takeAll() == ["opened", "ended: closed, the link of the fleet was opened anew"])
+    let next = dial()
+    #expect(next.state == .open(second))
+    #expect(owner.takeAll() == ["e1/1 1", "opened"])
+  }
+
+  @Test func whatIsNotConfirmedIsSaidAgainBeforeAnythingNew() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = dial()
+    channel.write(message("one"), ack: nil)
+    scene.settle()
+    scene.store.copyToReplica()
+    scene.engine.cut()
+    channel.write(message("two"), ack: nil)
+    scene.settle()
+    channel.write(message("three"), ack: nil)
+    scene.settle()
+    let c = conversation
+    #expect(said == ["\(c)/1 one", "\(c)/1 one", "\(c)/2 two", "\(c)/3 three"])
+    #expect(channel.unsentBytes == 14)
+    let reply = FleetReplyEntry(.written(upTo: 2))
+    _ = scene.store.append(
+      reply.fields, to: scene.place.key(.replies(host: "a")), at: FleetPosition(conversation, 1))
+    scene.settle()
+    #expect(channel.unsentBytes == 6)
+  }
+
+  @Test func aChannelEndsWhenTheEngineStaysAwayForTheGrace() {
+    let own = scene.take("b")
+    scene.open(own)
+    _ = dial()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.turn(by: .seconds(9))
+    #expect(owner.takeAll() == ["opened"])
+    scene.turn(by: .seconds(2))
+    #expect(owner.takeAll() == ["ended: unreachable, the link to the store broke"])
+  }
+
+  @Test func aHostThatWasAwayTakesPartInTheConversationThatGoesOn() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let first = dial()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.turn(by: .seconds(11))
+    #expect(first.state == .ended)
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    #expect(dial().state == .open(conversation))
+  }
+
+  @Test func anAnswerOfAnEarlierConversationCountsForNothing() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    _ = dial()
+    _ = scene.store.append(
+      FleetReplyEntry(.acknowledged(1, RemoteAnswer([]))).fields, to: scene.place.key(.replies(host: "a")),
+      at: FleetPosition(conversation - 1, 1))
+    _ = scene.store.append(
+      FleetReplyEntry(.acknowledged(2, RemoteAnswer([]))).fields, to: scene.place.key(.replies(host: "a")),
+      at: FleetPosition(conversation, 1))
+    scene.settle()
+    #expect(owner.takeAll() == ["opened", "acknowledged 2"])
+  }
+
+  @Test func onlyTheHostThatIsAskedHearsAQuestion() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    _ = dial()
+    for (number, host) in [(1, "a"), (2, "b")] {
+      let head = FleetEvent.Head(time: 1, question: .init(id: 7, host: host))
+      let event = FleetEvent(head: head, name: Array("\"q\"".utf8), arguments: [], kwargs: nil)
+      _ = scene.store.append(
+        FleetEntry.event(event).fields, to: scene.place.key(.events), at: FleetPosition(conversation, UInt64(number)))
+    }
+    scene.settle()
+    #expect(owner.takeAll() == ["opened", "e1/1  asks 7", "e1/2 "])
+  }
+}
