@@ -1,0 +1,368 @@
+/// The program at the host that holds an upstream: it has an ordinary connection to the server, says to all hosts what it
+/// hears, and writes what they say. On a host that does not hold it watches the lease.
+final class FleetHolder {
+  let settings: FleetSettings
+  private let engine: any FleetEngine
+  private let timers: Timers
+  private let random: any RandomSource
+  private let tops: () -> FleetTops
+  /// Of the connection to the server.
+  let connector: FleetTapConnector
+  private(set) var lease: FleetLease
+  private var leaseTimer: Timers.ID?
+  let publisher: FleetPublisher
+  private(set) var writer: FleetWriter?
+  private weak var tap: FleetTap?
+  private var silence: FleetSilence
+  private var hosts: [String: FleetHostRow] = [:]
+  private var hostsTimer: Timers.ID?
+  /// How far `up` was read in this conversation, and of which server.
+  private var readUp = FleetPosition.start
+  private var openedUp = FleetPosition.start
+  private var openedRun = ""
+  private var isWanted = false
+  private var drainEnd: MonotonicInstant?
+  /// What goes on when it is known what was adopted.
+  private var adoptions: [() -> Void] = []
+
+  /// The connection to the server is wanted from now on, or not any more; then it is closed in order.
+  var onWant: (Bool) -> Void = { _ in }
+  /// The link to the server must not write another byte.
+  var onCut: () -> Void = {}
+
+  /// How long the server may take to acknowledge the last bytes of a holder that leaves.
+  static let drainLimit: Duration = .seconds(1)
+
+  init(
+    _ settings: FleetSettings, _ connector: any UpstreamConnector, engine: any FleetEngine, timers: Timers,
+    random: any RandomSource, tops: @escaping () -> FleetTops
+  ) {
+    self.settings = settings
+    self.engine = engine
+    self.timers = timers
+    self.random = random
+    self.tops = tops
+    self.connector = FleetTapConnector(connector)
+    var lease = FleetLease.Settings(host: settings.host)
+    (lease.lease, lease.grace, lease.rank) = (settings.lease, settings.grace, settings.rank)
+    self.lease = FleetLease(lease)
+    silence = FleetSilence(adopt: settings.adopt)
+    publisher = FleetPublisher(settings.place, engine: engine)
+    self.connector.holder = self
+    publisher.onOpen = { [weak self] in self?.begin($0) }
+    publisher.onFenced = { [weak self] in self?.tell(.fenced) }
+    publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
+    engine.add(self)
+  }
+
+  private var place: FleetPlace { settings.place }
+  /// Whether this host holds.
+  var holds: Bool { lease.own != nil }
+
+  /// Nothing is written to the server from then on.
+  var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
+
+  /// Gives the lease to another host.
+  func leave() { tell(.leave) }
+
+  private func tell(_ event: FleetLease.Event) {
+    for action in lease.handle(event, at: timers.now) { act(action) }
+  }
+
+  private func act(_ action: FleetLease.Action) {
+    switch action {
+    case .look: look()
+    case .take(let sight): take(sight)
+    case .beat: beat()
+    case .begin(let taken): begin(taken)
+    case .extend(let limit): extend(limit)
+    case .lapse: lapse()
+    case .cut: cut()
+    case .end: end()
+    case .drain: drain()
+    case .release: release()
+    case .distrust: engine.distrust()
+    case .wake(let due):
+      timers.cancel(leaseTimer)
+      leaseTimer = timers.at(due) { [weak self] in self?.tell(.rang) }
+    }
+  }
+
+  // MARK: - The lease
+
+  private func look() {
+    engine.rows(of: place.key(.lease), ["own", "beat", "holder"]) { [weak self] outcome in
+      guard let self, case .done(let rows) = outcome else { return }
+      let texts = rows.mapValues { String(decoding: $0, as: UTF8.self) }
+      tell(
+        .saw(
+          FleetSight(own: texts["own"] ?? "", beat: texts["beat"] ?? ""), holder: texts["holder"],
+          fraction: random.fraction()))
+    }
+  }
+
+  private func take(_ sight: FleetSight) {
+    let tops = tops()
+    let step = FleetTake(
+      place: place, host: settings.host, seen: sight, run: engine.server?.run ?? "", conversation: tops.conversation,
+      sequence: tops.sequence, term: tops.term)
+    engine.run(step) { [weak self] outcome in
+      if case .done(let taken) = outcome { self?.tell(.took(taken)) } else { self?.tell(.takeFailed) }
+    }
+  }
+
+  private func beat() {
+    guard let own = lease.own else { return }
+    engine.run(FleetBeat(place: place, own: own)) { [weak self] outcome in
+      guard let self, lease.own == own else { return }
+      switch outcome {
+      case .done:
+        tell(.beaten)
+        // The term goes on at this server: it may be told again what it has lost.
+        publisher.heal()
+        writer?.heal()
+      case .fenced: tell(.fenced)
+      case .refused, .unanswered: tell(.beatFailed)
+      }
+    }
+  }
+
+  /// Something was refused that should not have been: perhaps another host holds.
+  private func lookAtTerm() {
+    guard let own = lease.own else { return }
+    engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
+      guard let self, lease.own == own, case .done(let rows) = outcome else { return }
+      if rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text { return tell(.fenced) }
+      timers.after(Self.refusedPause) { [weak self] in self?.publisher.openAgain() }
+    }
+  }
+
+  private static let refusedPause: Duration = .seconds(1)
+
+  private func begin(_ taken: FleetTaken) {
+    guard let own = lease.own else { return }
+    publisher.begin(own, taken)
+    connector.resumption = taken.isSameRun ? taken.resumption : nil
+    silence = FleetSilence(adopt: settings.adopt)
+    lookAtHosts()
+  }
+
+  private func extend(_ limit: MonotonicInstant) {
+    connector.tap?.mayWrite(until: limit)
+    guard case .holding = lease.state else { return }
+    writer?.mayWrite(until: limit)
+    want(true)
+  }
+
+  private func want(_ wants: Bool) {
+    guard wants != isWanted else { return }
+    isWanted = wants
+    onWant(wants)
+  }
+
+  private func lapse() {
+    writer?.mayWrite(until: nil)
+    connector.tap?.mayWrite(until: limit)
+    // What the kernel has would leave when it may not.
+    if (connector.tap?.unsentBytes ?? 0) > 0 { onCut() }
+  }
+
+  private func cut() {
+    onCut()
+    want(false)
+  }
+
+  private func end() {
+    publisher.end()
+    closeWriter()
+    timers.cancel(hostsTimer)
+    drainEnd = nil
+    cut()
+  }
+
+  // MARK: - Leaving
+
+  private func drain() {
+    drainEnd = timers.now + Self.drainLimit
+    // What waits goes back to its hosts with the end of the conversation.
+    writer?.mayWrite(until: nil)
+    lookAtDrain()
+  }
+
+  private func lookAtDrain() {
+    guard let drainEnd, case .leaving = lease.state else { return }
+    let isQuiet = writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0
+    guard !isQuiet, timers.now < drainEnd else {
+      self.drainEnd = nil
+      if !isQuiet { onCut() }
+      want(false)
+      return tell(.drained)
+    }
+    timers.after(.milliseconds(5)) { [weak self] in self?.lookAtDrain() }
+  }
+
+  private func release() {
+    guard let own = lease.own else { return }
+    engine.run(FleetRelease(place: place, own: own)) { [weak self] outcome in
+      guard let self, lease.own == own else { return }
+      switch outcome {
+      case .done, .refused: tell(.released)
+      case .fenced: tell(.fenced)
+      case .unanswered: break
+      }
+    }
+  }
+
+  // MARK: - The conversation with the server
+
+  func opened(_ tap: FleetTap) {
+    self.tap = tap
+    let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
+    publisher.opened(
+      newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
+      connector.resumption, hosts: max(1, hosts.count))
+  }
+
+  /// The conversation has its number.
+  private func begin(_ opened: FleetOpened) {
+    guard let tap, let own = lease.own else { return }
+    let writer = FleetWriter(opened, own, place, engine: engine, timers: timers, tap: tap) { [connector] in
+      connector.check($0, acknowledged: $1)
+    }
+    self.writer = writer
+    writer.onFenced = { [weak self] in self?.tell(.fenced) }
+    for (host, row) in hosts { writer.noteLife(row.life, of: host) }
+    (readUp, openedUp, openedRun) = (opened.up, opened.up, engine.server?.run ?? "")
+    writer.mayWrite(until: lease.mayWriteUntil)
+    carryAdopted()
+  }
+
+  /// What the fleet has of hosts that died is written, and then goes on what waited for that.
+  private func carryAdopted(_ goOn: @escaping () -> Void = {}) {
+    guard let writer else { return }
+    engine.rows(of: place.key(.adopted), nil) { [weak self, weak writer] outcome in
+      guard let self, let writer, writer === self.writer else { return }
+      guard case .done(let rows) = outcome else { return adoptions.append(goOn) }
+      let isFirst = !writer.isReading
+      writer.carry(rows)
+      goOn()
+      if isFirst { engine.readOn(place.key(.up), after: readUp, for: self) }
+    }
+  }
+
+  func heard(_ content: FleetTap.Content, ack: UInt64?) {
+    let question = ack.flatMap { id in
+      writer?.ask(id, among: answerers(of: content)).map { FleetEvent.Question(id: id, host: $0) }
+    }
+    if let ack, question == nil { tap?.decline(ack, .unheard) }
+    let offset = connector.resumption?.offset
+    let head = FleetEvent.Head(time: UInt64(max(0, wallMilliseconds())), offset: offset, question: question)
+    let entry: FleetEntry =
+      switch content {
+      case .event(let name, let arguments, let kwargs):
+        .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: kwargs))
+      case .tooLong(let name, let size): .tooLong(head, name: name, size: size)
+      case .dropped(let event): .dropped(head, event)
+      }
+    publisher.publish(entry, offset: offset)
+  }
+
+  /// The wall clock, by which events have their time.
+  var wallMilliseconds: () -> Int64 = { 0 }
+
+  private func answerers(of content: FleetTap.Content) -> [String] {
+    switch content {
+    case .event(let name, _, _), .tooLong(let name, _): answerers(named: name)
+    case .dropped(let event): answerers(named: event.name ?? [])
+    }
+  }
+
+  private func answerers(named raw: [UInt8]) -> [String] {
+    let text = JSONScanner.decodeString(raw.span.bytes, 0..<raw.count)
+    return hosts.filter { $0.value.details.answers.contains { $0.matches(text) } }.keys.sorted()
+  }
+
+  func heard(reply call: FleetReplyEntry.Call) { writer?.heard(reply: call) }
+  func heard(withdrawal ack: UInt64) { writer?.heard(withdrawal: ack) }
+
+  func ended(_ tap: FleetTap, _ failure: UpstreamFailure?) {
+    guard tap === self.tap else { return }
+    self.tap = nil
+    closeWriter()
+    publisher.ended(failure ?? UpstreamFailure(.closed, "the holder closed its link"))
+  }
+
+  private func closeWriter() {
+    writer?.close()
+    writer = nil
+    adoptions = []
+    engine.readNoMore(place.key(.up), for: self)
+  }
+
+  // MARK: - The hosts
+
+  private func lookAtHosts() {
+    timers.cancel(hostsTimer)
+    hostsTimer = timers.after(settings.adopt / 6) { [weak self] in self?.lookAtHosts() }
+    guard engine.server != nil else { return }
+    engine.rows(of: place.key(.hosts), nil) { [weak self] outcome in
+      guard let self, holds, case .done(let rows) = outcome else { return }
+      hosts = rows.compactMapValues { FleetHostRow($0) }
+      for (host, row) in hosts { writer?.noteLife(row.life, of: host) }
+      for host in silence.look(hosts, at: timers.now) where host != settings.host { adopt(host) }
+    }
+  }
+
+  private func adopt(_ host: String) {
+    guard let own = lease.own, let row = hosts[host], case .holding = lease.state else { return }
+    silence.forget(host)
+    let writer = writer
+    // Nothing that its next life says goes before what is adopted.
+    writer?.pause()
+    let step = FleetAdopt(place: place, own: own, host: host, life: row.life, beat: row.beat)
+    engine.run(step) { [weak self] outcome in
+      guard let self, lease.own == own else { return }
+      switch outcome {
+      case .done(let adopted?):
+        writer?.noteLife(adopted.life, of: host)
+        carryAdopted { writer?.resume() }
+      case .fenced: tell(.fenced)
+      case .done(nil), .refused: writer?.resume()
+      // It may be done: the rows are looked for on the next connection.
+      case .unanswered:
+        adoptions.append { writer?.resume() }
+      }
+    }
+  }
+}
+
+extension FleetHolder: FleetEngineReceiver {
+  func engineGained(_ server: FleetServer) {
+    tell(.gained(run: server.run))
+    if let writer, writer.isReading {
+      // At another server the positions are others; the numbers tell what was dealt with.
+      engine.readOn(place.key(.up), after: server.run == openedRun ? readUp : .start, for: self)
+    }
+    guard writer != nil else { return }
+    let waiting = adoptions
+    adoptions = []
+    carryAdopted { for goOn in waiting { goOn() } }
+  }
+
+  func engineLost(_ failure: UpstreamFailure) {
+    publisher.engineLost()
+    writer?.engineLost()
+    tell(.lost)
+  }
+
+  func engineRead(_ records: [FleetRecord], of key: FleetKey) {
+    guard key.part == .up, let writer else { return }
+    for record in records {
+      readUp = record.position
+      if let entry = FleetUpEntry(record.fields) { writer.take(entry) }
+    }
+    writer.flush()
+  }
+
+  func engineReachedEnd(of key: FleetKey) {}
+}

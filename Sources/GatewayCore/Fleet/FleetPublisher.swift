@@ -1,0 +1,194 @@
+/// What the holder says to all hosts: numbers what it hears of the server, and keeps it for an engine that has lost it.
+final class FleetPublisher {
+  enum State: Equatable {
+    /// There is no conversation with the server. May become `opening`.
+    case idle
+    /// One has begun, and the engine is asked for its number. May become `open`, `idle`.
+    case opening
+    /// May become `idle`.
+    case open(UInt64)
+  }
+
+  /// An event that waits for the number of its conversation.
+  private struct Fresh {
+    var number: UInt64
+    var entry: FleetEntry
+  }
+
+  let place: FleetPlace
+  private let engine: any FleetEngine
+  private(set) var state = State.idle
+  private(set) var own: FleetOwn?
+  private(set) var epoch = ""
+  /// The number of the last event.
+  private(set) var sequence: UInt64 = 0
+  /// Where a recovery would go on.
+  private(set) var offset = ""
+  private var session = ""
+  private var hosts = 1
+  private var fresh: [Fresh] = []
+  /// What was said last, in its order, for an engine that has lost it.
+  private var kept = Ring<FleetRecord>()
+  /// The engine has everything that is kept: what is new may follow.
+  private var isHealed = false
+  /// An end that the engine has not confirmed.
+  private var unsaidEnd: UpstreamFailure?
+
+  /// What is kept, in entries: what an engine that fails over loses at the most.
+  static let keptLimit = 20_000
+  /// Numbers that are left out where it is not known which were given.
+  static let skip: UInt64 = 1 << 20
+
+  /// The conversation has its number: what stands in `up` until there belongs to earlier ones.
+  var onOpen: (FleetOpened) -> Void = { _ in }
+  /// Another host has taken the lease, or seems to have.
+  var onFenced: () -> Void = {}
+  var onDoubt: () -> Void = {}
+
+  init(_ place: FleetPlace, engine: any FleetEngine) {
+    self.place = place
+    self.engine = engine
+  }
+
+  // MARK: - The term
+
+  /// This host holds from now on.
+  func begin(_ own: FleetOwn, _ taken: FleetTaken) {
+    self.own = own
+    // Another server, and nobody who has seen both sides: which numbers were given is not known.
+    let isKnown = taken.isSameRun || taken.epoch.isEmpty
+    sequence = taken.sequence + (isKnown ? 0 : Self.skip)
+    epoch = isKnown ? taken.epoch : ""
+    offset = taken.resumption?.offset ?? ""
+    kept = Ring()
+    (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, true)
+  }
+
+  /// This host does not hold any more.
+  func end() {
+    own = nil
+    kept = Ring()
+    (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, false)
+  }
+
+  // MARK: - The engine
+
+  func engineLost() { isHealed = false }
+
+  /// The term is known to go on at the engine that was reached again.
+  func heal() {
+    guard let own, !isHealed else { return }
+    engine.newest(of: place.key(.events)) { [weak self] outcome in
+      guard let self, self.own == own, case .done(let newest) = outcome, !isHealed else { return }
+      // In one step: what is kept, and then the opening for what is new.
+      let all = kept
+      for record in all.drained() where record.position > newest?.position ?? .start { append(record) }
+      isHealed = true
+      if let unsaidEnd { sayEnd(unsaidEnd) }
+      if state == .opening { sayOpening() }
+    }
+  }
+
+  // MARK: - The conversation
+
+  /// A conversation with the server has begun. `newEpoch` names another epoch, unless it goes on where the last one ended.
+  func opened(newEpoch: String?, _ resumption: Resumption?, hosts: Int) {
+    if let newEpoch { epoch = newEpoch }
+    (session, offset) = (resumption?.session ?? "", resumption?.offset ?? "")
+    self.hosts = hosts
+    (state, fresh, unsaidEnd) = (.opening, [], nil)
+    if isHealed { sayOpening() }
+  }
+
+  /// The engine declined before.
+  func openAgain() {
+    if state == .opening, isHealed { sayOpening() }
+  }
+
+  private func sayOpening() {
+    guard let own else { return }
+    let step = FleetOpen(
+      place: place, own: own, run: engine.server?.run ?? "", epoch: epoch, sequence: sequence, offset: offset,
+      session: session, hosts: hosts)
+    let first = sequence
+    engine.run(step) { [weak self] outcome in
+      guard let self, self.own == own, state == .opening else { return }
+      switch outcome {
+      case .done(let opened): begin(opened, step, first)
+      case .fenced: onFenced()
+      // When the engine is reached again it is asked once more.
+      case .unanswered: break
+      case .refused: onDoubt()
+      }
+    }
+  }
+
+  private func begin(_ opened: FleetOpened, _ step: FleetOpen, _ first: UInt64) {
+    state = .open(opened.conversation)
+    var fields = FleetFields()
+    FleetMarker(.open(hosts: step.hosts), term: step.own.term, epoch: step.epoch, sequence: first, offset: step.offset)
+      .add(to: &fields)
+    keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
+    let waiting = fresh
+    fresh = []
+    for event in waiting { say(event.entry, event.number, opened.conversation) }
+    onOpen(opened)
+  }
+
+  /// The conversation with the server is over.
+  func ended(_ failure: UpstreamFailure) {
+    guard state != .idle else { return }
+    (state, fresh) = (.idle, [])
+    if isHealed { sayEnd(failure) } else { unsaidEnd = failure }
+  }
+
+  private func sayEnd(_ failure: UpstreamFailure) {
+    guard let own else { return }
+    unsaidEnd = failure
+    let step = FleetDown(
+      place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, reason: failure.reason.rawValue,
+      detail: failure.detail)
+    engine.run(step) { [weak self] outcome in
+      guard let self, self.own == own else { return }
+      switch outcome {
+      case .done: unsaidEnd = nil
+      case .fenced: onFenced()
+      case .unanswered, .refused: break
+      }
+    }
+  }
+
+  // MARK: - Events
+
+  /// The server said something to programs. `offset` is where a recovery would go on behind it.
+  func publish(_ entry: FleetEntry, offset: String?) {
+    sequence += 1
+    if let offset { self.offset = offset }
+    switch state {
+    case .idle: break
+    case .opening: fresh.append(Fresh(number: sequence, entry: entry))
+    case .open(let conversation): say(entry, sequence, conversation)
+    }
+  }
+
+  private func say(_ entry: FleetEntry, _ number: UInt64, _ conversation: UInt64) {
+    let record = FleetRecord(position: FleetPosition(conversation, number), fields: entry.fields)
+    keep(record)
+    if isHealed { append(record) }
+  }
+
+  private func keep(_ record: FleetRecord) {
+    kept.append(record)
+    if kept.count > Self.keptLimit { _ = kept.popFirst() }
+  }
+
+  private func append(_ record: FleetRecord) {
+    engine.append(record.fields, to: place.key(.events), at: record.position) { [weak self] outcome in
+      switch outcome {
+      case .done, .unanswered: break
+      // A repetition, or the end of the term: the next beat says which.
+      case .fenced, .refused: self?.onDoubt()
+      }
+    }
+  }
+}

@@ -1,0 +1,184 @@
+/// The connector of the holder's own connection: an ordinary connection to the server, of whichever kind, which lives,
+/// logs in and is kept like any other. Only what the server says to programs is not for it, but for the fleet.
+final class FleetTapConnector: UpstreamConnector {
+  private let connector: any UpstreamConnector
+  weak var holder: FleetHolder?
+  /// The present attempt or conversation.
+  private(set) weak var tap: FleetTap?
+
+  init(_ connector: any UpstreamConnector) { self.connector = connector }
+
+  var kind: String { connector.kind }
+  var hosts: [String] { connector.hosts }
+  var route: DialRequest { connector.route }
+  var isAnswered: Bool { connector.isAnswered }
+  /// Its own connection asks for nothing: the hosts do.
+  var confirmsInterests: Bool { connector.confirmsInterests }
+  var observer: (any UpstreamObserver)? {
+    get { connector.observer }
+    set { connector.observer = newValue }
+  }
+  var resumption: Resumption? {
+    get { connector.resumption }
+    set { connector.resumption = newValue }
+  }
+
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    try connector.prepareAnswer(draft)
+  }
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    connector.check(message, acknowledged: acknowledged)
+  }
+  func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
+  func awaitNewCredentials(_ done: @escaping () -> Void) { connector.awaitNewCredentials(done) }
+
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    let tap = FleetTap(owner: owner, holder: holder)
+    self.tap = tap
+    tap.dial(connector)
+    if let holder { tap.mayWrite(until: holder.limit) }
+    return tap
+  }
+}
+
+/// One conversation of the holder with the server: a channel for the connection, and the owner of the kind's channel.
+final class FleetTap {
+  /// What the server said to programs.
+  enum Content: Equatable {
+    case event(name: [UInt8], arguments: [UInt8], kwargs: [UInt8]?)
+    case tooLong(name: [UInt8], size: Int)
+    case dropped(DroppedEvent)
+  }
+
+  /// Numbers from here on are the holder's, those below the connection's.
+  static let firstNumber: UInt64 = 1 << 62
+
+  private weak var owner: (any UpstreamChannelOwner)?
+  private weak var holder: FleetHolder?
+  private var channel: (any UpstreamChannel)!
+  private(set) var isOpen = false
+
+  fileprivate init(owner: any UpstreamChannelOwner, holder: FleetHolder?) {
+    self.owner = owner
+    self.holder = holder
+  }
+
+  fileprivate func dial(_ connector: any UpstreamConnector) { channel = connector.dial(owner: self) }
+
+  /// Whether a number is the holder's.
+  private func isHolders(_ id: UInt64) -> Bool { id >= Self.firstNumber }
+
+  private func end(_ failure: UpstreamFailure?) {
+    isOpen = false
+    let holder = holder
+    self.holder = nil
+    holder?.ended(self, failure)
+  }
+}
+
+extension FleetTap: UpstreamChannel {
+  func write(_ message: PreparedMessage, ack: UInt64?) { channel.write(message, ack: ack) }
+  func answer(_ id: UInt64, _ message: PreparedMessage) { channel.answer(id, message) }
+  func want(_ interest: Interest) { channel.want(interest) }
+  func drop(_ interest: Interest) { channel.drop(interest) }
+  @discardableResult
+  func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { channel.decline(id, why) }
+  func forget(ack: UInt64) { channel.forget(ack: ack) }
+  func checkHeartbeat() { channel.checkHeartbeat() }
+  func verify() { channel.verify() }
+  func mayWrite(until limit: MonotonicInstant) { channel.mayWrite(until: limit) }
+
+  func close() {
+    channel.close()
+    end(nil)
+  }
+
+  func suspend() {
+    channel.suspend()
+    end(nil)
+  }
+
+  var isRecovered: Bool { channel.isRecovered }
+  var unsentBytes: Int { channel.unsentBytes }
+  var isCongested: Bool { channel.isCongested }
+  var unsentSends: UnsentSends? { channel.unsentSends }
+  var isAwaitedByOthers: Bool { channel.isAwaitedByOthers }
+  var facts: ChannelFacts { channel.facts }
+}
+
+extension FleetTap: UpstreamChannelOwner {
+  func channelOpened(_ channel: any UpstreamChannel) {
+    isOpen = true
+    owner?.channelOpened(self)
+    // What the connection says at every connect goes first.
+    if isOpen { holder?.opened(self) }
+  }
+
+  func channel(
+    _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
+  ) {
+    var keywords: [UInt8]?
+    if let kwargs { keywords = Self.bytes(kwargs) }
+    let content = Content.event(name: Self.bytes(name), arguments: Self.bytes(arguments), kwargs: keywords)
+    holder?.heard(content, ack: ack)
+  }
+
+  func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
+    holder?.heard(.tooLong(name: Self.bytes(name), size: size), ack: ack)
+  }
+
+  func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
+    holder?.heard(.dropped(event), ack: event.ack)
+  }
+
+  func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) { holder?.heard(withdrawal: ack) }
+
+  func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {
+    guard isHolders(id) else { return owner?.channel(self, answered: id, tooLong: size, isPart: isPart) ?? () }
+    let answer = RemoteAnswer(tooLong: size)
+    holder?.heard(reply: isPart ? .progressed(id, answer) : .acknowledged(id, answer))
+  }
+
+  func channel(_ channel: any UpstreamChannel, answeredUnreadably id: UInt64) {
+    guard isHolders(id) else { return owner?.channel(self, answeredUnreadably: id) ?? () }
+    holder?.heard(reply: .acknowledged(id, .unreadable))
+  }
+
+  func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
+    guard isHolders(id) else {
+      return owner?.channel(self, acknowledged: id, arguments: arguments, kwargs: kwargs) ?? ()
+    }
+    holder?.heard(reply: .acknowledged(id, RemoteAnswer(arguments, kwargs: kwargs)))
+  }
+
+  func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
+    guard isHolders(id) else {
+      return owner?.channel(self, progressed: id, arguments: arguments, kwargs: kwargs) ?? ()
+    }
+    holder?.heard(reply: .progressed(id, RemoteAnswer(arguments, kwargs: kwargs)))
+  }
+
+  func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {
+    guard isHolders(id) else { return owner?.channel(self, failed: id, error) ?? () }
+    holder?.heard(reply: .failed(id, error))
+  }
+
+  func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
+    holder?.heard(reply: .answered(interest, refusal: refusal?.detail))
+  }
+
+  func channelHasNewCredentials(_ channel: any UpstreamChannel) { owner?.channelHasNewCredentials(self) }
+  func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
+    owner?.channel(self, sampledTime: sample)
+  }
+  var lineLimit: Int { owner?.lineLimit ?? .max }
+  var doubtsLink: Bool { owner?.doubtsLink ?? false }
+
+  func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+    end(failure)
+    owner?.channelEnded(self, failure)
+  }
+
+  private static func bytes(_ text: RawSpan) -> [UInt8] { text.withUnsafeBytes { Array($0) } }
+}

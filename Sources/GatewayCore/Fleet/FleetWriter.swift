@@ -1,0 +1,367 @@
+/// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
+final class FleetWriter {
+  /// Whose a call is.
+  private enum Sender: Equatable {
+    /// A host that lives, with the number of the call and, of a durable send, its row.
+    case host(String, number: UInt64, row: UInt64?)
+    /// The fleet's, by the name of its row.
+    case adopted(String)
+  }
+
+  private struct Waiting {
+    var sender: Sender
+    var call: FleetUpEntry.Call
+  }
+
+  /// What was written and may not have reached the server's machine.
+  private struct Unseen {
+    var sender: Sender
+    /// How far the link has to get.
+    var mark: Int
+    /// Its outcome is that it was written.
+    var isAll: Bool
+  }
+
+  private struct Asked {
+    var sender: Sender
+    /// The host's own number of it.
+    var id: UInt64
+  }
+
+  let conversation: UInt64
+  let own: FleetOwn
+  private let place: FleetPlace
+  private let engine: any FleetEngine
+  private let timers: Timers
+  private let tap: FleetTap
+  private let check: (PreparedMessage, Bool) -> MessageProblem?
+  /// It may write until then; nil while it may not at all.
+  private var until: MonotonicInstant?
+  /// Which life each host has, and the number that is next from it.
+  private var lives: [String: UInt64] = [:]
+  private var next: [String: UInt64] = [:]
+  private var replies: [String: UInt64] = [:]
+  private var waiting = Ring<Waiting>()
+  private var asked: [UInt64: Asked] = [:]
+  private var nextAsk = FleetTap.firstNumber
+  private var unseen = Ring<Unseen>()
+  /// Bytes that the link was given and did not take at once.
+  private var given = 0
+  private var look: Timers.ID?
+  /// What was told, for an engine that has lost it.
+  private var told = Ring<FleetDone>()
+  private var isHealed = true
+  /// Rows of the fleet that are waiting or under way here.
+  private var carried: Set<String> = []
+  /// Who was asked what by the server.
+  private var questions: [UInt64: String] = [:]
+  private var wanted: [Interest: Set<String>] = [:]
+  /// Calls of hosts are not taken before the fleet's rows are.
+  private(set) var isReading = false
+  private var isClosed = false
+  /// How many things have to come first, such as what was adopted.
+  private var pauses = 0
+  var onFenced: () -> Void = {}
+
+  static let toldLimit = 4_096
+  /// Bytes that the link has not taken, beyond which nothing more is written.
+  static let unsentLimit = 1 << 20
+
+  init(
+    _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
+    check: @escaping (PreparedMessage, Bool) -> MessageProblem?
+  ) {
+    conversation = opened.conversation
+    self.own = own
+    self.place = place
+    self.engine = engine
+    self.timers = timers
+    self.tap = tap
+    self.check = check
+  }
+
+  /// The conversation is over: nothing that waits leaves in another one.
+  func close() {
+    isClosed = true
+    timers.cancel(look)
+    waiting = Ring()
+    unseen = Ring()
+  }
+
+  /// The server's machine has everything that was written.
+  var isQuiet: Bool { unseen.isEmpty }
+
+  func mayWrite(until limit: MonotonicInstant?) {
+    until = limit
+    flush()
+  }
+
+  /// Nothing is written until `resume`.
+  func pause() { pauses += 1 }
+
+  func resume() {
+    pauses -= 1
+    flush()
+  }
+
+  // MARK: - What hosts say
+
+  /// The fleet's rows go before anything new.
+  func carry(_ rows: [String: [UInt8]]) {
+    isReading = true
+    for (name, bytes) in rows.sorted(by: { FleetWriter.isBefore($0.key, $1.key) }) where !carried.contains(name) {
+      guard case .waiting(let fields) = FleetBoxRow(bytes), let message = PreparedMessage(fields) else { continue }
+      carried.insert(name)
+      // What its host had written here before it died is under way already.
+      guard !isUnderWay(name) else { continue }
+      waiting.append(
+        Waiting(sender: .adopted(name), call: .write(message, ack: fields.has("ack") ? 0 : nil, row: nil)))
+    }
+    flush()
+  }
+
+  /// `HOST/9` before `HOST/10`.
+  private static func isBefore(_ a: String, _ b: String) -> Bool { (a.utf8.count, a) < (b.utf8.count, b) }
+
+  private func isUnderWay(_ name: String) -> Bool {
+    let written = unseen
+    return asked.values.contains { rowName($0.sender) == name }
+      || written.drained().contains { rowName($0.sender) == name }
+  }
+
+  private func rowName(_ sender: Sender) -> String? {
+    switch sender {
+    case .adopted(let name): name
+    case .host(let host, _, let row?): "\(host)/\(row)"
+    case .host(_, _, nil): nil
+    }
+  }
+
+  /// Hosts with a lower life say nothing that counts.
+  func noteLife(_ life: UInt64, of host: String) {
+    guard life > lives[host] ?? 0 else { return }
+    if lives[host] != nil {
+      next[host] = 1
+      let all = waiting
+      waiting = Ring()
+      for item in all.drained() {
+        if case .host(host, _, _) = item.sender { continue }
+        waiting.append(item)
+      }
+    }
+    lives[host] = life
+  }
+
+  func take(_ entry: FleetUpEntry) {
+    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, !isClosed else { return }
+    noteLife(entry.life, of: entry.host)
+    // Twice, or behind a hole that its host will fill.
+    guard entry.number == next[entry.host] ?? 1 else { return }
+    next[entry.host] = entry.number + 1
+    var row: UInt64?
+    if case .write(_, _, let durable) = entry.call { row = durable }
+    waiting.append(Waiting(sender: .host(entry.host, number: entry.number, row: row), call: entry.call))
+  }
+
+  /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
+  func flush() {
+    writeOut()
+    if !unseen.isEmpty || !waiting.isEmpty { lookLater(.zero) }
+  }
+
+  private func writeOut() {
+    while let until, timers.now < until, pauses == 0, !isClosed, tap.unsentBytes < Self.unsentLimit,
+      let item = waiting.popFirst()
+    {
+      write(item)
+    }
+  }
+
+  private func write(_ item: Waiting) {
+    let before = tap.unsentBytes
+    var isAll = true
+    switch item.call {
+    case .write(let message, let ack, _):
+      if let problem = check(message, ack != nil) { return refuse(item, ack, problem) }
+      isAll = ack == nil
+      tap.write(message, ack: ack.map { ask($0, item.sender) })
+    case .answer(let id, let message):
+      if questions.removeValue(forKey: id) != nil { tap.answer(id, message) }
+    case .decline(let id, let why):
+      if questions.removeValue(forKey: id) != nil { tap.decline(id, why) }
+    case .forget(let ack): forget(ack, item.sender)
+    case .want(let interest): want(interest, item.sender)
+    case .drop(let interest): drop(interest, item.sender)
+    }
+    given += max(0, tap.unsentBytes - before)
+    unseen.append(Unseen(sender: item.sender, mark: given, isAll: isAll))
+  }
+
+  private func ask(_ id: UInt64, _ sender: Sender) -> UInt64 {
+    nextAsk += 1
+    asked[nextAsk] = Asked(sender: sender, id: id)
+    return nextAsk
+  }
+
+  private func forget(_ ack: UInt64, _ sender: Sender) {
+    guard case .host(let host, _, _) = sender else { return }
+    let found = asked.first { asked in
+      if case .host(host, _, _) = asked.value.sender { asked.value.id == ack } else { false }
+    }
+    guard let found else { return }
+    asked[found.key] = nil
+    tap.forget(ack: found.key)
+  }
+
+  private func want(_ interest: Interest, _ sender: Sender) {
+    guard case .host(let host, _, _) = sender else { return }
+    if wanted[interest, default: []].insert(host).inserted, wanted[interest]?.count == 1 { tap.want(interest) }
+  }
+
+  private func drop(_ interest: Interest, _ sender: Sender) {
+    guard case .host(let host, _, _) = sender, wanted[interest]?.remove(host) != nil else { return }
+    guard wanted[interest]?.isEmpty == true else { return }
+    wanted[interest] = nil
+    tap.drop(interest)
+  }
+
+  // MARK: - What becomes of it
+
+  private func lookLater(_ delay: Duration) {
+    timers.cancel(look)
+    look = timers.after(delay) { [weak self] in
+      guard let self, !isClosed else { return }
+      seen()
+      writeOut()
+      guard !unseen.isEmpty || !waiting.isEmpty else { return }
+      lookLater(min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
+    }
+  }
+
+  /// What the link has taken by now is written, as far as the server's machine has it.
+  private func seen() {
+    let taken = given - tap.unsentBytes
+    var numbers: [String: UInt64] = [:]
+    var outcomes: [String: [String: FleetBoxRow]] = [:]
+    while let first = unseen.first, first.mark <= taken || tap.unsentBytes == 0 {
+      _ = unseen.popFirst()
+      switch first.sender {
+      case .host(let host, let number, let row):
+        numbers[host] = number
+        if first.isAll, let row { outcomes[host, default: [:]][String(row)] = Self.sent }
+      case .adopted(let name):
+        if first.isAll { tell(FleetDone(place: place, own: own, outcomes: [name: Self.sent])) }
+      }
+    }
+    for (host, number) in numbers.sorted(by: { $0.key < $1.key }) {
+      tell(host, .written(upTo: number), outcomes[host] ?? [:])
+    }
+  }
+
+  private static let sent: FleetBoxRow = {
+    var fields = FleetFields()
+    fields.add("s", "sent")
+    return .finished(fields)
+  }()
+
+  private static func acked(_ answer: RemoteAnswer) -> FleetBoxRow {
+    var fields = FleetFields()
+    fields.add("s", "acked")
+    answer.add(to: &fields)
+    return .finished(fields)
+  }
+
+  private func refuse(_ item: Waiting, _ ack: UInt64?, _ problem: MessageProblem) {
+    var fields = FleetFields()
+    fields.add("s", "refused")
+    fields.add("r", problem.clause)
+    switch item.sender {
+    case .host(let host, let number, let row):
+      tell(
+        host, .unsayable(number, problem.clause), row.map { [String($0): .finished(fields)] } ?? [:])
+      unseen.append(Unseen(sender: .host(host, number: number, row: nil), mark: given, isAll: true))
+    case .adopted(let name): tell(FleetDone(place: place, own: own, outcomes: [name: .finished(fields)]))
+    }
+  }
+
+  /// The server has said something about what was written for a host.
+  func heard(reply call: FleetReplyEntry.Call) {
+    // What it answers was written.
+    seen()
+    switch call {
+    case .acknowledged(let id, let answer):
+      guard let asked = asked.removeValue(forKey: id) else { return }
+      finish(asked, .acknowledged(asked.id, answer), Self.acked(answer))
+    case .failed(let id, let error):
+      guard let asked = asked.removeValue(forKey: id) else { return }
+      var fields = FleetFields()
+      fields.add("s", "failed")
+      fields.add("n", error.name)
+      finish(asked, .failed(asked.id, error), .finished(fields))
+    case .progressed(let id, let answer):
+      guard let asked = asked[id], case .host(let host, _, _) = asked.sender else { return }
+      tell(host, .progressed(asked.id, answer), [:])
+    case .answered(let interest, let refusal):
+      for host in (wanted[interest] ?? []).sorted() { tell(host, .answered(interest, refusal: refusal), [:]) }
+    case .written, .unsayable, .withdrew: break
+    }
+  }
+
+  private func finish(_ asked: Asked, _ call: FleetReplyEntry.Call, _ outcome: FleetBoxRow) {
+    switch asked.sender {
+    case .host(let host, _, let row):
+      tell(host, call, row.map { [String($0): outcome] } ?? [:])
+      if let row, carried.contains("\(host)/\(row)") {
+        tell(FleetDone(place: place, own: own, outcomes: ["\(host)/\(row)": outcome]))
+      }
+    case .adopted(let name): tell(FleetDone(place: place, own: own, outcomes: [name: outcome]))
+    }
+  }
+
+  private func tell(_ host: String, _ call: FleetReplyEntry.Call, _ outcomes: [String: FleetBoxRow]) {
+    replies[host, default: 0] += 1
+    let position = FleetPosition(conversation, replies[host] ?? 1)
+    let reply = FleetRecord(position: position, fields: FleetReplyEntry(call).fields)
+    tell(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
+  }
+
+  private func tell(_ done: FleetDone) {
+    told.append(done)
+    if told.count > Self.toldLimit { _ = told.popFirst() }
+    if isHealed { run(done) }
+  }
+
+  private func run(_ done: FleetDone) {
+    engine.run(done) { [weak self] outcome in
+      if case .fenced = outcome { self?.onFenced() }
+    }
+  }
+
+  // MARK: - The engine
+
+  func engineLost() { isHealed = false }
+
+  /// The term goes on at the engine that was reached again: what was told is told once more, before anything new.
+  func heal() {
+    guard !isHealed else { return }
+    isHealed = true
+    let all = told
+    for done in all.drained() { run(done) }
+  }
+
+  // MARK: - Questions of the server
+
+  /// The host that is to answer: of those that can the one that has been asked the least, and of these the first.
+  func ask(_ id: UInt64, among hosts: [String]) -> String? {
+    let chosen = hosts.min { a, b in
+      (questions.values.count { $0 == a }, a) < (questions.values.count { $0 == b }, b)
+    }
+    if let chosen { questions[id] = chosen }
+    return chosen
+  }
+
+  /// The server does not want that answer any more.
+  func heard(withdrawal ack: UInt64) {
+    if let host = questions.removeValue(forKey: ack) { tell(host, .withdrew(ack), [:]) }
+  }
+}

@@ -1,0 +1,104 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetPublisherTests {
+  private let scene = FleetScene()
+  private let publisher: FleetPublisher
+  private let own = FleetOwn(term: 1, host: "a")
+
+  init() {
+    publisher = FleetPublisher(scene.place, engine: scene.engine)
+    var taken: FleetTaken?
+    let step = FleetTake(place: scene.place, host: "a", seen: FleetSight(), run: scene.store.run)
+    scene.engine.run(step) { if case .done(let value) = $0 { taken = value } }
+    scene.settle()
+    if let taken { publisher.begin(own, taken) }
+  }
+
+  private func publish(_ text: String) { publisher.publish(FleetScene.event(text), offset: nil) }
+
+  @Test func eventsBeforeTheNumberIsKnownFollowTheOpening() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    publish("one")
+    scene.settle()
+    publish("two")
+    scene.settle()
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 one", "2-2 two"])
+  }
+
+  @Test func numbersGoOnOverConversations() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    publish("one")
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    publisher.opened(newEpoch: "e2", nil, hosts: 2)
+    scene.settle()
+    publish("two")
+    scene.settle()
+    #expect(
+      scene.events == [
+        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", #"3-0 down(reason: "closed", detail: "gone")"#,
+        "4-0 open(hosts: 2)", "4-2 two",
+      ])
+  }
+
+  @Test func nothingNewGoesOutBeforeWhatTheEngineHasLostIsThereAgain() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    publish("one")
+    scene.settle()
+    scene.store.copyToReplica()
+    publish("two")
+    publish("three")
+    scene.settle()
+    scene.store.failOver()
+    publisher.engineLost()
+    publish("four")
+    scene.settle()
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 one"])
+    // The engine is reached again, and something happens while it is asked what it has.
+    scene.engine.way.delay = 5...5
+    publisher.heal()
+    publish("five")
+    scene.turn(by: .milliseconds(7))
+    publish("six")
+    scene.turn(by: .seconds(1))
+    #expect(
+      scene.events == [
+        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", "2-2 two", "2-3 three", "2-4 four", "2-5 five", "2-6 six",
+      ])
+  }
+
+  @Test func anEndThatWasNotSaidIsSaidWhenTheEngineIsReachedAgain() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    publisher.engineLost()
+    scene.engine.cut()
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    scene.settle()
+    publisher.heal()
+    scene.settle()
+    #expect(
+      scene.events == ["1-0 take", "2-0 open(hosts: 1)", #"3-0 down(reason: "closed", detail: "gone")"#])
+  }
+
+  @Test func anotherServerBeginsAnotherEpochAndLeavesNumbersOut() {
+    let taken = FleetTaken(term: 2, conversation: 9, sequence: 40, epoch: "e1", isSameRun: false)
+    publisher.begin(FleetOwn(term: 2, host: "a"), taken)
+    #expect(publisher.epoch == "")
+    #expect(publisher.sequence == 40 + FleetPublisher.skip)
+  }
+
+  @Test func anEventOfAnEndedTermIsRefusedAndDoubted() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    var doubts = 0
+    publisher.onDoubt = { doubts += 1 }
+    _ = scene.take("b")
+    publish("late")
+    scene.settle()
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "3-0 take"])
+    #expect(doubts == 1)
+  }
+}

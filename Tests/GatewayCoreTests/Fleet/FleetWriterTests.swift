@@ -1,0 +1,155 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetWriterTests {
+  private let scene = FleetScene()
+  private let sink = FleetSink()
+  private let owner = FleetOwner()
+  private let connector: FleetTapConnector
+  private let channel: any UpstreamChannel
+  private let writer: FleetWriter
+  private let own: FleetOwn
+  private let conversation: UInt64
+
+  init() throws {
+    own = scene.take("a")
+    conversation = scene.open(own)
+    connector = FleetTapConnector(sink)
+    channel = connector.dial(owner: owner)
+    let (tap, sink) = (try #require(connector.tap), sink)
+    writer = FleetWriter(
+      FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
+      tap: tap
+    ) { sink.check($0, acknowledged: $1) }
+    writer.carry([:])
+  }
+
+  private func say(
+    _ number: UInt64, _ text: String, host: String = "b", life: UInt64 = 1, ack: UInt64? = nil, row: UInt64? = nil
+  ) {
+    let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array(text.utf8)), ack: ack, row: row)
+    writer.take(FleetUpEntry(host: host, life: life, conversation: conversation, number: number, call: call))
+    writer.flush()
+  }
+
+  private func mayWrite() { writer.mayWrite(until: scene.time.now + .seconds(3)) }
+
+  /// What the host was told.
+  private func told(_ host: String = "b") -> [FleetReplyEntry.Call] {
+    scene.store.records(of: scene.place.key(.replies(host: host)), after: .start)
+      .compactMap { FleetReplyEntry($0.fields)?.call }
+  }
+
+  @Test func whatComesTwiceIsWrittenOnceAndAHoleIsWaitedFor() {
+    mayWrite()
+    say(1, "one")
+    say(1, "one")
+    say(3, "three")
+    #expect(sink.takeAll() == ["one"])
+    say(2, "two")
+    say(3, "three")
+    #expect(sink.takeAll() == ["two", "three"])
+  }
+
+  @Test func nothingIsWrittenAfterTheLeaseOfItsMoment() {
+    mayWrite()
+    scene.time.advance(by: .seconds(3))
+    say(1, "one")
+    #expect(sink.takeAll() == [])
+    mayWrite()
+    #expect(sink.takeAll() == ["one"])
+  }
+
+  @Test func whatWaitsDoesNotOutliveItsConversation() {
+    say(1, "one")
+    writer.close()
+    mayWrite()
+    scene.turn(by: .seconds(1))
+    #expect(sink.takeAll() == [])
+    #expect(told() == [])
+  }
+
+  @Test func aHostIsToldWhatTheServersMachineHas() {
+    mayWrite()
+    sink.cost = 10
+    say(1, "one")
+    say(2, "two")
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [])
+    sink.unsentBytes = 10
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [.written(upTo: 1)])
+    sink.unsentBytes = 0
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [.written(upTo: 1), .written(upTo: 2)])
+  }
+
+  @Test func anAcknowledgementGoesToTheHostThatWaitsForIt() {
+    mayWrite()
+    say(1, "one", host: "b", ack: 4)
+    say(1, "two", host: "c", ack: 4)
+    #expect(sink.takeAll() == ["one acknowledged", "two acknowledged"])
+    // The tap hands it on to a holder, which is none here.
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([])))
+    scene.settle()
+    #expect(told("c") == [.written(upTo: 1), .acknowledged(4, RemoteAnswer([]))])
+    #expect(told("b") == [.written(upTo: 1)])
+  }
+
+  @Test func whatTheServerWouldNotTakeIsNotWritten() {
+    mayWrite()
+    say(1, String(repeating: "x", count: 101))
+    say(2, "two")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["two"])
+    #expect(told().first == .unsayable(1, "it has 101 bytes, and the server takes at most 100"))
+    #expect(told().last == .written(upTo: 2))
+  }
+
+  @Test func aNewLifeForgetsWhatTheOldOneHadWaiting() {
+    say(1, "old")
+    say(1, "new", life: 2)
+    say(2, "late", life: 1)
+    mayWrite()
+    #expect(sink.takeAll() == ["new"])
+  }
+
+  @Test func whatIsAdoptedIsWrittenAndItsOutcomeKept() {
+    var fields = FleetFields()
+    PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
+    scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
+    mayWrite()
+    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
+    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
+    #expect(sink.takeAll() == ["kept"])
+    scene.turn(by: .milliseconds(50))
+    var sent = FleetFields()
+    sent.add("s", "sent")
+    #expect(scene.store.rows(of: scene.place.key(.adopted)) == ["b/7": FleetBoxRow.finished(sent).bytes])
+  }
+
+  @Test func theUnionOfInterestsIsAskedFor() {
+    mayWrite()
+    let interest = Interest(.name(ExactText("news")))
+    for (host, call) in [("b", FleetUpEntry.Call.want(interest)), ("c", .want(interest))] {
+      writer.take(FleetUpEntry(host: host, life: 1, conversation: conversation, number: 1, call: call))
+    }
+    writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: 2, call: .drop(interest)))
+    writer.flush()
+    #expect(sink.takeAll() == ["want news"])
+    writer.take(FleetUpEntry(host: "c", life: 1, conversation: conversation, number: 2, call: .drop(interest)))
+    writer.flush()
+    #expect(sink.takeAll() == ["drop news"])
+  }
+
+  @Test func aQuestionGoesToTheHostWithTheFewest() {
+    #expect(writer.ask(1, among: ["b", "c"]) == "b")
+    #expect(writer.ask(2, among: ["b", "c"]) == "c")
+    #expect(writer.ask(3, among: ["b", "c"]) == "b")
+    #expect(writer.ask(4, among: []) == nil)
+    writer.heard(withdrawal: 3)
+    scene.settle()
+    #expect(told() == [.withdrew(3)])
+  }
+}
