@@ -1,0 +1,56 @@
+import Glibc
+import Testing
+
+@testable import GatewayCore
+
+/// Random schedules of faults against the table of promises. A seed that fails is run again alone by
+/// `GATEWAY_FLEET_SEED`, and more of them by `GATEWAY_FLEET_SCHEDULES`.
+@Suite struct FleetHolderTests {
+  /// How many of each sort.
+  static let count = number("GATEWAY_FLEET_SCHEDULES") ?? 40
+  static let first = number("GATEWAY_FLEET_SEED") ?? 1
+
+  private static func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
+
+  private func run(_ options: FleetRig.Options, _ title: String) {
+    var (terms, events, arrivals, repetitions, faults) = (0, 0, 0, 0, 0)
+    for seed in Self.first..<(Self.first + Self.count) {
+      let rig = FleetRig(options, seed: seed)
+      rig.run()
+      #expect(rig.problems == [], "\(title), seed \(seed), faults \(rig.faults.map(\.rawValue))")
+      terms += Int(rig.server.arrivals.map(\.term).max() ?? 0)
+      (events, arrivals) = (events + rig.events, arrivals + rig.server.arrivals.count)
+      (repetitions, faults) = (repetitions + rig.repetitions, faults + rig.faults.count)
+      #expect(rig.server.arrivals.count > 20 && rig.events > 0, "\(title), seed \(seed)")
+    }
+    print("\(title): \(Self.count) schedules, \(faults) faults, \(terms) terms, \(arrivals) messages, ", terminator: "")
+    print("\(repetitions) twice, \(events) events")
+  }
+
+  @Test func withoutFaultsEverythingArrivesOnceAndInOrder() {
+    var options = FleetRig.Options()
+    options.faults = []
+    run(options, "quiet")
+  }
+
+  @Test func whatIsPromisedHoldsUnderFaults() { run(FleetRig.Options(), "faults") }
+
+  @Test func noEventIsMissingWhereTheServerRecoversSessions() {
+    var options = FleetRig.Options()
+    options.recovers = true
+    run(options, "recovery")
+  }
+
+  @Test func whatIsPromisedHoldsOverFailoversWithACopy() {
+    var options = FleetRig.Options()
+    options.copies = 1
+    options.faults += [.failOver, .failOver]
+    run(options, "failover")
+  }
+
+  @Test func anEmptiedEngineIsFilledAgain() {
+    var options = FleetRig.Options()
+    options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]
+    run(options, "flush")
+  }
+}

@@ -1,0 +1,198 @@
+@testable import GatewayCore
+
+/// A fleet on one clock that the test turns: hosts, a store and a server, with faults at random moments, and the table of
+/// what is promised held against what has happened. One seed is one run.
+final class FleetRig {
+  enum Fault: String, CaseIterable {
+    case kill, pause, leave, cutEngine, awayFromEngine, awayFromServer, hangUp, restartStore, stopStore, failOver, flush
+  }
+
+  enum Outcome { case finished, lost }
+
+  struct Options {
+    var hosts = 3
+    var copies = 0
+    var recovers = false
+    var faults: [Fault] = [
+      .kill, .pause, .leave, .cutEngine, .awayFromEngine, .awayFromServer, .hangUp, .restartStore, .stopStore,
+    ]
+    /// In milliseconds, on average.
+    var faultPause: UInt64 = 900
+    var sendPause: UInt64 = 90
+    var eventPause: UInt64 = 60
+    var duration: Duration = .seconds(8)
+    /// Clocks run so much faster or slower, in per mille.
+    var drift: Int64 = 40
+  }
+
+  let options: Options
+  let time = FakeTime()
+  let network: Timers
+  let random: FakeRandom
+  let store = FleetStore()
+  let server: FleetRigServer
+  private(set) var hosts: [FleetRigHost] = []
+  private var ways: [FleetRigWays] = []
+  private var clocks: [FleetRigClock] = []
+  private var processes = 0
+  private var numbers: [String: UInt64] = [:]
+  /// Programs send, and things go wrong.
+  private(set) var isBusy = true
+  private(set) var faults: [Fault] = []
+
+  /// Durable sends that were told to be kept.
+  var stored: Set<FleetRigMessage> = []
+  var adopted: Set<FleetRigMessage> = []
+  var outcomes: [FleetRigMessage: [Outcome]] = [:]
+  var problems: [String] = []
+  private(set) var opened = 0
+  private(set) var events = 0
+  private(set) var gaps = 0
+  /// What each position held, and which positions each process passed over.
+  private(set) var contents: [String: UInt64] = [:]
+  private(set) var passed: [(host: String, epoch: String, range: ClosedRange<UInt64>)] = []
+  private var last: [Int: (place: EventPlace, number: UInt64)] = [:]
+
+  init(_ options: Options, seed: UInt64) {
+    self.options = options
+    random = FakeRandom(seed: seed)
+    network = Timers(time: time)
+    server = FleetRigServer(network: network, random: random)
+    server.recovers = options.recovers
+    for _ in 0..<options.hosts {
+      ways.append(FleetRigWays())
+      let rate = 1_000 - options.drift + Int64(random.bits() % UInt64(2 * options.drift + 1))
+      clocks.append(FleetRigClock(time, origin: Int64(random.bits() % 1_000_000) * 1_000_000, rate: rate))
+    }
+    for place in 0..<options.hosts { hosts.append(start(place)) }
+  }
+
+  private func start(_ place: Int) -> FleetRigHost {
+    processes += 1
+    let name = "h\(place)"
+    var settings = FleetSettings(place: FleetPlace(fleet: "f", upstream: "u"), host: name)
+    (settings.lease, settings.grace, settings.handshake) = (.seconds(1), .seconds(2), .seconds(2))
+    (settings.adopt, settings.rank) = (.seconds(2), place)
+    return FleetRigHost(
+      name, process: processes, settings: settings, world: self, ways: ways[place], clock: clocks[place])
+  }
+
+  func nextNumber(_ host: String) -> UInt64 {
+    numbers[host, default: 0] += 1
+    return numbers[host] ?? 0
+  }
+
+  // MARK: - Time
+
+  /// Turns the clock.
+  func turn(by duration: Duration) {
+    let end = time.now + duration
+    while true {
+      let deadlines = [network.nextDeadline] + hosts.map(\.nextDeadline)
+      guard let next = deadlines.compactMap({ $0 }).min(), next <= end else { break }
+      if next > time.now { time.advance(by: next - time.now) }
+      network.fire()
+      for host in hosts { host.fire() }
+    }
+    if time.now < end { time.advance(by: end - time.now) }
+  }
+
+  func some(_ range: ClosedRange<UInt64>) -> UInt64 {
+    range.lowerBound + random.bits() % (range.upperBound - range.lowerBound + 1)
+  }
+
+  private func later(_ range: ClosedRange<UInt64>, _ body: @escaping () -> Void) {
+    network.after(.milliseconds(Int64(some(range))), body)
+  }
+
+  // MARK: - The run
+
+  /// A schedule of faults, then quiet until everything has its end.
+  func run() {
+    talk()
+    disturb()
+    turn(by: options.duration)
+    isBusy = false
+    turn(by: .seconds(6))
+    for _ in 0..<60 where !isSettled { turn(by: .seconds(1)) }
+    check()
+  }
+
+  private var isSettled: Bool { hosts.allSatisfy { $0.program.isIdle } }
+
+  private func talk() {
+    guard isBusy else { return }
+    later(1...(2 * options.eventPause)) { [weak self] in
+      self?.server.say()
+      self?.talk()
+    }
+  }
+
+  private func disturb() {
+    later(1...(2 * options.faultPause)) { [weak self] in
+      guard let self, isBusy, !options.faults.isEmpty else { return }
+      strike(options.faults[Int(random.bits() % UInt64(options.faults.count))])
+      disturb()
+    }
+  }
+
+  private func strike(_ fault: Fault) {
+    let place = Int(random.bits() % UInt64(hosts.count))
+    let host = hosts[place]
+    faults.append(fault)
+    switch fault {
+    case .kill: kill(place)
+    case .pause:
+      host.isPaused = true
+      later(200...4_000) { host.isPaused = false }
+    case .leave: host.deliver { host.holder.leave() }
+    case .cutEngine: host.engine.cut()
+    case .awayFromEngine:
+      host.engine.way.isOpen = false
+      host.engine.cut()
+      later(200...4_000) { host.engine.way.isOpen = true }
+    case .awayFromServer:
+      ways[place].reachesServer = false
+      later(200...4_000) { [ways] in ways[place].reachesServer = true }
+    case .hangUp: server.hangUp()
+    case .restartStore: store.restart()
+    case .stopStore:
+      store.stop()
+      later(200...3_000) { [store] in if !store.isUp { store.start() } }
+    case .failOver: store.failOver()
+    case .flush: store.flush()
+    }
+  }
+
+  private func kill(_ place: Int) {
+    let old = hosts[place]
+    old.kill()
+    later(50...3_000) { [weak self] in
+      guard let self, hosts[place] === old else { return }
+      hosts[place] = start(place)
+    }
+  }
+
+  // MARK: - What happens
+
+  func opened(_ host: FleetRigHost) { opened += 1 }
+
+  func heard(_ host: FleetRigHost, _ place: EventPlace, _ number: UInt64) {
+    events += 1
+    let key = "\(place.epoch)/\(place.sequence)"
+    if let before = contents.updateValue(number, forKey: key), before != number {
+      problems.append("\(key) is \(before) and \(number)")
+    }
+    defer { last[host.process] = (place, number) }
+    guard let last = last[host.process], last.place.epoch == place.epoch else { return }
+    guard place.sequence > last.place.sequence else {
+      return problems.append("\(host.name) heard \(key) behind \(last.place.sequence)")
+    }
+    if place.sequence > last.place.sequence + 1 {
+      gaps += 1
+      passed.append((host.name, place.epoch, (last.place.sequence + 1)...(place.sequence - 1)))
+    } else if number != last.number + 1 {
+      problems.append("\(host.name) heard \(number) behind \(last.number) without a gap, at \(key)")
+    }
+  }
+}

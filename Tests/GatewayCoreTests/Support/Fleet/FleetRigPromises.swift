@@ -1,0 +1,89 @@
+@testable import GatewayCore
+
+/// The table of promises.
+extension FleetRig {
+  func check() {
+    checkEnds()
+    checkCopies()
+    checkSenders()
+    checkOrder()
+    checkEvents()
+  }
+
+  /// What a host passed over no other host has heard either, unless the store has lost something.
+  private func checkEvents() {
+    guard !faults.contains(.failOver), !faults.contains(.flush) else { return }
+    for gap in passed {
+      for sequence in gap.range where contents["\(gap.epoch)/\(sequence)"] != nil {
+        problems.append("\(gap.host) passed over \(gap.epoch)/\(sequence), which exists")
+      }
+    }
+  }
+
+  private func checkEnds() {
+    for host in hosts where !host.program.isIdle { problems.append("\(host.name) is not idle: \(host.program.state)") }
+    if !problems.isEmpty { problems.append(standing) }
+    let arrived = Set(server.arrivals.map(\.message))
+    for message in stored.subtracting(arrived).sorted(by: { $0.number < $1.number }) {
+      problems.append("\(message) is lost")
+    }
+  }
+
+  private func checkCopies() {
+    var counts: [FleetRigMessage: Int] = [:]
+    for arrival in server.arrivals { counts[arrival.message, default: 0] += 1 }
+    for (message, count) in counts where count > 1 && !message.sort.isDurable {
+      problems.append("\(message) arrived \(count) times")
+    }
+    for (message, told) in outcomes {
+      // A row whose host died before it removed it is found again.
+      if told.count > 1, !message.sort.isDurable { problems.append("\(message) ended \(told.count) times") }
+      if told.first == .finished, counts[message] == nil {
+        problems.append("\(message) is told as sent, and did not arrive")
+      }
+    }
+  }
+
+  /// No message was decided upon while a later term was sending, and none arrived behind one of a later term.
+  private func checkSenders() {
+    var top: UInt64 = 0
+    for arrival in server.arrivals.sorted(by: { $0.decided < $1.decided }) {
+      if arrival.term < top { problems.append("\(arrival.message) was written in term \(arrival.term) after \(top)") }
+      top = max(top, arrival.term)
+    }
+    top = 0
+    for arrival in server.arrivals {
+      if arrival.term < top { problems.append("\(arrival.message) of term \(arrival.term) arrived after \(top)") }
+      top = max(top, arrival.term)
+    }
+  }
+
+  /// Of one host, first copies, in the order of acceptance. What was adopted overtakes what waited for its turn at a host
+  /// that was taken for dead.
+  private func checkOrder() {
+    var seen: Set<FleetRigMessage> = []
+    var top: [String: UInt64] = [:]
+    for arrival in server.arrivals where seen.insert(arrival.message).inserted {
+      let message = arrival.message
+      if adopted.contains(message) { continue }
+      if message.number < top[message.host] ?? 0 {
+        problems.append("\(message) arrived after \(top[message.host] ?? 0)")
+      }
+      top[message.host] = max(top[message.host] ?? 0, message.number)
+    }
+  }
+
+  /// How everything stands, for whoever looks for a mistake.
+  private var standing: String {
+    let holders = hosts.map { host in
+      "\(host.name): \(host.holder.lease.state), \(host.holder.publisher.state), \(host.program.state)"
+    }
+    let place = FleetPlace(fleet: "f", upstream: "u")
+    let markers = store.records(of: place.key(.events), after: .start).filter { $0.position.number == 0 }.suffix(6)
+    return (holders + markers.map { "\($0.position) \($0.fields.text("k") ?? "") \($0.fields.text("t") ?? "")" })
+      .joined(separator: "\n")
+  }
+
+  /// How often durable sends were written more than once.
+  var repetitions: Int { server.arrivals.count - Set(server.arrivals.map(\.message)).count }
+}
