@@ -35,7 +35,7 @@ struct FleetAdopt: FleetStep {
   var keys: [FleetKey] {
     [place.key(.lease), place.key(.box(host: host)), place.key(.adopted), place.key(.hosts)]
   }
-  var arguments: [[UInt8]] { Array(own.text, host, String(life), String(beat)) }
+  var arguments: [[UInt8]] { Array(texts: own.text, host, String(life), String(beat)) }
 
   /// Nil: it was heard of meanwhile.
   static func result(_ reply: FleetReply) -> FleetAdopted?? {
@@ -64,7 +64,7 @@ struct FleetJoin: FleetStep {
   var details: FleetHostDetails
 
   var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
-  var arguments: [[UInt8]] { Array(host, String(life)) + [details.fields.packed] }
+  var arguments: [[UInt8]] { Array(texts: host, String(life)) + [details.fields.packed] }
 
   static func result(_ reply: FleetReply) -> FleetJoined? {
     guard case .array(let parts) = reply, let first = parts.first, let life = number(first),
@@ -90,7 +90,7 @@ struct FleetAlive: FleetStep {
   var details: FleetHostDetails
 
   var keys: [FleetKey] { [place.key(.hosts)] }
-  var arguments: [[UInt8]] { Array(host, String(life)) + [details.fields.packed] }
+  var arguments: [[UInt8]] { Array(texts: host, String(life)) + [details.fields.packed] }
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
 }
 
@@ -104,7 +104,7 @@ struct FleetPut: FleetStep {
   var row: FleetBoxRow
 
   var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
-  var arguments: [[UInt8]] { Array(host, String(life), String(number)) + [row.bytes] }
+  var arguments: [[UInt8]] { Array(texts: host, String(life), String(number)) + [row.bytes] }
   static func result(_ reply: FleetReply) -> Bool? { Self.number(reply).map { $0 == 1 } }
 }
 

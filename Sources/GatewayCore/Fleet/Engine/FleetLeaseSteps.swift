@@ -14,7 +14,7 @@ struct FleetTake: FleetStep {
 
   var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
   var arguments: [[UInt8]] {
-    Array(host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term))
+    Array(texts: host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term))
   }
 
   /// Nil: somebody else was faster.
@@ -60,7 +60,7 @@ struct FleetBeat: FleetStep {
   var own: FleetOwn
 
   var keys: [FleetKey] { [place.key(.lease)] }
-  var arguments: [[UInt8]] { Array(own.text) }
+  var arguments: [[UInt8]] { Array(texts: own.text) }
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
 }
 
@@ -71,7 +71,7 @@ struct FleetRelease: FleetStep {
   var own: FleetOwn
 
   var keys: [FleetKey] { [place.key(.lease)] }
-  var arguments: [[UInt8]] { Array(own.text) }
+  var arguments: [[UInt8]] { Array(texts: own.text) }
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 
@@ -91,7 +91,7 @@ struct FleetOpen: FleetStep {
   var hosts = 1
 
   var keys: [FleetKey] { [place.key(.lease), place.key(.events), place.key(.up)] }
-  var arguments: [[UInt8]] { Array(own.text, run, epoch, String(sequence), offset, session, String(hosts)) }
+  var arguments: [[UInt8]] { Array(texts: own.text, run, epoch, String(sequence), offset, session, String(hosts)) }
 
   static func result(_ reply: FleetReply) -> FleetOpened? {
     guard case .array(let parts) = reply, parts.count == 2, let conversation = number(parts[0]),
@@ -122,7 +122,7 @@ struct FleetDown: FleetStep {
   var detail: String
 
   var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
-  var arguments: [[UInt8]] { Array(own.text, epoch, String(sequence), offset, reason, detail) }
+  var arguments: [[UInt8]] { Array(texts: own.text, epoch, String(sequence), offset, reason, detail) }
   /// The number of the marker.
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
 }

@@ -94,5 +94,5 @@ extension FleetStep {
 }
 
 extension [[UInt8]] {
-  init(_ texts: String...) { self = texts.map { Array<UInt8>($0.utf8) } }
+  init(texts: String...) { self = texts.map { Array<UInt8>($0.utf8) } }
 }
