@@ -1,0 +1,161 @@
+/// The ten steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
+/// nothing. `FleetStepName` has the table of what they take and answer.
+///
+/// Numbers are written by `%.0f`: a number of Lua that becomes text by itself has 14 digits.
+enum FleetScripts {
+  static func text(of step: FleetStepName) -> String {
+    switch step {
+    case .take: markers + take
+    case .beat: guardedByOwn + alsoWhenFull + beat
+    case .release: guardedByOwn + alsoWhenFull + release
+    case .open: guardedByOwn + alsoWhenFull + markers + open
+    case .down: guardedByOwn + alsoWhenFull + markers + down
+    case .done: guardedByOwn + alsoWhenFull + done
+    case .adopt: guardedByOwn + adopt
+    case .join: alsoWhenFull + join
+    case .alive: guardedByLife + alsoWhenFull + alive
+    case .put: guardedByLife + put
+    }
+  }
+
+  /// By what a server calls a script that it was told once.
+  static func digest(of step: FleetStepName) -> String { digests[step] ?? "" }
+
+  private static let digests = Dictionary(
+    uniqueKeysWithValues: FleetStepName.allCases.map { ($0, SHA1.hexadecimal(of: Array(text(of: $0).utf8))) })
+
+  private static let guardedByOwn = """
+    if redis.call('HGET', KEYS[1], 'own') ~= ARGV[1] then return redis.error_reply('FENCED another has taken its place') end
+
+    """
+
+  private static let guardedByLife = """
+    local row = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+    local life, beat = string.match(row, '^(%d+):(%d+):')
+    if life ~= ARGV[2] then return redis.error_reply('FENCED another has taken its place') end
+
+    """
+
+  /// A server whose memory is full refuses a script's first write, unless that is one which frees something: those behind
+  /// it are carried out. Otherwise the lease would end because somebody else's keys need the room. What takes more than a
+  /// few bytes has no such line.
+  private static let alsoWhenFull = """
+    redis.call('HDEL', KEYS[1], '')
+
+    """
+
+  /// The last place of a stream, whose entry may be gone; and a marker behind it and behind the lease's.
+  private static let markers = """
+    local function last(key)
+      if redis.call('EXISTS', key) == 0 then return '0-0' end
+      local facts = redis.call('XINFO', 'STREAM', key)
+      for i = 1, #facts, 2 do if facts[i] == 'last-generated-id' then return facts[i + 1] end end
+    end
+    local function mark(least, open, ...)
+      local top = tonumber(string.match(last(KEYS[2]), '^(%d+)'))
+      local c = math.max(tonumber(redis.call('HGET', KEYS[1], 'c') or '0'), top, least) + 1
+      c = string.format('%.0f', c)
+      redis.call('HSET', KEYS[1], 'c', c, 'open', open)
+      redis.call('XADD', KEYS[2], c .. '-0', ...)
+      return c
+    end
+
+    """
+
+  private static let take = """
+    local function lease(name) return redis.call('HGET', KEYS[1], name) or '' end
+    if lease('own') ~= ARGV[2] or lease('beat') ~= ARGV[3] then return false end
+    local term = string.format('%.0f', math.max(tonumber(lease('term')) or 0, tonumber(ARGV[7])) + 1)
+    local seq, offset, seen = '0', '', tonumber(ARGV[6])
+    local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+    if entry then
+      seq = string.match(entry[1], '-(%d+)$')
+      for i = 1, #entry[2], 2 do
+        if entry[2][i] == 's' then seq = entry[2][i + 1] end
+        if entry[2][i] == 'o' then offset = entry[2][i + 1] end
+      end
+    elseif seen > 0 then
+      seq = string.format('%.0f', seen + 1048576)
+    end
+    redis.call('HDEL', KEYS[1], '')
+    local same = lease('run') == ARGV[4] and 1 or 0
+    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4])
+    local epoch = lease('epoch')
+    local c = mark(tonumber(ARGV[5]), '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
+    return {term, c, seq, epoch, offset, lease('session'), same}
+    """
+
+  private static let beat = """
+    return redis.call('HINCRBY', KEYS[1], 'beat', 1)
+    """
+
+  private static let release = """
+    redis.call('HSET', KEYS[1], 'holder', '')
+    return 1
+    """
+
+  private static let open = """
+    redis.call('HSET', KEYS[1], 'run', ARGV[2], 'epoch', ARGV[3], 'session', ARGV[6])
+    local term = redis.call('HGET', KEYS[1], 'term')
+    local c = mark(0, '1', 'k', 'open', 't', term, 'e', ARGV[3], 's', ARGV[4], 'o', ARGV[5], 'hosts', ARGV[7])
+    return {c, last(KEYS[3])}
+    """
+
+  private static let down = """
+    local term = redis.call('HGET', KEYS[1], 'term')
+    return mark(0, '0', 'k', 'down', 't', term, 'e', ARGV[2], 's', ARGV[3], 'o', ARGV[4], 'r', ARGV[5], 'd', ARGV[6])
+    """
+
+  /// That the place is taken means that the reply is there. Whatever else is wrong with it is seen before a row changes.
+  private static let done = """
+    if ARGV[2] ~= '' then
+      local words, at = {}, 1
+      while at <= #ARGV[3] do
+        local name, count, from = string.match(ARGV[3], '^([^:]*):(%d+):()', at)
+        words[#words + 1] = name
+        words[#words + 1] = string.sub(ARGV[3], from, from + count - 1)
+        at = from + count
+      end
+      local added = redis.pcall('XADD', KEYS[2], ARGV[2], unpack(words))
+      if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller', 1, true) then return added end
+    end
+    for i = 4, #ARGV, 2 do
+      if redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1 then redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
+    end
+    return 1
+    """
+
+  private static let adopt = """
+    local row = redis.call('HGET', KEYS[4], ARGV[2]) or ''
+    local life, beat, details = string.match(row, '^(%d+):(%d+):(.*)$')
+    if life ~= ARGV[3] or beat ~= ARGV[4] then return false end
+    redis.call('HDEL', KEYS[1], '')
+    local rows = redis.call('HGETALL', KEYS[2])
+    for i = 1, #rows, 2 do redis.call('HSET', KEYS[3], ARGV[2] .. '/' .. rows[i], rows[i + 1]) end
+    redis.call('DEL', KEYS[2])
+    life = string.format('%.0f', life + 1)
+    redis.call('HSET', KEYS[4], ARGV[2], life .. ':0:' .. details)
+    return {life, #rows / 2}
+    """
+
+  private static let join = """
+    local row = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+    local life = math.max(tonumber(string.match(row, '^(%d+):')) or 0, tonumber(ARGV[2])) + 1
+    life = string.format('%.0f', life)
+    redis.call('HSET', KEYS[1], ARGV[1], life .. ':0:' .. ARGV[3])
+    local reply = redis.call('HGETALL', KEYS[2])
+    table.insert(reply, 1, life)
+    return reply
+    """
+
+  private static let alive = """
+    beat = string.format('%.0f', beat + 1)
+    redis.call('HSET', KEYS[1], ARGV[1], life .. ':' .. beat .. ':' .. ARGV[3])
+    return beat
+    """
+
+  private static let put = """
+    redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+    return 1
+    """
+}

@@ -1,0 +1,168 @@
+/// What is asked of a Redis server on its command connection: each call has its outcome exactly once, in the order of the
+/// calls, also where some of them count only once enough replicas have them. That is asked of the server by one WAIT
+/// behind all such calls of a turn.
+final class RedisPipeline {
+  /// An answer, in a form that needs no bytes.
+  enum Reply: Equatable, Sendable {
+    case value(FleetReply)
+    case error(RedisError)
+  }
+
+  private struct Call {
+    let number: UInt64
+    let mustLast: Bool
+    /// Set once it was answered.
+    var reply: Reply?
+    /// Whether as many replicas as are wanted have it; nil while that is not known.
+    var isCopied: Bool?
+    /// Nil: there is no answer, and may never have been a question.
+    let settle: (Reply?) -> Void
+  }
+
+  private let connection: RedisConnection
+  private let timers: Timers
+  private let settings: RedisSettings
+  private var calls = Ring<Call>()
+  private var nextNumber: UInt64 = 1
+  /// Scripts that the server has been told in full on this connection.
+  private var knownScripts: Set<FleetStepName> = []
+  /// The last call that has to be copied and is not waited for.
+  private var uncopied: UInt64?
+  /// Whether no call can have an outcome any more.
+  private var isOver = false
+
+  init(on connection: RedisConnection, timers: Timers, settings: RedisSettings) {
+    self.connection = connection
+    self.timers = timers
+    self.settings = settings
+  }
+
+  /// Every call that has no outcome has none from now on.
+  func end() {
+    isOver = true
+    while let call = calls.popFirst() { call.settle(nil) }
+  }
+
+  /// Asks something; `isList` for an array that may be long. `settle` is called once, later, with nil where there is no
+  /// answer.
+  func ask(isList: Bool = false, _ write: (inout RESPWriter) -> Void, _ settle: @escaping (Reply?) -> Void) {
+    enter(isList: isList, mustLast: false, write, settle)
+  }
+
+  /// Runs a script: the first time in full, then by its digest.
+  func run(
+    _ name: FleetStepName, keys: [FleetKey], arguments: [[UInt8]], _ settle: @escaping (Reply?) -> Void
+  ) {
+    let isKnown = knownScripts.contains(name)
+    knownScripts.insert(name)
+    let mustLast = settings.copies > 0 && name.mustLast
+    // How long the list is nobody knows: it has a row for each send in a box.
+    enter(isList: name == .join, mustLast: mustLast) { writer in
+      writer.write(isKnown ? "EVALSHA" : "EVAL") {
+        $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))
+        $0.append(keys.count)
+        for key in keys { $0.append(key.text) }
+        for argument in arguments { $0.append(argument) }
+      }
+    } _: {
+      settle($0)
+    }
+    guard mustLast else { return }
+    if uncopied == nil { timers.after(.zero) { [weak self] in self?.waitForCopies() } }
+    uncopied = nextNumber - 1
+  }
+
+  private func enter(
+    isList: Bool, mustLast: Bool, _ write: (inout RESPWriter) -> Void, _ settle: @escaping (Reply?) -> Void
+  ) {
+    let number = nextNumber
+    nextNumber += 1
+    calls.append(Call(number: number, mustLast: mustLast, settle: settle))
+    var elements: [FleetReply] = []
+    connection.ask(opening: isList ? 1 : 0, write) { [unowned self] nodes, bytes, isLast in
+      if case .error(let range)? = nodes.first, elements.isEmpty {
+        return answer(number, .error(RedisError(bytes.extracting(range))))
+      }
+      var rest = nodes[...]
+      guard let value = FleetReply(&rest, bytes) else { return .senseless("an empty value") }
+      guard isList else { return answer(number, .value(value)) }
+      if value != .array([]) { elements.append(value) }
+      return isLast ? answer(number, .value(.array(elements))) : nil
+    }
+  }
+
+  // MARK: - Copies
+
+  private func waitForCopies() {
+    guard !isOver, let last = uncopied else { return }
+    uncopied = nil
+    connection.ask(
+      {
+        $0.write("WAIT") {
+          $0.append(settings.copies)
+          $0.append(settings.copyLimit.milliseconds)
+        }
+      },
+      { [unowned self] nodes, bytes, _ in
+        guard case .integer(let count)? = nodes.first else { return .senseless("WAIT has another answer") }
+        let isCopied = count >= Int64(settings.copies)
+        for offset in 0..<calls.count {
+          guard let call = calls[offset], call.number <= last else { break }
+          if call.mustLast, call.isCopied == nil { calls.update(offset) { $0.isCopied = isCopied } }
+        }
+        tellOutcomes()
+        return nil
+      })
+  }
+
+  // MARK: - Answers
+
+  private func answer(_ number: UInt64, _ reply: Reply) -> RedisTrouble? {
+    if case .error(let error) = reply {
+      switch error.meaning {
+      case .wrongServer(let trouble): return trouble
+      // Sent again, it would be carried out behind what was sent after it.
+      case .unknownScript: return .scriptsForgotten
+      case .fenced, .passed, .refused: break
+      }
+    }
+    guard let first = calls.first, number >= first.number else { return .senseless("an answer twice") }
+    calls.update(Int(number - first.number)) { $0.reply = reply }
+    tellOutcomes()
+    return nil
+  }
+
+  /// In their order, as far as outcomes are known.
+  private func tellOutcomes() {
+    while !isOver, let call = calls.first, let reply = call.reply {
+      if call.mustLast, case .value(let value) = reply, value != .null {
+        guard let isCopied = call.isCopied else { return }
+        _ = calls.popFirst()
+        call.settle(isCopied ? reply : nil)
+      } else {
+        _ = calls.popFirst()
+        call.settle(reply)
+      }
+    }
+  }
+}
+
+extension FleetReply {
+  /// The next value of the nodes; nil where there is none. A word of the server is a text, and so is an error in an array.
+  init?(_ nodes: inout ArraySlice<RESPNode>, _ bytes: RawSpan) {
+    switch nodes.popFirst() {
+    case nil: return nil
+    case .null: self = .null
+    case .integer(let value): self = .integer(value)
+    case .simple(let range), .error(let range), .bulk(let range):
+      self = .bytes(bytes.extracting(range).withUnsafeBytes { [UInt8]($0) })
+    case .array(let count):
+      var elements: [FleetReply] = []
+      for _ in 0..<count {
+        guard let element = FleetReply(&nodes, bytes) else { return nil }
+        elements.append(element)
+      }
+      self = .array(elements)
+    }
+  }
+}

@@ -1,0 +1,342 @@
+/// Reads a fleet's streams on, on a connection of its own: one XREAD over all of them, which waits for as long as there is
+/// nothing. What is to be read may change meanwhile: then the command connection ends the waiting.
+final class RedisReading {
+  /// Who wants a stream, and how far it was told.
+  private final class Reader {
+    let key: FleetKey
+    weak var receiver: (any FleetEngineReceiver)?
+    var position: FleetPosition
+    /// Whether it still has to hear that it has all that there was.
+    var awaitsEnd = true
+    /// Nothing is told any more.
+    var isOver = false
+
+    init(_ key: FleetKey, _ receiver: any FleetEngineReceiver, after position: FleetPosition) {
+      self.key = key
+      self.receiver = receiver
+      self.position = position
+    }
+  }
+
+  private enum State {
+    /// Nothing is asked. May become `asking`.
+    case idle
+    /// May become `idle`, or `asking` again.
+    case asking(Question)
+  }
+
+  /// One XREAD, and how far its answer has come.
+  private struct Question {
+    let number: UInt64
+    /// In the order in which the server goes through them.
+    var streams: [Stream]
+    /// Its answer may take as long as it likes.
+    let waits: Bool
+    /// Which of the streams comes; nil before the first one.
+    var at: Int?
+    /// How many entries of it have come.
+    var entries = 0
+    /// A stream did not come to its end. What comes of those behind it may be younger than what is left of it, and is
+    /// read again.
+    var isCut = false
+    /// Its waiting was to be ended.
+    var isEnded = false
+  }
+
+  /// A key, and all who want it.
+  private struct Stream {
+    let key: FleetKey
+    let readers: [Reader]
+    /// All that was in it has come.
+    var isAtEnd = true
+  }
+
+  private let connection: RedisConnection
+  private let calls: RedisPipeline
+  private let timers: Timers
+  private let settings: RedisSettings
+  /// Told when the connection is worth nothing.
+  private let lose: (RedisTrouble) -> Void
+  private var readers: [Reader] = []
+  private var state = State.idle
+  private var nextNumber: UInt64 = 1
+  private var isDue = false
+  private var isOver = false
+  /// Entries of one stream that are told together.
+  private var gathered: [FleetRecord] = []
+  private var lastWord: MonotonicInstant
+  private var quietTimer: Timers.ID?
+
+  init(
+    on connection: RedisConnection, _ calls: RedisPipeline, timers: Timers, settings: RedisSettings,
+    lose: @escaping (RedisTrouble) -> Void
+  ) {
+    self.connection = connection
+    self.calls = calls
+    self.timers = timers
+    self.settings = settings
+    self.lose = lose
+    lastWord = timers.now
+    watchQuiet()
+  }
+
+  deinit { timers.cancel(quietTimer) }
+
+  /// Nothing is told any more.
+  func end() {
+    isOver = true
+    for reader in readers { reader.isOver = true }
+    readers = []
+    gathered = []
+    timers.cancel(quietTimer)
+  }
+
+  func read(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver) {
+    stop { $0.key == key && $0.receiver === receiver }
+    readers.append(Reader(key, receiver, after: position))
+    change()
+  }
+
+  func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) {
+    stop { $0.key == key && $0.receiver === receiver }
+  }
+
+  func remove(_ receiver: any FleetEngineReceiver) {
+    stop { $0.receiver == nil || $0.receiver === receiver }
+  }
+
+  private func stop(_ isMeant: (Reader) -> Bool) {
+    for reader in readers where isMeant(reader) { reader.isOver = true }
+    readers.removeAll { $0.isOver }
+  }
+
+  /// What is to be read is another: at the end of the turn, once for all changes of it.
+  private func change() {
+    guard !isDue else { return }
+    isDue = true
+    timers.after(.zero) { [weak self] in
+      guard let self else { return }
+      isDue = false
+      guard !isOver else { return }
+      switch state {
+      case .idle: ask()
+      case .asking: endWaiting()
+      }
+    }
+  }
+
+  // MARK: - Asking
+
+  private func ask() {
+    stop { $0.receiver == nil }
+    guard !readers.isEmpty else { return state = .idle }
+    var streams: [Stream] = []
+    for reader in readers where !streams.contains(where: { $0.key == reader.key }) {
+      streams.append(Stream(key: reader.key, readers: readers.filter { $0.key == reader.key }))
+    }
+    let question = Question(number: nextNumber, streams: streams, waits: !readers.contains { $0.awaitsEnd })
+    nextNumber += 1
+    state = .asking(question)
+    // The list of streams, of each its name and its entries, of these each.
+    connection.ask(opening: 3, isPatient: question.waits) {
+      write(question, &$0)
+    } _: { [unowned self] nodes, bytes, isLast in
+      take(nodes, bytes, isLast)
+    }
+  }
+
+  private func write(_ question: Question, _ writer: inout RESPWriter) {
+    writer.write("XREAD") {
+      $0.append("COUNT" as StaticString)
+      $0.append(settings.readLimit)
+      if question.waits {
+        $0.append("BLOCK" as StaticString)
+        $0.append(0)
+      }
+      $0.append("STREAMS" as StaticString)
+      for stream in question.streams { $0.append(stream.key.text) }
+      for stream in question.streams { $0.append((stream.readers.map(\.position).min() ?? .start).description) }
+    }
+  }
+
+  // MARK: - Ending the waiting
+
+  /// Nothing may have come for long, or something else is to be read.
+  private func endWaiting() {
+    guard case .asking(var question) = state, question.waits, !question.isEnded else { return }
+    question.isEnded = true
+    state = .asking(question)
+    let number = question.number
+    unblock(number)
+    timers.after(settings.answerLimit) { [weak self] in
+      guard let self, isWaiting(number) else { return }
+      lose(.silent(settings.answerLimit))
+    }
+  }
+
+  private func isWaiting(_ number: UInt64) -> Bool {
+    guard !isOver, case .asking(let question) = state else { return false }
+    return question.number == number
+  }
+
+  private func unblock(_ number: UInt64) {
+    guard let client = connection.server?.client else { return }
+    calls.ask {
+      $0.write("CLIENT") {
+        $0.append("UNBLOCK" as StaticString)
+        $0.append(client)
+      }
+    } _: { [weak self] reply in
+      guard let self, isWaiting(number) else { return }
+      switch reply {
+      case nil, .value(.integer(1)): break
+      // The question has not come to the server, or the answer not to us.
+      case .value:
+        timers.after(Self.unblockRest) { [weak self] in
+          guard let self, isWaiting(number) else { return }
+          unblock(number)
+        }
+      case .error(let error): lose(.forbidden(error.text))
+      }
+    }
+  }
+
+  private static let unblockRest: Duration = .milliseconds(2)
+
+  /// A connection that waits says nothing, also when it is dead.
+  private func watchQuiet() {
+    quietTimer = timers.at(lastWord + settings.quietLimit) { [weak self] in
+      guard let self, !isOver else { return }
+      defer { watchQuiet() }
+      guard timers.now - lastWord >= settings.quietLimit else { return }
+      lastWord = timers.now
+      switch state {
+      case .asking: endWaiting()
+      case .idle: connection.ask({ $0.write("PING") }, { _, _, _ in nil })
+      }
+    }
+  }
+
+  // MARK: - Answers
+
+  private func take(_ nodes: [RESPNode], _ bytes: RawSpan, _ isLast: Bool) -> RedisTrouble? {
+    lastWord = timers.now
+    guard case .asking(var question) = state else { return .senseless("entries that nobody asked for") }
+    switch nodes.first {
+    case .error(let range)?: return Self.trouble(RedisError(bytes.extracting(range)))
+    // Nothing, or the waiting was ended.
+    case .null?: break
+    case .bulk(let name)?:
+      endStream(&question)
+      question.at = question.streams.firstIndex { bytes.extracting(name).equals($0.key.text) }
+      guard let at = question.at else { return .senseless("a stream that nobody asked for") }
+      question.streams[at].isAtEnd = !question.isCut
+    case .array?:
+      guard question.at != nil, let record = FleetRecord(nodes, bytes) else {
+        return .senseless("no entry of a stream")
+      }
+      question.entries += 1
+      if !question.isCut { gathered.append(record) }
+    case .simple?, .integer?, nil: return .senseless("no entry of a stream")
+    }
+    state = .asking(question)
+    if isLast { endAnswer(question) }
+    return nil
+  }
+
+  /// What makes a stream unreadable makes all of them so.
+  private static func trouble(_ error: RedisError) -> RedisTrouble {
+    switch error.meaning {
+    case .wrongServer(let trouble): trouble
+    case .refused(.forbidden(let words)): .forbidden(words)
+    case .fenced, .passed, .unknownScript, .refused: .senseless(error.text)
+    }
+  }
+
+  /// All that came of a stream has come.
+  private func endStream(_ question: inout Question) {
+    tellGathered(question)
+    if let at = question.at, question.entries >= settings.readLimit, !question.isCut {
+      question.isCut = true
+      question.streams[at].isAtEnd = false
+    }
+    question.entries = 0
+  }
+
+  private func endAnswer(_ question: Question) {
+    var question = question
+    endStream(&question)
+    guard !isOver else { return }
+    for stream in question.streams where stream.isAtEnd {
+      for reader in stream.readers where reader.awaitsEnd && !reader.isOver {
+        reader.awaitsEnd = false
+        reader.receiver?.engineReachedEnd(of: stream.key)
+      }
+    }
+    if !isOver { ask() }
+  }
+
+  /// The others have their turn: what there is is told.
+  func rest() {
+    if case .asking(let question) = state { tellGathered(question) }
+  }
+
+  private func tellGathered(_ question: Question) {
+    guard let at = question.at, let last = gathered.last else { return }
+    let records = gathered
+    gathered = []
+    let stream = question.streams[at]
+    for reader in stream.readers where !reader.isOver && reader.position < last.position {
+      let position = reader.position
+      reader.position = last.position
+      let isAllNew = records.first.map { $0.position > position } ?? true
+      reader.receiver?.engineRead(isAllNew ? records : records.filter { $0.position > position }, of: stream.key)
+    }
+  }
+}
+
+extension FleetRecord {
+  /// From an entry: its position, and names and values in turn.
+  init?(_ nodes: [RESPNode], _ bytes: RawSpan) {
+    guard nodes.count >= 3, nodes[0] == .array(2), case .bulk(let id) = nodes[1], case .array(let count) = nodes[2],
+      count.isMultiple(of: 2), nodes.count == count + 3, let position = FleetPosition(bytes.extracting(id))
+    else { return nil }
+    var fields = FleetFields()
+    for at in stride(from: 3, to: nodes.count, by: 2) {
+      guard case .bulk(let name) = nodes[at], case .bulk(let value) = nodes[at + 1] else { return nil }
+      fields.add(
+        bytes.extracting(name).withUnsafeBytes { String(decoding: $0, as: UTF8.self) },
+        bytes.extracting(value).withUnsafeBytes { [UInt8]($0) })
+    }
+    self.init(position: position, fields: fields)
+  }
+}
+
+extension FleetPosition {
+  /// From `21-1807`; nil for what is none.
+  init?(_ bytes: RawSpan) {
+    var numbers: (UInt64, UInt64) = (0, 0)
+    var (digits, isSecond) = (0, false)
+    for at in 0..<bytes.byteCount {
+      let byte = JSONScanner.byte(bytes, at)
+      if byte == UInt8(ascii: "-"), !isSecond, digits > 0 {
+        (numbers.0, numbers.1, digits, isSecond) = (numbers.1, 0, 0, true)
+        continue
+      }
+      let digit = byte &- UInt8(ascii: "0")
+      let (tenfold, isBeyond) = numbers.1.multipliedReportingOverflow(by: 10)
+      let (sum, isFarther) = tenfold.addingReportingOverflow(UInt64(digit))
+      guard digit < 10, !isBeyond, !isFarther else { return nil }
+      numbers.1 = sum
+      digits += 1
+    }
+    guard isSecond, digits > 0 else { return nil }
+    self.init(numbers.0, numbers.1)
+  }
+}
+
+extension RawSpan {
+  fileprivate func equals(_ text: String) -> Bool {
+    withUnsafeBytes { $0.elementsEqual(text.utf8) }
+  }
+}

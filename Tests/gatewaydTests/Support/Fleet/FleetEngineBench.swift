@@ -1,0 +1,1 @@
+../../../GatewayCoreTests/Support/Fleet/FleetEngineBench.swift

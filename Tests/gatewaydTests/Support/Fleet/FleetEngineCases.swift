@@ -1,0 +1,1 @@
+../../../GatewayCoreTests/Support/Fleet/FleetEngineCases.swift
