@@ -78,7 +78,8 @@ final class RedisConnection {
     let now = timers.now
     calls.append(Call(opening: opening, sent: isPatient ? nil : now, answer: answer))
     write(&writer)
-    transport?.send(binary: writer.bytes.span.bytes)
+    let bytes = writer.bytes
+    transport?.send(binary: bytes.span.bytes)
     writer.removeAll()
     if timer == nil { lookAfter(now + limit) }
   }

@@ -179,6 +179,16 @@ extension FleetEngineCase {
       #expect(try bench.goOn { second.records.count == 5 })
       #expect(first.records.count == 2)
     },
+    FleetEngineCase("what is read no more is told no more") { bench throws in
+      let (listener, other) = (FleetEngineListener(), FleetEngineListener())
+      let key = bench.place.key(.events)
+      for listener in [listener, other] { bench.engine.readOn(key, after: .start, for: listener) }
+      #expect(try bench.goOn { listener.words == [.end("ev")] && other.words == [.end("ev")] })
+      bench.engine.readNoMore(key, for: listener)
+      _ = try bench.append(1, at: FleetPosition(1, 1))
+      #expect(try bench.goOn { other.records.count == 1 })
+      #expect(listener.records.isEmpty)
+    },
     FleetEngineCase("a stream that was asked for earlier is never behind a later one") { bench throws in
       let listener = FleetEngineListener()
       let (replies, events) = (bench.place.key(.replies(host: "h")), bench.place.key(.events))
