@@ -34,6 +34,7 @@ import Testing
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return -1 }
     close(ends[1])
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
     return ends[0]
   }
 

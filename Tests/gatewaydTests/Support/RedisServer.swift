@@ -58,7 +58,7 @@ final class RedisServer {
 
   private func end() {
     guard wrapper > 0 else { return }
-    Glibc.kill(server, SIGCONT)
+    if server > 0 { Glibc.kill(server, SIGCONT) }
     close(leash)
     var status: Int32 = 0
     while waitpid(wrapper, &status, 0) < 0, errno == EINTR {}
@@ -87,7 +87,7 @@ final class RedisServer {
     leash = input.ours
     defer { for end in [input.theirs, output.ours] { close(end) } }
     wrapper = try Self.spawn(words, input: input.theirs, output: output.theirs)
-    guard let stream = fdopen(dup(output.ours), "r") else { throw Gone() }
+    guard let stream = fdopen(fcntl(output.ours, F_DUPFD_CLOEXEC, 0), "r") else { throw Gone() }
     defer { fclose(stream) }
     close(output.theirs)
     var line = [CChar](repeating: 0, count: 4_096)
