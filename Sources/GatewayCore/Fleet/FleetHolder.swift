@@ -290,6 +290,10 @@ final class FleetHolder {
     self.tap = nil
     closeWriter()
     publisher.ended(failure ?? UpstreamFailure(.closed, "the holder closed its link"))
+    // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
+    if let known = connector.resumption, holds, !publisher.offset.isEmpty {
+      connector.resumption = Resumption(session: known.session, offset: publisher.offset)
+    }
   }
 
   private func closeWriter() {

@@ -27,6 +27,8 @@ final class FleetPublisher {
   private var session = ""
   private var hosts = 1
   private var fresh: [Fresh] = []
+  /// What was known when the conversation began.
+  private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, in its order, for an engine that has lost it.
   private var kept = Ring<FleetRecord>()
   /// The engine has everything that is kept: what is new may follow.
@@ -96,6 +98,7 @@ final class FleetPublisher {
     if let newEpoch { epoch = newEpoch }
     (session, offset) = (resumption?.session ?? "", resumption?.offset ?? "")
     self.hosts = hosts
+    began = (sequence, offset)
     (state, fresh, unsaidEnd) = (.opening, [], nil)
     if isHealed { sayOpening() }
   }
@@ -138,6 +141,8 @@ final class FleetPublisher {
   /// The conversation with the server is over.
   func ended(_ failure: UpstreamFailure) {
     guard state != .idle else { return }
+    // Nothing of it was said: a recovery begins where this conversation began.
+    if state == .opening { (sequence, offset) = began }
     (state, fresh) = (.idle, [])
     if isHealed { sayEnd(failure) } else { unsaidEnd = failure }
   }

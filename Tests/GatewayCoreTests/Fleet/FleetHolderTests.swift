@@ -38,6 +38,8 @@ import Testing
   @Test func noEventIsMissingWhereTheServerRecoversSessions() {
     var options = FleetRig.Options()
     options.recovers = true
+    // Another process of the engine may have forgotten some.
+    options.faults.removeAll { $0 == .restartStore || $0 == .stopStore }
     run(options, "recovery")
   }
 

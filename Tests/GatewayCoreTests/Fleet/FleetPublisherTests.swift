@@ -70,6 +70,16 @@ import Testing
       ])
   }
 
+  @Test func eventsThatNoHostHeardAreRecoveredByTheNextConversation() {
+    publisher.opened(newEpoch: "e1", Resumption(session: "s", offset: "4"), hosts: 1)
+    publisher.publish(FleetScene.event("five"), offset: "5")
+    #expect(publisher.offset == "5")
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    scene.settle()
+    #expect(publisher.offset == "4")
+    #expect(publisher.sequence == 0)
+  }
+
   @Test func anEndThatWasNotSaidIsSaidWhenTheEngineIsReachedAgain() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()

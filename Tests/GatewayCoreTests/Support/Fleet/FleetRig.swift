@@ -177,6 +177,9 @@ final class FleetRig {
 
   func opened(_ host: FleetRigHost) { opened += 1 }
 
+  /// The server's number of the last event that a process has heard.
+  func lastHeard(_ host: FleetRigHost) -> UInt64 { last[host.process]?.number ?? 0 }
+
   func heard(_ host: FleetRigHost, _ place: EventPlace, _ number: UInt64) {
     events += 1
     let key = "\(place.epoch)/\(place.sequence)"

@@ -8,6 +8,17 @@ extension FleetRig {
     checkSenders()
     checkOrder()
     checkEvents()
+    if options.recovers { checkRecovery() }
+  }
+
+  /// A server that recovers sessions, and an engine that forgets nothing: each event is heard by every host, in one epoch.
+  private func checkRecovery() {
+    if gaps > 0 { problems.append("there are \(gaps) gaps") }
+    let epochs = Set(contents.keys.compactMap { $0.split(separator: "/").first })
+    if epochs.count > 1 { problems.append("there are \(epochs.count) epochs") }
+    for host in hosts where lastHeard(host) != server.said {
+      problems.append("\(host.name) heard \(lastHeard(host)) at last, and the server said \(server.said)")
+    }
   }
 
   /// What a host passed over no other host has heard either, unless the store has lost something.
