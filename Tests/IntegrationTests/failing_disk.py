@@ -29,7 +29,11 @@ static int fails(const char *call) {
   strcpy(path, folder);
   strcat(path, "/");
   strcat(path, call);
-  if (access(path, F_OK) != 0) return 0;
+  int before = errno;
+  if (access(path, F_OK) != 0) {
+    errno = before;
+    return 0;
+  }
   errno = EIO;
   return 1;
 }

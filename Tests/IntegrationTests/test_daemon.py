@@ -224,7 +224,7 @@ async def test_the_shipped_configuration_is_valid():
 async def test_the_block_for_a_shared_host_is_a_configuration(folder):
     text = (ROOT / "config" / "gatewayd.toml").read_text()
     block = text.split("# A shared host, for example")[1].split("\n\n")[0]
-    lines = [line.removeprefix("#   ") for line in block.splitlines() if line.startswith("#   ")]
+    lines = [line.removeprefix("#  ") for line in block.splitlines() if line.startswith("#  ")]
     assert "[quota.group.adm]" in lines
     shared = folder / "shared.toml"
     shared.write_text("\n".join(["[quota]", *lines]))
