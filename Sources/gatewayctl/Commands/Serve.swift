@@ -157,6 +157,7 @@ final class AnsweringConsumer: EventConsumer {
     }
     if let problem = context.client.problem(withLineOf: "respond", params) {
       let text = "the answer to event \(event.sequence): \(problem.message ?? "")"
+      guard error == nil else { return context.diagnostics.error("\(text); the server gets no answer") }
       return answer(event, withFailure: text)
     }
     answers[context.client.post("respond", params)] = Answer(number: event.sequence, isError: error != nil)

@@ -47,6 +47,7 @@ final class CredentialCommands {
     running[ObjectIdentifier(command)] = nil
     // One that cannot be started gives its place to the one behind it.
     while running.count < Self.limit, let next = waiting.popFirst() { next() }
+    if waiting.isEmpty { waiting = [] }
   }
 
   /// Kills what runs; nothing is called back any more.

@@ -223,6 +223,30 @@ import Testing
     #expect(Array(harness.gateway.relay.outbox.unfinished).count == 600 - OutboxWork.portion)
   }
 
+  @Test func whoAdministersNothingAnyMoreForgetsNoSendsOfOthersInTheNextPortion() {
+    reload { $0.access = [AccessRule(subject: .user(7), upstreams: [], allow: [.status, .send, .admin])] }
+    allow([.send, .status])
+    let owner = harness.client(uid: Self.alice)
+    for _ in 0..<600 { _ = send(owner, "a", Self.durable) }
+    reload {
+      $0.access = [
+        AccessRule(subject: .user(7), upstreams: [], allow: [.status, .send, .admin]),
+        Self.rule(Self.alice, "chat", [.send, .status]),
+      ]
+    }
+    let administrator = harness.client(uid: 7)
+    administrator.say(#"{"jsonrpc":"2.0","id":1,"method":"outbox.purge","params":{"upstream":"chat"}}"#)
+    reload {
+      $0.access = [
+        AccessRule(subject: .user(7), upstreams: [], allow: [.status, .send]),
+        Self.rule(Self.alice, "chat", [.send, .status]),
+      ]
+    }
+    harness.pass(.seconds(1))
+    store.settle()
+    #expect(Array(harness.gateway.relay.outbox.unfinished).count == 600 - OutboxWork.portion)
+  }
+
   @Test func whatOneMayNotSeeAnyMoreIsNotListedInTheNextPortion() {
     let client = harness.client(uid: Self.alice)
     for _ in 0..<2_500 { _ = send(client, "a", Self.durable) }

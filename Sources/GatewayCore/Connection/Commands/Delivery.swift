@@ -189,7 +189,8 @@ final class Delivery {
     guard channel?.unsentBytes == 0 else {
       return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
     }
-    settleAll(commands.takeHandedOver()) { _ in .written }
+    // All at once: one whose outcome waited for its turn could be cancelled meanwhile, though it has been sent.
+    for command in commands.takeHandedOver() { settle(command, .written) }
     if !connection.isOccupied { connection.review() }
   }
 

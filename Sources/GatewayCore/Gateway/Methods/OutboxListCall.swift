@@ -14,8 +14,8 @@ struct OutboxListCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
     // One more tells whether there are more.
-    let search = try selection.choice(for: session, need: .status, limit: limit + 1).search
-    try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, search, states: selection.states, limit: limit) }
+    let choice = try selection.choice(for: session, need: .status, limit: limit + 1)
+    try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, choice, states: selection.states, limit: limit) }
   }
 }
 
@@ -30,6 +30,8 @@ extension OutboxListCall {
 private final class OutboxListAnswer: PortionedAnswer {
   private var out = JSONWriter()
   private let search: OutboxSearch
+  /// Whether the caller may see an entry now.
+  private let isAllowed: (OutboxRecord) -> Bool
   private let states: Set<OutboxState>?
   /// Entries that may still be written.
   private var room: Int
@@ -39,8 +41,9 @@ private final class OutboxListAnswer: PortionedAnswer {
   /// Entries that are written in one go: less than a millisecond.
   private static let portion = 256
 
-  init(_ id: RequestID, _ search: OutboxSearch, states: Set<OutboxState>?, limit: Int) {
-    self.search = search
+  init(_ id: RequestID, _ choice: OutboxSelection.Choice, states: Set<OutboxState>?, limit: Int) {
+    search = choice.search
+    isAllowed = choice.isAllowed
     self.states = states
     room = limit
     LocalReply.begin(id, into: &out)
@@ -61,7 +64,7 @@ private final class OutboxListAnswer: PortionedAnswer {
       guard room > 0 else { return end(more: true) }
       room -= 1
       // It may have become another one since it was found.
-      guard record.isKnown, states?.contains(record.entry.state) ?? true else { continue }
+      guard record.isKnown, isAllowed(record), states?.contains(record.entry.state) ?? true else { continue }
       guard write(record, for: session) else { return end(more: true) }
     }
     return false

@@ -49,7 +49,7 @@ struct OutboxRetryCall: LocalCall {
       work.count += 1
       guard let carrier = record.connection else { return gateway.relay.place(record, for: identity) }
       guard hurried.insert(ObjectIdentifier(carrier)).inserted else { return }
-      // Only an administrator's word comes before the back-off, the server's `Retry-After` and other users' turns.
+      // Only an administrator's word comes before the server's `Retry-After` and other users' turns.
       let rules = gateway.upstreams.resolver.rules(of: record.entry.target)
       carrier.hurry(gateway.upstreams.access.allows(.admin, at: rules, for: identity) ? .order : .request)
     }

@@ -112,8 +112,8 @@ private final class EntryFilter {
 
   private let session: LocalSession
   private let verb: AccessVerb
-  private let isAdministrator: Bool
-  private let administersSome: Bool
+  private var isAdministrator: Bool
+  private var administersSome: Bool
   /// Nil for all.
   private let meant: Meant?
   private var last: (target: OutboxTarget, verdict: Verdict)?
@@ -186,6 +186,8 @@ private final class EntryFilter {
   private func verdict(on target: OutboxTarget) -> Verdict {
     if generation != session.gateway.upstreams.generation {
       (known, last, generation) = ([:], nil, session.gateway.upstreams.generation)
+      isAdministrator = session.caller.isAdministrator
+      administersSome = session.gateway.upstreams.access.administersSome(session.caller.identity)
     }
     if let last, last.target == target { return last.verdict }
     let verdict = known[target] ?? judge(target)
