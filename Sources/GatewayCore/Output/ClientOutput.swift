@@ -233,7 +233,7 @@ public final class ClientOutputs {
     if !pointer.pointee.isDirty { markDirty(pointer) }
   }
 
-  /// The same for an event: a subscription's own head, and the tail that all of them share. Neither may be empty.
+  /// The same for an event: a subscription's own head, and the tail that all of them share.
   @inline(__always)
   func append(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer, to pointer: Pointer) {
     if pointer.pointee.isBare, let spare = spares.take() { pointer.pointee.adopt(spare) }

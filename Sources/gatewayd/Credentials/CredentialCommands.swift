@@ -4,7 +4,7 @@ import Glibc
 /// The commands that print credentials: starts them, and keeps each until the kernel has nothing more to tell about it.
 final class CredentialCommands {
   /// Most commands at a time, those included that were told to end and have not ended yet. The next ones wait for their
-  /// turn, in the order of asking; there are no more of them than attempts to connect.
+  /// turn, in the order of asking, also where whoever asked is gone meanwhile.
   static let limit = 64
 
   private let loop: EventLoop
