@@ -5,8 +5,8 @@ final class Caller {
   private unowned(unsafe) let gateway: Gateway
   /// What the last call was about.
   private var lastUsed: LastUsed?
-  /// What it may have, and under which quotas that was worked out.
-  private var lastQuota: (quota: Quota, generation: UInt64)?
+  /// What it may have; nil until that is asked for.
+  private var lastQuota: LastQuota?
 
   /// A target that was resolved before, and what the client may do with it.
   private final class LastUsed {
@@ -30,6 +30,17 @@ final class Caller {
 
     /// Neither the configuration nor the pool has changed since.
     func isCurrent(in upstreams: Upstreams) -> Bool { generation == upstreams.generation }
+  }
+
+  /// A quota, and under which quotas it was worked out. An object, so that a client that sends nothing has no room for it.
+  private final class LastQuota {
+    let quota: Quota
+    let generation: UInt64
+
+    init(_ quota: Quota, generation: UInt64) {
+      self.quota = quota
+      self.generation = generation
+    }
   }
 
   init(_ identity: AccessIdentity, in gateway: Gateway) {
@@ -154,7 +165,7 @@ final class Caller {
     let quotas = gateway.quotas
     if let lastQuota, lastQuota.generation == quotas.generation { return lastQuota.quota }
     let quota = quotas.quota(of: identity, by: gateway.upstreams.access)
-    lastQuota = (quota, quotas.generation)
+    lastQuota = LastQuota(quota, generation: quotas.generation)
     return quota
   }
 

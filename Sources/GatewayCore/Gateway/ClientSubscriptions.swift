@@ -32,13 +32,13 @@ final class ClientSubscriptions {
   private(set) var queuedBytes = 0
   /// What will be there, of subscriptions whose past is still looked through.
   private var pendingBytes = 0
-  private let memory: MemoryHold
+  /// What waits counts as; nil until something does.
+  private var memory: MemoryHold?
   private let account: Account
   private let output: ClientOutputs.Pointer
   private unowned let gateway: Gateway
 
   init(of account: Account, in gateway: Gateway, before output: ClientOutputs.Pointer) {
-    memory = MemoryHold(gateway.seams.memory.send, for: account)
     self.account = account
     self.gateway = gateway
     self.output = output
@@ -75,7 +75,7 @@ final class ClientSubscriptions {
     subscription.onQueued = { [unowned self] in noteQueued($0) }
     subscription.onLostToken = { [unowned connection] in connection.answers.missed($0, by: output) }
     subscription.onOverrun = onOverrun
-    subscription.clientHasRoom = { [unowned self] in $0 <= room && memory.hasRoom(for: $0) }
+    subscription.clientHasRoom = { [unowned self] in $0 <= room && budget.hasRoom(for: $0, of: account) }
     connection.stream.add(subscription)
     connection.enters.add(subscription)
   }
@@ -125,18 +125,28 @@ final class ClientSubscriptions {
 
   private func noteQueued(_ difference: Int) {
     queuedBytes += difference
-    memory.set(queuedBytes + pendingBytes)
+    countWaiting()
   }
 
   /// So much more of the past, or less, is held for subscriptions that have not begun.
   func notePending(_ difference: Int) {
     pendingBytes += difference
-    memory.set(queuedBytes + pendingBytes)
+    countWaiting()
+  }
+
+  private var budget: MemoryBudget { gateway.seams.memory.send }
+
+  private func countWaiting() {
+    let waiting = queuedBytes + pendingBytes
+    guard waiting > 0 || memory != nil else { return }
+    let held = memory ?? MemoryHold(budget, for: account)
+    memory = held
+    held.set(waiting)
   }
 
   /// How many bytes of the past may wait: at least what is written at once.
   var replayRoom: Int {
-    max(min(room, memory.room), ClientOutput.directLimit - output.pointee.count - pendingBytes)
+    max(min(room, budget.room(for: account)), ClientOutput.directLimit - output.pointee.count - pendingBytes)
   }
 
   /// How many more bytes may wait for the client.

@@ -9,7 +9,7 @@ final class ClientTraces {
 
   var count: Int { held.count }
   var isEmpty: Bool { held.isEmpty }
-  var all: some Collection<Trace> { held.values }
+  var all: [Trace] { Array(held.values) }
 
   subscript(id: String) -> Trace? { held[id] }
 

@@ -15,7 +15,8 @@ public final class LocalSession {
   var name: String?
 
   let subscriptions: ClientSubscriptions
-  let traces: ClientTraces
+  /// Nil until the first one; most clients trace nothing, and this is looked at after each write.
+  private(set) var traces: ClientTraces?
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
   private var inputEnded = false
@@ -32,7 +33,6 @@ public final class LocalSession {
     self.gateway = gateway
     self.output = output
     subscriptions = ClientSubscriptions(of: .user(peer.uid), in: gateway, before: output)
-    traces = ClientTraces(in: gateway.upstreams)
     since = gateway.seams.time.wallMilliseconds
     isHandingOver = gateway.isHandingOver
   }
@@ -99,7 +99,7 @@ public final class LocalSession {
   }
 
   private func closeIfDone() {
-    guard inputEnded, calls.isEmpty, suspended.isEmpty, subscriptions.isEmpty, traces.isEmpty else { return }
+    guard inputEnded, calls.isEmpty, suspended.isEmpty, subscriptions.isEmpty, traces?.isEmpty ?? true else { return }
     closeWhenFlushed()
   }
 
@@ -134,7 +134,7 @@ public final class LocalSession {
 
   /// The I/O side has made room: what waited in the subscriptions' queues moves up.
   public func outputDrained() {
-    traces.pump()
+    traces?.pump()
     subscriptions.pump()
   }
 
@@ -143,10 +143,10 @@ public final class LocalSession {
     guard !isClosing else { return }
     isClosing = true
     subscriptions.mute()
-    traces.mute()
+    traces?.mute()
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
     gateway.seams.timers.after(.zero) { [weak self] in
-      self?.traces.removeAll()
+      self?.traces?.removeAll()
       self?.subscriptions.removeAll()
     }
     output.pointee.closesWhenFlushed = true
@@ -208,6 +208,13 @@ public final class LocalSession {
     return call
   }
 
+  /// The traces, for one more.
+  func makeTraces() -> ClientTraces {
+    let made = traces ?? ClientTraces(in: gateway.upstreams)
+    traces = made
+    return made
+  }
+
   func openCall(_ number: UInt64) -> (any OpenCall)? { calls[number] }
 
   var numberedCalls: some Sequence<(key: UInt64, value: any OpenCall)> { calls.numbered }
@@ -217,7 +224,7 @@ public final class LocalSession {
   /// Whether it subscribes to a connection, waits for it, or looks on.
   func uses(_ connection: Connection) -> Bool {
     subscriptions.all.contains { $0.connection === connection }
-      || traces.all.contains { $0.key == connection.key }
+      || traces?.all.contains { $0.key == connection.key } ?? false
       || calls.all.contains { $0.connection === connection }
   }
 
@@ -283,7 +290,7 @@ public final class LocalSession {
   func leave(_ done: @escaping () -> Void) {
     isClosing = true
     subscriptions.mute()
-    traces.removeAll()
+    traces?.removeAll()
     subscriptions.removeAll(done)
     for call in calls.all { call.cancel(in: self) }
     calls.removeAll()
@@ -293,7 +300,7 @@ public final class LocalSession {
   /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {
     let resolver = gateway.upstreams.resolver
-    for trace in traces.all {
+    for trace in traces?.all ?? [] {
       trace.permit = caller.permit(.admin, resolver.place(of: trace.specification))
       if trace.permit.passesNone { return drop(reason: "permission") }
     }

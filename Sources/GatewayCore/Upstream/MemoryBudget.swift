@@ -18,7 +18,7 @@ public final class MemoryBudget {
   }
 
   /// How many more bytes one may hold.
-  fileprivate func room(for account: Account) -> Int {
+  func room(for account: Account) -> Int {
     max(0, min(limit.share - limit.used(by: account), limit.total - limit.used))
   }
 
@@ -86,9 +86,6 @@ public final class MemoryHold {
     if wanted > count { try budget.limit.check(wanted - count, for: account) }
     set(wanted)
   }
-
-  /// Whether it may hold so many more bytes.
-  func hasRoom(for more: Int) -> Bool { budget.hasRoom(for: more, of: account) }
 
   /// How many more bytes it may hold.
   var room: Int { budget.room(for: account) }

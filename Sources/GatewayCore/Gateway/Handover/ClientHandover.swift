@@ -34,7 +34,8 @@ extension LocalSession {
     // What waits moves to the output on the way.
     let calls = isClosing ? [] : continuations()
     return HandoverDocument.Client(
-      socket: socket, name: name, since: since, nextSubscription: subscriptions.nextID, nextTrace: traces.nextNumber,
+      socket: socket, name: name, since: since, nextSubscription: subscriptions.nextID,
+      nextTrace: traces?.nextNumber ?? 1,
       input: isClosing ? [] : input, output: output.pointee.bytes, isClosing: isClosing, calls: calls)
   }
 
@@ -42,7 +43,7 @@ extension LocalSession {
   private func continuations() -> [HandoverDocument.Call] {
     let held = subscriptions.all.sorted { $0.subscription.serial < $1.subscription.serial }
     var calls = held.map { HandoverDocument.Call(line: $0.continuation().line(nil)) }
-    for trace in traces.all {
+    for trace in traces?.all ?? [] {
       trace.tellDropped()
       calls.append(HandoverDocument.Call(line: trace.line(), number: UInt64(trace.id.dropFirst())))
     }
@@ -58,12 +59,12 @@ extension LocalSession {
     client.output.withUnsafeBytes { if !$0.isEmpty { gateway.outputs.append($0, to: output) } }
     output.pointee.isWithinLine = isWithinLine
     for call in client.calls where !isClosing { repeatCall(call) }
-    traces.nextNumber = client.nextTrace
+    if client.nextTrace > 1 { makeTraces().nextNumber = client.nextTrace }
     if client.isClosing { closeWhenFlushed() }
   }
 
   private func repeatCall(_ call: HandoverDocument.Call) {
-    if let number = call.number { traces.nextNumber = number }
+    if let number = call.number { makeTraces().nextNumber = number }
     do throws(LocalRequestFailure) {
       var request = try LocalRequest.parse(call.line.span.bytes)
       request.id = request.id ?? .answered

@@ -15,18 +15,19 @@ struct TraceCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     let target = try session.caller.target(self.target)
     let specification = try session.caller.specification(target, need: .admin)
-    guard session.traces.count < Trace.limit else {
+    let traces = session.makeTraces()
+    guard traces.count < Trace.limit else {
       throw LocalError(
         .quotaExceeded, "This client has \(Trace.limit) traces; end some with `untrace`.",
         [.init("quota", .string("traces")), .init("limit", .integer(Trace.limit))])
     }
     let gateway = session.gateway
     let trace = Trace(
-      id: session.traces.makeID(), of: specification,
+      id: traces.makeID(), of: specification,
       permit: session.caller.permit(.admin, gateway.upstreams.resolver.place(of: specification)), payloads: payloads,
       target: target, output: session.output, outputs: gateway.outputs, time: gateway.seams.time)
     session.reply(id) { $0.member("trace", trace.id) }
-    session.traces.add(trace)
+    traces.add(trace)
   }
 }
 
@@ -45,7 +46,7 @@ struct UntraceCall: LocalCall {
     "untrace", "Ends a trace.", right: .admin, parameters: [.required(.trace, .name, "The trace's id.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    guard session.traces.remove(trace) else {
+    guard session.traces?.remove(trace) == true else {
       throw LocalError(.invalidParams, "This client has no trace called '\(trace)'.")
     }
     session.reply(id)

@@ -107,7 +107,7 @@ import Testing
     let client = scene.harness.client(uid: 0)
     client.call("trace", #"{"upstream":"chat"}"#)
     let fact = TraceFact(.incoming, .engine, "PING")
-    for _ in 0..<ClientOutput.directLimit / 64 { client.session?.traces["t1"]?.take(fact) }
+    for _ in 0..<ClientOutput.directLimit / 64 { client.session?.traces?["t1"]?.take(fact) }
     let document = client.session?.handOver(socket: 0, input: [])
     let next = Scene().harness.client(uid: 0)
     if let document { next.session?.takeOver(document) }
@@ -191,7 +191,8 @@ import Testing
     let document = client.session?.handOver(socket: 0, input: [])
     let next = Scene().harness.client(uid: 0)
     if let document { next.session?.takeOver(document) }
-    #expect(next.session?.traces.all.map(\.id).sorted() == ["t2"] && next.session?.traces["t2"]?.wantsPayloads == true)
+    #expect(
+      next.session?.traces?.all.map(\.id).sorted() == ["t2"] && next.session?.traces?["t2"]?.wantsPayloads == true)
     #expect(next.call("trace", #"{"upstream":"chat"}"#).last?.contains(#""t3""#) == true)
   }
 }

@@ -102,7 +102,7 @@ import Testing
     let sessions = clients.compactMap(\.session)
     #expect(sessions.map(\.name) == ["kept/1", nil])
     #expect(sessions.map { $0.subscriptions.all.map(\.subscription.id).sorted() } == [["mine", "s1"], []])
-    #expect(sessions.map { $0.traces.all.map(\.id).sorted() } == [[], ["t1"]])
+    #expect(sessions.map { ($0.traces?.all ?? []).map(\.id).sorted() } == [[], ["t1"]])
     #expect(sessions[0].openCallCount == 1 && sessions[0].subscriptions["mine"]?.subscription.credit == 6)
     #expect(harness.gateway.relay.keys.handOver(now: harness.time.now).map(\.key) == ["once"])
     #expect(clients.map(\.isConnected) == [true, true])
