@@ -23,11 +23,17 @@ extension Connection {
     if state != .connected || !notes.isTimed || isDraining { review() }
   }
 
+  /// What had its end has been told so: nothing else may keep the connection listed.
+  func endingsAreOver() {
+    if state == .disconnected, !isOccupied { review() }
+  }
+
   /// What the keeper looks at.
   private var health: Health {
     var health = Health(state: state, since: record.since, now: context.time.now, settings: specification.settings)
     health.attemptIsUnderWay = attemptIsUnderWay
     health.hasLeases = !leases.isEmpty || !delivery.commands.isIdle
+    health.isEnding = !endings.isEmpty
     health.unleasedSince = leases.unusedSince
     health.isConfigured = specification.name != nil && !isWithdrawn
     health.isKeptAlways = isKept

@@ -76,6 +76,7 @@ final class Connection {
     enters.connection = self
     answers.connection = self
     interests.connection = self
+    endings.onOver = { [reference] in reference.object?.endingsAreOver() }
     history.onKnown = { [reference] in reference.object?.review() }
     history.adopt(specification, connector: connector)
     lookAtNetwork()
@@ -232,9 +233,11 @@ final class Connection {
     try close(UpstreamFailure(onPurpose: .requested), holding: true)
   }
 
-  /// Leaves the pool, if it is not used.
+  /// Leaves the pool, if it is not used and nobody is still to be told what became of a call.
   func release() throws(IllegalTransition) {
-    if let use { throw IllegalTransition(state: state, asked: .release, use: use) }
+    if let use = use ?? (endings.isEmpty ? nil : .endings) {
+      throw IllegalTransition(state: state, asked: .release, use: use)
+    }
     try apply(.release)
   }
 

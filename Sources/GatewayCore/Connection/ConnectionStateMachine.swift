@@ -150,6 +150,8 @@ struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
     case configuration
     /// Programs have leases.
     case leases
+    /// Calls that waited for it are still to be told that they have ended.
+    case endings
   }
 
   var state: ConnectionState

@@ -80,6 +80,7 @@ extension LocalError {
       "\(count) sends still wait for the connection; 'reconnect' lets them leave, and 'outbox.cancel' takes back the durable ones."
     case .configuration:
       "The configuration keeps the connection; set `keep` of its upstream to \"on-demand\" first, and reload."
+    case .endings: "What waited for the connection is being told that it has ended; try again in a moment."
     case .leases, nil: "Programs use the connection; they have to leave it first."
     }
   }

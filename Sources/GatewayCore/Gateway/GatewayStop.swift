@@ -109,6 +109,7 @@ private struct StopPatience {
 
   func waits(for connection: Connection, at now: MonotonicInstant) -> Bool {
     guard !connection.isFlushed else { return false }
+    guard connection.endings.isEmpty else { return true }
     guard connection.state != .connected else { return true }
     guard connection.expectsAttempt else { return false }
     guard let before = attempts[ObjectIdentifier(connection)] else { return true }

@@ -9,6 +9,8 @@ final class Endings {
   private var batches = Ring<Next>()
   /// Some end now, or are going to in later turns.
   private var isBusy = false
+  /// Told when all that was left for later turns has ended. Set by the owner, once.
+  var onOver: (() -> Void)?
 
   /// What ends in one turn. The outcome of a call counts one, what takes longer counts more: some milliseconds.
   static let portion = 1_000
@@ -26,7 +28,12 @@ final class Endings {
     batches.append(next)
     guard !isBusy else { return }
     isBusy = true
-    if !endPortion() { work.add(for: account) { [self] in endPortion() } }
+    guard !endPortion() else { return }
+    work.add(for: account) { [self] in
+      let isOver = endPortion()
+      if isOver { onOver?() }
+      return isOver
+    }
   }
 
   /// Ends at once what is left: there will be no later turn.

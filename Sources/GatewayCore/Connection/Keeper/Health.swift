@@ -10,6 +10,8 @@ struct Health: Equatable, Sendable {
 
   /// At least one lease: a subscription, a waiting request, or a queued command.
   var hasLeases = false
+  /// What waited for it has its end, and was not told of it yet.
+  var isEnding = false
   /// When the last lease was returned; nil when there never was one, or while there is one.
   var unleasedSince: MonotonicInstant?
   /// `keep = "always"`.

@@ -60,9 +60,13 @@ extension KeeperRule {
     }
   }
 
-  /// It is not used and closed: leave the pool, after the time for which it stays listed.
+  /// It is not used and closed: leave the pool, after the time for which it stays listed, and not before everything that
+  /// waited for it knows its end.
   static let release = KeeperRule(name: "release") { health in
     guard health.state == .disconnected, !health.isOccupied else { return nil }
+    guard !health.isEnding else {
+      return (.wait(until: nil), "What waited for the connection is being told that it has ended.")
+    }
     let end = health.idleSince + health.retain
     guard end <= health.now else {
       return (.wait(until: end), "Nobody uses the closed connection; it stays listed for a while.")

@@ -145,6 +145,30 @@ import Testing
     #expect(commands.isIdle && harness.gateway.upstreams.pool.all[0].endings.isEmpty)
   }
 
+  @Test func aStopThatComesMeanwhileWaitsForThosePortions() {
+    connect()
+    ask()
+    channel.fail(.closed)
+    var isOver = false
+    harness.gateway.stop(reason: "test") { isOver = true }
+    #expect(!isOver)
+    #expect(endedByTurn().map(\.count) == [1_000, 1_000, 500])
+  }
+
+  @Test func aConnectionIsNotForgottenBeforeEverybodyKnowsTheEnd() {
+    harness.reload { $0.upstreams["chat"]?.settings.retain = .zero }
+    connect()
+    ask()
+    channel.fail(.closed)
+    let administrator = harness.client(uid: 0)
+    let answer = HarnessClient.values(administrator.call("release", #"{"upstream":"chat"}"#)).last
+    #expect(answer?["error"]?["message"]?.stringValue?.contains("is being told") == true)
+    #expect(harness.gateway.upstreams.pool.count == 1)
+    #expect(endedByTurn().map(\.count) == [1_000, 1_000, 500])
+    // Then it goes, and nothing has to look for it.
+    #expect(harness.gateway.upstreams.pool.count == 0)
+  }
+
   @Test func aStopThatComesMeanwhileLeavesNoneWithoutAnOutcome() {
     connect()
     ask()

@@ -31,6 +31,7 @@ import Testing
     health.isDraining = digits.flag()
     if state == .created { health.attemptIsUnderWay = digits.flag() }
     if state == .disconnected {
+      health.isEnding = digits.flag()
       health.reconnectsAfterKick = digits.flag()
       (health.reconnects, health.notBefore, health.turnAt) = digits.take([
         (true, nil, nil), (false, nil, nil), (true, now + .seconds(50), nil), (true, nil, now + .seconds(3)),
@@ -106,7 +107,8 @@ import Testing
       let isGivenUp = health.lastReason?.isFailure == true && !health.reconnects
       let staysDown = (isUnwanted || isGivenUp) && health.urgency != .order
       return health.networkIsUp && !staysDown
-    case .disconnected: return true
+    // The end of what ends is told.
+    case .disconnected: return !health.isEnding
     case .reconnecting, .released: return false
     }
   }
@@ -134,7 +136,7 @@ import Testing
       switch keeper.judge(health).verdict {
       case .act(.connect) where !health.isOccupied || health.isHeld || health.isDraining || !health.networkIsUp:
         wrong.append(health)
-      case .act(.release) where health.isOccupied: wrong.append(health)
+      case .act(.release) where health.isOccupied || health.isEnding: wrong.append(health)
       case .act(.disconnect(.idle)) where health.isOccupied: wrong.append(health)
       default: break
       }
