@@ -52,7 +52,7 @@ public final class Gateway {
       configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, work: shares.work)
     relay = OutboxRelay(
       seams.outbox, settings: configuration.outbox, upstreams: upstreams, instance: instance, seams: seams)
-    ending = GatewayStop(upstreams, relay, seams, shares.work)
+    ending = GatewayStop(upstreams, relay, seams)
     let spares = SpareRelease(seams.timers) { [reference] in reference.object?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }
     quotas.onRefusal = { [unowned self] in note(.quotaExceeded(uid: $0, quota: $1)) }

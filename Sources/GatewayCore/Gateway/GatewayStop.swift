@@ -16,13 +16,14 @@ final class GatewayStop {
   private let upstreams: Upstreams
   private let relay: OutboxRelay
   private let seams: GatewaySeams
+  /// The stop's own: what users have in portions does not hold it up.
   private let work: SlicedWork
 
-  init(_ upstreams: Upstreams, _ relay: OutboxRelay, _ seams: GatewaySeams, _ work: SlicedWork) {
+  init(_ upstreams: Upstreams, _ relay: OutboxRelay, _ seams: GatewaySeams) {
     self.upstreams = upstreams
     self.relay = relay
     self.seams = seams
-    self.work = work
+    work = SlicedWork(seams.timers)
   }
 
   /// Whether nothing new is taken.
@@ -37,10 +38,9 @@ final class GatewayStop {
   func drain(within limit: Duration, while isWanted: @escaping () -> Bool, _ done: @escaping (Int) -> Void) {
     if state == .running { state = .draining }
     let deadline = seams.time.now + limit
-    forEachConnection({ $0.flushForStop() }) { [weak self] in
-      self?.wait(until: deadline, { connection, _ in connection.isFlushed || !isWanted() }) {
-        done(self?.leftCount ?? 0)
-      }
+    flushAll(until: deadline)
+    wait(until: deadline, { connection, _ in connection.isFlushed || !isWanted() }) { [weak self] in
+      done(self?.leftCount ?? 0)
     }
   }
 
@@ -56,21 +56,31 @@ final class GatewayStop {
     state = .stopping
     let patience = StopPatience(upstreams.pool.inNoOrder, now: seams.time.now)
     let deadline = seams.time.now + limit
-    forEachConnection({ $0.flushForStop() }) { [weak self] in
-      self?.wait(until: deadline, { !patience.waits(for: $0, at: $1) }) { self?.close(done) }
-    }
+    flushAll(until: deadline)
+    wait(until: deadline, { !patience.waits(for: $0, at: $1) }) { [weak self] in self?.close(done) }
   }
 
   private func close(_ done: @escaping (Int) -> Void) {
     state = .closed
-    forEachConnection({ $0.shutDown() }) { [relay] in
+    let shutDown = { (connection: Connection) in
+      if connection.state != .released { connection.shutDown() }
+    }
+    work.forEach(of: upstreams.pool.all, portion: Self.portion, for: .configuration, shutDown) { [relay] in
       relay.outbox.close { done(relay.outbox.usage.total.count) }
     }
   }
 
-  /// Thousands take tens of milliseconds: a portion of them in each turn, the first in this one.
-  private func forEachConnection(_ body: @escaping (Connection) -> Void, then done: @escaping () -> Void) {
-    work.forEach(of: upstreams.pool.all, portion: Self.portion, for: .configuration, body, then: done)
+  /// Gives each connection its last chance. Thousands take tens of milliseconds: a portion of them in each turn, the
+  /// first in this one; those whose turn has not come when the time is over have none. Meanwhile they are waited for
+  /// already: what is queued in them keeps them from being ready.
+  private func flushAll(until deadline: MonotonicInstant) {
+    let rest = Snapshot(upstreams.pool.all, work)
+    work.begin(for: .configuration) { [self] in
+      var portion = Portion(Self.portion, seams.timers)
+      let isOver = { [self] in rest.isEmpty || isClosed || seams.time.now >= deadline }
+      while !isOver(), portion.takesMore(), let next = rest.next() { next.flushForStop() }
+      return isOver()
+    }
   }
 
   /// Connections that are gone through in one go, at most.
