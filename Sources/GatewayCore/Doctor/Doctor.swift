@@ -53,7 +53,7 @@ final class Doctor {
     deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
     let settings = specification.settings
     guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return route.start() }
-    credentials.read { [weak self] result in
+    credentials.read(while: { [weak self] in self?.onEnd != nil }) { [weak self] result in
       guard let self, onEnd != nil else { return }
       // What cannot be read is told where it is asked for, with the credentials of the namespace.
       if let secrets = try? result.get() { dial = dial.adding(secrets) }

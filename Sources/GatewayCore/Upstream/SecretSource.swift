@@ -52,9 +52,14 @@ public struct SecretRequest: Hashable, Sendable {
   public var url: String
   /// How long a command may run.
   public var timeLimit: Duration
+  /// In whose line a command waits for its turn.
+  public var account: Account
 
-  init(source: SecretSource, upstream: String?, url: String, timeLimit: Duration) {
+  init(
+    source: SecretSource, upstream: String?, url: String, timeLimit: Duration, account: Account = .configuration
+  ) {
     self.source = source
+    self.account = account
     self.upstream = upstream
     self.url = url
     self.timeLimit = timeLimit
@@ -70,8 +75,11 @@ public struct SecretVersion: Hashable, Sendable {
 /// Reads secrets that live outside the configuration: files and the output of commands, at each connect.
 public protocol CredentialReader: AnyObject {
   /// Calls back exactly once, possibly before returning, with at most `SecretSource.sizeLimit` bytes or with a sentence
-  /// that says what is wrong and never contains the secret.
-  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
+  /// that says what is wrong and never contains the secret. A command that has to wait for its turn, and is not wanted
+  /// any more when that comes, is not run.
+  func read(
+    _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+    _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void)
   /// Changes when the content of a file may have changed; nil for a file that is not there, and for a command. Cheap.
   func version(of source: SecretSource) -> SecretVersion?
 }

@@ -16,8 +16,11 @@ final class SystemCredentialReader: CredentialReader {
     commands = CredentialCommands(loop: loop, environment: environment)
   }
 
-  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
-    if case .command(let words) = request.source { return commands.run(words, request, done) }
+  func read(
+    _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+    _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void
+  ) {
+    if case .command(let words) = request.source { return commands.run(words, request, while: isWanted, done) }
     done(Result { () throws(CredentialProblem) in try content(of: request.source) })
   }
 

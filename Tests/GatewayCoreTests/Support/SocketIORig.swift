@@ -110,7 +110,10 @@ final class FakeCredentials: CredentialReader {
   private var held: [() -> Void] = []
   private(set) var reads = 0
 
-  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+  func read(
+    _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+    _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void
+  ) {
     reads += 1
     let finish = { [self] in
       let text: String?

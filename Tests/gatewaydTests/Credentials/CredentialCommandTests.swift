@@ -17,10 +17,13 @@ import Testing
       commands = CredentialCommands(loop: loop) { $0 == "HOME" ? "/home/x" : $0 == "SECRET" ? "hunter2" : nil }
     }
 
-    func start(_ words: [String], limit: Duration = .seconds(20)) {
+    func start(
+      _ words: [String], limit: Duration = .seconds(20), for account: Account = .configuration,
+      while isWanted: @escaping () -> Bool = { true }
+    ) {
       let request = SecretRequest(
-        source: .command(words), upstream: "chat", url: "https://h/admin?k=***", timeLimit: limit)
-      commands.run(words, request) { [unowned self] in results.append($0) }
+        source: .command(words), upstream: "chat", url: "https://h/admin?k=***", timeLimit: limit, account: account)
+      commands.run(words, request, while: isWanted) { [unowned self] in results.append($0) }
     }
 
     /// Turns the loop until nothing runs any more, at most twenty seconds.
@@ -134,6 +137,31 @@ import Testing
     for _ in 0..<200 where !fired { try rig.loop.turn(sleepingAtMost: .milliseconds(50)) }
     #expect(fired && rig.commands.count == CredentialCommands.limit)
     rig.commands.stop()
+  }
+
+  @Test func manyCommandsOfOneUserDoNotHoldUpAnothers() throws {
+    let rig = try Rig()
+    for _ in 0..<CredentialCommands.limit { rig.start(["sh", "-c", "echo first"], for: .user(1)) }
+    for _ in 0..<20 { rig.start(["/no/such/program"], for: .user(1)) }
+    rig.start(["/no/other/program"], for: .user(2))
+    try rig.finish()
+    let failed = rig.results.compactMap { result in
+      if case .failure(let problem) = result { problem.message } else { nil }
+    }
+    #expect(failed.count == 21)
+    #expect(failed.firstIndex { $0.contains("other") } == 1)
+  }
+
+  @Test func whatIsNotWantedAnyMoreWhenItsTurnComesIsNotRun() throws {
+    let rig = try Rig()
+    let directory = "/tmp/gatewayd-command-\(getpid())"
+    for _ in 0..<CredentialCommands.limit { rig.start(["sh", "-c", "echo early"]) }
+    var isWanted = true
+    rig.start(["mkdir", directory], while: { isWanted })
+    isWanted = false
+    try rig.finish()
+    #expect(rig.results.contains(problem("the command mkdir was not wanted any more")))
+    #expect(rmdir(directory) == -1 && errno == ENOENT)
   }
 
   @Test func theCommandBehindTheLastOneThatMayRunWaitsForItsTurn() throws {

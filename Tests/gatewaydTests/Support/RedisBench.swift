@@ -54,7 +54,10 @@ final class RedisBench: FleetEngineBench {
   private final class Passwords: CredentialReader {
     var files: [String: String] = [:]
 
-    func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+    func read(
+      _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+      _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void
+    ) {
       guard case .file(let path) = request.source, let text = files[path] else {
         return done(.failure(CredentialProblem("there is no such file")))
       }

@@ -110,7 +110,7 @@ final class RedisEngine: FleetEngine {
     }
     let request = SecretRequest(
       source: password, upstream: nil, url: RedisPlace(first).description, timeLimit: first.phaseLimit)
-    credentials.read(request) { [weak self] result in
+    credentials.read(request, while: { [weak self] in self?.isReading == true }) { [weak self] result in
       guard let self, case .reading = state else { return }
       switch result {
       case .success(let bytes):
@@ -121,6 +121,8 @@ final class RedisEngine: FleetEngine {
       }
     }
   }
+
+  private var isReading: Bool { if case .reading = state { true } else { false } }
 
   private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes

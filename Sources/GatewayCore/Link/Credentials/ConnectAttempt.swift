@@ -43,6 +43,13 @@ final class ConnectAttempt {
   /// Whether what is tried was read again after a refusal.
   var isSecond: Bool { state == .trying(isSecond: true) }
 
+  private var isReading: Bool {
+    switch state {
+    case .reading, .readingAgain: true
+    case .trying, .accepted, .over: false
+    }
+  }
+
   /// Whether reading again could help: once, only what the server has seen, and not when it asks for patience.
   func mayTryAgain(after failure: UpstreamFailure) -> Bool {
     guard state == .trying(isSecond: false), failure.isRefusal, failure.retryAfter == nil else { return false }
@@ -90,7 +97,7 @@ final class ConnectAttempt {
   }
 
   private func read() {
-    credentials.read { [weak self] result in self?.haveRead(result) }
+    credentials.read(while: { [weak self] in self?.isReading == true }) { [weak self] in self?.haveRead($0) }
   }
 
   /// The same credentials once more would get the same answer; but a command that was run again has been heard.

@@ -36,7 +36,7 @@ final class CredentialRefresh {
 
   private func read() {
     timer = nil
-    credentials.read { [weak self] result in self?.haveRead(result) }
+    credentials.read(while: { [weak self] in self != nil }) { [weak self] in self?.haveRead($0) }
   }
 
   /// What cannot be read now is asked for again later, as what has not changed.

@@ -16,7 +16,8 @@ final class UpstreamCredentials {
     query = settings.querySources
     self.readings = readings
     let (name, url, limit) = (specification.name, specification.url.redacted, settings.authTimeout)
-    request = { SecretRequest(source: $0, upstream: name, url: url, timeLimit: limit) }
+    let account = specification.requester
+    request = { SecretRequest(source: $0, upstream: name, url: url, timeLimit: limit, account: account) }
   }
 
   /// Whether reading again can bring something else: nothing that is written into the configuration can.
@@ -39,9 +40,11 @@ final class UpstreamCredentials {
   private var sources: [SecretSource] { [payloadSource].compactMap { $0 } + (headers + query).map(\.source) }
 
   /// Calls back exactly once, possibly before it returns, with everything of this moment or with the first problem.
-  func read(_ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void) {
+  func read(
+    while isWanted: @escaping () -> Bool, _ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void
+  ) {
     for source in sources { versions[source] = readings.version(of: source) }
-    let reading = Reading(awaited: 1 + headers.count + query.count, done)
+    let reading = Reading(awaited: 1 + headers.count + query.count, while: isWanted, done)
     readPayload(reading)
     for (index, member) in headers.enumerated() {
       read(member, reading) { $0.headers[index] = HTTPHeader(name: member.name, value: $1) }
@@ -63,7 +66,7 @@ final class UpstreamCredentials {
     case .none: reading.finish { _ in }
     case .inline(let payload): reading.finish { $0.payload = payload }
     case .external(let source):
-      readings.read(request(source)) { content in
+      readings.read(request(source), while: reading.isWanted) { content in
         reading.finish { (secrets) throws(CredentialProblem) in
           secrets.payload = try AuthPayload.payload(from: content.get(), of: source)
         }
@@ -74,7 +77,7 @@ final class UpstreamCredentials {
   private func read(
     _ member: SecretMember, _ reading: Reading, _ store: @escaping (inout ConnectSecrets, String) -> Void
   ) {
-    readings.read(request(member.source)) { content in
+    readings.read(request(member.source), while: reading.isWanted) { content in
       reading.finish { (secrets) throws(CredentialProblem) in
         store(&secrets, member.prefix + (try SecretText.value(from: content.get(), of: member.source)))
       }
@@ -86,10 +89,16 @@ final class UpstreamCredentials {
     var secrets = ConnectSecrets()
     private var awaited: Int
     private var problem: CredentialProblem?
+    /// Whether somebody still wants it.
+    let isWanted: () -> Bool
     private let done: (Result<ConnectSecrets, CredentialProblem>) -> Void
 
-    init(awaited: Int, _ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void) {
+    init(
+      awaited: Int, while isWanted: @escaping () -> Bool,
+      _ done: @escaping (Result<ConnectSecrets, CredentialProblem>) -> Void
+    ) {
       self.awaited = awaited
+      self.isWanted = isWanted
       self.done = done
     }
 
@@ -128,24 +137,30 @@ extension DialRequest {
   }
 }
 
-/// Lets connections that want the same secret at the same time share one reading: a command runs once for all of them.
+/// Lets connections of one account that want the same secret at the same time share one reading: a command runs once for
+/// all of them. Those of another account do not, because the command may wait for its turn behind others of its account.
 final class CredentialReads {
   typealias Answer = (Result<[UInt8], CredentialProblem>) -> Void
 
   private let reader: any CredentialReader
-  private var waiting: [SecretRequest: [Answer]] = [:]
+  /// Who waits for one reading.
+  private final class Readers {
+    var all: [(isWanted: () -> Bool, answer: Answer)] = []
+  }
+  private var waiting: [SecretRequest: Readers] = [:]
 
   init(reader: any CredentialReader) { self.reader = reader }
 
   /// Calls back exactly once, possibly before it returns.
-  func read(_ request: SecretRequest, _ done: @escaping Answer) {
-    guard waiting[request] == nil else {
-      waiting[request]?.append(done)
-      return
-    }
-    waiting[request] = [done]
-    reader.read(request) { [weak self] result in
-      for answer in self?.waiting.removeValue(forKey: request) ?? [] { answer(result) }
+  func read(_ request: SecretRequest, while isWanted: @escaping () -> Bool, _ done: @escaping Answer) {
+    if let readers = waiting[request] { return readers.all.append((isWanted, done)) }
+    let readers = Readers()
+    readers.all = [(isWanted, done)]
+    waiting[request] = readers
+    reader.read(request, while: { readers.all.contains { $0.isWanted() } }) { [weak self] result in
+      self?.waiting[request] = nil
+      for reader in readers.all { reader.answer(result) }
+      readers.all = []
     }
   }
 

@@ -161,7 +161,10 @@ private final class NoURLs: URLReader {
 }
 
 private final class NoCredentials: CredentialReader {
-  func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {}
+  func read(
+    _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+    _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void
+  ) {}
   func version(of source: SecretSource) -> SecretVersion? { nil }
 }
 

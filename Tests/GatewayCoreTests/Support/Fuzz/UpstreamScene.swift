@@ -16,7 +16,10 @@ final class UpstreamScene {
   }
 
   private final class NoCredentials: CredentialReader {
-    func read(_ request: SecretRequest, _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void) {
+    func read(
+      _ request: SecretRequest, while isWanted: @escaping () -> Bool,
+      _ done: @escaping (Result<[UInt8], CredentialProblem>) -> Void
+    ) {
       done(.failure(CredentialProblem("there are no files")))
     }
 
