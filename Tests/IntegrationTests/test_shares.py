@@ -48,6 +48,17 @@ async def test_examinations_of_a_dead_port_are_no_more_frequent_than_attempts(da
     assert time.monotonic() - begin > 1.9
 
 
+async def test_an_examination_whose_time_is_over_before_its_turn_comes_says_so(daemons, peer):
+    await peer.refuse()
+    alice, _, _ = await two_users(daemons, {"limits": {"attempts": 1, "attempts_burst": 1}})
+    await alice.call("doctor", url=peer.url)
+    # The turn of this one would come a second later.
+    answer = await alice.call("doctor", url=peer.url, timeout=100)
+    assert [step["code"] for step in answer["steps"]] == ["name.turn"]
+    assert "before its turn came" in answer["steps"][0]["seen"]
+    assert (await alice.call("doctor", url=peer.url))["steps"][-1]["code"] == "tcp.refused"
+
+
 async def test_one_users_namespaces_of_a_configured_upstream_leave_another_room(daemons, peer):
     await peer.refuse()
     alice, bob, daemon = await two_users(

@@ -21,6 +21,8 @@ final class Doctor {
   private var onEnd: (([DoctorFinding]) -> Void)?
   private(set) var step = DoctorStep.name
   private var stepBegan: MonotonicInstant
+  /// Its turn has come.
+  private(set) var hasBegun = false
   private var deadline: Timers.ID?
   /// What is under way; only one thing ever is.
   private var underWay: (any HTTPExchange)?
@@ -48,9 +50,18 @@ final class Doctor {
     stepBegan = time.now
   }
 
+  /// Its time runs from now on; it begins with `start`.
+  func awaitTurn() {
+    deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
+  }
+
+  /// Whether it may still begin.
+  var awaitsTurn: Bool { onEnd != nil && !hasBegun }
+
   /// Begins with the name of the server.
   func start() {
-    deadline = timers.after(limit) { [weak self] in self?.timeIsUp() }
+    hasBegun = true
+    begin(.name)
     let settings = specification.settings
     guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return route.start() }
     credentials.read(while: { [weak self] in self?.onEnd != nil }) { [weak self] result in
@@ -110,6 +121,13 @@ final class Doctor {
   }
 
   private func timeIsUp() {
+    guard hasBegun else {
+      find(
+        .failed, "\(step.rawValue).turn",
+        "The time for the whole examination, \(limit.milliseconds) ms, was over before its turn came: too many attempts to connect start at once on this machine.",
+        "Allow more time, or raise `attempts` in `[limits]`.")
+      return finish()
+    }
     find(
       .failed, "\(step.rawValue).time", "The time for the whole examination, \(limit.milliseconds) ms, was over here.",
       "The server or something in between is very slow: look at the step's neighbours, or allow more time.")

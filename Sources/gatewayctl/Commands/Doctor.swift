@@ -94,7 +94,7 @@ struct DoctorCommand: Subcommand {
 
   private static func exitCode(_ finding: RawJSONObject) -> ExitCode {
     let code = finding.string("code") ?? ""
-    if code.hasSuffix(".time") || code.hasSuffix(".silent") || code.hasSuffix(".slow") { return .timedOut }
+    if code.hasSuffix(".time") || code.hasSuffix(".turn") || code.hasSuffix(".silent") || code.hasSuffix(".slow") { return .timedOut }
     switch finding.string("step") {
     case "engine": return .protocolMismatch
     case "handshake": return code == "handshake.failed" ? .unavailable : .protocolMismatch

@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: [
     ("tcp", "tcp.refused", 69), ("name", "name.unknown", 69), ("tls", "tls.expired", 69), ("tcp", "tcp.silent", 124),
-    ("http", "http.slow", 124), ("sticky", "sticky.time", 124), ("http", "http.web_page", 76),
+    ("http", "http.slow", 124), ("sticky", "sticky.time", 124), ("name", "name.turn", 124), ("http", "http.web_page", 76),
     ("http", "http.path", 76),
     ("http", "http.busy", 69), ("http", "http.forbidden", 73), ("engine", "engine.none", 76),
     ("auth", "auth.refused", 73),

@@ -51,6 +51,20 @@ public struct UserRound<Element> {
     self = rest
   }
 
+  /// The same of one user: looks at what that one has alone.
+  mutating func removeAll(of account: Account, where isMeant: (Element) -> Bool) {
+    guard var line = lines.removeValue(forKey: account) else { return }
+    count -= line.count
+    for _ in 0..<line.count {
+      if let element = line.popFirst(), !isMeant(element) { line.append(element) }
+    }
+    count += line.count
+    guard line.isEmpty else { return lines[account] = line }
+    for _ in 0..<order.count {
+      if let next = order.popFirst(), next != account { order.append(next) }
+    }
+  }
+
   /// About how many go before one that would be added now, unless further users come.
   func ahead(of account: Account) -> Int {
     let own = lines[account]?.count ?? 0

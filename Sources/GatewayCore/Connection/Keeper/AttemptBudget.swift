@@ -53,6 +53,9 @@ final class AttemptBudget {
     return expected
   }
 
+  /// What an account has waiting and does not want any more leaves the line.
+  func forgetUnwanted(of account: Account) { waiting.removeAll(of: account) { !$0.isWanted() } }
+
   /// When the next turn is free: now, or when one of the `burst` that were taken has come back.
   private var nextTurn: MonotonicInstant {
     let now = time.now

@@ -41,10 +41,12 @@ struct DoctorCall: LocalCall {
       })
     gateway.shares.doctors.count(for: user)
     session.open(OpenExamination(id, doctor), number: number)
+    doctor.awaitTurn()
     // It connects, as an attempt does, and waits for its turn as one.
     if gateway.upstreams.budget.takeFreeTurn() { return doctor.start() }
     let attempt = AttemptBudget.Candidate(
-      isWanted: { [weak doctor] in doctor != nil }, start: { [weak doctor] in doctor?.start() })
+      isWanted: { [weak doctor] in doctor?.awaitsTurn == true },
+      start: { [weak doctor] in doctor?.start() })
     _ = gateway.upstreams.budget.wait(attempt, for: user)
   }
 
@@ -86,8 +88,10 @@ private final class OpenExamination: OpenCall {
   }
 
   func cancel(in session: LocalSession) {
-    session.gateway.shares.doctors.giveBack(for: .user(session.peer.uid))
+    let user = Account.user(session.peer.uid)
+    session.gateway.shares.doctors.giveBack(for: user)
     doctor.cancel()
+    if !doctor.hasBegun { session.gateway.upstreams.budget.forgetUnwanted(of: user) }
   }
 
   func demandRights(in session: LocalSession) throws(LocalError) {

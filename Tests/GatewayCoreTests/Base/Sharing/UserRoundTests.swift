@@ -39,6 +39,20 @@ import Testing
     #expect(drained(round) == ["a1", "c1", "a3"])
   }
 
+  @Test func whatOneUserDoesNotWaitForAnyMoreLeavesOthersWhereTheyAre() {
+    var round = UserRound<String>()
+    for number in 1...3 { round.append("a\(number)", for: .user(1)) }
+    for number in 1...2 { round.append("b\(number)", for: .user(2)) }
+    round.removeAll(of: .user(1)) { $0 == "a2" || $0 == "b1" }
+    #expect(round.count == 4)
+    #expect(drained(round) == ["a1", "b1", "a3", "b2"])
+    round.removeAll(of: .user(2)) { _ in true }
+    round.removeAll(of: .user(3)) { _ in true }
+    #expect(round.count == 2)
+    round.append("b3", for: .user(2))
+    #expect(drained(round) == ["a1", "b3", "a3"])
+  }
+
   @Test(arguments: UInt64(0)..<40) func howManyGoBeforeANewOneIsRoughlyKnown(seed: UInt64) {
     let random = FakeRandom(seed: seed)
     var round = UserRound<String>()

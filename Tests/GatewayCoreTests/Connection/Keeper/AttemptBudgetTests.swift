@@ -89,4 +89,19 @@ import Testing
     pass(.milliseconds(150))
     #expect(started == ["a 0", "c 100"])
   }
+
+  @Test func whatLeftTheLineDelaysNobodyBehindIt() {
+    let budget = budget(10, burst: 1)
+    ask(budget, "a")
+    ask(budget, "b")
+    var isWanted = true
+    for number in 0..<50 { ask(budget, "c\(number)", isWanted: { isWanted }) }
+    isWanted = false
+    budget.forgetUnwanted(of: .user(2))
+    #expect(ask(budget, "d") == 5_200)
+    budget.forgetUnwanted(of: .user(1))
+    #expect(ask(budget, "e") == 300)
+    pass(.seconds(1))
+    #expect(started == ["a 0", "b 100", "d 200", "e 300"])
+  }
 }
