@@ -267,6 +267,21 @@ async def test_a_file_that_fits_into_no_line_is_named_before_anything_is_sent(da
     assert (await chat.received(1, "line"))[0]["args"] == ["n" * 8000]
 
 
+async def test_a_message_to_enter_that_fits_into_no_line_is_named_before_anything_is_sent(
+        daemons, chat, ctl, start_ctl, folder):
+    daemon = await daemons({"limits": {"line": "8KiB"}})
+    room = folder / "room"
+    for option in (["--enter", f"@{room}"], ["--enter", '["join"]', "--leave", f"@{room}"]):
+        room.write_text(json.dumps(["join", "r" * 9000]))
+        outcome = await ctl(daemon, "subscribe", "-n", "1", *option, chat.url)
+        check_failure(outcome, 65)
+        assert f"the file '{room}' has 9012 bytes" in outcome.err and "limits.line" in outcome.err, outcome
+    assert not (await daemon.status())["connections"]
+    room.write_text(json.dumps(["join", "r" * 7000]))
+    await start_ctl(daemon, "subscribe", "--enter", f"@{room}", chat.url)
+    assert (await chat.received(1, "join"))[0]["args"] == ["r" * 7000]
+
+
 @pytest.mark.parametrize("words", [
     ["sned", "URL", "e"], ["send", "--bogus", "URL", "e"], ["send", "URL"], ["status", "a", "b"],
     ["send", "--ttl", "soon", "URL", "e"], ["send", "--ttl", "5", "URL", "e"], ["send", "--retries", "x", "URL", "e"],

@@ -35,6 +35,9 @@ final class Client {
   var interest: Int16 { connection.interest }
   var hasMessages: Bool { inboxHead < inbox.count }
 
+  /// The daemon has said what it takes.
+  var isGreeted: Bool { helloID == 0 }
+
   // MARK: Reaching the daemon
 
   /// One attempt. Returns nil on success, or why it may succeed later; throws where it never will.

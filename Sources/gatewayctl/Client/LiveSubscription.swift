@@ -70,8 +70,10 @@ final class LiveSubscription {
   }
 
   enum Phase: Equatable, Sendable {
-    /// Not connected. Becomes `subscribing` by an attempt.
+    /// Not connected. Becomes `greeting` by an attempt.
     case down
+    /// Connected; before a long call is sent the daemon says how long one may be. Becomes `subscribing`, or `down` again.
+    case greeting
     /// The call with this id was sent. Becomes `live`, or `down` again.
     case subscribing(call: Int)
     /// Events flow to the subscription with this id. Becomes `down`.
@@ -80,6 +82,8 @@ final class LiveSubscription {
 
   private let client: Client
   private let parameters: Parameters
+  /// The files that the parameters are made of.
+  private let inputs: InputFiles?
   private let diagnostics: Diagnostics
   /// How long reaching the daemon may take, each time.
   private let connectTimeout: Duration?
@@ -95,7 +99,11 @@ final class LiveSubscription {
   /// Set when the stream has said that it waits for the daemon.
   private var saidWaiting = false
 
-  init(_ parameters: Parameters, client: Client, diagnostics: Diagnostics, connectTimeout: Duration?) {
+  init(
+    _ parameters: Parameters, from inputs: InputFiles? = nil, client: Client, diagnostics: Diagnostics,
+    connectTimeout: Duration?
+  ) {
+    self.inputs = inputs
     self.parameters = parameters
     self.client = client
     self.diagnostics = diagnostics
@@ -107,7 +115,7 @@ final class LiveSubscription {
   var wakeUp: Deadline {
     switch phase {
     case .down: .earlier(schedule.next, schedule.end)
-    case .subscribing: schedule.end
+    case .greeting, .subscribing: schedule.end
     case .live: .never
     }
   }
@@ -116,7 +124,7 @@ final class LiveSubscription {
   func advance() throws(Failure) {
     switch phase {
     case .live: return
-    case .subscribing:
+    case .greeting, .subscribing:
       guard schedule.end.hasPassed else { return }
       throw client.unanswered("subscribe")
     case .down:
@@ -130,6 +138,7 @@ final class LiveSubscription {
 
   /// The oldest fact that was not handed out yet.
   func next() throws(Failure) -> Fact? {
+    try subscribe()
     while let message = client.next() {
       if let fact = try take(message) { return fact }
     }
@@ -141,8 +150,8 @@ final class LiveSubscription {
 
   private func attempt() throws(Failure) {
     guard let reason = try client.attempt() else {
-      phase = .subscribing(call: client.post("subscribe", Client.object(writeParameters)))
-      return client.write()
+      phase = .greeting
+      return try subscribe()
     }
     lastReason = reason
     guard !schedule.end.hasPassed else { throw client.unreachable(reason) }
@@ -150,6 +159,16 @@ final class LiveSubscription {
     guard !wasLive, !saidWaiting, schedule.isLong else { return }
     saidWaiting = true
     diagnostics.notice("waiting for a daemon at \(client.path)")
+  }
+
+  /// Asks for the stream of a new connection; a call that no daemon is sure to take once this one has said what it takes.
+  private func subscribe() throws(Failure) {
+    guard phase == .greeting else { return }
+    let params = Client.object(writeParameters)
+    guard params.count <= LineLimit.least || client.isGreeted else { return client.write() }
+    if let problem = client.problem(withLineOf: "subscribe", params, from: inputs) { throw problem }
+    phase = .subscribing(call: client.post("subscribe", params))
+    client.write()
   }
 
   private func lose() throws(Failure) {
@@ -165,7 +184,11 @@ final class LiveSubscription {
     }
     lastReason = "the daemon closed the connection"
     goodbyeReason = nil
-    let wasStarting = if case .subscribing = phase { true } else { false }
+    let wasStarting =
+      switch phase {
+      case .greeting, .subscribing: true
+      case .down, .live: false
+      }
     phase = .down
     schedule.begin(afterFailure: wasStarting)
   }

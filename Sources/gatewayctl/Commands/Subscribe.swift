@@ -53,8 +53,9 @@ enum SubscribeCommand: Subcommand {
     }
     let end = Deadline.after(duration)
     let gapPolicy = try arguments.choice(.onGap, of: GapPolicy.self) ?? .warn
+    let inputs = InputFiles()
     let stream = LiveSubscription(
-      try parameters(context), client: context.client, diagnostics: context.diagnostics,
+      try parameters(context, inputs), from: inputs, client: context.client, diagnostics: context.diagnostics,
       connectTimeout: context.settings.timeoutWasGiven ? context.settings.timeout : nil)
     let printer = try EventPrinter(context)
     let recorder = try arguments.value(.record).map { (path) throws(Failure) in try EventRecorder(path) }
@@ -76,7 +77,9 @@ enum SubscribeCommand: Subcommand {
     return .done
   }
 
-  private static func parameters(_ context: Context) throws(Failure) -> LiveSubscription.Parameters {
+  private static func parameters(
+    _ context: Context, _ inputs: InputFiles
+  ) throws(Failure) -> LiveSubscription.Parameters {
     let arguments = context.arguments
     try arguments.refuse(.since, with: .last)
     let last = try arguments.count(.last, in: 0...(.max))
@@ -84,13 +87,17 @@ enum SubscribeCommand: Subcommand {
     return LiveSubscription.Parameters(
       target: context.target, events: Array(arguments.operands.dropFirst()),
       resume: since.map { .since($0) } ?? last.map { .last($0) },
-      enters: try messages(.enter, arguments), leaves: try messages(.leave, arguments),
+      enters: try messages(.enter, arguments, inputs), leaves: try messages(.leave, arguments, inputs),
       reconnects: !arguments.has(.noReconnect))
   }
 
-  private static func messages(_ option: OptionName, _ arguments: Arguments) throws(Failure) -> [[UInt8]] {
+  private static func messages(
+    _ option: OptionName, _ arguments: Arguments, _ inputs: InputFiles
+  ) throws(Failure) -> [[UInt8]] {
     var messages: [[UInt8]] = []
-    for word in arguments.values(option) { messages.append(try PayloadArguments.message(word, of: option)) }
+    for word in arguments.values(option) {
+      messages.append(try PayloadArguments.message(word, of: option, read: inputs.read))
+    }
     return messages
   }
 }
