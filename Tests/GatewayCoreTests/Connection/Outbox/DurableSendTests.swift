@@ -282,6 +282,29 @@ import Testing
     #expect(written.count == 12)
   }
 
+  @Test(arguments: ["outbox.cancel", "outbox.purge"])
+  func whatWasWrittenIsNotTakenBackWhileTheKernelTakesIt(_ method: String) {
+    connect()
+    harness.upstream.channel.unsentBytes = 100
+    for id in 1...3 { send("e", id: id) }
+    store.settle()
+    client.read()
+    #expect(written.count == 4)
+    func count() -> Int? {
+      HarnessClient.values(client.call(method, #"{"upstream":"chat","states":["queued"]}"#)).last?["result"]?["count"]?
+        .integerValue
+    }
+    // What was said to be taken back must not arrive.
+    #expect(count() == 0)
+    harness.pass(.seconds(1))
+    #expect(count() == 0)
+    harness.upstream.channel.unsentBytes = 0
+    harness.pass(.seconds(1))
+    store.settle()
+    #expect(states() == ["e sent", "e sent", "e sent"])
+    #expect(written.count == 4)
+  }
+
   @Test func whatIsCancelledWhileTheDiskIsFullIsSaidToBeCancelledAndNotOnDisk() throws {
     for id in 1...3 { send("e", id: id) }
     store.settle()
