@@ -28,7 +28,8 @@ struct Target: Equatable, Sendable {
     connection = arguments.value(.connection)
   }
 
-  private var isURL: Bool { name.contains("://") }
+  /// Otherwise it is a name.
+  var isURL: Bool { name.contains("://") }
 
   /// The members of `params`.
   func write(into writer: inout JSONWriter) {

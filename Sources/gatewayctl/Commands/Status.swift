@@ -10,7 +10,8 @@ enum StatusCommand: Subcommand {
         + "object. With a URL or the name of an upstream only what concerns that one.",
       "With --check, which takes any number of upstreams, one line for a monitoring system, and the exit code of a "
         + "Nagios plug-in: 0 fine, 1 a warning, 2 critical, 3 unknown. Without upstreams all are looked at; what users "
-        + "have chosen by URL is a warning at most then. A connection that nobody needs is fine.",
+        + "have chosen by URL is a warning at most then. A connection that nobody needs is fine; a URL that nobody uses is "
+        + "unknown.",
     ],
     options: OptionSpecification.ofURL + [
       .init(.table, "print the table also where stdout is no terminal, whole and without colour"),
@@ -61,7 +62,11 @@ extension StatusCommand {
       var document = JSONValue.null
       for target in targets.isEmpty ? [nil] : targets {
         document = try status(context, target, until: deadline)
-        check.judge(connections: document, areNamed: target != nil)
+        if let target, target.isURL {
+          check.judge(connections: document, ofURL: target.name)
+        } else {
+          check.judge(connections: document, areNamed: target != nil)
+        }
       }
       check.judge(daemon: document)
     } catch {

@@ -41,6 +41,17 @@ struct StatusCheck: Equatable {
     }
   }
 
+  /// Judges the connections of one URL. Where there is none nothing is known of the server, and the URL may be a wrong
+  /// one; a name that the daemon knows is that of an upstream that nobody needs now.
+  mutating func judge(connections document: JSONValue, ofURL url: String) {
+    judge(connections: document, areNamed: true)
+    guard document["connections"]?.elements?.isEmpty != false else { return }
+    find(
+      .unknown,
+      "no program uses \(url); check the URL and what was given with it, or make it an upstream of the configuration with keep = \"always\""
+    )
+  }
+
   /// Judges what a `status` says of the daemon itself.
   mutating func judge(daemon document: JSONValue) {
     let daemon = document["daemon"] ?? .null

@@ -50,6 +50,22 @@ import Testing
     #expect(try check([lost], areNamed: true).verdict == .critical)
   }
 
+  @Test func aURLThatNobodyUsesIsUnknown() throws {
+    let daemon = #"{"state":"running","outbox":{"state":"working"}}"#
+    func verdict(_ connections: String) throws -> StatusCheck {
+      let text = Array(#"{"daemon":\#(daemon),"connections":[\#(connections)]}"#.utf8)
+      var check = StatusCheck(now: now, maxDown: .zero)
+      check.judge(connections: try JSONValue.parse(text.span.bytes), ofURL: "http://chat.exmaple")
+      return check
+    }
+    let unused = try verdict("")
+    #expect(unused.verdict == .unknown)
+    #expect(
+      unused.line.hasPrefix("GATEWAYD UNKNOWN: no program uses http://chat.exmaple; check the URL and what was given"))
+    #expect(try verdict(connection(nil, "connected")).verdict == .fine)
+    #expect(try verdict(connection(nil, "disconnected", "refused", down: 900)).verdict == .critical)
+  }
+
   @Test func whatAnAdministratorClosedIsAWarning() throws {
     #expect(try check([connection("a", "disconnected", "requested", down: 900)]).verdict == .warning)
   }
