@@ -9,6 +9,7 @@ import collections
 import itertools
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -35,6 +36,15 @@ LANGUAGES = [
     Language("node", ["node", CLIENTS / "node/tests/runner.js"]),
     Language("swift", [swift_client.BINARIES / "Scenarios"], build=swift_client.build),
 ]
+
+
+def test_every_library_says_how_ones_own_daemon_is_started_and_the_machines():
+    advice = ("start your own with 'systemctl --user start gatewayd.socket', or have the machine's started with "
+              "'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET")
+    for file in ("python/src/gatewayd/errors.py", "node/lib/errors.js",
+                 "swift/Sources/GatewayClient/Messages/GatewayError.swift"):
+        # A long text stands there in pieces.
+        assert advice in re.sub(r'"\s*\+?\s*"', "", (CLIENTS / file).read_text()), file
 
 
 class Runner:

@@ -26,6 +26,17 @@ enum CommandLineTerms {
     return text
   }
 
+  /// What `doctor` advises about a URL: settings that the command line has options for.
+  static func ofAdvice(_ advice: String) -> String {
+    var text = advice
+    for (setting, word) in settings { text = text.replacing("`\(setting)`", by: word) }
+    return text
+  }
+
+  private static let settings: [(String, String)] = [
+    ("auth", "--auth"), ("path", "--path"), ("headers", "--header"), ("query", "--query"), ("tls.ca", "--cacert"),
+  ]
+
   /// For `call`, where params are params: only the method that lists the methods has a command.
   static func ofCall(_ message: String) -> String {
     message.replacing(#""rpc.discover" lists all"#, by: "'gatewayctl introspect' lists all")

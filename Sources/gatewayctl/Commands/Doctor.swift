@@ -71,7 +71,8 @@ struct DoctorCommand: Subcommand {
 
   private func show(_ finding: RawJSONObject) throws(Failure) {
     guard context.settings.isReadable else { return try context.printJSON(finding.text(without: "")) }
-    context.output.text(DoctorView(palette: context.settings.palette, width: context.settings.columns).lines(finding))
+    let view = DoctorView(palette: context.settings.palette, width: context.settings.columns)
+    context.output.text(view.lines(finding, advice: advice(finding)))
   }
 
   private func conclude(_ result: [UInt8], _ failed: RawJSONObject?) throws(Failure) -> ExitCode {
@@ -89,12 +90,19 @@ struct DoctorCommand: Subcommand {
   /// A person has just read the finding; a program that takes JSON gets its sentences once more, as any error.
   private func reason(_ failed: RawJSONObject) -> String {
     guard !context.settings.isReadable else { return "see the step '\(failed.string("step") ?? "?")' above" }
-    return [failed.string("seen") ?? "?", failed.string("advice")].compactMap { $0 }.joined(separator: " ")
+    return [failed.string("seen") ?? "?", advice(failed)].compactMap { $0 }.joined(separator: " ")
+  }
+
+  /// Of a server that was given by URL the settings are options of the command line.
+  private func advice(_ finding: RawJSONObject) -> String? {
+    finding.string("advice").map { context.target.isURL ? CommandLineTerms.ofAdvice($0) : $0 }
   }
 
   private static func exitCode(_ finding: RawJSONObject) -> ExitCode {
     let code = finding.string("code") ?? ""
-    if code.hasSuffix(".time") || code.hasSuffix(".turn") || code.hasSuffix(".silent") || code.hasSuffix(".slow") { return .timedOut }
+    if code.hasSuffix(".time") || code.hasSuffix(".turn") || code.hasSuffix(".silent") || code.hasSuffix(".slow") {
+      return .timedOut
+    }
     switch finding.string("step") {
     case "engine": return .protocolMismatch
     case "handshake": return code == "handshake.failed" ? .unavailable : .protocolMismatch

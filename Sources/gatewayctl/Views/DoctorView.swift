@@ -6,12 +6,13 @@ struct DoctorView: Equatable, Sendable {
   /// Columns of the terminal; nil: as wide as it gets.
   var width: Int?
 
-  func lines(_ finding: RawJSONObject) -> String {
+  /// - Parameter advice: as it is to be read, where that is not how the daemon words it.
+  func lines(_ finding: RawJSONObject, advice: String? = nil) -> String {
     let verdict = finding.string("verdict") ?? "?"
     let step = finding.string("step") ?? "?"
     let head = palette.paint(Self.padded(verdict, 8), role(verdict)) + " " + Self.padded(step, 11)
     var text = head + " " + sentences(finding.string("seen") ?? "", nil) + "\n"
-    if let advice = finding.string("advice") {
+    if let advice = advice ?? finding.string("advice") {
       text += Self.margin + sentences(advice, role(verdict)) + "\n"
     }
     return text

@@ -4,9 +4,12 @@ import Testing
 
 /// `doctor`: findings as they come, and the exit code of the first failure.
 @Suite struct DoctorTests {
-  private func run(_ step: String, _ code: String, _ verdict: String = "failed") throws -> ControlProgram.Outcome {
+  private func run(
+    _ step: String, _ code: String, _ verdict: String = "failed", of server: String = "chat",
+    advice: String = "Do that."
+  ) throws -> ControlProgram.Outcome {
     let finding =
-      #"{"step":"\#(step)","verdict":"\#(verdict)","code":"\#(code)","seen":"It is so.","advice":"Do that.","took":3}"#
+      #"{"step":"\#(step)","verdict":"\#(verdict)","code":"\#(code)","seen":"It is so.","advice":"\#(advice)","took":3}"#
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
       let call = try client.call("doctor")
@@ -14,7 +17,7 @@ import Testing
       client.say(#"{"jsonrpc":"2.0","method":"progress","params":{"id":\#(call.id),"args":[\#(finding)]}}"#)
       client.reply(call, #"{"verdict":"\#(verdict)","steps":[\#(finding)]}"#)
     }
-    let outcome = try ControlProgram.run(["doctor", "chat"], socket: daemon.path)
+    let outcome = try ControlProgram.run(["doctor", server], socket: daemon.path)
     try daemon.finish()
     return outcome
   }
@@ -30,7 +33,8 @@ import Testing
 
   @Test(arguments: [
     ("tcp", "tcp.refused", 69), ("name", "name.unknown", 69), ("tls", "tls.expired", 69), ("tcp", "tcp.silent", 124),
-    ("http", "http.slow", 124), ("sticky", "sticky.time", 124), ("name", "name.turn", 124), ("http", "http.web_page", 76),
+    ("http", "http.slow", 124), ("sticky", "sticky.time", 124), ("name", "name.turn", 124),
+    ("http", "http.web_page", 76),
     ("http", "http.path", 76),
     ("http", "http.busy", 69), ("http", "http.forbidden", 73), ("engine", "engine.none", 76),
     ("auth", "auth.refused", 73),
@@ -42,6 +46,15 @@ import Testing
 
   @Test func aWarningIsNoFailure() throws {
     #expect(try run("sticky", "sticky.lost", "warning").status == 0)
+  }
+
+  @Test func adviceAboutAURLNamesOptionsAndAboutAnUpstreamSettings() throws {
+    let advice = "Give them with `auth`, or set `lines.login`."
+    #expect(
+      try run("auth", "auth.refused", advice: advice).errors.hasSuffix("Give them with `auth`, or set `lines.login`.\n")
+    )
+    let ofURL = try run("auth", "auth.refused", of: "http://chat.example", advice: advice)
+    #expect(ofURL.errors.hasSuffix("Give them with --auth, or set `lines.login`.\n"))
   }
 
   @Test func aPersonReadsColumns() {

@@ -23,7 +23,9 @@ export class GatewayError extends Error {
 
 /** Nothing answers at the socket, or not in time. Nothing was sent. */
 export class DaemonUnavailable extends GatewayError {
-  advice = "start the daemon with 'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET";
+  advice =
+    "start your own with 'systemctl --user start gatewayd.socket', or have the machine's started with " +
+    "'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET";
   retry = true;
 }
 

@@ -27,7 +27,9 @@ class GatewayError(Exception):
 class DaemonUnavailable(GatewayError):
     """Nothing answers at the socket, or not in time. Nothing was sent."""
 
-    advice = "start the daemon with 'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET"
+    advice = (
+        "start your own with 'systemctl --user start gatewayd.socket', or have the machine's started with "
+        "'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET")
 
 
 class SocketForbidden(DaemonUnavailable):

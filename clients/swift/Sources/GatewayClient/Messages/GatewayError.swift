@@ -124,7 +124,8 @@ public struct GatewayError: Error, Sendable, Hashable {
 
   private static let advice: [Kind: String] = [
     .daemonUnavailable:
-      "start the daemon with 'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET",
+      "start your own with 'systemctl --user start gatewayd.socket', or have the machine's started with "
+      + "'systemctl start gatewayd.socket', or name its socket in $GATEWAYD_SOCKET",
     .socketForbidden: "ask the administrator for membership of the group that owns the socket",
     .daemonLost: "make the call again; a durable send with a key is repeated by itself, and arrives once",
     .kicked: "ask the administrator before connecting again",
