@@ -74,7 +74,7 @@ final class GatewayStop {
   /// first in this one; those whose turn has not come when the time is over have none. Meanwhile they are waited for
   /// already: what is queued in them keeps them from being ready.
   private func flushAll(until deadline: MonotonicInstant) {
-    let rest = Snapshot(upstreams.pool.all, work)
+    let rest = Snapshot(upstreams.pool.all, work, for: .configuration)
     work.begin(for: .configuration) { [self] in
       var portion = Portion(Self.portion, seams.timers)
       let isOver = { [self] in rest.isEmpty || isClosed || seams.time.now >= deadline }

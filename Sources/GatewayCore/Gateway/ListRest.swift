@@ -3,8 +3,8 @@ struct ListRest<Element> {
   private let elements: Snapshot<Element>
   private(set) var leftOut = 0
 
-  init(_ elements: some Sequence<Element>, in gateway: Gateway) {
-    self.elements = Snapshot(elements, gateway.shares.work)
+  init(_ elements: some Sequence<Element>, for session: LocalSession) {
+    self.elements = Snapshot(elements, session.gateway.shares.work, for: .user(session.peer.uid))
   }
 
   var isEmpty: Bool { elements.isEmpty }

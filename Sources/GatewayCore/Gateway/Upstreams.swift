@@ -105,7 +105,7 @@ final class Upstreams {
 
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.
   func tick() {
-    look(at: Snapshot(pool.all, work))
+    look(at: Snapshot(pool.all, work, for: .configuration))
     histories.tick()
   }
 

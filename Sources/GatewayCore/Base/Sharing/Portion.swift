@@ -31,17 +31,19 @@ final class Snapshot<Element> {
   private var rest = Ring<Element>()
   /// What waits in it may hold this.
   private weak var work: SlicedWork?
+  private let account: Account
 
-  /// `work`: in whose turns it lets go.
-  init(_ elements: some Sequence<Element>, _ work: SlicedWork) {
+  /// `work`: in whose turns it lets go, and on the account of whoever has it gone through.
+  init(_ elements: some Sequence<Element>, _ work: SlicedWork, for account: Account) {
     self.work = work
+    self.account = account
     for element in elements { rest.append(element) }
   }
 
   deinit {
     var left = Ring<Element>()
     swap(&left, &rest)
-    work?.release(left, for: .configuration)
+    work?.release(left, for: account)
   }
 
   var isEmpty: Bool { rest.isEmpty }

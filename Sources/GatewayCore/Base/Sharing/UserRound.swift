@@ -111,7 +111,7 @@ final class SlicedWork {
     of elements: some Sequence<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,
     then done: @escaping () -> Void
   ) {
-    let rest = Snapshot(elements, self)
+    let rest = Snapshot(elements, self, for: account)
     begin(for: account) { [timers] in
       var portion = Portion(portion, timers)
       while !rest.isEmpty, portion.takesMore(), let next = rest.next() { body(next) }

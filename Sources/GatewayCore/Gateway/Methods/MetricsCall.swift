@@ -13,7 +13,7 @@ struct MetricsCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandAdministrator()
-    try OpenAnswer.begin(id, in: session) { MetricsAnswer($0, format) }
+    try OpenAnswer.begin(id, in: session) { MetricsAnswer($0, format, for: session) }
   }
 }
 
@@ -29,9 +29,9 @@ private final class MetricsAnswer: PortionedAnswer {
   private let reading: MetricsReading
   private(set) var line: [UInt8] = []
 
-  init(_ id: RequestID, _ format: MetricsFormat) {
+  init(_ id: RequestID, _ format: MetricsFormat, for session: LocalSession) {
     self.id = id
-    reading = MetricsReading(format)
+    reading = MetricsReading(format, for: .user(session.peer.uid))
   }
 
   func isLong(in gateway: Gateway) -> Bool { gateway.upstreams.pool.count > ListRest<Connection>.portion }

@@ -54,7 +54,7 @@ final class StatsAnswer: PortionedAnswer {
     let gateway = session.gateway
     let user = session.caller.isAdministrator ? nil : session.peer.uid
     guard var rest = connections else {
-      connections = ListRest(listed(in: gateway), in: gateway)
+      connections = ListRest(listed(in: gateway), for: session)
       StatsDocument.writeDaemon(gateway, of: user, into: &out)
       out.key("connections")
       out.beginArray()

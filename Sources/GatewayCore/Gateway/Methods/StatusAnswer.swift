@@ -68,12 +68,12 @@ final class StatusAnswer: PortionedAnswer {
   /// Takes the lists, and writes what stands in front of them.
   private func begin(for session: LocalSession) -> Step {
     let gateway = session.gateway
-    let clients = ListRest(gateway.clients.numbers.sorted(), in: gateway)
+    let clients = ListRest(gateway.clients.numbers.sorted(), for: session)
     let connections: ListRest<Connection>
     switch scope {
-    case .everything: connections = ListRest(gateway.upstreams.pool.all, in: gateway)
-    case .connection(let connection): connections = ListRest([connection], in: gateway)
-    case .nothing: connections = ListRest([], in: gateway)
+    case .everything: connections = ListRest(gateway.upstreams.pool.all, for: session)
+    case .connection(let connection): connections = ListRest([connection], for: session)
+    case .nothing: connections = ListRest([], for: session)
     case .clients: return beginClients(clients, connectionsLeftOut: 0)
     }
     let user = session.caller.isAdministrator ? nil : session.peer.uid

@@ -8,7 +8,7 @@ struct UpstreamsListCall: LocalCall {
     ]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try OpenAnswer.begin(id, in: session) { UpstreamsAnswer($0, of: session.gateway) }
+    try OpenAnswer.begin(id, in: session) { UpstreamsAnswer($0, for: session) }
   }
 }
 
@@ -25,8 +25,8 @@ final class UpstreamsAnswer: PortionedAnswer {
   private static let portion = 256
 
   /// The upstreams are those of the configuration that is in force now.
-  init(_ id: RequestID, of gateway: Gateway) {
-    names = ListRest(gateway.configuration.upstreams.keys, in: gateway)
+  init(_ id: RequestID, for session: LocalSession) {
+    names = ListRest(session.gateway.configuration.upstreams.keys, for: session)
     LocalReply.begin(id, into: &out)
     out.key("upstreams")
     out.beginArray()

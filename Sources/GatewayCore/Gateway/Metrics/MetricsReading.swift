@@ -20,7 +20,13 @@ final class MetricsReading {
   private let families = MetricsTable.upstream
   private static let portion = ListRest<Connection>.portion
 
-  init(_ format: MetricsFormat) { writer = MetricsWriter(format) }
+  private let account: Account
+
+  /// `account`: of whoever asked.
+  init(_ format: MetricsFormat, for account: Account) {
+    writer = MetricsWriter(format)
+    self.account = account
+  }
 
   /// As far as it is written.
   var text: [UInt8] { writer.text }
@@ -51,7 +57,7 @@ final class MetricsReading {
       family.write(daemon, &writer)
     }
     for (name, counters) in gateway.upstreams.retired { figures[name, default: UpstreamFigures()].counters = counters }
-    return .sums(Snapshot(gateway.upstreams.pool.inNoOrder, gateway.shares.work))
+    return .sums(Snapshot(gateway.upstreams.pool.inNoOrder, gateway.shares.work, for: account))
   }
 
   private func beginUpstreams() -> Step {
@@ -79,7 +85,7 @@ extension Gateway {
   public func readMetrics(
     _ format: MetricsFormat, while isWanted: @escaping () -> Bool, _ done: @escaping ([UInt8]) -> Void
   ) {
-    let reading = MetricsReading(format)
+    let reading = MetricsReading(format, for: .configuration)
     shares.work.add(for: .configuration) { [reference] in
       guard let gateway = reference.object, isWanted() else { return true }
       guard reading.read(gateway) else { return false }

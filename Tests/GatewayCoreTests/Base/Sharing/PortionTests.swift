@@ -37,7 +37,7 @@ import Testing
 
   @Test func whatASnapshotHasGivenLivesByItNoMore() {
     var freed = 0
-    let snapshot = Snapshot((0..<3).map { _ in Heavy { freed += 1 } }, work)
+    let snapshot = Snapshot((0..<3).map { _ in Heavy { freed += 1 } }, work, for: .user(1))
     _ = snapshot.next()
     #expect(freed == 1 && !snapshot.isEmpty)
     while snapshot.next() != nil {}
@@ -52,7 +52,7 @@ import Testing
           freed += 1
           time.advance(by: Portion.limit / 5)
         }
-      }, work)
+      }, work, for: .user(1))
     withExtendedLifetime(snapshot) {}
     snapshot = nil
     var last = freed
@@ -63,6 +63,13 @@ import Testing
       last = freed
     }
     #expect(freed == 100 && timers.count == 0)
+  }
+
+  @Test func whatASnapshotIsLeftWithIsFreedOnTheAccountThatItWasTakenFor() {
+    var snapshot: Snapshot<Heavy>? = Snapshot((0..<100).map { _ in Heavy {} }, work, for: .user(1))
+    withExtendedLifetime(snapshot) {}
+    snapshot = nil
+    #expect(work.isBusy(for: .user(1)) && !work.isBusy(for: .configuration))
   }
 
   @Test func workThatTakesLongerThanOthersGoesOnInLaterTurns() {

@@ -69,7 +69,7 @@ import Testing
     client.call("subscribe", #"{"url":"http://a.example","subscription":"a"}"#)
     harness.upstream.channel.accept()
     for _ in 0..<5 { harness.upstream.channel.emit("e") }
-    let reading = MetricsReading(.openMetrics)
+    let reading = MetricsReading(.openMetrics, for: .configuration)
     #expect(!reading.read(harness.gateway))
     client.call("unsubscribe", #"{"subscription":"a"}"#)
     harness.pass(.seconds(600))
