@@ -4,14 +4,16 @@ struct Redaction: Equatable {
   static let mark = ShownAddress.mark
   /// Shorter secrets are not searched for: they would be found everywhere.
   static let shortest = 4
-  /// Most secrets that are searched for.
+  /// Most secrets that are searched for. With more of them no text is shown at all.
   static let limit = 128
   private var secrets: Set<[UInt8]> = []
+  private var hasTooMany = false
 
   /// Remembers a secret, as it is and as JSON writes it.
   mutating func add(_ secret: String) {
     let bytes = [UInt8](secret.utf8)
-    guard bytes.count >= Self.shortest, secrets.count < Self.limit else { return }
+    guard bytes.count >= Self.shortest, !secrets.contains(bytes) else { return }
+    guard secrets.count < Self.limit else { return hasTooMany = true }
     secrets.insert(bytes)
     var writer = JSONWriter()
     writer.string(secret)
@@ -56,6 +58,7 @@ struct Redaction: Equatable {
   /// The beginning of a text with every secret replaced, at most `limit` bytes and a sign that more followed. What is
   /// not shown is not searched either.
   func shown(_ text: RawSpan, limit: Int) -> String {
+    guard !hasTooMany else { return text.byteCount == 0 ? "" : Self.mark }
     let longest = secrets.reduce(0) { max($0, $1.count) }
     // One more than is shown, by which it is known whether the last character is whole.
     let searched = min(text.byteCount, limit + max(1, longest))

@@ -38,6 +38,13 @@ import Testing
     #expect(shown("", ["s3cret"], limit: 2) == "")
   }
 
+  @Test func withMoreSecretsThanAreSearchedForNothingIsShown() {
+    let secrets = (100..<100 + Redaction.limit + 1).map { "secret-\($0)" }
+    #expect(shown("ab \(secrets.last ?? "")", secrets, limit: 1_024) == "***")
+    #expect(shown("ab", secrets, limit: 1_024) == "***")
+    #expect(shown("ab secret-227 cd", secrets.dropLast() + secrets.dropLast(), limit: 1_024) == "ab *** cd")
+  }
+
   @Test func whatIsNotShownIsNotSearched() {
     let secrets = (100..<220).map { "secret-\($0)" }
     let short = [UInt8](repeating: UInt8(ascii: "s"), count: 4_096)
