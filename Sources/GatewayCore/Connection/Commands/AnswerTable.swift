@@ -12,6 +12,8 @@ struct AnswerTable {
     var wasHeard = false
     /// Where its token stands in the order.
     let place: UInt64
+    /// And among those that many clients were asked for, where it is one.
+    let placeOfMany: UInt64?
   }
 
   private var pending: [String: Entry] = [:]
@@ -19,11 +21,16 @@ struct AnswerTable {
   private var tokens: [UInt64: String] = [:]
   /// Their tokens in the order of their making.
   private var order = TombstoneQueue<String>()
+  /// Those that many clients were asked for.
+  private var orderOfMany = TombstoneQueue<String>()
   /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
   private static let limit = 10_000
   /// Likewise beyond so many clients that were asked, counted once for each acknowledgement: a client may subscribe many
-  /// times, and what all of them were asked has to be looked through when one leaves.
+  /// times, and what all of them were asked has to be looked through when one leaves. They push out only what many were
+  /// asked as well: however many programs a user has, what few of another's were asked stays.
   static let askedLimit = 100_000
+  /// More clients are many. As many acknowledgements as there may be do not exceed the other bound with fewer.
+  static let manyFrom = askedLimit / limit + 1
   /// Of all that are pending.
   private var asked = 0
   /// Events that wanted an answer while no client could give one, or whose answer never came.
@@ -34,17 +41,25 @@ struct AnswerTable {
   mutating func add(
     _ id: UInt64, as token: String, of event: String, for clients: [ClientOutputs.Pointer]
   ) -> [UInt64] {
-    pending[token] = Entry(id: id, event: event, clients: clients, place: order.append(token))
+    let isOfMany = clients.count >= Self.manyFrom
+    pending[token] = Entry(
+      id: id, event: event, clients: clients, place: order.append(token),
+      placeOfMany: isOfMany ? orderOfMany.append(token) : nil)
     tokens[id] = token
     asked += clients.count
     var pushedOut: [UInt64] = []
-    while pending.count > Self.limit || (asked > Self.askedLimit && pending.count > 1), let oldest = order.first,
-      let id = take(oldest)
-    {
+    while let oldest = excess(besides: token), let id = take(oldest) {
       unanswered += 1
       pushedOut.append(id)
     }
     return pushedOut
+  }
+
+  /// The next one that is too much.
+  private func excess(besides newest: String) -> String? {
+    if pending.count > Self.limit { return order.first }
+    guard asked > Self.askedLimit, let oldest = orderOfMany.first, oldest != newest else { return nil }
+    return oldest
   }
 
   var hasPending: Bool { !pending.isEmpty }
@@ -58,6 +73,7 @@ struct AnswerTable {
   mutating func take(_ token: String) -> UInt64? {
     guard let entry = pending.removeValue(forKey: token) else { return nil }
     order.remove(at: entry.place)
+    if let place = entry.placeOfMany { orderOfMany.remove(at: place) }
     asked -= entry.clients.count
     // The server may have used the same id again.
     if tokens[entry.id] == token { tokens[entry.id] = nil }
@@ -105,6 +121,7 @@ struct AnswerTable {
     pending.removeAll()
     tokens.removeAll()
     order.removeAll()
+    orderOfMany.removeAll()
     asked = 0
   }
 }

@@ -16,6 +16,17 @@ import Testing
     #expect(table.unanswered == 2)
   }
 
+  @Test func whatManyOfOneUsersClientsWereAskedPushesOutNothingThatFewWereAsked() {
+    var table = AnswerTable()
+    let few = Array(repeating: clients[1], count: AnswerTable.manyFrom - 1)
+    for id in 1...10 { _ = table.add(UInt64(id), as: "few\(id)", of: "ask", for: few) }
+    let many = Array(repeating: clients[0], count: 4_096)
+    var pushedOut: [UInt64] = []
+    for id in 11...60 { pushedOut += table.add(UInt64(id), as: "many\(id)", of: "ask", for: many) }
+    #expect(pushedOut == (11...36).map { UInt64($0) })
+    #expect((1...10).allSatisfy { table.isPending("few\($0)") })
+  }
+
   @Test func oneQuestionToMoreClientsThanThatIsStillAsked() {
     var table = AnswerTable()
     let all = Array(repeating: clients[0], count: AnswerTable.askedLimit + 1)
