@@ -43,16 +43,20 @@ final class ConnectionPool {
   }
 
   private static func rank(of connection: Connection) -> (String, String, String, String) {
-    let specification = connection.specification
-    return (
-      specification.name ?? "\u{10ffff}", specification.url.redacted, specification.namespace, connection.id
-    )
+    rank(of: connection, with: connection.specification)
+  }
+
+  private static func rank(
+    of connection: Connection, with specification: UpstreamSpecification
+  ) -> (String, String, String, String) {
+    (specification.name ?? "\u{10ffff}", specification.url.redacted, specification.namespace, connection.id)
   }
 
   private func list(_ connection: Connection) { all.insert(connection, at: place(of: connection)) }
 
   private func unlist(_ connection: Connection) {
-    if let place = all.firstIndex(where: { $0 === connection }) { all.remove(at: place) }
+    let place = place(of: connection)
+    if place < all.count, all[place] === connection { all.remove(at: place) }
   }
 
   /// In no order, which costs less.
@@ -89,8 +93,10 @@ final class ConnectionPool {
   /// Gives a connection the settings of a changed configuration.
   func adopt(_ specification: UpstreamSpecification, for connection: Connection) {
     guard let connector = factory.connector(for: specification) else { return }
-    unlist(connection)
+    // Its place is another one only where its name or its URL is.
+    let moves = Self.rank(of: connection, with: specification) != Self.rank(of: connection)
+    if moves { unlist(connection) }
     connection.adopt(specification, connector: connector)
-    if connections[connection.key] === connection { list(connection) }
+    if moves, connections[connection.key] === connection { list(connection) }
   }
 }

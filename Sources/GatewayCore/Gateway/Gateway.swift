@@ -75,14 +75,14 @@ public final class Gateway {
     }
     relay.start()
     seams.network?.onChange = { [reference] change in
-      for connection in reference.object?.upstreams.pool.all ?? [] { connection.networkChanged(change) }
+      reference.object?.upstreams.networkChanged(change)
     }
     connectKept()
     tick()
   }
 
   private func connectKept() {
-    for problem in upstreams.connectKept() { note(.internalError(problem)) }
+    upstreams.connectKept { [reference] in reference.object?.note(.internalError($0)) }
   }
 
   private func tick() {
@@ -109,9 +109,7 @@ public final class Gateway {
   // MARK: - What the machine says
 
   /// The machine was suspended and goes on.
-  public func resumed() {
-    for connection in upstreams.pool.all { connection.resumed() }
-  }
+  public func resumed() { upstreams.resumed() }
 
   /// The wall clock was set.
   public func clockWasSet() { relay.clockWasSet() }
@@ -228,7 +226,8 @@ public final class Gateway {
   }
 
   /// What was allowed when it began may not be any more: that is looked at before anything is done with new settings
-  /// for programs that may not.
+  /// for programs that may not. Thousands of connections get their settings in later turns, and what depends on these
+  /// follows.
   private func apply(_ fresh: Configuration) {
     configuration = fresh
     clients.adopt(fresh.limits.sharedClients)
@@ -237,8 +236,12 @@ public final class Gateway {
     upstreams.adopt(fresh)
     clients.checkRights()
     upstreams.checkSenders()
-    upstreams.adoptSettings()
-    relay.outbox.adopt(fresh.outbox)
+    upstreams.adoptSettings { [reference] in reference.object?.settingsAreAdopted() }
+  }
+
+  private func settingsAreAdopted() {
+    guard !isClosed else { return }
+    relay.outbox.adopt(configuration.outbox)
     upstreams.adoptHistories()
     relay.placeAll()
     connectKept()

@@ -77,18 +77,38 @@ final class Upstreams {
       .add(ConnectionCounters(of: connection, at: seams.time.now))
   }
 
-  /// Makes the connections that the configuration keeps up. Returns what is wrong with those that cannot be, a sentence
-  /// each.
-  func connectKept() -> [String] {
+  /// Makes the connections that the configuration keeps up, a portion in each turn. `report` is told what is wrong with
+  /// those that cannot be, a sentence each.
+  func connectKept(_ report: @escaping (String) -> Void) {
     let kept = configuration.upstreams.filter { $0.value.settings.keep == .always }.keys.sorted()
-    return kept.compactMap { name -> String? in
-      do throws(LocalError) {
-        connection(for: try resolver.resolve(CallTarget(name: .upstream(name)), uid: daemonUser))?.review()
-        return nil
-      } catch {
-        return "upstream \(name): \(error.message)"
-      }
+    work.forEach(
+      of: kept, portion: Self.portion, for: .configuration, { [weak self] in self?.connect(toKept: $0, report) }
+    ) {}
+  }
+
+  private func connect(toKept name: String, _ report: (String) -> Void) {
+    // Another configuration may have come meanwhile.
+    guard configuration.upstreams[name]?.settings.keep == .always else { return }
+    do throws(LocalError) {
+      connection(for: try resolver.resolve(CallTarget(name: .upstream(name)), uid: daemonUser))?.review()
+    } catch { report("upstream \(name): \(error.message)") }
+  }
+
+  // MARK: - What concerns all of them
+
+  /// Links, addresses or routes of the machine changed.
+  func networkChanged(_ change: NetworkChange) { forEach { $0.networkChanged(change) } }
+
+  /// The machine was suspended and goes on.
+  func resumed() { forEach { $0.resumed() } }
+
+  /// Does something to each connection that there is now: thousands take tens of milliseconds, so that some have their
+  /// turn in this turn of the loop, and the others in later ones.
+  private func forEach(_ body: @escaping (Connection) -> Void, then done: @escaping () -> Void = {}) {
+    let present = { (connection: Connection) in
+      if connection.state != .released { body(connection) }
     }
+    work.forEach(of: pool.all, portion: Self.portion, for: .configuration, present, then: done)
   }
 
   /// A trace begins: what there is of its connection is observed from now on, and whatever is made of it later.
@@ -111,7 +131,7 @@ final class Upstreams {
 
   /// Looks at some of them in each turn.
   private func look(at rest: Snapshot<Connection>) {
-    var portion = Portion(Self.tickPortion, seams.timers)
+    var portion = Portion(Self.portion, seams.timers)
     while !rest.isEmpty, portion.takesMore(), let connection = rest.next() {
       guard connection.state != .released else { continue }
       forgetOld(connection.stream)
@@ -121,7 +141,7 @@ final class Upstreams {
   }
 
   /// Connections that are looked at in one go, at most.
-  private static let tickPortion = 256
+  private static let portion = 256
 
   /// What is too old of a long history goes in portions, one in each turn.
   private func forgetOld(_ stream: EventStream) {
@@ -157,22 +177,21 @@ final class Upstreams {
     }
   }
 
-  /// Gives each connection its settings of the configuration in force, or ends those that have none.
-  func adoptSettings() {
-    for connection in pool.all {
-      guard let specification = current(connection.specification) else {
-        connection.withdraw()
-        continue
-      }
-      connection.adopt(configuration.limits)
-      guard ConnectionKey(specification) == connection.key else {
-        // The upstream is another namespace now: whoever used the old one must not get the new one's events.
-        connection.withdraw()
-        continue
-      }
-      if specification != connection.specification || connection.isWithdrawn {
-        pool.adopt(specification, for: connection)
-      }
+  /// Gives each connection its settings of the configuration in force, or ends those that have none, a portion in each
+  /// turn. `done` is called when all have theirs.
+  func adoptSettings(then done: @escaping () -> Void) {
+    forEach({ [weak self] in self?.adoptSettings(of: $0) }, then: done)
+  }
+
+  private func adoptSettings(of connection: Connection) {
+    // What is being closed for the daemon's end stays so.
+    guard !connection.isDraining else { return }
+    guard let specification = current(connection.specification) else { return connection.withdraw() }
+    connection.adopt(configuration.limits)
+    // If the upstream is another namespace now, whoever used the old one must not get the new one's events.
+    guard ConnectionKey(specification) == connection.key else { return connection.withdraw() }
+    if specification != connection.specification || connection.isWithdrawn {
+      pool.adopt(specification, for: connection)
     }
   }
 

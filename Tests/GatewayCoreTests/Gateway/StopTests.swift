@@ -13,6 +13,8 @@ import Testing
     }
   }
 
+  init() { harness.pass(.milliseconds(1)) }
+
   /// Hundreds of users have something under way that never ends, and each piece of it takes a tenth of a second.
   private func occupyTheTurns() {
     for user in 0..<200 as Range<UInt32> {
