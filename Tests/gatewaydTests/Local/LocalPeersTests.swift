@@ -258,6 +258,24 @@ struct LocalPeersTests {
     #expect(late.count > 200 && late.count < 1_500)
   }
 
+  @Test func aLastLineWithoutItsEndIsAnsweredBehindEventsThatAreNotRead() throws {
+    let fixture = try LocalServerFixture()
+    let client = try fixture.connect()
+    try subscribe([client], in: fixture)
+    let payload = "\"" + String(repeating: "x", count: 1_000) + "\""
+    for _ in 0..<2_000 { fixture.upstream.emit("tick", payload) }
+    try fixture.settle()
+    client.send(String(Client.ping(7).dropLast()))
+    client.endOutput()
+    try fixture.settle()
+    var lines: [String] = []
+    #expect(
+      try fixture.turn {
+        lines += client.lines(); return lines.count == 2_001
+      })
+    #expect(lines.contains(Client.pong(7)))
+  }
+
   /// A turn in which all of them did would last as long as there are clients.
   @Test func theQueuesOfManyClientsDoNotAllMoveUpInOneFlush() throws {
     let fixture = try LocalServerFixture()
