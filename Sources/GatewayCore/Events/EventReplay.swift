@@ -43,7 +43,9 @@ struct EventReplay {
       add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .tooLarge))
     case .event(let tail):
       eventCount += 1
-      guard missedCount == 0, byteCount + tail.count <= room, eventBytes + tail.count <= page else {
+      // Whoever asks for page after page comes on with each of them.
+      let begins = page < .max && heldCount == 1
+      guard missedCount == 0, begins || (byteCount + tail.count <= room && eventBytes + tail.count <= page) else {
         return miss(sequence, epoch: epoch)
       }
       eventBytes += tail.count

@@ -119,6 +119,25 @@ import Testing
     #expect(result?["seq"]?.integerValue == count)
   }
 
+  @Test func whoAsksPageAfterPageSkipsNoEventForWhichThereIsNoMemory() {
+    let harness = GatewayHarness { $0.limits.sendBytes = 4_096 }
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","events":["none"]}"#)
+    harness.upstream.channel.accept()
+    let large = "\"" + String(repeating: "x", count: 300_000) + "\""
+    for _ in 0..<3 { harness.upstream.channel.emit("e", large) }
+    let epoch = harness.gateway.upstreams.pool.all[0].stream.epoch
+    var numbers: [Int?] = []
+    var last = 0
+    for _ in 0..<3 {
+      let params = #"{"upstream":"chat","since":{"epoch":"\#(epoch)","seq":\#(last)}}"#
+      let result = HarnessClient.values(client.call("history", params))[0]["result"]
+      numbers += (result?["events"]?.elements ?? []).map { $0["seq"]?.integerValue }
+      last = result?["seq"]?.integerValue ?? 0
+    }
+    #expect(numbers == [1, 2, 3])
+  }
+
   @Test func whoLeavesOrCancelsMeanwhileIsForgotten() {
     let (harness, _, epoch) = scene()
     let (leaving, cancelling) = (harness.client(), harness.client())

@@ -82,7 +82,7 @@ public struct OutboxEntry: Equatable, Sendable {
 
   /// What a send would count, to a target whose options stand beside it.
   static func cost(of message: PreparedMessage, to target: OutboxTarget) -> Int {
-    message.byteCount + (target.options?.authorities?.utf8.count ?? 0) + overhead
+    message.byteCount + target.byteCount + overhead
   }
 
   /// Bytes that an entry counts beyond its message.

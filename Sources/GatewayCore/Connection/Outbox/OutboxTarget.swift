@@ -18,6 +18,13 @@ public struct OutboxTarget: Hashable, Sendable {
     self.namespace = namespace
     self.options = options
   }
+
+  /// Bytes that are stored of it beside what every entry has.
+  var byteCount: Int {
+    // A configured name has no length that a program chose.
+    let url = if case .url(let url) = name { url.utf8.count } else { 0 }
+    return url + namespace.utf8.count + (options?.byteCount ?? 0)
+  }
 }
 
 extension OutboxTarget {

@@ -180,6 +180,7 @@ private struct HistoryPage {
       // It was taken under a larger limit.
       guard tail.count <= byteLimit else {
         isComplete = false
+        last = number
         continue
       }
       guard count < call.limit, events.count + tail.count <= byteLimit + Self.brackets else {

@@ -30,6 +30,9 @@ public final class TargetOptions: Hashable, Sendable {
   /// Whether something in them is never written to the disk.
   var holdSecrets: Bool { !headers.isEmpty || !query.isEmpty }
 
+  /// Bytes of what a durable send may have of them.
+  var byteCount: Int { (path?.utf8.count ?? 0) + (authorities?.utf8.count ?? 0) }
+
   /// The names of the settings in them, as they stand in an upstream's table.
   var names: [String] {
     [

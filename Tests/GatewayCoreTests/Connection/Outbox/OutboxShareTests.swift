@@ -32,6 +32,17 @@ import Testing
     #expect(tests.states() == ["a sent", "b sent"])
   }
 
+  @Test func aLongURLCountsInTheOutbox() {
+    let tests = OutboxShareTests { $0.outbox.bytes = 4_096 }
+    func send(to path: String) -> String? {
+      let answer = tests.client.call("send", #"{"url":"http://a.example/\#(path)","event":"e","delivery":"durable"}"#)
+      tests.store.settle()
+      return Self.error(answer + tests.client.read())
+    }
+    #expect(send(to: "short") == nil)
+    #expect(send(to: String(repeating: "x", count: 4_000)) == "QueueFull")
+  }
+
   @Test func aTryUnderWayDoesNotGiveWay() {
     let tests = Self.dropping()
     tests.connect()
