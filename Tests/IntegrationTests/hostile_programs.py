@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import time
 
 from hostile_place import LONGER, attacker, call, last_word
@@ -40,6 +41,44 @@ async def calls_whose_answers_are_not_read(place):
 async def binary_sends(place):
     args = [{"$bin": "A" * 120_000}] * 6
     return await place.pour(call(1, "send", url="http://127.0.0.1:9", event="e", args=args, ttl=1), 0.02, reads=True)
+
+
+@attacker("InvalidParams|QuotaExceeded")
+async def messages_in_parts_that_never_end(place):
+    """Half of a message of 16 MB from each of sixteen programs, again and again: together more than their user may have."""
+    total, data = 16 << 20, "[" + "7," * 100_000
+    open_, words, count = [], set(), 0
+    place.outcome = lambda: f"{count} halves, {', '.join(sorted(words))}"
+    while place.goes_on:
+        for _ in range(16):
+            reader, writer = await place.stream()
+            open_.append(writer)
+            for number in range(40):
+                piece = data if number == 0 else data[1:]
+                at = 0 if number == 0 else len(data) + (number - 1) * (len(data) - 1)
+                part = {"id": 1, "at": at, "of": total, "data": piece}
+                line = {"jsonrpc": "2.0", "method": "send",
+                        "params": {"url": "http://127.0.0.1:9", "event": "e", "ttl": 1, "part": part}}
+                writer.write(json.dumps(line).encode() + b"\n")
+                with contextlib.suppress(ConnectionError, asyncio.TimeoutError):
+                    await asyncio.wait_for(writer.drain(), LONGER)
+            # What became of it: a last part that does not fit.
+            writer.write(call(2, "send", url="http://127.0.0.1:9", event="e", ttl=1,
+                              part={"id": 1, "at": total - 1, "of": total, "data": "]"}))
+            with contextlib.suppress(ConnectionError, asyncio.TimeoutError):
+                words.add(last_word(await asyncio.wait_for(reader.readline(), LONGER)))
+            count += 1
+            # Another half, which stays there while the others begin theirs.
+            part = {"id": 2, "at": 0, "of": total, "data": data}
+            line = {"jsonrpc": "2.0", "method": "send",
+                    "params": {"url": "http://127.0.0.1:9", "event": "e", "ttl": 1, "part": part}}
+            writer.write(json.dumps(line).encode() + b"\n")
+            if not place.goes_on:
+                break
+        for writer in open_:
+            writer.transport.abort()
+        open_ = []
+    return place.outcome()
 
 
 @attacker("answered|QuotaExceeded")

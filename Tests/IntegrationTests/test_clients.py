@@ -186,6 +186,26 @@ def filled(value, variables):
     return value
 
 
+async def test_what_is_longer_than_a_line_arrives_whole(runners, servers, daemons):
+    """In parts: text with everything that a string escapes, and binary data."""
+    text = ('é😀"\\\n\u0001' + "x" * 50) * 80_000
+    binary = {"$bin": "AAECAwQF" * 200_000}
+    server = await servers("eio4", "--max-payload", 20 << 20)
+    daemon = await daemons({"upstream": {"chat": {"url": server.url}}})
+    await daemon.connected(upstream="chat")
+    runner = await runners(daemon)
+    sends = [runner.begin("send", {"target": "chat", "event": "long", "args": args})
+             for args in ([text], [1, binary], ["short"])]
+    request = runner.begin("request", {"target": "chat", "event": "nothing", "args": [text], "timeout": 30_000})
+    for one in sends:
+        assert (await runner.finish(one)).get("value", {}).get("state") == "accepted"
+    assert (await runner.finish(request)).get("value") == {"args": []}
+    events = await server.received(3, "long")
+    assert [one["args"] == args for one, args in zip(events, ([text], [1, binary], ["short"]))] == [True] * 3
+    memory = (await daemon.status())["daemon"]["memory"]
+    assert memory["receive"] == 0, memory
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario["name"])
 async def test_every_client_performs(scenario, runners, servers, daemons):
     if set(scenario.get("needs", ())) & set(runners.language.without):
@@ -196,7 +216,7 @@ async def test_every_client_performs(scenario, runners, servers, daemons):
     daemon = await daemons(start=False, kind=ManagedDaemon if restarted else Daemon)
     server, runner = await asyncio.gather(
         servers("eio4"), runners(daemon, as_user(ALICE) if "as" in scenario else ()))
-    variables = {"$URL": server.url, "$LONG": "x" * (2 << 20), "$USER": ALICE}
+    variables = {"$URL": server.url, "$LONG": "x" * (17 << 20), "$USER": ALICE}
     # By its name the server has another URL, so that "$URL" does not mean the configured upstream.
     chat = {"url": server.url.replace("127.0.0.1", "localhost"), **scenario.get("upstream", {})}
     daemon.configure({"upstream": {"chat": chat}, **filled(scenario.get("daemon", {}), variables)})

@@ -250,21 +250,47 @@ async def test_a_message_that_is_too_large_is_65(daemons, servers, ctl):
     check_failure(await ctl(daemon, "send", server.url, "e", "x" * 2000), 65)
 
 
-async def test_a_file_that_fits_into_no_line_is_named_before_anything_is_sent(daemons, chat, ctl, folder):
+async def test_a_file_that_fits_into_no_line_is_named_before_anything_is_sent(daemons, ctl, folder):
     daemon = await daemons({"limits": {"line": "8KiB"}})
-    (folder / "notes").write_text("n" * 9000)
-    (folder / "draft").write_text(json.dumps("d" * 9000))
-    for words, name, size in ((["--text", folder / "notes"], f"the file '{folder}/notes'", 9000),
-                              (["--binary", folder / "notes"], f"the file '{folder}/notes'", 9000),
-                              ([f"@{folder}/draft"], f"the file '{folder}/draft'", 9002),
-                              (["--raw", "-"], "standard input", 9001)):
-        outcome = await ctl(daemon, "send", chat.url, "line", *words, stdin="s" * 9001)
-        check_failure(outcome, 65)
-        assert f"{name} has {size} bytes" in outcome.err and "limits.line" in outcome.err, outcome
+    (folder / "words").write_text(json.dumps({"w": "d" * 9000}))
+    outcome = await ctl(daemon, "send", "http://127.0.0.1:9", "line", "--kwargs", f"@{folder}/words")
+    check_failure(outcome, 65)
+    assert f"the file '{folder}/words' has 9009 bytes" in outcome.err and "limits.line" in outcome.err, outcome
     assert not (await daemon.status())["connections"]
-    (folder / "notes").write_text("n" * 8000)
-    assert (await ctl(daemon, "send", chat.url, "line", "--text", folder / "notes")).code == 0
-    assert (await chat.received(1, "line"))[0]["args"] == ["n" * 8000]
+
+
+async def test_arguments_that_fit_into_no_line_are_sent_in_parts(daemons, servers, ctl, folder):
+    server = await servers("eio4", "--max-payload", 20 << 20)
+    daemon = await daemons({"limits": {"line": "8KiB"}})
+    await daemon.connected(url=server.url)
+    text = 'é😀"\\\n' * 2_000
+    (folder / "notes").write_text(text)
+    (folder / "draft").write_text(json.dumps([text]))
+    for words in (["--text", folder / "notes"], [f"@{folder}/draft"], ["--raw", "-"]):
+        outcome = await ctl(daemon, "send", server.url, "line", *words, stdin=text)
+        assert outcome.code == 0, outcome
+    outcome = await ctl(daemon, "request", server.url, "nothing", "--binary", folder / "notes")
+    assert outcome.code == 0, outcome
+    assert [one["args"] for one in await server.received(3, "line")] == [[text], [[text]], [text]]
+
+
+async def test_five_megabytes_arrive_whole(daemons, servers, ctl, folder):
+    server = await servers("eio4", "--max-payload", 20 << 20)
+    daemon = await daemons()
+    await daemon.connected(url=server.url)
+    text = ("0123456789abcdef" * 64) * 5 * 1024
+    (folder / "notes").write_text(text)
+    outcome = await ctl(daemon, "send", server.url, "line", "--text", folder / "notes")
+    assert outcome.code == 0, outcome
+    assert (await server.received(1, "line"))[0]["args"] == [text]
+
+
+async def test_what_no_server_takes_is_refused_whatever_its_parts(daemons, chat, ctl, folder):
+    daemon = await daemons()
+    (folder / "notes").write_text("n" * (17 << 20))
+    outcome = await ctl(daemon, "send", chat.url, "line", "--text", folder / "notes")
+    check_failure(outcome, 65)
+    assert "message_limit" in outcome.err, outcome
 
 
 async def test_a_message_to_enter_that_fits_into_no_line_is_named_before_anything_is_sent(

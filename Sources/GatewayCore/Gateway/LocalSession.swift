@@ -17,6 +17,8 @@ public final class LocalSession {
   let subscriptions: ClientSubscriptions
   /// Nil until the first one; most clients trace nothing, and this is looked at after each write.
   private(set) var traces: ClientTraces?
+  /// Nil until something is sent in parts.
+  private(set) var parts: IncomingParts?
   private var calls = OpenCalls()
   private var nextCall: UInt64 = 1
   private var inputEnded = false
@@ -142,6 +144,7 @@ public final class LocalSession {
   func closeWhenFlushed() {
     guard !isClosing else { return }
     isClosing = true
+    parts?.clear()
     subscriptions.mute()
     traces?.mute()
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
@@ -212,6 +215,13 @@ public final class LocalSession {
   func makeTraces() -> ClientTraces {
     let made = traces ?? ClientTraces(in: gateway.upstreams)
     traces = made
+    return made
+  }
+
+  /// What comes in parts, for one more.
+  func makeParts() -> IncomingParts {
+    let made = parts ?? IncomingParts(timers: gateway.seams.timers)
+    parts = made
     return made
   }
 
@@ -289,6 +299,7 @@ public final class LocalSession {
   /// that were answered as accepted stay.
   func leave(_ done: @escaping () -> Void) {
     isClosing = true
+    parts?.clear()
     subscriptions.mute()
     traces?.removeAll()
     subscriptions.removeAll(done)

@@ -68,6 +68,13 @@ indirect enum JSONSchema: Equatable, Sendable {
       self = .closed([
         .always("epoch", .string(1...ParameterKind.identifierLimit)), .always("seq", .count),
       ])
+    case .part:
+      self = .closed([
+        .always("id", JSONSchema(.requestID), "The same for all parts of a message."),
+        .always("at", .count, "Bytes of the text before this part."),
+        .always("of", .count, "Bytes of the whole text."),
+        .always("data", .string(1...MessagePart.limit), "A piece of the text, which is a JSON array."),
+      ])
     case .requestID:
       self = .either([
         .integer(-ParameterKind.exactIntegerLimit...ParameterKind.exactIntegerLimit),

@@ -38,6 +38,8 @@ enum ParameterKind: Equatable, Sendable {
   case messages(count: ClosedRange<Int>, orNull: Bool)
   /// `{"epoch":…,"seq":…}`.
   case position
+  /// `{"id":…,"at":…,"of":…,"data":…}`.
+  case part
   /// What may stand as the `id` of a call.
   case requestID
 
@@ -66,6 +68,9 @@ enum ParameterKind: Equatable, Sendable {
       "an array of \(count.lowerBound) to \(count.upperBound) objects {\"event\":string of 1 to \(EventName.limit) bytes,"
         + "\"args\":array,\"kwargs\":object,\"ack\":true or false}\(orNull ? " or null" : "")"
     case .position: "an object {\"epoch\":string,\"seq\":whole number}"
+    case .part:
+      "an object {\"id\":string or whole number,\"at\":whole number,\"of\":whole number,\"data\":string of 1 to "
+        + "\(MessagePart.limit) bytes}, whose \"data\" lies within \"of\" bytes"
     case .requestID:
       "a whole number within ±\(Self.exactIntegerLimit) or a string of at most \(Self.identifierLimit) bytes"
     }

@@ -6,7 +6,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     key,
     kwargs, last, leave, limit, n,
     namespace,
-    noQueue, onSlow, options, payloads, protocolVersion, queue, retries, right, since, state, states, strict,
+    noQueue, onSlow, options, part, payloads, protocolVersion, queue, retries, right, since, state, states, strict,
     subscription,
     timeout,
     trace, ttl, uid, upstream, url, user, volatile
@@ -42,6 +42,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .noQueue: "no_queue"
     case .onSlow: "on_slow"
     case .options: "options"
+    case .part: "part"
     case .payloads: "payloads"
     case .protocolVersion: "protocol"
     case .queue: "queue"

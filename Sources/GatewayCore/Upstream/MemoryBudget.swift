@@ -90,6 +90,8 @@ public final class MemoryHold {
   /// How many more bytes it may hold.
   var room: Int { budget.room(for: account) }
 
+  var bounds: SharedBounds { budget.limit.bounds }
+
   /// Bytes that its user may have.
   var share: Int { budget.limit.share }
 

@@ -17,6 +17,8 @@ final class Client {
   private var helloID = 0
   /// Nil until the daemon has told it, and where it does not.
   private var lineLimit: LineLimit?
+  /// The daemon takes what is longer in parts.
+  private var takesParts = false
 
   /// The version of the local protocol that is spoken.
   static let protocolVersion = 1
@@ -95,6 +97,7 @@ final class Client {
 
   private func sayHello() {
     lineLimit = nil
+    takesParts = false
     helloID = post(
       "hello",
       Self.object { writer in
@@ -136,8 +139,13 @@ final class Client {
   ) throws(Failure) -> Result<[UInt8], DaemonError> {
     try connect(until: deadline)
     if params.count > LineLimit.least { try awaitHello(until: deadline) }
-    if let problem = problem(withLineOf: method, params, from: inputs) { throw problem }
-    let id = post(method, params)
+    let id: Int
+    if let problem = problem(withLineOf: method, params, from: inputs) {
+      guard takesParts, let parts = parts(of: method, params) else { throw problem }
+      id = post(method, parts)
+    } else {
+      id = post(method, params)
+    }
     let patience = Deadline.after(Self.patience)
     var wasSaid = !isWatched
     while true {
@@ -201,14 +209,28 @@ final class Client {
     return lastID
   }
 
-  /// A call without its line feed.
-  private static func line(_ id: Int, _ method: String, _ params: [UInt8]) -> [UInt8] {
+  /// The params of the calls that a longer one becomes; nil where that cannot be.
+  private func parts(of method: String, _ params: [UInt8]) -> [[UInt8]]? {
+    guard MessageParts.methods.contains(method), let lineLimit else { return nil }
+    return MessageParts.params(of: params, id: lastID + 1, lineLimit: lineLimit.bytes)
+  }
+
+  /// Queues a call in parts, of which the last is answered. Returns its id.
+  private func post(_ method: String, _ parts: [[UInt8]]) -> Int {
+    for part in parts.dropLast() { connection.queue(Self.line(nil, method, part) + [0x0a]) }
+    return post(method, parts[parts.count - 1])
+  }
+
+  /// A call without its line feed; one without an id is not answered.
+  private static func line(_ id: Int?, _ method: String, _ params: [UInt8]) -> [UInt8] {
     var writer = JSONWriter(reserving: params.count + 128)
     writer.beginObject()
     writer.key("jsonrpc")
     writer.string("2.0")
-    writer.key("id")
-    writer.integer(id)
+    if let id {
+      writer.key("id")
+      writer.integer(id)
+    }
     writer.key("method")
     writer.string(method)
     writer.key("params")
@@ -273,6 +295,7 @@ final class Client {
     helloID = 0
     guard let hello = try? JSONValue.parse(hello.span.bytes, limit: .max) else { return }
     lineLimit = hello["limits"]?["line"]?.integerValue.map { LineLimit(bytes: $0) }
+    takesParts = hello["features"]?.elements?.contains { $0.stringValue == "parts" } ?? false
     guard let spoken = hello["protocol"] else { return }
     let least = spoken["min"]?.integerValue ?? Self.protocolVersion
     let most = spoken["max"]?.integerValue ?? Self.protocolVersion

@@ -36,6 +36,7 @@ private func example(_ parameter: LocalParameter) -> String {
   case .options: #"{"path":"/chat/"}"#
   case .messages: #"[{"event":"join","args":[{"room":"a"}],"kwargs":{},"ack":true}]"#
   case .position: #"{"epoch":"e7","seq":1}"#
+  case .part: #"{"id":"p","at":0,"of":3,"data":"[1]"}"#
   case .requestID: "3"
   }
 }
@@ -81,6 +82,16 @@ private func counterexamples(_ kind: ParameterKind) -> [String] {
       #"{"epoch":"e7"}"#, #"{"seq":1}"#, #"{"epoch":7,"seq":1}"#, #"{"epoch":"e7","seq":-1}"#,
       #"{"epoch":"e7","seq":1.0}"#, #"{"epoch":"e7","seq":"1"}"#, #"{"epoch":"","seq":1}"#,
       #"{"epoch":"e7","seq":1,"seq":2}"#, #"{"epoch":"e7","seq":9007199254740992}"#,
+    ]
+  case .part:
+    return texts + others + [
+      #"{"at":0,"of":3,"data":"[1]"}"#, #"{"id":1,"at":-1,"of":3,"data":"[1]"}"#,
+      #"{"id":1,"at":0,"of":2,"data":"[1]"}"#,
+      #"{"id":1,"at":1,"of":3,"data":"[1]"}"#, #"{"id":1,"at":0,"of":3,"data":""}"#,
+      #"{"id":1,"at":0,"of":3,"data":[1]}"#,
+      #"{"id":1,"at":0,"of":9,"data":"\ud800"}"#, #"{"id":1,"at":0,"of":3,"data":"[1]","data":"[2]"}"#,
+      #"{"id":1,"at":0,"of":3,"data":"[1]","more":1}"#, #"{"id":[],"at":0,"of":3,"data":"[1]"}"#,
+      #"{"id":1,"at":0,"of":999999,"data":""# + String(repeating: "x", count: MessagePart.limit + 1) + #""}"#,
     ]
   case .requestID: return [#""\ud800""#] + others.filter { $0 != "1" } + ["9007199254740992"]
   }

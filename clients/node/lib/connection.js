@@ -187,7 +187,13 @@ export class Connection {
     // The daemon would end the connection, and with it everybody else's calls on it.
     if (limit && line.length * 3 > limit) {
       const size = Buffer.byteLength(line) - 1;
-      if (size > limit) throw tooLarge(size, limit);
+      if (size > limit) {
+        const parts = this.hello.features?.includes("parts") ? partsOf(message, limit) : null;
+        if (!parts) throw tooLarge(size, limit);
+        // In one go, so that no other call of this client comes between them.
+        for (const part of parts) this.#socket.write(stringify(part) + "\n");
+        return;
+      }
     }
     this.#socket.write(line);
   }
@@ -251,6 +257,32 @@ export class Connection {
     for (const call of calls) call.settle?.(lost);
     this.#onClose?.(lost);
   }
+}
+
+/** Most bytes of one part of a message, as the protocol has it. */
+const PART_LIMIT = 256 << 10;
+/** What a line has around the params and its part, at most. */
+const PART_ALLOWANCE = 512;
+
+/** The calls that one becomes which is longer than a line: the text of its `args` in parts, of which the last is answered.
+ * Null where the method takes no parts, or its other params are too long. */
+function partsOf({ id, method, params }, limit) {
+  if ((method !== "send" && method !== "request") || !params.args || id === undefined) return null;
+  const { args, ...others } = params;
+  const text = Buffer.from(stringify(args));
+  // A quote or a backslash of the text takes two bytes in a string.
+  const room = Math.min(PART_LIMIT, Math.floor((limit - Buffer.byteLength(stringify(others)) - PART_ALLOWANCE) / 2));
+  if (room < 4) return null;
+  const calls = [];
+  for (let at = 0, end; at < text.length; at = end) {
+    end = Math.min(at + room, text.length);
+    // A character is not cut.
+    while (end < text.length && (text[end] & 0xc0) === 0x80) end -= 1;
+    const part = { id, at, of: text.length, data: text.toString("utf8", at, end) };
+    calls.push({ jsonrpc: "2.0", method, params: { ...others, part } });
+  }
+  calls.at(-1).id = id;
+  return calls;
 }
 
 /** Whether an attempt that failed with this may succeed later. */

@@ -12,6 +12,8 @@ extension LocalSession {
   /// daemon are taken out of this one.
   func prepareHandover() {
     isHandingOver = true
+    // Nothing of a message that has not come whole was done: the client says it anew.
+    if parts?.isUnderWay == true { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
     let now = gateway.seams.time.now
     for (number, call) in numberedCalls {
       guard let line = call.continuation(at: now), close(number) != nil else { continue }

@@ -8,6 +8,7 @@ struct CancelCall: LocalCall {
     parameters: [.required(.id, .requestID, "The id of a call of the same client that is not answered yet.")])
 
   func perform(in session: LocalSession, _ id: RequestID?) {
+    session.parts?.cancel(self.id)
     if let number = session.openCall(with: self.id) {
       session.end(number, LocalError(.cancelled, "The call was cancelled by `rpc.cancel`."))
     }

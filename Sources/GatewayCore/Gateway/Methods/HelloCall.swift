@@ -43,6 +43,7 @@ struct HelloCall: LocalCall {
     out.key("features")
     out.beginArray()
     out.string("history")
+    out.string("parts")
     if gateway.relay.keepsSends { out.string("durable") }
     out.endArray()
     out.key("you")

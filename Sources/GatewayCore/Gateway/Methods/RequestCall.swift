@@ -18,7 +18,8 @@ struct RequestCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try SendSubmission.begin(parameters, .request, id, in: session)
+    guard let whole = try PartSubmission.complete(parameters, .request, id, in: session) else { return }
+    try SendSubmission.begin(whole, .request, id, in: session)
   }
 }
 

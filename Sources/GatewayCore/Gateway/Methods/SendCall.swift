@@ -15,7 +15,10 @@ struct SendCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    try SendSubmission.begin(parameters, .send(parameters.delivery), id, in: session)
+    guard let whole = try PartSubmission.complete(parameters, .send(parameters.delivery), id, in: session) else {
+      return
+    }
+    try SendSubmission.begin(whole, .send(parameters.delivery), id, in: session)
   }
 }
 

@@ -22,12 +22,14 @@ final class SendParameters: Sendable {
   let ackTimeout: Duration?
   /// No string in `args` begins like a `$…bin` key. Not known when false.
   let argsArePlain: Bool
+  /// What stands for `args` in a call that brings a piece of them.
+  let part: MessagePart?
 
   init(
     target: CallTarget, event: String, args: [UInt8], kwargs: [UInt8]? = nil, delivery: DeliveryLevel,
     ttl: Duration? = nil, timeout: Duration? = nil, noQueue: Bool = false, volatile: Bool = false,
     compress: Bool = true, key: String? = nil, coalesce: String? = nil, retries: Int? = nil,
-    ackTimeout: Duration? = nil, argsArePlain: Bool = false
+    ackTimeout: Duration? = nil, argsArePlain: Bool = false, part: MessagePart? = nil
   ) {
     self.target = target
     self.event = event
@@ -44,6 +46,18 @@ final class SendParameters: Sendable {
     self.retries = retries
     self.ackTimeout = ackTimeout
     self.argsArePlain = argsArePlain
+    self.part = part
+  }
+
+  /// From this length on, in bytes, what came in parts leaves uncompressed: compressing is done in one go.
+  static let compressionLimit = 1 << 20
+
+  /// The same call with what came in parts.
+  func with(_ message: MessageAssembly.Message) -> SendParameters {
+    SendParameters(
+      target: target, event: event, args: message.args, kwargs: kwargs, delivery: delivery, ttl: ttl, timeout: timeout,
+      noQueue: noQueue, volatile: volatile, compress: compress && message.args.count < Self.compressionLimit, key: key,
+      coalesce: coalesce, retries: retries, ackTimeout: ackTimeout, argsArePlain: message.isPlain)
   }
 
   /// Tells equal contents from different ones, however an upstream is to be told them.
@@ -54,6 +68,9 @@ final class SendParameters: Sendable {
     .required(.event, .eventName, "The event's name."),
     .optional(.args, .array, "The event's arguments, carried verbatim; none unless given."),
     .optional(.kwargs, .object, "Its keyword arguments, carried verbatim, where the upstream has such."),
+    .optional(
+      .part, .part,
+      "A piece of the text of `args`, in place of them: for what is longer than a line. Only the last one has an `id`."),
     .optional(.ttl, .duration(default: nil), "How long the event may wait to be written, in milliseconds."),
     .optional(.noQueue, .boolean, "Fail at once rather than wait for the connection."),
     .optional(.volatile, .boolean, "Drop the event rather than keep it when it cannot be written at once."),
@@ -85,7 +102,11 @@ final class SendParameters: Sendable {
       noQueue: try params.boolean(.noQueue, line) ?? false, volatile: try params.boolean(.volatile, line) ?? false,
       compress: try params.boolean(.compress, line) ?? true, key: try params.string(.key, line),
       coalesce: try params.string(.coalesce, line), retries: try params.integer(.retries, line),
-      ackTimeout: try params.duration(.ackTimeout, line), argsArePlain: params.argsArePlain)
+      ackTimeout: try params.duration(.ackTimeout, line), argsArePlain: params.argsArePlain,
+      part: try params.part(line))
+    if part != nil, params.range(.args) != nil {
+      throw .invalid(ParameterName.part.text, "The param \"part\" stands for \"args\": leave one of them out.")
+    }
     try checkRetries()
   }
 
@@ -107,6 +128,6 @@ extension SendParameters: Equatable {
     a.target == b.target && a.event == b.event && a.args == b.args && a.kwargs == b.kwargs && a.delivery == b.delivery
       && a.ttl == b.ttl && a.timeout == b.timeout && a.noQueue == b.noQueue && a.volatile == b.volatile
       && a.compress == b.compress && a.key == b.key && a.coalesce == b.coalesce && a.retries == b.retries
-      && a.ackTimeout == b.ackTimeout
+      && a.ackTimeout == b.ackTimeout && a.part == b.part
   }
 }

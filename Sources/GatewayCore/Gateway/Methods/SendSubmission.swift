@@ -14,10 +14,14 @@ struct SendSubmission {
   static func begin(
     _ call: SendParameters, _ form: OpenSend.Form, _ id: RequestID?, in session: LocalSession
   ) throws(LocalError) {
-    // A server's answer is told to who may ask for it.
-    let right: AccessVerb = form == .request || call.delivery == .acked ? .request : .send
+    let right = right(call, form)
     let connection = try session.caller.connection(call.target, need: right, event: call.event)
     try SendSubmission(session: session, connection: connection, form: form, right: right).begin(call, id)
+  }
+
+  /// A server's answer is told to who may ask for it.
+  static func right(_ call: SendParameters, _ form: OpenSend.Form) -> AccessVerb {
+    form == .request || call.delivery == .acked ? .request : .send
   }
 
   private func begin(_ call: SendParameters, _ id: RequestID?) throws(LocalError) {

@@ -71,7 +71,7 @@ private func problems(_ text: String, _ schema: JSONValue?) throws -> [String] {
   @Test(arguments: [
     (
       "hello",
-      #"{"server":"gatewayd/1.0.0","protocol":{"min":1,"max":1},"instance":"i","limits":{"line":1048576,"subscriptions":128,"inflight":256,"queue":10000},"features":["history"],"you":{"uid":1000,"gid":1000,"rights":["status","subscribe","send"]}}"#
+      #"{"server":"gatewayd/1.0.0","protocol":{"min":1,"max":1},"instance":"i","limits":{"line":1048576,"subscriptions":128,"inflight":256,"queue":10000},"features":["history","parts"],"you":{"uid":1000,"gid":1000,"rights":["status","subscribe","send"]}}"#
     ),
     (
       "subscribe",

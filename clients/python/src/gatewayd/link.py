@@ -118,7 +118,11 @@ class Link(asyncio.Protocol):
         number = next(self._ids)
         line = messages.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         limit = self.hello.get("limits", {}).get("line")
-        if limit and len(line) > limit + 1:
+        is_long = limit and len(line) > limit + 1
+        parts = messages.encode_parts(number, method, params, limit) if is_long and self._takes_parts else None
+        if parts:
+            line = parts
+        elif is_long:
             raise errors.PayloadTooLarge(f"the call has {len(line)} bytes, and a line of the daemon's at most {limit}",
                                          {"type": "PayloadTooLarge", "retry": False, "limit": limit, "size": len(line)})
         loop = asyncio.get_running_loop()
@@ -146,6 +150,10 @@ class Link(asyncio.Protocol):
             self._waiting.pop(number, None)
             if self._room:
                 self._room.release()
+
+    @property
+    def _takes_parts(self) -> bool:
+        return "parts" in self.hello.get("features", ())
 
     def post(self, method: str, params: Dict[str, Any]) -> None:
         """A call without an id, which the daemon does not answer."""

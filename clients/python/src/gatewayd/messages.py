@@ -195,6 +195,34 @@ def encode(message: Dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
+_PART = 256 << 10
+"""Most bytes of one part of a message, as the protocol has it."""
+_ALLOWANCE = 512
+"""What a line has around the params and its part, at most."""
+
+
+def encode_parts(number: int, method: str, params: Dict[str, Any], limit: int) -> Optional[bytes]:
+    """The lines of a call that is longer than one: the text of its `args` in parts, of which the last is answered. None
+    where the method takes no parts, or its other params are too long."""
+    if method not in ("send", "request") or "args" not in params:
+        return None
+    # Nothing but ASCII, so that it can be cut everywhere.
+    text = json.dumps(params["args"], separators=(",", ":"), allow_nan=False)
+    others = {name: value for name, value in params.items() if name != "args"}
+    # A quote or a backslash of the text takes two bytes in a string.
+    room = min(_PART, (limit - len(encode(others)) - _ALLOWANCE) // 2)
+    if room < 1:
+        return None
+    lines = []
+    for at in range(0, len(text), room):
+        part = {"id": number, "at": at, "of": len(text), "data": text[at:at + room]}
+        call: Dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": {**others, "part": part}}
+        if at + room >= len(text):
+            call["id"] = number
+        lines.append(encode(call))
+    return b"".join(lines)
+
+
 def decode(line: bytes) -> Any:
     """The message in a line. Integers too long for `int` become `Decimal`."""
     try:

@@ -45,6 +45,8 @@ struct ClientMachine: Sendable {
   /// What the daemon said of itself, while it is connected.
   private(set) var hello: RawObject?
   private var lineLimit: Int?
+  /// The daemon takes longer messages in parts.
+  private var takesParts = false
   private var inflightLimit = 1
   private var goodbye: RawObject?
   /// What ended the connection, where the daemon said it as an error without a call.
@@ -221,8 +223,14 @@ struct ClientMachine: Sendable {
   private mutating func flush(now: Instant) {
     guard link == .open, goodbye == nil, drainEnd == nil else { return }
     while calls.unanswered < inflightLimit, let (id, call) = calls.next() {
-      let line = line(call.method, params(of: call, now: now), id: id)
+      let params = params(of: call, now: now)
+      let line = line(call.method, params.text, id: id)
       if let lineLimit, line.count - 1 > lineLimit {
+        if let parts = parts(of: call.method, params, id: id, lineLimit: lineLimit) {
+          calls.post(id, now: now)
+          actions.append(.write(parts))
+          continue
+        }
         // The daemon would end the connection, and with it everybody else's calls on it.
         settle(id, .failure(tooLarge(line.count - 1, lineLimit)), now: now)
       } else {
@@ -232,14 +240,22 @@ struct ClientMachine: Sendable {
     }
   }
 
-  private mutating func params(of call: Call, now: Instant) -> [UInt8] {
+  /// The lines of a call that is longer than one; nil where it cannot be said in parts.
+  private func parts(of method: String, _ params: Params, id: CallID, lineLimit: Int) -> [UInt8]? {
+    guard takesParts, method == "send" || method == "request" else { return nil }
+    guard let parts = params.parts(id: id, lineLimit: lineLimit) else { return nil }
+    let earlier = parts.dropLast().map { line(method, $0, id: nil) }
+    return Array(earlier.joined()) + line(method, parts[parts.count - 1], id: id)
+  }
+
+  private mutating func params(of call: Call, now: Instant) -> Params {
     switch call.owner {
-    case .beginning(let id), .resuming(let id): return subscriptions[id]?.ask().text ?? call.params.text
+    case .beginning(let id), .resuming(let id): return subscriptions[id]?.ask() ?? call.params
     case .program:
-      guard let end = call.end else { return call.params.text }
+      guard let end = call.end else { return call.params }
       var params = call.params
       params["timeout"] = .number(JSONNumber((end - Schedule.grace - now).wholeMilliseconds))
-      return params.text
+      return params
     }
   }
 
@@ -390,6 +406,7 @@ struct ClientMachine: Sendable {
       link = .open
       self.hello = hello
       lineLimit = limits?.int("line")
+      takesParts = hello.json("features")?.array?.contains("parts") ?? false
       inflightLimit = inflight
       wasConnected = true
       lastFailure = nil

@@ -41,6 +41,10 @@ public struct Target: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
 struct Params: Sendable, Equatable {
   /// The members, without the braces.
   private var members: [UInt8] = []
+  /// Where the text of `args` stands among them, and where its member begins.
+  private var args: (member: Int, text: Range<Int>)?
+
+  static func == (a: Params, b: Params) -> Bool { a.members == b.members }
 
   /// Adds a member; nothing where the value is nil.
   subscript(key: String) -> JSON? {
@@ -51,9 +55,11 @@ struct Params: Sendable, Equatable {
   /// Adds a member whose value is a text of JSON already.
   mutating func add(_ key: String, _ text: [UInt8]?) {
     guard let text else { return }
+    let start = members.count
     if !members.isEmpty { members.append(UInt8(ascii: ",")) }
     JSONWriter.write(key, to: &members)
     members.append(UInt8(ascii: ":"))
+    if key == "args" { args = (start, members.count..<members.count + text.count) }
     members += text
   }
 
@@ -63,4 +69,33 @@ struct Params: Sendable, Equatable {
   }
 
   var text: [UInt8] { [UInt8(ascii: "{")] + members + [UInt8(ascii: "}")] }
+
+  /// Most bytes of one part of a message, as the protocol has it.
+  private static let partLimit = 256 << 10
+  /// What a line has around the params and its part, at most.
+  private static let allowance = 512
+
+  /// The params of the calls that one becomes which is longer than a line: each brings a piece of the text of `args`.
+  /// Nil where there are none, or the others are too long.
+  func parts(id: Int, lineLimit: Int) -> [[UInt8]]? {
+    guard let args else { return nil }
+    let others = members[..<args.member] + members[args.text.upperBound...]
+    let opening = Array("{".utf8) + others.drop { $0 == UInt8(ascii: ",") } + (others.isEmpty ? "" : ",").utf8
+    // A quote or a backslash of the text takes two bytes in a string.
+    let room = min(Self.partLimit, (lineLimit - others.count - Self.allowance) / 2)
+    guard room >= 4 else { return nil }
+    var parts: [[UInt8]] = []
+    var place = args.text.lowerBound
+    while place < args.text.upperBound {
+      var end = min(place + room, args.text.upperBound)
+      // A character is not cut.
+      while end < args.text.upperBound, members[end] & 0xc0 == 0x80 { end -= 1 }
+      let at = place - args.text.lowerBound
+      var part = opening + Array("\"part\":{\"id\":\(id),\"at\":\(at),\"of\":\(args.text.count),\"data\":".utf8)
+      JSONWriter.write(String(decoding: members[place..<end], as: UTF8.self), to: &part)
+      parts.append(part + "}}".utf8)
+      place = end
+    }
+    return parts
+  }
 }

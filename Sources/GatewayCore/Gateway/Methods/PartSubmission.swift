@@ -1,0 +1,27 @@
+/// How the parts of a `send` or `request` become one call. Whether its caller may make it is asked with the first part,
+/// before anything is kept, and again where the whole call is made.
+enum PartSubmission {
+  /// The call with its arguments; nil as long as parts are missing. A call without parts comes back as it is.
+  static func complete(
+    _ call: SendParameters, _ form: OpenSend.Form, _ id: RequestID?, in session: LocalSession
+  ) throws(LocalError) -> SendParameters? {
+    guard let part = call.part else { return call }
+    guard part.isLast || id == nil else {
+      throw .invalid(
+        ParameterName.part.text, "Only the last part of a message is answered: send the others without an `id`.")
+    }
+    let message = try session.makeParts().take(part) { () throws(LocalError) in try bounds(call, form, in: session) }
+    return message.map { call.with($0) }
+  }
+
+  private static func bounds(
+    _ call: SendParameters, _ form: OpenSend.Form, in session: LocalSession
+  ) throws(LocalError) -> IncomingParts.Bounds {
+    let connection = try session.caller.connection(
+      call.target, need: SendSubmission.right(call, form), event: call.event)
+    let settings = connection.specification.settings
+    return IncomingParts.Bounds(
+      sizeLimit: settings.messageLimit, timeLimit: settings.messageTimeout, memory: session.gateway.receiveMemory,
+      account: .user(session.peer.uid))
+  }
+}
