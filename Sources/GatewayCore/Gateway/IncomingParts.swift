@@ -138,12 +138,18 @@ extension LocalError {
   }
 
   fileprivate static func wrongPart(_ part: MessagePart, _ problem: MessageAssembly.Problem) -> LocalError {
+    if case .binaryTooLong(let size) = problem {
+      return LocalError(
+        .payloadTooLarge,
+        "The arguments have \(size) bytes; with binary values (`$bin`) they may have \(MessageAssembly.binaryLimit) where they come in parts. Send smaller pieces, or raise `limits.line` above their length.",
+        [.init("limit", .integer(MessageAssembly.binaryLimit)), .init("size", .integer(size))])
+    }
     let sentence =
       switch problem {
       case .outOfOrder(let expected):
         "A part begins at byte \(part.place) of the message, and the next one begins at \(expected)."
       case .otherLength(let total): "A part says that the message has \(part.total) bytes, and the first said \(total)."
-      case .noArray: "The text of the parts is no JSON array."
+      case .binaryTooLong, .noArray: "The text of the parts is no JSON array."
       case .malformed(let error): "The text of the parts is not valid JSON at byte \(error.offset)."
       }
     return .invalid(ParameterName.part.text, sentence)

@@ -5,11 +5,7 @@ final class LongLine {
   /// The line without the long member.
   private var line: [UInt8]
   private let place: Int
-  private var text: [UInt8]
-  private var progress: JSONProgress
-  /// What `LocalForm` has looked at.
-  private var looked = 0
-  private var isPlain = true
+  private var text: GatheredText
   /// Bytes behind a mistake, which are not read.
   private var unread = 0
   private var last: UInt8 = 0
@@ -20,21 +16,18 @@ final class LongLine {
     let known = start.last == UInt8(ascii: "\r") ? start.count - 1 : start.count
     guard let (place, progress) = Self.openMember(start.span.bytes.extracting(0..<known)) else { return nil }
     self.place = place
-    self.progress = progress
+    text = GatheredText(progress)
     self.limit = limit
     let isObject = start[place] == UInt8(ascii: "{")
     line = start[..<place] + Array((isObject ? "{}" : "[]").utf8)
-    text = []
-    makeRoom(start.count - place)
-    text += start[place...]
     last = start.last ?? 0
-    check()
+    append(toText: start.span.bytes.extracting(place..<start.count))
   }
 
   private var count: Int { line.count - LongMember.standIn + text.count + unread }
 
   /// What came of it, as it came.
-  var received: [UInt8] { line[..<place] + text + line[(place + LongMember.standIn)...] }
+  var received: [UInt8] { line[..<place] + text.bytes + line[(place + LongMember.standIn)...] }
 
   /// Bytes that are kept of it.
   var heldCount: Int { line.count + text.count }
@@ -47,13 +40,10 @@ final class LongLine {
     guard excess <= 1 else { throw LineTooLong(limit: limit) }
     last = JSONScanner.byte(piece, piece.byteCount - 1)
     guard excess < 1 || last == UInt8(ascii: "\r") else { throw LineTooLong(limit: limit) }
-    switch progress.outcome {
+    switch text.outcome {
     case .ended: line.append(piece)
     case .broken: unread += piece.byteCount
-    case nil:
-      makeRoom(text.count + piece.byteCount)
-      text.append(piece)
-      check()
+    case nil: append(toText: piece)
     }
   }
 
@@ -61,49 +51,28 @@ final class LongLine {
   func finish(_ body: (RawSpan, LongMember?) -> Void) throws(LineTooLong) {
     if last == UInt8(ascii: "\r") { dropLast() }
     guard count <= limit else { throw LineTooLong(limit: limit) }
-    if progress.outcome == nil {
-      text.withUnsafeBytes { progress.advance($0.bytes, isWhole: true) }
-      settle()
-    }
-    // What is carried may wait in a queue, which counts what is used and not what is reserved.
-    if text.capacity > text.count + text.count / 2 { text = text.withUnsafeBytes { [UInt8]($0) } }
+    text.end()
+    line += text.takeRest()
     var problem: JSONError?
-    if case .broken(let error) = progress.outcome { problem = error }
-    let member = LongMember(place: place, text: text, isPlain: isPlain, problem: problem)
-    text = []
+    if case .broken(let error) = text.outcome { problem = error }
+    let (whole, isPlain) = text.take()
+    let member = LongMember(place: place, text: whole, isPlain: isPlain, problem: problem)
     line.withUnsafeBytes { body($0.bytes, member) }
   }
 
   private func dropLast() {
-    switch progress.outcome {
+    switch text.outcome {
     case .ended: line.removeLast()
     case .broken: unread -= 1
     case nil: text.removeLast()
     }
   }
 
-  private func check() {
-    text.withUnsafeBytes { text in
-      // It may belong to the line end.
-      let known = last == UInt8(ascii: "\r") ? text.count - 1 : text.count
-      progress.advance(text.bytes.extracting(0..<known))
-      if isPlain { isPlain = !LocalForm.mayBeginMark(text.bytes, looked..<text.count) }
-    }
-    looked = text.count
-    settle()
-  }
-
-  /// What stands behind the member belongs to the line.
-  private func settle() {
-    guard case .ended(let end) = progress.outcome, end < text.count else { return }
-    line += text[end...]
-    text.removeSubrange(end...)
-  }
-
-  private func makeRoom(_ count: Int) {
-    if let capacity = LineBuffer.growth.capacity(for: count, over: text.capacity, limit: limit &+ 1) {
-      text.reserveCapacity(capacity)
-    }
+  private func append(toText piece: RawSpan) {
+    // A last `\r` may belong to the line end.
+    text.append(piece, uncertain: last == UInt8(ascii: "\r") ? 1 : 0, limit: limit &+ 1)
+    // What stands behind the member belongs to the line.
+    line += text.takeRest()
   }
 
   /// Where the `args` or `kwargs` begin within which the text ends, and how far they are checked; nil where it ends

@@ -3,11 +3,8 @@
 final class MessageAssembly {
   let id: RequestID
   let total: Int
-  private(set) var text: [UInt8] = []
   /// The levels of the line that the arguments would stand in are not theirs.
-  private var progress = JSONProgress(from: 0, depth: JSONScanner.depthLimit - 2)
-  /// No string in it begins like a `$…bin` key. Not known when false.
-  private var isPlain = true
+  private var text = GatheredText(JSONProgress(from: 0, depth: JSONScanner.depthLimit - 2))
 
   /// What became of the parts.
   struct Message: Equatable {
@@ -23,16 +20,21 @@ final class MessageAssembly {
     /// It says another length than the first.
     case otherLength(Int)
     case noArray
+    /// With binary values, or strings that look as if they were some, it may have `binaryLimit` bytes.
+    case binaryTooLong(Int)
     /// At a byte of the whole text.
     case malformed(JSONError)
   }
+
+  /// Most bytes of a text with binary values: these are taken out of it in one go.
+  static let binaryLimit = 2 << 20
 
   /// To be followed by `append` of the same part.
   init(first part: MessagePart) {
     id = part.id
     total = part.total
     // Room that is not used costs nothing, and growing would mean to copy.
-    text.reserveCapacity(total)
+    text.reserve(total)
   }
 
   /// How many bytes there are with one part more.
@@ -42,20 +44,18 @@ final class MessageAssembly {
   func append(_ part: MessagePart) throws(Problem) -> Message? {
     guard part.total == total else { throw .otherLength(total) }
     guard part.place == text.count else { throw .outOfOrder(expected: text.count) }
-    text += part.data
-    try check(from: part.place, isWhole: part.isLast)
+    text.append(part.data.span.bytes, limit: total)
+    if part.isLast { text.end() }
+    try check(isWhole: part.isLast)
     guard part.isLast else { return nil }
-    return Message(args: text, isPlain: isPlain)
+    let (args, isPlain) = text.take()
+    guard isPlain || args.count <= Self.binaryLimit else { throw .binaryTooLong(args.count) }
+    return Message(args: args, isPlain: isPlain)
   }
 
-  private func check(from looked: Int, isWhole: Bool) throws(Problem) {
-    text.withUnsafeBytes { bytes in
-      let text = bytes.bytes
-      progress.advance(text, isWhole: isWhole)
-      if isPlain { isPlain = !LocalForm.mayBeginMark(text, looked..<text.byteCount) }
-    }
-    guard text[0] == UInt8(ascii: "[") else { throw .noArray }
-    switch progress.outcome {
+  private func check(isWhole: Bool) throws(Problem) {
+    guard text.bytes[0] == UInt8(ascii: "[") else { throw .noArray }
+    switch text.outcome {
     case .broken(let error): throw .malformed(error)
     case .ended(let end):
       guard isWhole, end == text.count else { throw .malformed(.syntax(at: end)) }

@@ -168,10 +168,14 @@ extension JSONScanner {
     while at < inside.upperBound {
       let plain = at
       stepToEscape(text, &at, end: inside.upperBound)
-      bytes.append(text.extracting(plain..<at))
+      if plain < at { bytes.append(text.extracting(plain..<at)) }
       guard at < inside.upperBound else { break }
       at &+= 1
       let scalar = decodeEscape(text, &at, end: inside.upperBound)
+      if let scalar, scalar.isASCII {
+        bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+        continue
+      }
       if scalar == nil { wellFormed = false }
       bytes.append(contentsOf: Unicode.UTF8.encode(scalar ?? "\u{FFFD}") ?? .init())
     }

@@ -180,6 +180,36 @@ import Testing
     #expect(harness.gateway.receiveMemory.used == 0)
   }
 
+  @Test(arguments: [
+    (#"["\"\\\n\"\n","a\"\n"]"#, true), (#"[{"$bin":"AA=="}]"#, false), (#"[{"\u0024bin":"AA=="}]"#, false),
+    (#"["$bin"]"#, false), (#"["a$bin"]"#, true),
+  ])
+  func whatIsPlainIsKnownWhereverTheTextIsCut(text: String, isPlain: Bool) throws {
+    let bytes = Array(text.utf8)
+    for cut in 1..<bytes.count {
+      let parts = [0..<cut, cut..<bytes.count].map { Self.part(bytes, $0) }
+      let assembly = MessageAssembly(first: parts[0])
+      #expect(try assembly.append(parts[0]) == nil)
+      #expect(try assembly.append(parts[1]) == MessageAssembly.Message(args: bytes, isPlain: isPlain))
+    }
+  }
+
+  private static func part(_ text: [UInt8], _ range: Range<Int>) -> MessagePart {
+    MessagePart(
+      id: RequestID(value: .integer(1), text: []), place: range.lowerBound, total: text.count, data: Array(text[range]))
+  }
+
+  @Test(arguments: [true, false]) func binaryValuesOfManyMegabytesAreRefused(isBinary: Bool) {
+    let text =
+      Array((isBinary ? #"[{"$bin":""# : #"[{"bin":""#).utf8)
+      + [UInt8](repeating: UInt8(ascii: "A"), count: MessageAssembly.binaryLimit) + Array(#""}]"#.utf8)
+    let assembly = MessageAssembly(first: Self.part(text, 0..<1_000))
+    do throws(MessageAssembly.Problem) {
+      _ = try assembly.append(Self.part(text, 0..<1_000))
+      #expect(try assembly.append(Self.part(text, 1_000..<text.count))?.isPlain == true && !isBinary)
+    } catch { #expect(error == .binaryTooLong(text.count) && isBinary) }
+  }
+
   @Test func otherCallsMayStandBetweenParts() {
     let client = connected()
     client.say(Self.call("[1,", at: 0, of: 5))
