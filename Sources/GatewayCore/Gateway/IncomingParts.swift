@@ -113,7 +113,7 @@ extension LocalError {
   static func partsTooLarge(_ size: Int, limit: Int) -> LocalError {
     LocalError(
       .payloadTooLarge,
-      "The arguments have \(size) bytes, and a message of this upstream may have \(limit) (`message_limit`).",
+      "The arguments have \(size) bytes, and those that come in parts may have \(limit) here (`message_limit`, and what its kind takes).",
       [.init("limit", .integer(limit)), .init("size", .integer(size))])
   }
 

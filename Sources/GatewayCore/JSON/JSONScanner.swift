@@ -154,12 +154,18 @@ extension JSONScanner {
 }
 
 extension JSONScanner {
-  /// Where each element of a text stands that is nothing but an array; nil for any other text.
-  static func elements(_ text: RawSpan) -> [Range<Int>]? {
+  /// Where each element of a text stands that is nothing but an array; nil for any other text, and for one of more
+  /// elements than `limit`.
+  static func elements(_ text: RawSpan, atMost limit: Int = .max) -> [Range<Int>]? {
     var at = 0
     var found: [Range<Int>] = []
     skipWhitespace(text, &at)
-    do { try scanArray(text, &at) { found.append($0) } } catch { return nil }
+    do {
+      try scanArray(text, &at) { (element) throws(JSONError) in
+        guard found.count < limit else { throw .syntax(at: element.lowerBound) }
+        found.append(element)
+      }
+    } catch { return nil }
     skipWhitespace(text, &at)
     return at == text.byteCount ? found : nil
   }

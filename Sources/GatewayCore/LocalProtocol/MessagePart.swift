@@ -10,7 +10,7 @@ struct MessagePart: Equatable, Sendable {
   let data: [UInt8]
 
   /// Most bytes of one piece: what is done with them is done in one go.
-  static let limit = 256 << 10
+  static let limit = 128 << 10
 
   var end: Int { place + data.count }
   var isLast: Bool { end == total }

@@ -16,6 +16,9 @@ protocol UpstreamConnector: AnyObject {
   /// server close the shared link. The limit of the last known handshake applies even while not connected.
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage
 
+  /// Most bytes of a text of `args` that comes in parts: how long a text may be that is prepared in one go.
+  var partsLimit: Int { get }
+
   /// Prepares the answer to an acknowledgement that the server asked for.
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage
 
@@ -57,6 +60,8 @@ extension UpstreamConnector {
 
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   func awaitNewCredentials(_ done: @escaping () -> Void) {}
+  /// A kind that writes the text anew, which takes some nanoseconds for each byte.
+  var partsLimit: Int { 2 << 20 }
   /// A kind with a handshake.
   var isAnswered: Bool { true }
   /// A kind whose servers send everything unasked.

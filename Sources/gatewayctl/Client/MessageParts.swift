@@ -6,7 +6,7 @@ enum MessageParts {
   /// Methods that take parts.
   static let methods: Set<String> = ["send", "request"]
   /// Most bytes of one piece, as the protocol has it.
-  private static let limit = 256 << 10
+  private static let limit = 128 << 10
   /// What a line has around the params and its piece, at most.
   private static let allowance = 512
 

@@ -260,7 +260,7 @@ export class Connection {
 }
 
 /** Most bytes of one part of a message, as the protocol has it. */
-const PART_LIMIT = 256 << 10;
+const PART_LIMIT = 128 << 10;
 /** What a line has around the params and its part, at most. */
 const PART_ALLOWANCE = 512;
 

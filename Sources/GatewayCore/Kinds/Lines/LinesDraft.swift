@@ -7,7 +7,7 @@ struct LinesDraft {
     let own = [profile.settings.heartbeat.type, profile.settings.heartbeat.answer, profile.settings.login.type]
     if own.contains(draft.event) { throw .invalid("the type '\(draft.event)' is used by the connection itself") }
     let args = draft.args.span.bytes
-    guard let elements = JSONScanner.elements(args), elements.count <= 1 else {
+    guard let elements = JSONScanner.elements(args, atMost: 1) else {
       throw .invalid("a message of this upstream has one argument or none")
     }
     let body = try elements.first.map { (element) throws(MessageProblem) in try self.body(args, element) }

@@ -70,6 +70,9 @@ final class SocketIOConnector: UpstreamConnector {
     return message
   }
 
+  /// Plain JSON is carried as it came; MessagePack is made of each value.
+  var partsLimit: Int { key.parser == .json ? .max : 1 << 20 }
+
   private func message(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
     if draft.argsArePlain,
       let message = try SocketIOMessage.event(

@@ -16,7 +16,7 @@ enum PlainWebSocketMessage {
     }
     guard draft.kwargs == nil else { throw .invalid("a plain WebSocket has no keyword arguments: leave `kwargs` out") }
     let args = draft.args.span.bytes
-    guard let elements = JSONScanner.elements(args), elements.count == 1 else {
+    guard let elements = JSONScanner.elements(args, atMost: 1), elements.count == 1 else {
       throw .invalid("a message of a plain WebSocket is exactly one argument: text, JSON, or {\"$bin\":…}")
     }
     if let bytes = try LocalForm.binary(args, elements[0]) {

@@ -195,7 +195,7 @@ def encode(message: Dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-_PART = 256 << 10
+_PART = 128 << 10
 """Most bytes of one part of a message, as the protocol has it."""
 _ALLOWANCE = 512
 """What a line has around the params and its part, at most."""
@@ -206,21 +206,31 @@ def encode_parts(number: int, method: str, params: Dict[str, Any], limit: int) -
     where the method takes no parts, or its other params are too long."""
     if method not in ("send", "request") or "args" not in params:
         return None
-    # Nothing but ASCII, so that it can be cut everywhere.
-    text = json.dumps(params["args"], separators=(",", ":"), allow_nan=False)
+    text = _plain(params["args"])
     others = {name: value for name, value in params.items() if name != "args"}
     # A quote or a backslash of the text takes two bytes in a string.
     room = min(_PART, (limit - len(encode(others)) - _ALLOWANCE) // 2)
-    if room < 1:
+    if room < 4:
         return None
     lines = []
-    for at in range(0, len(text), room):
-        part = {"id": number, "at": at, "of": len(text), "data": text[at:at + room]}
+    at = 0
+    while at < len(text):
+        end = min(at + room, len(text))
+        # A character is not cut.
+        while end < len(text) and text[end] & 0xC0 == 0x80:
+            end -= 1
+        part = {"id": number, "at": at, "of": len(text), "data": text[at:end].decode()}
         call: Dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": {**others, "part": part}}
-        if at + room >= len(text):
+        if end == len(text):
             call["id"] = number
-        lines.append(encode(call))
+        lines.append(_plain(call) + b"\n")
+        at = end
     return b"".join(lines)
+
+
+def _plain(value: Any) -> bytes:
+    """JSON in which characters stand as they are. Raises ValueError for half a character, too."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
 
 
 def decode(line: bytes) -> Any:

@@ -71,7 +71,7 @@ struct Params: Sendable, Equatable {
   var text: [UInt8] { [UInt8(ascii: "{")] + members + [UInt8(ascii: "}")] }
 
   /// Most bytes of one part of a message, as the protocol has it.
-  private static let partLimit = 256 << 10
+  private static let partLimit = 128 << 10
   /// What a line has around the params and its part, at most.
   private static let allowance = 512
 
