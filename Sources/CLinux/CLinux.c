@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -122,6 +124,21 @@ struct gw_address gw_peer_address(int socket) {
   if (peer.ss_family == AF_INET6) address = &((const struct sockaddr_in6 *)&peer)->sin6_addr;
   if (address && !inet_ntop(peer.ss_family, address, result.text, sizeof result.text)) result.text[0] = 0;
   return result;
+}
+
+int gw_unacknowledged_bytes(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
+}
+
+void gw_limit_unacknowledged(int socket, uint32_t milliseconds) {
+  unsigned limit = milliseconds;
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+}
+
+void gw_abort_on_close(int socket) {
+  struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid) {

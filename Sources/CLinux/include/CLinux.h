@@ -65,6 +65,13 @@ struct gw_address {
 /// The far end's address of an Internet socket; empty for another socket.
 struct gw_address gw_peer_address(int socket);
 
+/// Bytes of a TCP socket that the far end's machine has not acknowledged; 0 for another one.
+int gw_unacknowledged_bytes(int socket);
+/// A TCP socket ends when bytes are unacknowledged for so many milliseconds, tcp(7).
+void gw_limit_unacknowledged(int socket, uint32_t milliseconds);
+/// Closing the socket forgets what it has not sent.
+void gw_abort_on_close(int socket);
+
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 

@@ -30,18 +30,24 @@ public protocol Transport: AnyObject {
   /// Queues a text message that no program asked for: an answer that the server demands, or a sign of life. Where the
   /// server does not take `answerLimit` bytes of them, the transport ends with `UpstreamFailure.unreadAnswers`.
   func send(control text: RawSpan)
-  /// Bytes accepted by `send` that the kernel has not taken yet.
+  /// Bytes accepted by `send` that the kernel has not taken yet; with a limit of `mayWrite`, that the far end has not
+  /// acknowledged.
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
   var isCongested: Bool { get }
   /// Asks the peer for a sign of life; the receiver hears `transportAnsweredProbe` when it comes. A probe replaces one
   /// that is unanswered: only the last one's answer is told. False: this transport cannot ask now.
   func probe() -> Bool
+  /// Nothing more reaches the kernel from that instant on, until another one is set: it is looked at right before each
+  /// system call that writes. What the kernel has by then, and cannot deliver, it gives up.
+  func mayWrite(until limit: MonotonicInstant)
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
 }
 
 extension Transport {
+  /// For a transport that carries nothing of a fleet.
+  public func mayWrite(until limit: MonotonicInstant) {}
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
   public func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {

@@ -42,6 +42,17 @@ final class CurlConnection {
     return text.isEmpty ? nil : text
   }
 
+  /// Bytes that the kernel has and the far end's machine has not acknowledged.
+  var unacknowledgedBytes: Int { Int(gw_unacknowledged_bytes(descriptor)) }
+
+  /// The kernel ends the connection when bytes are unacknowledged for so long.
+  func giveUpUnacknowledged(after limit: Duration) {
+    gw_limit_unacknowledged(descriptor, UInt32(clamping: max(1, limit.milliseconds)))
+  }
+
+  /// Closing forgets what the kernel still has.
+  func abortOnClose() { gw_abort_on_close(descriptor) }
+
   /// Such as `TLSv1.3`; nil without TLS, and before the first byte was sent.
   var tlsVersion: String? { easy.tlsVersion }
 

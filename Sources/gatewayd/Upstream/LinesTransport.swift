@@ -37,8 +37,9 @@ final class LinesTransport: Transport, TransportSocket.Owner {
 
   // MARK: - Transport
 
-  var unsentBytes: Int { socket.output.byteCount }
+  var unsentBytes: Int { socket.unsentBytes }
   var isCongested: Bool { socket.isCongested }
+  func mayWrite(until limit: MonotonicInstant) { socket.mayWrite(until: limit) }
 
   /// Messages of one turn leave together at the beginning of the next one.
   func send(text: RawSpan) {

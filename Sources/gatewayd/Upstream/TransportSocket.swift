@@ -58,6 +58,8 @@ final class TransportSocket {
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
+  /// Nothing is written from then on; nil for a link that belongs to this host alone.
+  private var writeLimit: MonotonicInstant?
   /// Why writing failed; only what the peer said before is still read.
   private var broken: CurlProblem?
 
@@ -67,8 +69,8 @@ final class TransportSocket {
   private(set) var isCongested = false
   /// What messages took that took long, to be asked after each of them.
   var work: MatchingCost { context.work }
-  /// Whether writing has not failed yet.
-  var isWritable: Bool { broken == nil }
+  /// Whether writing has not failed yet, and is still allowed.
+  var isWritable: Bool { broken == nil && !isPastLimit }
 
   init(on context: TransportContext, to request: DialRequest, turnLimit: Int) {
     self.context = context
@@ -96,6 +98,12 @@ final class TransportSocket {
     }
   }
 
+  /// What waits, and with a limit for writing also what the far end has not acknowledged.
+  var unsentBytes: Int {
+    guard writeLimit != nil else { return output.byteCount }
+    return output.byteCount + (connection?.unacknowledgedBytes ?? 0)
+  }
+
   private func made(_ problem: CurlProblem?) {
     guard let owner else { return }
     if let problem {
@@ -103,6 +111,7 @@ final class TransportSocket {
     }
     guard let connection else { return }
     do {
+      limitKernel()
       source = try context.loop.addIO(connection.descriptor, .readable) { [unowned owner] in owner.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
@@ -125,6 +134,8 @@ final class TransportSocket {
     context.loop.timers.cancel(unfinishedTimer)
     unfinishedTimer = nil
     source = nil
+    // What the kernel has would leave when it may not.
+    if isPastLimit { connection?.abortOnClose() }
     connection = nil
     pendingInput = nil
     output.removeAll()
@@ -282,13 +293,37 @@ final class TransportSocket {
     context.loop.onNextTurn(flushing)
   }
 
+  /// Nothing reaches the kernel from that instant on, until another one is set.
+  func mayWrite(until limit: MonotonicInstant) {
+    writeLimit = limit
+    limitKernel()
+    if !output.isEmpty, connection != nil { flushSoon() }
+  }
+
+  private var isPastLimit: Bool { writeLimit.map { context.loop.time.now >= $0 } ?? false }
+
+  /// The kernel gives up what it cannot deliver by then, also while this process stands still.
+  private func limitKernel() {
+    let now = context.loop.time.now
+    guard let writeLimit, writeLimit > now else { return }
+    connection?.giveUpUnacknowledged(after: writeLimit - now)
+  }
+
+  /// What waits, waits for another limit. A goodbye does not.
+  private func stopAtLimit() {
+    isCongested = true
+    source?.interest = .readable
+    if timer != nil { endSoon(nil) }
+  }
+
   /// Writes until nothing is left, or the kernel takes no more, or others are due.
   func flush() {
     flushIsDue = false
-    guard isWritable else { return }
+    guard broken == nil else { return }
     var budget = Self.writeTurnLimit
     var isBlocked = false
     while !isBlocked, budget > 0, let connection, let front = output.front {
+      if isPastLimit { return stopAtLimit() }
       switch connection.send(front) {
       case .bytes(let count):
         output.consume(count)

@@ -60,8 +60,9 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   // MARK: - Transport
 
-  var unsentBytes: Int { socket.output.byteCount }
+  var unsentBytes: Int { socket.unsentBytes }
   var isCongested: Bool { socket.isCongested }
+  func mayWrite(until limit: MonotonicInstant) { socket.mayWrite(until: limit) }
 
   /// What messages are sent by, while they can be.
   private var sender: WebSocketFramer? {
@@ -236,7 +237,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   /// Pushes on what one read brought. The receiver is held all the while: it may let go of the transport in between,
   /// and nothing follows then.
   private func feed(_ bytes: UnsafeRawBufferPointer, to framer: WebSocketFramer) -> Int? {
-    let unsent = unsentBytes
+    let unsent = socket.output.byteCount
     let receiver = receiver
     framer.receive(bytes) { kind, body in
       switch kind {
@@ -248,7 +249,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       end(ending, of: framer)
       return nil
     }
-    if unsentBytes > unsent { socket.flush() }
+    if socket.output.byteCount > unsent { socket.flush() }
     socket.watch(unfinished: framer.unfinishedMessage)
     return framer.takeUntaken()
   }

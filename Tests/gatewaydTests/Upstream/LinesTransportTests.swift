@@ -13,4 +13,45 @@ import Testing
       .failure
     #expect(failure.detail.contains("cipher operation failed"), "\(failure.detail)")
   }
+
+  @Test func nothingReachesTheKernelWhenTheTimeForWritingIsOver() throws {
+    let peer = try WebSocketPeer { _, connection in
+      _ = try connection.read(2)
+      try connection.write(Array("first\n".utf8))
+      _ = try connection.read(2)
+      try connection.write(Array("second\n".utf8))
+      _ = try connection.read(1)
+    }
+    let dialing = try WebSocketDialing(carrying: .lines)
+    try dialing.open(WebSocketDialing.request(peer.port))
+    let transport = try #require(dialing.transport)
+    let now = dialing.loop.time.now
+    transport.mayWrite(until: now + .seconds(60))
+    dialing.send("1\n")
+    #expect(try dialing.run { dialing.texts == ["first"] })
+    #expect(try dialing.run { transport.unsentBytes == 0 })
+    transport.mayWrite(until: now)
+    dialing.send("2\n")
+    // What was put off for later turns has happened by then.
+    var turns = 0
+    #expect(
+      try dialing.run {
+        turns += 1; return turns > 20
+      })
+    #expect(transport.unsentBytes == 2)
+    #expect(transport.isCongested)
+    #expect(dialing.texts == ["first"])
+    transport.mayWrite(until: now + .seconds(60))
+    #expect(try dialing.run { dialing.texts == ["first", "second"] })
+  }
+
+  @Test func aGoodbyeDoesNotWaitForTheTimeOfWriting() throws {
+    let peer = try WebSocketPeer { _, connection in _ = try connection.read(1) }
+    let dialing = try WebSocketDialing(carrying: .lines)
+    try dialing.open(WebSocketDialing.request(peer.port))
+    dialing.transport?.mayWrite(until: dialing.loop.time.now)
+    dialing.send("1\n")
+    dialing.close()
+    try dialing.becomeQuiet()
+  }
 }

@@ -17,6 +17,8 @@ final class SocketIOChannel: UpstreamChannel {
   private var clock: SocketIOClock?
   /// The server has gone on where the last channel ended.
   private(set) var isRecovered = false
+  /// Nothing is written from then on; nil for a link that belongs to this host alone.
+  private(set) var writeLimit: MonotonicInstant?
   /// The namespace as packets name it; empty for the main one.
   private(set) var namespace: [UInt8] {
     didSet { if namespace != oldValue { link?.rename(self, from: oldValue) } }
@@ -234,6 +236,11 @@ final class SocketIOChannel: UpstreamChannel {
 
   func checkHeartbeat() { link?.checkHeartbeat() }
   func verify() { link?.verify() }
+
+  func mayWrite(until limit: MonotonicInstant) {
+    writeLimit = limit
+    link?.limitWrites()
+  }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }

@@ -94,6 +94,7 @@ final class SocketIOLink {
     namespaces.add(channel)
     if route.requests.secrets == nil { route.requests.secrets = secrets }
     if trace.isWatched || channel.observer != nil { retrace() }
+    if engine != nil { limitWrites() }
     if engine == nil { dial(route.asked) } else if let revision { join(channel, revision) }
   }
 
@@ -104,9 +105,15 @@ final class SocketIOLink {
     if namespaces.channels.isEmpty {
       trace.hungUp()
       hangUp()
-    } else if trace.isWatched {
-      retrace()
+    } else {
+      limitWrites()
+      if trace.isWatched { retrace() }
     }
+  }
+
+  /// The channels of a link that is held for a fleet may write until then: the earliest end of theirs counts.
+  func limitWrites() {
+    if let limit = namespaces.channels.compactMap(\.writeLimit).min() { engine?.mayWrite(until: limit) }
   }
 
   /// A channel has another name in packets than this one, because the revision is known now.
@@ -161,6 +168,7 @@ final class SocketIOLink {
     dialled = time.now
     trace.revision = revision
     engine.dial()
+    limitWrites()
   }
 
   private func perform(_ actions: [SocketIORoute.Action]) {

@@ -18,6 +18,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var dialled: MonotonicInstant?
   /// Bytes of the largest message that was written.
   private var largest = 0
+  /// Nothing is written from then on.
+  private var writeLimit: MonotonicInstant?
   /// The server's goodbye is awaited.
   private var pendingClose: PendingCloses.PendingClose?
 
@@ -148,6 +150,11 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
   var isCongested: Bool { transport?.isCongested ?? false }
 
+  func mayWrite(until limit: MonotonicInstant) {
+    writeLimit = limit
+    transport?.mayWrite(until: limit)
+  }
+
   var facts: ChannelFacts {
     ChannelFacts(
       link: id, server: routes.current.server, transport: transportFacts, protocols: session?.protocols ?? [],
@@ -229,6 +236,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     trace?.dialled(request)
     dialled = now
     transport = way.seams.dialer.dial(request, receiver: self)
+    if let writeLimit { transport?.mayWrite(until: writeLimit) }
   }
 
   private func beginHandshake() {

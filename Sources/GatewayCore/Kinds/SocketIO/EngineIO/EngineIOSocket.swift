@@ -80,6 +80,9 @@ final class EngineIOSocket: TransportReceiver {
   /// Whether what is sent now waits behind what the kernel refused.
   var isCongested: Bool { transport?.isCongested ?? false }
 
+  /// Nothing reaches the kernel from that instant on.
+  func mayWrite(until limit: MonotonicInstant) { transport?.mayWrite(until: limit) }
+
   /// Starts the one attempt.
   func dial() {
     trace.dialled(request)

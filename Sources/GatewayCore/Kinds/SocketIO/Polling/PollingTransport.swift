@@ -47,6 +47,8 @@ final class PollingTransport: Transport {
   private var flushTimer: Timers.ID?
   private var closeTimer: Timers.ID?
   private var isPaused = false
+  /// Nothing is posted from then on.
+  private var writeLimit: MonotonicInstant?
   /// The answer to a poll whose packets are being handed out, in turns.
   private var body: Body?
   /// The server hears no goodbye any more.
@@ -94,6 +96,12 @@ final class PollingTransport: Transport {
       self?.flushTimer = nil
       self?.flush()
     }
+  }
+
+  /// What a POST has begun to carry goes on: libcurl writes it.
+  func mayWrite(until limit: MonotonicInstant) {
+    writeLimit = limit
+    if !outbox.isEmpty { flush() }
   }
 
   func close() {
@@ -247,6 +255,10 @@ final class PollingTransport: Transport {
 
   private func flush() {
     guard phase == .open || phase == .leaving, !isPaused, post == nil, let handshake else { return }
+    if let writeLimit, timers.now >= writeLimit {
+      if phase == .leaving { release() }
+      return
+    }
     let unsent = outbox.byteCount
     let body = outbox.takeBatch(
       revision, sizeLimit: handshake.maxPayload ?? revision.usualPayloadLimit,

@@ -12,6 +12,8 @@ final class UpgradingTransport: Transport {
   private var webSocketFacts: TransportFacts?
   private var probeListener: Probe?
   private var deadline: Timers.ID?
+  /// Nothing is written from then on.
+  private var writeLimit: MonotonicInstant?
 
   init(
     requests: LinkRequests, timers: Timers, webSockets: (any TransportDialer)?, receiver: any TransportReceiver
@@ -46,6 +48,12 @@ final class UpgradingTransport: Transport {
   }
   func send(control text: RawSpan) { carrier?.send(control: text) }
   func probe() -> Bool { carrier?.probe() ?? false }
+
+  func mayWrite(until limit: MonotonicInstant) {
+    writeLimit = limit
+    polling?.mayWrite(until: limit)
+    webSocket?.mayWrite(until: limit)
+  }
 
   func close() {
     receiver = nil
@@ -150,6 +158,7 @@ final class UpgradingTransport: Transport {
     let probe = Probe(self)
     probeListener = probe
     webSocket = webSockets.dial(requests.request(.websocket, polling.revision, sid: sid), receiver: probe)
+    if let writeLimit { webSocket?.mayWrite(until: writeLimit) }
   }
 
   private func switchOver() {
