@@ -24,6 +24,10 @@ extension Connection: UpstreamChannelOwner {
     if !isHandedOn { answers.declineUnheard(ack, on: channel) }
   }
 
+  func channel(_ channel: any UpstreamChannel, at place: EventPlace) {
+    if channel === self.channel { stream.place(place) }
+  }
+
   var lineLimit: Int { stream.lineLimit }
   var doubtsLink: Bool { !enters.areProven }
 

@@ -36,6 +36,8 @@ final class EventStream {
   private var router: Router
   /// Gives the events their time.
   var clock: EventClock
+  /// Where the link gives each event its place: that of the next one. Nil where they are numbered here.
+  private var given: EventPlace?
   private let outputs: ClientOutputs
   let time: any TimeSource
   private let random: any RandomSource
@@ -121,7 +123,8 @@ final class EventStream {
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     let arrival = time.arrival
-    let now = clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
+    let now =
+      given.map { Int64(clamping: $0.time) } ?? clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
     stamp.set(sequence: sequence, time: now)
     emptyTail(for: size)
     let name = LocalNotification.eventTail(
@@ -226,7 +229,7 @@ final class EventStream {
   /// A subscriber that asks for nothing of the past is about to be told the epoch. One that can only end, and that no
   /// other subscriber follows, ends now: what came before the subscription must not be announced to it as missing.
   func prepareForFreshSubscriber() {
-    if continuity == .interrupted, router.count == 0 { beginEpoch() }
+    if continuity == .interrupted, router.count == 0, given == nil { beginEpoch() }
   }
 
   /// Continuity with the upstream was lost, or nothing vouches any more for the numbers of the present epoch: begins a
@@ -279,6 +282,36 @@ final class EventStream {
     for subscription in router.all where subscription.wantsState {
       subscription.notify(notification.line(for: subscription.id))
     }
+  }
+
+  // MARK: - Places that the link gives
+
+  /// The next event has this place. What is left out before it is missing.
+  func place(_ place: EventPlace) {
+    given = place
+    guard place.epoch == epoch else { return beginEpoch(at: place) }
+    let missing = place.sequence &- 1 &- sequence
+    guard place.sequence > sequence + 1 else { return }
+    let first = sequence + 1
+    if missing <= Self.missingLimit {
+      for _ in 0..<missing { remember(.hole(.expired, name: nil), time.arrival) }
+    } else {
+      history.skip(to: place.sequence - 1)
+    }
+    sequence = place.sequence - 1
+    tell(
+      Backlog.Gap(epoch: epoch, range: first...sequence, count: missing, reason: .expired),
+      to: router.all)
+  }
+
+  /// Missing events that have places of their own in the history; of more nothing before them is kept.
+  private static let missingLimit: UInt64 = 4_096
+
+  private func beginEpoch(at place: EventPlace) {
+    let start = place.sequence &- 1
+    history.begin(epoch: place.epoch, skipping: start &- sequence)
+    sequence = start
+    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
   }
 
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and

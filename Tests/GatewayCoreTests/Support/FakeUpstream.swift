@@ -169,6 +169,9 @@ final class FakeChannel: UpstreamChannel {
   }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
 
+  /// The next event has this place.
+  func place(_ place: EventPlace) { owner?.channel(self, at: place) }
+
   func emit(_ name: String, _ arguments: String = "", ack: UInt64? = nil) {
     let name = Array("\"\(name)\"".utf8)
     let arguments = Array(arguments.utf8)

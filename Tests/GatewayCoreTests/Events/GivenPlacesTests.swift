@@ -1,0 +1,69 @@
+import Testing
+
+@testable import GatewayCore
+
+/// Events whose epoch, number and time the link gives.
+@Suite struct GivenPlacesTests {
+  private let harness = GatewayHarness()
+  private let client: HarnessClient
+
+  init() {
+    client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    harness.upstream.channel.accept()
+    client.read()
+  }
+
+  private func emit(_ epoch: String, _ sequence: UInt64, time: UInt64 = 7) {
+    harness.upstream.channel.place(EventPlace(epoch: epoch, sequence: sequence, time: time))
+    harness.upstream.channel.emit("e")
+  }
+
+  /// What the client was told, in few words.
+  private func told() -> [String] {
+    client.readValues().compactMap { line in
+      guard let params = line["params"] else { return nil }
+      let epoch = params["epoch"]?.stringValue ?? ""
+      guard line["method"]?.stringValue == "gap" else {
+        return "\(params["seq"]?.integerValue ?? 0) at \(params["time"]?.integerValue ?? 0)"
+      }
+      guard let from = params["from"]?.integerValue, let to = params["to"]?.integerValue else { return "gap \(epoch)" }
+      return "gap \(epoch)/\(from)-\(to)"
+    }
+  }
+
+  @Test func aSubscriberIsToldTheLinksOwnNumbers() {
+    emit("e1", 41)
+    emit("e1", 42, time: 8)
+    #expect(told() == ["gap e1", "41 at 7", "42 at 8"])
+  }
+
+  @Test func whatIsLeftOutIsAGap() {
+    emit("e1", 1)
+    emit("e1", 4)
+    emit("e1", 10_000)
+    emit("e2", 10_001)
+    #expect(
+      told() == [
+        "gap e1", "1 at 7", "gap e1/2-3", "4 at 7", "gap e1/5-9999", "10000 at 7", "gap e2", "10001 at 7",
+      ])
+  }
+
+  @Test func whoAsksForThePastGetsTheSameNumbers() {
+    emit("e1", 5)
+    emit("e1", 8)
+    let late = harness.client()
+    let lines = late.call("subscribe", #"{"upstream":"chat","subscription":"t","since":{"epoch":"e1","seq":4}}"#)
+    #expect(lines.contains { $0.contains(#""seq":5"#) } && lines.contains { $0.contains(#""seq":8"#) })
+    for missing in 6...7 { #expect(lines.contains { $0.contains(#""from":\#(missing),"to":\#(missing)"#) }) }
+  }
+
+  @Test func aNewSubscriberBeginsNoEpochOfItsOwn() {
+    emit("e1", 5)
+    client.call("unsubscribe", #"{"subscription":"s"}"#)
+    harness.upstream.channel.fail(.closed)
+    let late = harness.client()
+    late.call("subscribe", #"{"upstream":"chat","subscription":"t"}"#)
+    #expect(harness.gateway.upstreams.pool.all[0].stream.epoch == "e1")
+  }
+}
