@@ -141,6 +141,9 @@ protocol UpstreamChannel: AnyObject {
   var unsentBytes: Int { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
   var isCongested: Bool { get }
+  /// How far what was written has come, where it is not sent before somebody else has confirmed it; nil where the kernel's
+  /// word counts. It is the one or the other from `channelOpened` on.
+  var confirmations: WriteConfirmations? { get }
   /// Whose the bytes are that the link has not taken, where several conversations share it; nil where it has one alone.
   var unsentSends: UnsentSends? { get }
   /// Whether other conversations share the link, and one of them waits for something.
@@ -158,6 +161,7 @@ extension UpstreamChannel {
 
   /// A kind with a transport for each conversation.
   var unsentSends: UnsentSends? { nil }
+  var confirmations: WriteConfirmations? { nil }
   var isAwaitedByOthers: Bool { false }
 
   /// A kind that knows no recovery begins afresh each time.
@@ -167,6 +171,14 @@ extension UpstreamChannel {
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
   /// For links that belong to this host alone.
   func mayWrite(until limit: MonotonicInstant) {}
+}
+
+/// Writes of a channel, numbered in their order.
+struct WriteConfirmations: Equatable, Sendable {
+  /// The number of the last one.
+  var written: UInt64
+  /// All up to this one have reached the server's machine.
+  var confirmed: UInt64
 }
 
 /// Why a server that asked for an answer gets none.

@@ -94,8 +94,8 @@ extension Command {
     case apart
     /// In `CommandQueue`, at its place.
     case queued
-    /// In `CommandLedger`: written, and the kernel may not have taken it yet.
-    case handedOver
+    /// In `CommandLedger`: written, and the kernel may not have taken it yet. With its number where the channel counts.
+    case handedOver(UInt64)
     /// In `Flights`: written, and an acknowledgement is awaited.
     case underWay(Flight)
   }

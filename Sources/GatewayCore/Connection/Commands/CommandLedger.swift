@@ -35,7 +35,7 @@ struct CommandLedger {
   var isQuiet: Bool { !isAwaiting && handedOver.isEmpty && !flow.isPaused && queue.firstUncommitted == nil }
 
   /// What is under way and will be written again if the link breaks.
-  var repeatable: [Command] { flights.retries + handedOver }
+  var repeatable: [Command] { flights.retries + handedOver.filter(\.isStored) }
 
   /// The one that was tried alone, if it still is under way; it is forgotten.
   mutating func takeTrial() -> Command? {
@@ -84,13 +84,14 @@ struct CommandLedger {
   mutating func append(_ command: Command) throws(SubmissionProblem) -> Command? { try queue.append(command) }
 
   /// Commands of the outbox that were written, but perhaps only into our own buffer: they are sent when the kernel has
-  /// taken everything, and queue again if the link breaks before.
+  /// taken everything, and queue again if the link breaks before. On a channel with confirmations all that want no
+  /// acknowledgement.
   private(set) var handedOver: [Command] = []
   /// The timer at which it is looked whether the kernel has.
   var handOverLook: Timers.ID?
 
-  mutating func handOver(_ command: Command) {
-    command.stage = .handedOver
+  mutating func handOver(_ command: Command, number: UInt64) {
+    command.stage = .handedOver(number)
     handedOver.append(command)
   }
 
@@ -99,6 +100,24 @@ struct CommandLedger {
     for command in handedOver { command.stage = .apart }
     defer { handedOver = [] }
     return handedOver
+  }
+
+  /// What was written is confirmed up to a number.
+  mutating func takeHandedOver(upTo number: UInt64) -> [Command] {
+    let end = handedOver.firstIndex { if case .handedOver(let own) = $0.stage { own > number } else { false } }
+    let taken = Array(handedOver[..<(end ?? handedOver.count)])
+    handedOver.removeFirst(taken.count)
+    for command in taken { command.stage = .apart }
+    return taken
+  }
+
+  /// Takes out what was handed over and is not written again: whether it has arrived is unknown.
+  mutating func takeUnconfirmed() -> [Command] {
+    guard handedOver.contains(where: { !$0.isStored }) else { return [] }
+    let taken = handedOver.filter { !$0.isStored }
+    handedOver.removeAll { !$0.isStored }
+    for command in taken { command.stage = .apart }
+    return taken
   }
 
   /// The flow of the queue to the present link.

@@ -9,6 +9,8 @@ final class Delivery {
   private var settings: UpstreamSettings
   /// Where commands are written; nil while the connection is not connected.
   private(set) var channel: (any UpstreamChannel)?
+  /// Whether that tells what is confirmed.
+  private var isConfirmed = false
   /// Those that have no outcome yet.
   var commands: CommandLedger
   /// Whether several users write to it.
@@ -46,6 +48,7 @@ final class Delivery {
   /// The connection is connected: what queued up is written, in its order.
   func begin(on channel: any UpstreamChannel) {
     self.channel = channel
+    isConfirmed = channel.confirmations != nil
     commands.beginFlow(rate: settings.flush, now: context.time.now)
     drainQueue()
   }
@@ -56,6 +59,8 @@ final class Delivery {
   /// What was under way on the link ends, or queues again.
   func putBack(_ failure: UpstreamFailure) {
     unsent.taken(downTo: 0)
+    let unconfirmed = commands.takeUnconfirmed()
+    if !unconfirmed.isEmpty { settleAll(unconfirmed) { _ in .acknowledgementLost(failure) } }
     let lost = commands.endOfLink()
     endInPortions {
       guard lost.count > 0 else { return nil }
@@ -160,7 +165,7 @@ final class Delivery {
     guard command.wantsAck else {
       noteWrite(of: command, to: channel)
       channel.write(command.message, ack: nil)
-      return command.isStored ? handOver(command) : settle(command, .written)
+      return command.isStored || isConfirmed ? handOver(command, to: channel) : settle(command, .written)
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     noteWrite(of: command, to: channel)
@@ -171,8 +176,8 @@ final class Delivery {
   }
 
   /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
-  private func handOver(_ command: Command) {
-    commands.handOver(command)
+  private func handOver(_ command: Command, to channel: any UpstreamChannel) {
+    commands.handOver(command, number: isConfirmed ? channel.confirmations?.written ?? 0 : 0)
     // What one turn writes leaves at the beginning of the next one, before its timers ring.
     if commands.handedOver.count == 1 { lookAfterHandedOver(in: .zero) }
   }
@@ -185,13 +190,20 @@ final class Delivery {
 
   private func lookAfterHandedOver(after delay: Duration) {
     guard !commands.handedOver.isEmpty else { return }
+    // All at once: one whose outcome waited for its turn could be cancelled meanwhile, though it has been sent.
+    for command in takeSent() { settle(command, .written) }
     // Soon again: many outcomes at once would hold up the loop and the disk.
-    guard channel?.unsentBytes == 0 else {
+    guard commands.handedOver.isEmpty else {
       return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
     }
-    // All at once: one whose outcome waited for its turn could be cancelled meanwhile, though it has been sent.
-    for command in commands.takeHandedOver() { settle(command, .written) }
     if !connection.isOccupied { connection.review() }
+  }
+
+  private func takeSent() -> [Command] {
+    if isConfirmed, let confirmed = channel?.confirmations?.confirmed {
+      return commands.takeHandedOver(upTo: confirmed)
+    }
+    return channel?.unsentBytes == 0 ? commands.takeHandedOver() : []
   }
 
   // MARK: - The flow of the queue
