@@ -154,7 +154,7 @@ extension Daemon {
           memory: budgets, servers: servers, work: work,
           doctor: DoctorSeams(
             route: CurlRouteProbe(multi: context.multi), requester: requester, dialer: dialer, credentials: credentials,
-            makeKinds: { UpstreamKinds.make(seams) }), users: SystemUsers()))
+            makeKinds: { UpstreamKinds.make(seams) }), users: SystemUsers(), fleet: .redis(context, credentials, loop)))
       server = try LocalServer(gateway: gateway, loop: loop)
     }
 

@@ -40,7 +40,7 @@ STATES = {"created", "connected", "disconnected", "reconnecting", "released"}
 
 REASONS = {
     "idle", "requested", "offline", "unreachable", "tls", "http", "incompatible", "refused", "kicked", "closed",
-    "heartbeat", "timeout", "protocol", "too_large", "auth", "draining",
+    "heartbeat", "timeout", "protocol", "too_large", "auth", "fleet", "draining",
 }
 
 LAYERS = {"http", "engine", "socketio", "websocket", "lines", "wamp"}

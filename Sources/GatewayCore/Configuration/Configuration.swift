@@ -7,6 +7,7 @@ public struct Configuration: Equatable, Sendable {
   public var state = StateSettings()
   var outbox = OutboxSettings()
   public var metrics = MetricsSettings()
+  var fleet = FleetOptions()
   /// May upstreams that are not configured be used by URL? `defaults.adhoc`.
   var adhoc = true
   /// Settings of an upstream used by URL, and what configured ones start from: `[defaults]`.

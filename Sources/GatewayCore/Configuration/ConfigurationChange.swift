@@ -8,13 +8,13 @@ public struct ConfigurationChange: Equatable, Sendable {
   /// Names of upstreams whose URL or effective settings are others, sorted. Includes those which only inherited a
   /// change of `[defaults]`.
   let changed: [String]
-  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `defaults`,
+  /// Tables whose values are others, of `socket`, `log`, `limits`, `state`, `outbox`, `metrics`, `fleet`, `defaults`,
   /// `access` and `quota`, in this order. `defaults` applies to upstreams used by URL; what it changes for configured ones is in
   /// `changed`.
   let tables: [String]
 
   /// Tables that are read only when the daemon starts.
-  private static let readAtStart = ["socket", "state"]
+  private static let readAtStart = ["socket", "state", "fleet"]
 
   init(from old: Configuration, to new: Configuration) {
     added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()
@@ -23,6 +23,7 @@ public struct ConfigurationChange: Equatable, Sendable {
     let differences = [
       ("socket", old.socket != new.socket), ("log", old.log != new.log), ("limits", old.limits != new.limits),
       ("state", old.state != new.state), ("outbox", old.outbox != new.outbox), ("metrics", old.metrics != new.metrics),
+      ("fleet", old.fleet != new.fleet),
       ("defaults", old.defaults != new.defaults || old.adhoc != new.adhoc),
       ("access", old.access != new.access), ("quota", old.quotas != new.quotas),
     ]

@@ -1,6 +1,8 @@
 /// Makes what a connection needs to speak to its server; the URL's scheme chooses the kind.
 final class ConnectionFactory {
   private var kinds: [String: any UpstreamKind] = [:]
+  /// What a connection speaks to instead of a kind's own connector, where that is another one.
+  var adapt: (UpstreamSpecification, any UpstreamConnector) -> any UpstreamConnector = { $1 }
 
   /// A scheme that two kinds claim belongs to the later one.
   init(kinds: [any UpstreamKind]) {
@@ -27,6 +29,6 @@ final class ConnectionFactory {
 
   /// Nil for a scheme that no kind claims; `problem(with:)` says so beforehand.
   func connector(for specification: UpstreamSpecification) -> (any UpstreamConnector)? {
-    kinds[specification.url.scheme]?.connector(for: specification)
+    kinds[specification.url.scheme].map { adapt(specification, $0.connector(for: specification)) }
   }
 }

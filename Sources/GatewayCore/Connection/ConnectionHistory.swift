@@ -23,7 +23,8 @@ final class ConnectionHistory {
   func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
     self.connector = connector
     let settings = specification.settings.history
-    place = specification.name == nil ? nil : places.place(of: settings)
+    // The past of a fleet's upstream is read of the fleet.
+    place = specification.name == nil || specification.settings.fleet ? nil : places.place(of: settings)
     guard let place, let identity = HistoryLog.Identity(specification) else { return end(.connection) }
     if let log = stream.log {
       guard log.identity != identity || log.logs !== place else { return }

@@ -4,6 +4,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
   private enum Identity: Hashable {
     /// A configured upstream is itself by name, whatever its settings are.
     case configured(name: String, namespace: String)
+    /// The link of a fleet's holder beside that.
+    case held(name: String, namespace: String)
     /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace
     /// it counts once.
     case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?, options: TargetOptions?)
@@ -13,7 +15,10 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
 
   init(_ specification: UpstreamSpecification) {
     if let name = specification.name {
-      identity = .configured(name: name, namespace: specification.namespace)
+      identity =
+        specification.isHeld
+        ? .held(name: name, namespace: specification.namespace)
+        : .configured(name: name, namespace: specification.namespace)
       return
     }
     var origin = specification.url.canonical
@@ -30,6 +35,8 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
     switch identity {
     case .configured(let name, let namespace):
       return Fingerprint.of([[1], Array(name.utf8), Array(namespace.utf8)])
+    case .held(let name, let namespace):
+      return Fingerprint.of([[3], Array(name.utf8), Array(namespace.utf8)])
     case .adhoc(let origin, let namespace, let auth, let owner, let options):
       let secret: [UInt8] =
         switch auth {
@@ -47,6 +54,7 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
   var description: String {
     switch identity {
     case .configured(let name, let namespace): "\(name) \(namespace)"
+    case .held(let name, let namespace): "\(name) \(namespace), held"
     case .adhoc(let origin, let namespace, _, let owner, _):
       "\(origin.redacted) \(namespace)" + (owner.map { " of uid \($0)" } ?? "")
     }

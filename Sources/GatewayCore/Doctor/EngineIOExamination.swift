@@ -82,7 +82,7 @@ final class EngineIOExamination {
       doctor.find(
         .failed, "http.unexpected", seen, "What listens there is no Socket.IO server: check host, port and `path`.")
     case .idle, .requested, .offline, .http, .incompatible, .refused, .kicked, .heartbeat, .protocolError, .auth,
-      .draining:
+      .fleet, .draining:
       doctor.find(
         .failed, "http.foreign", seen,
         "What listens on port \(doctor.dial.port) speaks another protocol: check the port.")
@@ -277,7 +277,7 @@ final class EngineIOExamination {
         "The server opens the link but does not answer for the namespace: a middleware of it hangs, or it expects another "
           + "parser (`parser` is \(parser) here). Look into its log.")
     case .idle, .requested, .offline, .unreachable, .tls, .http, .incompatible, .kicked, .closed, .heartbeat,
-      .protocolError, .tooLarge, .draining:
+      .protocolError, .tooLarge, .fleet, .draining:
       doctor.find(
         .failed, "namespace.failed", seen,
         "The link broke before the namespace was accepted: the server may expect another parser (`parser` is \(parser) "

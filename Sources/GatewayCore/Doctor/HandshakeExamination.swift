@@ -47,7 +47,7 @@ final class HandshakeExamination {
       doctor.find(
         .failed, "handshake.incompatible", seen, "The server speaks something else: check what it offers there.")
     case .idle, .requested, .offline, .unreachable, .tls, .kicked, .closed, .heartbeat, .protocolError, .tooLarge,
-      .draining:
+      .fleet, .draining:
       doctor.find(
         .failed, "handshake.failed", seen,
         "The connection broke before the server had accepted it: check the port, and look into the server's log.")

@@ -32,7 +32,7 @@ final class FleetChannel {
 
   private func endAfter(_ delay: Duration, _ sentence: String) {
     link.timers.cancel(timer)
-    timer = link.timers.after(delay) { [weak self] in self?.end(UpstreamFailure(.unreachable, sentence)) }
+    timer = link.timers.after(delay) { [weak self] in self?.end(UpstreamFailure(.fleet, sentence)) }
   }
 
   private func stopTimer() {
@@ -92,6 +92,10 @@ final class FleetChannel {
     link.sayAgain()
     state = .open(conversation)
     for interest in wanted { link.say(.want(interest), now: true) }
+    // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
+    if let epoch = link.epoch {
+      owner?.channel(self, at: EventPlace(epoch: epoch, sequence: link.sequence + 1, time: 0))
+    }
     owner?.channelOpened(self)
   }
 
@@ -238,6 +242,9 @@ extension FleetChannel: UpstreamChannel {
   var isRecovered: Bool { true }
   /// What the holder has not confirmed, and so may be lost with it.
   var unsentBytes: Int { link.flights.bytes }
+  var confirmations: WriteConfirmations? {
+    WriteConfirmations(written: link.flights.last, confirmed: link.flights.confirmed)
+  }
   var isCongested: Bool { link.flights.bytes > Self.byteLimit || link.flights.count > Self.countLimit || !isOpen }
   private static let byteLimit = 1 << 20
   private static let countLimit = 4_096
@@ -248,7 +255,7 @@ extension FleetChannel: UpstreamChannel {
 /// The connector of every host: prepares messages as the kind does, and speaks to the fleet instead of the server.
 final class FleetConnector: UpstreamConnector {
   private let connector: any UpstreamConnector
-  private let link: FleetLink
+  let link: FleetLink
 
   init(_ connector: any UpstreamConnector, link: FleetLink) {
     self.connector = connector
@@ -256,8 +263,8 @@ final class FleetConnector: UpstreamConnector {
   }
 
   var kind: String { connector.kind }
-  /// Whether there is a way to the engine is the engine's affair.
-  var hosts: [String] { [] }
+  /// Those of the engine.
+  var hosts: [String] { link.settings.servers }
   var route: DialRequest { connector.route }
   var confirmsInterests: Bool { connector.confirmsInterests }
   var observer: (any UpstreamObserver)? {

@@ -20,6 +20,9 @@ final class FleetHolder {
   private var readUp = FleetPosition.start
   private var openedUp = FleetPosition.start
   private var openedRun = ""
+  /// Entries that were taken since the engine last forgot some.
+  private var takenCount = 0
+  private static let trimStep = 256
   private var isWanted = false
   private var drainEnd: MonotonicInstant?
   /// What goes on when it is known what was adopted.
@@ -133,11 +136,9 @@ final class FleetHolder {
     engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
       guard let self, lease.own == own, case .done(let rows) = outcome else { return }
       if rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text { return tell(.fenced) }
-      timers.after(Self.refusedPause) { [weak self] in self?.publisher.openAgain() }
+      timers.after(.seconds(1)) { [weak self] in self?.publisher.openAgain() }
     }
   }
-
-  private static let refusedPause: Duration = .seconds(1)
 
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
@@ -168,6 +169,7 @@ final class FleetHolder {
   }
 
   private func cut() {
+    connector.tap?.mayWrite(until: limit)
     onCut()
     want(false)
   }
@@ -364,6 +366,12 @@ extension FleetHolder: FleetEngineReceiver {
     for record in records {
       readUp = record.position
       if let entry = FleetUpEntry(record.fields) { writer.take(entry) }
+    }
+    takenCount += records.count
+    if takenCount >= Self.trimStep {
+      takenCount = 0
+      // The writer has them; with the end of the conversation they count for nothing.
+      engine.trim(key, before: readUp)
     }
     writer.flush()
   }

@@ -10,11 +10,16 @@ final class FleetLink {
   /// How far the events and the replies were told, or passed over.
   private(set) var read = FleetPosition.start
   private var readReplies = FleetPosition.start
+  private var repliesRead = 0
+  /// Replies between two that the engine forgets.
+  private static let trimStep = 256
   /// The conversation that is open there, whether this host takes part in it or not.
   private(set) var present: UInt64?
   /// The epoch of what is read; nil before the first marker.
   private(set) var epoch: String?
   private(set) var tops = FleetTops()
+  /// The number of the last event of what is read.
+  private(set) var sequence: UInt64 = 0
   /// What was said in the conversation of this number, in one life.
   private(set) var flights = FleetFlights()
   private(set) var conversation: UInt64 = 0
@@ -177,6 +182,8 @@ extension FleetLink: FleetEngineReceiver {
         if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields) {
           channel.take(reply.call)
         }
+        repliesRead += 1
+        if repliesRead.isMultiple(of: Self.trimStep) { engine.trim(key, before: readReplies) }
       case .lease, .up, .hosts, .box, .adopted: continue
       }
     }
@@ -198,13 +205,13 @@ extension FleetLink: FleetEngineReceiver {
         return channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
       }
       tops.note(marker, at: record.position)
-      read = record.position
+      (read, sequence) = (record.position, marker.sequence)
       present = nil
       if case .open = marker.kind { (present, epoch) = (record.position.conversation, marker.epoch) }
       channel.take(marker)
     } else {
       tops.note(record.position)
-      read = record.position
+      (read, sequence) = (record.position, record.position.number)
       channel.take(entry, at: record.position, epoch: epoch)
     }
   }

@@ -36,6 +36,13 @@ final class FleetPublisher {
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
 
+  /// Events that the engine keeps for hosts that come later.
+  var historyLimit = 1_000
+  /// Where each conversation of this term began, for as long as the engine has something of it.
+  private var beginnings = Ring<FleetPosition>()
+
+  /// Entries between two looks at what the engine may forget.
+  static let trimStep: UInt64 = 64
   /// What is kept, in entries: what an engine that fails over loses at the most.
   static let keptLimit = 20_000
   /// Numbers that are left out where it is not known which were given.
@@ -63,6 +70,7 @@ final class FleetPublisher {
     epoch = isKnown ? taken.epoch : ""
     offset = taken.resumption?.offset ?? ""
     kept = Ring()
+    beginnings = Ring()
     (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, true)
   }
 
@@ -132,6 +140,7 @@ final class FleetPublisher {
     FleetMarker(.open(hosts: step.hosts), term: step.own.term, epoch: step.epoch, sequence: first, offset: step.offset)
       .add(to: &fields)
     keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
+    beginnings.append(FleetPosition(opened.conversation, first))
     let waiting = fresh
     fresh = []
     for event in waiting { say(event.entry, event.number, opened.conversation) }
@@ -180,6 +189,18 @@ final class FleetPublisher {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: entry.fields)
     keep(record)
     if isHealed { append(record) }
+    if number.isMultiple(of: Self.trimStep), number > UInt64(historyLimit) {
+      trim(before: number - UInt64(historyLimit))
+    }
+  }
+
+  /// The engine forgets the events up to that number, once all of them are of conversations that are known here.
+  private func trim(before number: UInt64) {
+    while beginnings.count > 1, let second = beginnings.look(1, { $0 }), second.number <= number {
+      _ = beginnings.popFirst()
+    }
+    guard let first = beginnings.first, first.number <= number, isHealed else { return }
+    engine.trim(place.key(.events), before: FleetPosition(first.conversation, number))
   }
 
   private func keep(_ record: FleetRecord) {

@@ -13,6 +13,8 @@ struct FleetSettings: Equatable, Sendable {
   var adopt: Duration = .seconds(30)
   /// How many hosts are to take the lease before this one.
   var rank = 0
+  /// The servers of the engine: names or addresses.
+  var servers: [String] = []
 
   init(place: FleetPlace, host: String) {
     self.place = place

@@ -1,12 +1,18 @@
 /// The connector of the holder's own connection: an ordinary connection to the server, of whichever kind, which lives,
 /// logs in and is kept like any other. Only what the server says to programs is not for it, but for the fleet.
 final class FleetTapConnector: UpstreamConnector {
-  private let connector: any UpstreamConnector
+  private var connector: any UpstreamConnector
   weak var holder: FleetHolder?
   /// The present attempt or conversation.
   private(set) weak var tap: FleetTap?
 
   init(_ connector: any UpstreamConnector) { self.connector = connector }
+
+  /// Other settings of the same upstream, or the connection is made anew.
+  func adopt(_ connector: any UpstreamConnector) {
+    connector.resumption = self.connector.resumption
+    self.connector = connector
+  }
 
   var kind: String { connector.kind }
   var hosts: [String] { connector.hosts }

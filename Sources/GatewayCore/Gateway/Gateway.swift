@@ -69,6 +69,7 @@ public final class Gateway {
       note(.history(upstream: $0.upstream, namespace: $0.namespace, $1))
     }
     upstreams.adoptHistories()
+    upstreams.beginFleet()
     relay.onFact = { [unowned self] in note($0) }
     relay.onStored = { [unowned self] client, call, id, connection in
       if let session = clients[client] { OpenSend.stored(call, id, on: connection, in: session) }
@@ -241,6 +242,7 @@ public final class Gateway {
 
   private func settingsAreAdopted() {
     guard !isClosed else { return }
+    upstreams.joinFleet()
     relay.outbox.adopt(configuration.outbox)
     upstreams.adoptHistories()
     relay.placeAll()
@@ -274,10 +276,15 @@ public final class Gateway {
     isHandingOver = handingOver
     if handingOver { clients.prepareHandover() } else { clients.endWaitsForStates() }
     ending.stop(within: configuration.limits.stop) { [reference] kept in
-      if let gateway = reference.object { gateway.stopped(kept) }
-      finished()
+      guard let gateway = reference.object else { return finished() }
+      gateway.stopped(kept)
+      guard let fleet = gateway.upstreams.fleet else { return finished() }
+      fleet.leave(within: Self.leaveLimit, finished)
     }
   }
+
+  /// How long a holder that stops waits for its fleet.
+  private static let leaveLimit: Duration = .seconds(1)
 
   private func stopped(_ kept: Int) {
     if kept > 0 { note(.sendsKept(kept)) }

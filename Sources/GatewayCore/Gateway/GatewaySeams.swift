@@ -29,6 +29,8 @@ public struct GatewaySeams {
   var doctor: DoctorSeams?
   /// Nil where the machine's users are not known.
   var users: (any UserDirectory)?
+  /// Nil where there can be no fleet.
+  var fleet: FleetSeams?
 
   public init(
     time: any TimeSource, timers: Timers, random: any RandomSource, urls: any URLReader, kinds: UpstreamKindSet,
@@ -38,7 +40,8 @@ public struct GatewaySeams {
     runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil, residentBytes: @escaping () -> Int,
     longestTurn: (() -> Duration)? = nil, figures: ((_ clients: Int) -> ProcessFigures)? = nil,
     memory: MemoryBudgets = MemoryBudgets(), servers: ConfiguredServers = ConfiguredServers(),
-    work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil, users: (any UserDirectory)? = nil
+    work: MatchingCost = MatchingCost(), doctor: DoctorSeams? = nil, users: (any UserDirectory)? = nil,
+    fleet: FleetSeams? = nil
   ) {
     self.time = time
     self.timers = timers
@@ -58,6 +61,7 @@ public struct GatewaySeams {
     self.figures = figures
     self.doctor = doctor
     self.users = users
+    self.fleet = fleet
   }
 }
 

@@ -58,7 +58,7 @@ enum StatusDocument {
   }
 
   /// An element of `connections`.
-  static func write(_ connection: Connection, into out: inout JSONWriter) {
+  static func write(_ connection: Connection, of fleet: Fleet?, into out: inout JSONWriter) {
     let specification = connection.specification
     let facts = connection.channel?.facts
     out.beginObject()
@@ -80,6 +80,7 @@ enum StatusDocument {
     writeLink(facts, specification, into: &out)
     writeTraffic(connection, into: &out)
     writeTime(connection, into: &out)
+    FleetDocument.write(connection, of: fleet, into: &out)
     out.endObject()
   }
 

@@ -55,6 +55,8 @@ struct TargetResolver {
     let own = try self.namespace(of: upstream.url, asked: nil)
     var specification = UpstreamSpecification(
       name: name, url: upstream.url, namespace: own, settings: upstream.settings, owner: nil)
+    // The holder says it for all hosts.
+    if upstream.settings.fleet { specification.settings.onConnect = [] }
     guard let namespace else { return specification }
     specification.namespace = try self.namespace(of: upstream.url, asked: namespace)
     if specification.namespace != own { specification.settings.onConnect = [] }

@@ -16,7 +16,11 @@ final class Upstreams {
   private(set) var retired: [String: ConnectionCounters] = [:]
   /// The traces of their connections.
   private var traces = TraceTable()
-  private let factory: ConnectionFactory
+  let factory: ConnectionFactory
+  /// Nil where this host is in none.
+  let fleet: Fleet?
+  /// What this host holds for it.
+  var links: HeldLinks?
   let budget: AttemptBudget
   let tokens = TokenCounter()
   private let seams: GatewaySeams
@@ -34,6 +38,8 @@ final class Upstreams {
     self.outputs = outputs
     factory = ConnectionFactory(kinds: seams.kinds.all)
     budget = AttemptBudget(configuration.limits, time: seams.time, timers: seams.timers)
+    fleet = seams.fleet.flatMap { Fleet(configuration.fleet, $0) }
+    if let fleet { factory.adapt = { [unowned fleet] in fleet.connector(for: $0, $1) } }
     let commits = commits
     func logs(
       _ opening: Result<any HistoryStore, StorageProblem>, _ remainder: HistoryLogs.Remainder, _ files: MemoryBudget?
@@ -205,6 +211,9 @@ final class Upstreams {
       var fresh = old
       fresh.settings = settings
       return fresh
+    }
+    if old.isHeld {
+      return configuration.upstreams[name]?.settings.fleet == true ? held(name, old.namespace) : nil
     }
     guard var fresh = resolver.configured(name) else { return nil }
     if resolver.namesNamespaces(fresh.url) { fresh.namespace = old.namespace }

@@ -82,7 +82,7 @@ struct LinkRoutes {
     switch failure.reason {
     case .http: !failure.isRefusal
     case .unreachable, .tls, .incompatible, .closed, .timeout, .protocolError, .heartbeat: true
-    case .idle, .requested, .offline, .refused, .kicked, .tooLarge, .auth, .draining: false
+    case .idle, .requested, .offline, .refused, .kicked, .tooLarge, .auth, .fleet, .draining: false
     }
   }
 

@@ -43,6 +43,8 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
   case tooLarge = "too_large"
   /// Credentials could not be obtained.
   case auth
+  /// The fleet has no link for this host: its engine cannot be reached, or this host may not have one.
+  case fleet
   case draining
 }
 
@@ -92,7 +94,7 @@ extension UpstreamFailure {
       case .draining: "the gateway is stopping"
       case .offline: "there is no network"
       case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-        .tooLarge, .auth:
+        .tooLarge, .auth, .fleet:
         "it was closed"
       }
     self.init(reason, detail)
@@ -142,7 +144,7 @@ extension DownReason {
     case .refused: true
     case .http: status == 401 || status == 403
     case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .kicked, .closed, .heartbeat, .timeout,
-      .protocolError, .tooLarge, .auth, .draining:
+      .protocolError, .tooLarge, .auth, .fleet, .draining:
       false
     }
   }

@@ -116,6 +116,8 @@ struct UpstreamSpecification: Hashable, Sendable {
   var requester: Account
   /// What a program said of an ad-hoc URL; it is in the settings too.
   var options: TargetOptions?
+  /// Whether it is the link of a fleet's holder to the server, and not what programs use.
+  var isHeld = false
 
   init(name: String?, url: UpstreamURL, namespace: String, settings: UpstreamSettings, owner: UInt32?) {
     self.name = name

@@ -119,7 +119,7 @@ import Testing
     scene.turn(by: .seconds(9))
     #expect(owner.takeAll() == ["opened"])
     scene.turn(by: .seconds(2))
-    #expect(owner.takeAll() == ["ended: unreachable, the link to the store broke"])
+    #expect(owner.takeAll() == ["ended: fleet, the link to the store broke"])
   }
 
   @Test func aHostThatWasAwayTakesPartInTheConversationThatGoesOn() {

@@ -22,7 +22,7 @@ struct ConfigurationManualTests {
   @Test func examplesAreValidOnceTheyAreTakenTogether() throws {
     let alternatives = [
       "#   tls.key_password = ", "#   auth = ", "#   auth_credential = ", "#   auth_command = ", "#   uid = ",
-      "#   group = ", "#   gid = ",
+      "#   group = ", "#   gid = ", "#   password_credential = ", "#   fleet = ",
     ]
     let text = lines.compactMap { line -> String? in
       if alternatives.contains(where: line.hasPrefix) { return nil }

@@ -53,6 +53,24 @@ struct ConfigurationSettingTests {
     Change("outbox.keep", #""8s""#) { $0.outbox.keep = .seconds(8) },
     Change("outbox.keep_entries", "26") { $0.outbox.keepEntries = 26 },
     Change("metrics.listen", #""[::1]:9817""#) { $0.metrics.listen = .tcp(host: "::1", port: 9_817) },
+    Change("fleet.name", "\"f\"\nfleet.redis = [\"redis://r\"]") {
+      $0.fleet.name = "f"
+      $0.fleet.redis = [RedisAddress("redis://r")!]
+    },
+    Change("fleet.redis", "[\"rediss://[::1]:7\"]\nfleet.name = \"f\"") {
+      $0.fleet.name = "f"
+      $0.fleet.redis = [RedisAddress("rediss://[::1]:7")!]
+    },
+    Change("fleet.user", #""u""#) { $0.fleet.user = "u" },
+    Change("fleet.password_file", #""/p""#) { $0.fleet.password = .file("/p") },
+    Change("fleet.password_credential", #""p""#) { $0.fleet.password = .credential("p") },
+    Change("fleet.tls.ca", #""/ca""#) { $0.fleet.authorities = .file("/ca") },
+    Change("fleet.host", #""h""#) { $0.fleet.host = "h" },
+    Change("fleet.hold", #""never""#) { $0.fleet.hold = .never },
+    Change("fleet.lease", #""2s""#) { $0.fleet.lease = .seconds(2) },
+    Change("fleet.grace", #""9s""#) { $0.fleet.grace = .seconds(9) },
+    Change("fleet.adopt", #""8s""#) { $0.fleet.adopt = .seconds(8) },
+    Change("fleet.copies", "1") { $0.fleet.copies = 1 },
     Change("quota.clients", "31") { $0.quotas.user.clients = 31 },
     Change("quota.subscriptions", "32") { $0.quotas.user.subscriptions = 32 },
     Change("quota.sends", #""33/s""#) { $0.quotas.user.sends = 33 },
@@ -246,7 +264,7 @@ struct ConfigurationSettingTests {
   @Test func everyDeclaredSettingIsTested() {
     let tables = Self.tables.map(\.name) + Self.upstreams.map { "defaults.\($0.name)" }
     #expect(Set(tables) == Set(ConfigurationSchema.tables.settings.map(\.name)))
-    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url"]
+    let upstreams = (Self.upstreams + Self.secrets).map(\.name) + ["url", "fleet"]
     #expect(Set(upstreams) == Set(ConfigurationSchema.upstream.settings.map(\.name)))
   }
 }

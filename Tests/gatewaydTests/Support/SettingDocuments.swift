@@ -18,7 +18,7 @@ enum SettingDocuments: String, CaseIterable, Sendable {
   }
 
   static let sections: [Section] =
-    ["socket", "log", "limits", "state", "outbox", "quota", "metrics", "defaults"].map { table in
+    ["socket", "log", "limits", "state", "outbox", "quota", "metrics", "fleet", "defaults"].map { table in
       let settings = ConfigurationSchema.tables.settings.filter { $0.name.hasPrefix("\(table).") }
       return Section(
         name: "[\(table)]",

@@ -28,7 +28,8 @@ public struct ConfigurationBuilder {
     readTables(into: &configuration, noting: notes)
     let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
     let upstreams = UpstreamsReader(
-      defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds, notes: notes)
+      defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds,
+      hasFleet: configuration.fleet.isWanted, notes: notes)
     let names = upstreams.read(roots, into: &configuration)
     configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
     configuration.quotas.groups = QuotaReader(lookups: lookups, notes: notes).read(roots)
@@ -59,8 +60,24 @@ public struct ConfigurationBuilder {
     {
       notes.note("socket.group names the group \(group.tomlString), which does not exist", at: place)
     }
+    checkFleet(configuration.fleet, origins.below("fleet."), notes)
     UpstreamSettingsCheck(title: "defaults", origins: origins.below("defaults."), lookups: lookups, notes: notes)
       .check(configuration.defaults)
+  }
+}
+
+extension ConfigurationBuilder {
+  private func checkFleet(_ fleet: FleetOptions, _ origins: SettingOrigins, _ notes: ProblemNotes) {
+    if fleet.name != nil, fleet.redis.isEmpty, let place = origins["name"] {
+      notes.note("fleet.name needs fleet.redis, the servers by which the hosts hear of each other", at: place)
+    }
+    if fleet.name == nil, let place = origins["redis"] {
+      notes.note("fleet.redis needs fleet.name, the name of the fleet", at: place)
+    }
+    if let one = origins["password_file"], origins["password_credential"] != nil {
+      notes.note(
+        "fleet has both password_file and password_credential, but only one of them can be used", at: one)
+    }
   }
 }
 

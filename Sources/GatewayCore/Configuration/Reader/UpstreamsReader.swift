@@ -15,6 +15,8 @@ struct UpstreamsReader {
   let lookups: any ConfigurationLookups
   let urls: any URLReader
   let kinds: UpstreamKinds
+  /// Whether there is a `[fleet]`.
+  let hasFleet: Bool
   let notes: ProblemNotes
 
   /// Stores the upstreams that are complete. Returns the names of all that are mentioned, sorted.
@@ -79,6 +81,7 @@ struct UpstreamsReader {
     let title = "upstream.\(upstream.name)"
     UpstreamSettingsCheck(title: title, origins: upstream.origins, lookups: lookups, notes: notes)
       .check(upstream.draft.settings)
+    checkFleet(upstream, title)
     guard let place = upstream.origins["url"] else {
       notes.note("\(title) has no url", at: upstream.place)
       return nil
@@ -149,6 +152,16 @@ struct UpstreamsReader {
     for name in Set(tables + traits.foreign).sorted() {
       guard let place = upstream.origins.first(of: name) else { continue }
       notes.note("\(title).\(name) means nothing for an upstream of \(url.scheme)://; leave it out", at: place)
+    }
+  }
+}
+
+extension UpstreamsReader {
+  private func checkFleet(_ upstream: Entry, _ title: String) {
+    guard upstream.draft.settings.fleet, let place = upstream.origins["fleet"] else { return }
+    if !hasFleet { notes.note("\(title).fleet needs [fleet], with name and redis", at: place) }
+    if upstream.draft.settings.history.disk == true {
+      notes.note("\(title).history.disk means nothing beside \(title).fleet: the fleet keeps the past", at: place)
     }
   }
 }

@@ -9,6 +9,7 @@ enum ConfigurationSchema {
       + Setting<StateSettings>.declared.map { $0.within(\.state, prefix: "state.") }
       + Setting<OutboxSettings>.declared.map { $0.within(\.outbox, prefix: "outbox.") }
       + Setting<MetricsSettings>.declared.map { $0.within(\.metrics, prefix: "metrics.") }
+      + Setting<FleetOptions>.declared.map { $0.within(\.fleet, prefix: "fleet.") }
       + Setting<Quota>.declared.map { $0.within(\.quotas.user, prefix: "quota.") }
       + [adhoc] + Setting<UpstreamSettings>.declared.map { $0.within(\.defaults, prefix: "defaults.") },
     others: ["upstream", "access", "quota.group"])

@@ -31,6 +31,11 @@ extension Setting<UpstreamDraft> {
         "on_connect", \.settings.onConnect, .messages,
         "Messages that are said at every connect, before anything else and for all programs, each an array of the event and its arguments: a room that everybody is in. Programs add others with `enter` of `subscribe`. Only on the upstream's own namespace; not for WAMP.",
         example: #"[["join", { room = "ops" }]]"#),
+      Setting(
+        "fleet", \.settings.fleet, .flagWithoutDefault,
+        "Share one link with the other hosts of the fleet? Needs `[fleet]`; not together with `history.disk`. Experimental.",
+        example: "true"
+      ),
     ]
   }
 }

@@ -83,7 +83,7 @@ struct AttemptSchedule: Equatable, Sendable {
     case .idle, .requested, .draining, .offline:
       endedOnPurpose(at: now)
     case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-      .tooLarge, .auth:
+      .tooLarge, .auth, .fleet:
       let lasted = openedAt.map { now - $0 }
       openedAt = nil
       nextAttempt =

@@ -86,7 +86,7 @@ extension DownReason {
     switch self {
     case .idle, .requested, .draining, .offline: false
     case .unreachable, .tls, .http, .incompatible, .refused, .kicked, .closed, .heartbeat, .timeout, .protocolError,
-      .tooLarge, .auth:
+      .tooLarge, .auth, .fleet:
       true
     }
   }

@@ -132,6 +132,22 @@ enum ResultSchemas {
     ]),
     "What a program said of the URL; values of headers and query are hidden, and of certificates the length is told.")
 
+  private static let fleet = JSONSchema.object([
+    .always("role", .choice(FleetRole.allCases.map(\.rawValue))),
+    .always("name", .text, "Of the fleet."),
+    .always("host", .text, "What the fleet calls this host."),
+    .always("holds", .boolean, "Whether this host has the link."),
+    .always("term", .count, "Grows with each host that takes the link; 0 before the first is known."),
+    .always("conversation", .count, "Grows whenever the link opens, ends or is taken; 0 before the first is known."),
+    .always("unconfirmed", .count, "What this host said and the holder has not written yet."),
+    .always(
+      "redis",
+      .object([
+        .always("state", .choice(["working", "unreachable"])), .always("server", .optional(.text)),
+        .always("version", .optional(.text)),
+      ])),
+  ])
+
   private static let connection = JSONSchema.object([
     .always("connection", .text), .sometimes("link", .optional(.text)), .always("upstream", .optional(.text)),
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
@@ -179,6 +195,7 @@ enum ResultSchemas {
     .always("reconnects", .count),
     .sometimes("unanswered", .count, "Events whose server wanted an answer and got none."),
     .sometimes("time", .optional(serverTime), "What is known of the server's clock."),
+    .sometimes("fleet", fleet, "Of an upstream whose link hosts share."),
   ])
 
   /// Bytes.

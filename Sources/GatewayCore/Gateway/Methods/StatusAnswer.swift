@@ -44,7 +44,8 @@ final class StatusAnswer: PortionedAnswer {
     switch step {
     case .head: step = begin(for: session)
     case .connections(var rest, let clients):
-      rest.write(for: session, into: &out) { StatusDocument.write($0, into: &$1) }
+      let fleet = session.gateway.upstreams.fleet
+      rest.write(for: session, into: &out) { StatusDocument.write($0, of: fleet, into: &$1) }
       step = .connections(rest, clients: clients)
       guard rest.isEmpty else { return false }
       out.endArray()

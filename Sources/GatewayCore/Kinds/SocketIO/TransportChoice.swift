@@ -53,7 +53,7 @@ struct TransportChoice: Equatable, Sendable {
     return switch failure.reason {
     case .http, .closed, .timeout, .protocolError, .tooLarge: true
     case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .refused, .kicked, .heartbeat, .auth,
-      .draining:
+      .fleet, .draining:
       false
     }
   }

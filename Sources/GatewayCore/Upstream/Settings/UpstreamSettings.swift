@@ -15,6 +15,8 @@ struct UpstreamSettings: Hashable, Sendable {
   var authTimeout: Duration = .seconds(10)
   var refresh = RefreshSettings()
   var keep: KeepMode = .onDemand
+  /// Whether its link is shared with other hosts.
+  var fleet = false
   /// Said at every connect, before anything else.
   var onConnect: [EnterMessage] = []
   var tls = TLSSettings()

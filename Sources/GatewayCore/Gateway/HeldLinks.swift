@@ -1,0 +1,69 @@
+/// The links to servers that this host holds for its fleet: connections like any others, which no program names.
+final class HeldLinks {
+  private struct Hold {
+    let connection: Connection
+    let lease: Lease
+  }
+
+  private let fleet: Fleet
+  private unowned let upstreams: Upstreams
+  private var holds: [FleetPlace: Hold] = [:]
+
+  init(_ fleet: Fleet, _ upstreams: Upstreams) {
+    self.fleet = fleet
+    self.upstreams = upstreams
+    fleet.onWant = { [weak self] in if $1 { self?.hold($0) } else { self?.letGo($0) } }
+    fleet.onCut = { [weak self] in self?.cut($0) }
+  }
+
+  private func hold(_ place: FleetPlace) {
+    guard holds[place] == nil, let specification = upstreams.held(place.upstream, place.namespace),
+      let connection = upstreams.connection(for: specification)
+    else { return }
+    holds[place] = Hold(connection: connection, lease: connection.lease(.subscription))
+    connection.hurry(.order)
+  }
+
+  private func letGo(_ place: FleetPlace) {
+    guard let hold = holds.removeValue(forKey: place) else { return }
+    hold.connection.giveBack(hold.lease)
+    hold.connection.restart(UpstreamFailure(.idle, "this host does not hold the upstream for its fleet any more"))
+  }
+
+  private func cut(_ place: FleetPlace) {
+    guard let connection = holds[place]?.connection, connection.channel != nil else { return }
+    connection.restart(UpstreamFailure(.fleet, "this host may not write to the server any more"))
+  }
+}
+
+extension Upstreams {
+  /// What the link of a holder is: as the configuration has the upstream, but wanted by the holder alone.
+  func held(_ name: String, _ namespace: String) -> UpstreamSpecification? {
+    guard var specification = resolver.configured(name) else { return nil }
+    if namespace == specification.namespace {
+      specification.settings.onConnect = configuration.upstreams[name]?.settings.onConnect ?? []
+    }
+    specification.namespace = namespace
+    specification.isHeld = true
+    specification.settings.keep = .onDemand
+    specification.settings.history.events = 0
+    return specification
+  }
+
+  /// Takes part in the fleet, where there is one: also for programs of other hosts.
+  func beginFleet() {
+    guard let fleet, links == nil else { return }
+    links = HeldLinks(fleet, self)
+    joinFleet()
+  }
+
+  /// Takes part in what the configuration in force has of the fleet.
+  func joinFleet() {
+    guard let fleet else { return }
+    fleet.keep { configuration.upstreams[$0.upstream]?.settings.fleet == true }
+    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) where upstream.settings.fleet {
+      guard let specification = resolver.configured(name) else { continue }
+      if fleet.link(of: fleet.place(name, specification.namespace)) == nil { _ = factory.connector(for: specification) }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+"""Runs a real Redis server for a test, in memory or with its file, on a port of 127.0.0.1."""
+
+import asyncio
+import os
+import pathlib
+import socket
+
+import processes
+from patience import SOON, within
+
+NAMES = ("/usr/bin/redis-server", "/usr/local/bin/redis-server", "/usr/bin/redis-check-rdb")
+
+
+def program():
+    """The program; None where there is none. Debian's `redis-tools` has it under another name, which starts no service;
+    by the name that it is started with it knows what it is to be."""
+    named = os.environ.get("GATEWAY_REDIS_SERVER")
+    return named or next((name for name in NAMES if os.access(name, os.X_OK)), None)
+
+
+MISSING = "there is no Redis: the package redis-tools is not installed, and GATEWAY_REDIS_SERVER names none"
+
+
+class RedisServer:
+    """One server with a folder of its own; `restart` brings it up on the same port."""
+
+    def __init__(self, folder, arguments=()):
+        self.folder = folder
+        folder.mkdir()
+        self.name = folder / "redis-server"
+        self.name.symlink_to(pathlib.Path(program()).resolve())
+        self.arguments = list(arguments)
+        self.port = 0
+        self.process = None
+
+    async def start(self):
+        for _ in range(20):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.port = free.getsockname()[1]
+            if await self.restart():
+                return self
+        raise AssertionError("no Redis server could be started")
+
+    async def restart(self):
+        """False where somebody else has taken the port."""
+        self.process = await processes.spawn(
+            self.name, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder), "--save", "",
+            *self.arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
+
+        async def ready():
+            while line := await self.process.stdout.readline():
+                if b"Ready to accept connections" in line:
+                    return True
+            return False
+
+        isReady = await within(ready(), "Redis to start", SOON)
+        if isReady:
+            self.reader = asyncio.ensure_future(self._read(self.process.stdout))
+        return isReady
+
+    async def _read(self, stream):
+        while await stream.readline():
+            pass
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+    async def kill(self):
+        await processes.kill(self.process)
+
+    async def close(self):
+        if self.process:
+            await processes.kill(self.process)

@@ -1,0 +1,207 @@
+"""Several hosts share one link by a real Redis: the server sees one of them, programs notice nothing."""
+
+import asyncio
+
+import pytest
+
+import redis_server
+from patience import SOON, within
+
+pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+
+LEASE = 1.0
+
+
+@pytest.fixture
+async def redis(folder):
+    server = await redis_server.RedisServer(folder / "redis", ["--appendonly", "yes"]).start()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def hosts(daemons, redis, chat):
+    """Starts hosts of one fleet: `await hosts(3)`."""
+    async def make(count):
+        made = []
+        for number in range(count):
+            made.append(await daemons({
+                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{number}", "lease": "1s", "adopt": "3s"},
+                "upstream": {"chat": {"url": chat.url, "fleet": True}}}))
+        return made
+
+    return make
+
+
+async def ready(host):
+    """A client of a host, once the fleet's link is up there."""
+    return await host.connected(upstream="chat")
+
+
+def held(status):
+    """What `status` shows of the link that the host holds; None for one that holds none."""
+    return next((one for one in status["connections"] if one.get("fleet", {}).get("role") == "holder"), None)
+
+
+async def holder(hosts, without=None):
+    """The host that holds, once one has the link up."""
+    async def ask():
+        while True:
+            for host in hosts:
+                if host is without:
+                    continue
+                link = held(await host.status())
+                if link and link["state"] == "connected":
+                    return host
+            await asyncio.sleep(0.02)
+
+    return await within(ask(), "a host to hold the link", 4 * SOON)
+
+
+async def events(client, count, name="e"):
+    """The last events of that name, once so many have come."""
+    def found():
+        return [params for method, params in client.notes if method == "event" and params["event"] == name]
+
+    async with client.arrived:
+        await within(client.arrived.wait_for(lambda: len(found()) >= count), f"{count} events", 2 * SOON)
+    return found()
+
+
+async def test_all_hosts_share_one_connection(hosts, chat):
+    three = await hosts(3)
+    clients = [await ready(host) for host in three]
+    assert (await chat.counters())["links"] == 1
+    assert len([host for host in three if held(await host.status())]) == 1
+    for client in clients:
+        await client.call("subscribe", upstream="chat", events=["e"])
+    for number in range(50):
+        await chat.control("emit", event="e", namespace="/", args=[number, {"text": "ä\u2028"}])
+    seen = [await events(client, 50) for client in clients]
+    shown = [[(one["seq"], one["time"], one["args"]) for one in part] for part in seen]
+    assert shown[0] == shown[1] == shown[2]
+    assert [one[2][0] for one in shown[0]] == list(range(50))
+    epochs = {one["connections"][-1]["epoch"] for one in [await host.status(upstream="chat") for host in three]}
+    assert len(epochs) == 1
+
+
+async def test_sends_and_requests_of_every_host_arrive_once(hosts, chat):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    for number in range(40):
+        await clients[number % 2].call("send", upstream="chat", event="e", args=[number])
+    received = await chat.received(40, "e")
+    assert sorted(one["args"][0] for one in received) == list(range(40))
+    for part in (0, 1):
+        assert [one["args"][0] for one in received if one["args"][0] % 2 == part] == list(range(part, 40, 2))
+    for client in clients:
+        assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+
+
+async def test_another_host_takes_over_from_a_killed_one(hosts, chat):
+    three = await hosts(3)
+    for host in three:
+        await ready(host)
+    first = await holder(three)
+    other = next(host for host in three if host is not first)
+    client = await ready(other)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    loop = asyncio.get_running_loop()
+    await first.crash()
+    began = loop.time()
+    for number in range(20):
+        await client.call("send", upstream="chat", event="d", args=[number], delivery="durable")
+    second = await holder(three, without=first)
+    assert loop.time() - began < 1.1 * LEASE + 8
+    received = await chat.received(20, "d")
+    assert [one["args"][0] for one in received] == list(range(20))
+    await chat.control("emit", event="e", namespace="/", args=["after"])
+    assert (await events(client, 1))[0]["args"] == ["after"]
+    await first.start()
+    back = await ready(first)
+    assert held(await first.status()) is None
+    assert (await back.call("request", upstream="chat", event="echo", args=[1]))["args"] == [1]
+    assert second is not first
+
+
+async def test_an_orderly_stop_gives_the_link_to_another_host(hosts):
+    two = await hosts(2)
+    for host in two:
+        await ready(host)
+    first = await holder(two)
+    other = next(host for host in two if host is not first)
+    await first.stop()
+    assert await holder(two, without=first) is other
+    client = await ready(other)
+    assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+
+
+async def test_durable_sends_have_their_outcome_beside_a_steady_stream(hosts, chat):
+    two = await hosts(2)
+    for host in two:
+        await ready(host)
+    first = await holder(two)
+    client = await ready(next(host for host in two if host is not first))
+    streaming = True
+
+    async def stream():
+        while streaming:
+            client.post("send", upstream="chat", event="s", args=[], delivery="accepted")
+            await asyncio.sleep(0.001)
+
+    task = asyncio.ensure_future(stream())
+    try:
+        await client.call("send", upstream="chat", event="d", args=[1], delivery="durable")
+
+        async def sent():
+            while not (await client.call("outbox.list", states=["sent"]))["entries"]:
+                await asyncio.sleep(0.02)
+
+        await within(sent(), "the durable send to be sent")
+    finally:
+        streaming = False
+        await task
+
+
+async def test_a_host_that_leaves_the_fleet_gives_the_link_to_another(hosts, chat):
+    two = await hosts(2)
+    for host in two:
+        await ready(host)
+    first = await holder(two)
+    first.configure({**first.settings, "upstream": {"chat": {"url": chat.url}}})
+    await (await first.client()).call("reload")
+    second = await holder(two, without=first)
+    for host in (first, second):
+        client = await ready(host)
+        assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+    assert held(await first.status()) is None
+    assert (await chat.counters())["links"] == 2
+
+
+async def test_a_restart_of_redis_is_a_pause(hosts, redis, chat):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    for client in clients:
+        await client.call("subscribe", upstream="chat", events=["e"])
+    await redis.kill()
+    for number in range(10):
+        await clients[number % 2].call("send", upstream="chat", event="d", args=[number], delivery="durable")
+    assert await redis.restart()
+    received = await chat.received(10, "d")
+    assert sorted(one["args"][0] for one in received) == list(range(10))
+    await holder(two)
+    await chat.control("emit", event="e", namespace="/", args=["after"])
+    for client in clients:
+        assert (await events(client, 1))[-1]["args"] == ["after"]
+
+
+async def test_without_redis_the_upstream_is_down_for_the_fleets_reason(daemons, chat, closed_port):
+    host = await daemons({
+        "fleet": {"name": "test", "redis": [f"redis://127.0.0.1:{closed_port}"], "host": "a", "lease": "1s"},
+        "upstream": {"chat": {"url": chat.url, "fleet": True}}})
+    client = await host.client()
+    await client.call("subscribe", upstream="chat")
+    status = await host.until(
+        lambda status: status["connections"][0]["reason"] == "fleet", "the reason fleet", 4 * SOON)
+    assert status["connections"][0]["detail"]
+    assert (await chat.counters())["links_ever"] == 0
