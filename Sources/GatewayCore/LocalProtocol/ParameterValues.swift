@@ -150,7 +150,8 @@ extension ParameterValues {
     guard let range = range(name) else { return nil }
     guard case .messages(let counts, let mayBeNull) = method.kind(name),
       JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "["),
-      let elements = JSONScanner.elements(line.extracting(range), atMost: counts.upperBound), counts.contains(elements.count)
+      let elements = JSONScanner.elements(line.extracting(range), atMost: counts.upperBound),
+      counts.contains(elements.count)
     else { throw .wrongParameter(name, of: method) }
     var requests: [EnterRequest?] = []
     for element in elements {

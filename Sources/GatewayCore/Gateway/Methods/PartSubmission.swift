@@ -21,7 +21,8 @@ enum PartSubmission {
       call.target, need: SendSubmission.right(call, form), event: call.event)
     let settings = connection.specification.settings
     return IncomingParts.Bounds(
-      sizeLimit: min(settings.messageLimit, connection.connector.partsLimit), timeLimit: settings.messageTimeout, memory: session.gateway.receiveMemory,
+      sizeLimit: min(settings.messageLimit, connection.connector.partsLimit), timeLimit: settings.messageTimeout,
+      memory: session.gateway.receiveMemory,
       account: .user(session.peer.uid))
   }
 }
