@@ -188,8 +188,8 @@ def filled(value, variables):
 
 async def test_what_is_longer_than_a_line_arrives_whole(runners, servers, daemons):
     """In parts: text with everything that a string escapes, and binary data."""
-    text = ('é😀"\\\n\u0001' + "x" * 50) * 80_000
-    binary = {"$bin": "AAECAwQF" * 200_000}
+    text = ('é😀"\\\n\u0001' + "x" * 50) * 25_000
+    binary = {"$bin": "AAECAwQF" * 150_000}
     server = await servers("eio4", "--max-payload", 20 << 20)
     daemon = await daemons({"upstream": {"chat": {"url": server.url}}})
     await daemon.connected(upstream="chat")
@@ -201,7 +201,9 @@ async def test_what_is_longer_than_a_line_arrives_whole(runners, servers, daemon
         assert (await runner.finish(one)).get("value", {}).get("state") == "accepted"
     assert (await runner.finish(request)).get("value") == {"args": []}
     events = await server.received(3, "long")
-    assert [one["args"] == args for one, args in zip(events, ([text], [1, binary], ["short"]))] == [True] * 3
+    # Programs with threads begin them in any order.
+    lengths = [len(str(one["args"])) for one in events]
+    assert all(any(one["args"] == args for one in events) for args in ([text], [1, binary], ["short"])), lengths
     memory = (await daemon.status())["daemon"]["memory"]
     assert memory["receive"] == 0, memory
 

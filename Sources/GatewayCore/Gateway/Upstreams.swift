@@ -192,6 +192,7 @@ final class Upstreams {
   private func adoptSettings(of connection: Connection) {
     // What is being closed for the daemon's end stays so.
     guard !connection.isDraining else { return }
+    connection.enters.forgetLeavesOfThoseGone()
     guard let specification = current(connection.specification) else { return connection.withdraw() }
     connection.adopt(configuration.limits)
     // If the upstream is another namespace now, whoever used the old one must not get the new one's events.

@@ -163,6 +163,14 @@ struct EnterTable {
     if entries[message]?.leave == leave { entries[message]?.leave = nil }
   }
 
+  /// Other rights hold: what undoes a message is kept where `isNamed` says that one of its holders names it, and not for
+  /// one that has gone, which might not say it any more.
+  mutating func forgetLeaves(unless isNamed: (EnterMessage, EnterRequest) -> Bool) {
+    for (message, entry) in entries {
+      if let leave = entry.leave, !isNamed(message, leave) { entries[message]?.leave = nil }
+    }
+  }
+
   func isConfigured(_ message: EnterMessage) -> Bool { entries[message]?.isConfigured == true }
 
   /// The user who pays for a message: one of its holders, and nil for one of the configuration alone.

@@ -58,8 +58,10 @@ struct EnterTrials {
 
   private var current: Trial?
   /// What spoke against messages that no subscription holds any more: a program that ends with every break, and is
-  /// started again, does not begin anew.
-  private var former = RefusalMemory<EnterMessage, Suspicion>()
+  /// started again, does not begin anew. By the messages' hashes, which a program cannot foresee: their text, of which
+  /// nobody has a share any more, may be long, and one that is taken for another is only tried alone.
+  private var former = RefusalMemory<Int, Suspicion>(limit: formerLimit)
+  private static let formerLimit = 256
 
   var isUnderWay: Bool { current != nil }
 
@@ -81,13 +83,14 @@ struct EnterTrials {
 
   /// The last holder of a message has gone.
   mutating func remember(_ doubt: EnterDoubt, of message: EnterMessage, at now: MonotonicInstant) {
-    if let suspicion = doubt.remainder { former.note(suspicion, of: message, at: now) }
+    if let suspicion = doubt.remainder { former.note(suspicion, of: message.hashValue, at: now) }
     if isCurrent(message) { end() }
   }
 
   /// A message is held again, or for the first time.
   mutating func recall(_ message: EnterMessage, at now: MonotonicInstant) -> EnterDoubt {
-    defer { former.forget(message) }
-    return EnterDoubt(former.value(of: message, at: now) ?? Suspicion())
+    let key = message.hashValue
+    defer { former.forget(key) }
+    return EnterDoubt(former.value(of: key, at: now) ?? Suspicion())
   }
 }

@@ -139,6 +139,15 @@ final class Enters {
     }
   }
 
+  /// Other rights hold: nothing is said any more for programs that have gone.
+  func forgetLeavesOfThoseGone() {
+    table.forgetLeaves { (message, leave) in
+      holders[message]?.values.contains { holder in
+        holder.enters.contains { $0.enter.message == message && $0.leave == leave }
+      } ?? false
+    }
+  }
+
   // MARK: - Saying
 
   /// The server has accepted us: what is held is said, before anything else, as much of it as one turn may. Returns what

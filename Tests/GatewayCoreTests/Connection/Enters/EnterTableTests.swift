@@ -340,6 +340,17 @@ import Testing
     #expect(harness.upstream.channel.written == [#"join ["a"]"#, "watch []"])
   }
 
+  @Test func aLeaveOfAProgramThatHasGoneIsNotSaidAfterItsUserLostTheRight() {
+    harness.reload { $0.access = [rule([.subscribe, .send], [])] }
+    let first = subscriber(#"{"upstream":"chat","enter":[{"event":"join","args":["a"]}]}"#)
+    channel.accept()
+    let second = subscriber()
+    second.disconnect()
+    harness.reload { $0.access = [rule([.subscribe], []), rule([.send], ["join"])] }
+    first.disconnect()
+    #expect(channel.written == [#"join ["a"]"#])
+  }
+
   @Test func aReloadSaysWhatTheConfigurationAddsAndNotWhatItLeavesOut() {
     _ = subscriber(#"{"upstream":"chat","enter":[{"event":"watch"}]}"#)
     channel.accept()

@@ -41,7 +41,9 @@ enum JSONWriter {
     text.append(UInt8(ascii: "\""))
     for byte in string.utf8 {
       switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        text.append(UInt8(ascii: "\\"))
+        text.append(byte)
       case UInt8(ascii: "\n"): text += "\\n".utf8
       case 0..<0x20: text += ((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16)).utf8
       default: text.append(byte)
