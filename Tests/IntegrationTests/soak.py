@@ -159,6 +159,8 @@ async def _measure(daemon, deaths, rounds, names, tell):
     pid = daemon.process.pid
     began = time.monotonic()
     steps = 20
+    # Those that are kept up are made in portions.
+    await daemon.until(lambda status: len(status["connections"]) == UPSTREAMS, "all connections")
     # What is reserved once and kept is no leak: the first twentieth warms up.
     await deaths.until(rounds // steps)
     samples = []
