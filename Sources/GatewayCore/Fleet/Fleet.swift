@@ -6,7 +6,7 @@ final class Fleet {
     let holder: FleetHolder?
   }
 
-  let options: FleetOptions
+  private let options: FleetOptions
   /// What the fleet calls this host.
   let host: String
   let engine: any FleetEngine
@@ -43,9 +43,6 @@ final class Fleet {
   func place(_ upstream: String, _ namespace: String) -> FleetPlace {
     FleetPlace(fleet: options.name ?? "", upstream: upstream, namespace: namespace)
   }
-
-  /// All that this host takes part in, in the order of their names.
-  var places: [FleetPlace] { members.keys.sorted { ($0.upstream, $0.namespace) < ($1.upstream, $1.namespace) } }
 
   /// Who holds, as far as this host knows; nil for an upstream that it has nothing to do with.
   func link(of place: FleetPlace) -> FleetLink? { members[place]?.link }

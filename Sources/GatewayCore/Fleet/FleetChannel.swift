@@ -255,7 +255,7 @@ extension FleetChannel: UpstreamChannel {
 /// The connector of every host: prepares messages as the kind does, and speaks to the fleet instead of the server.
 final class FleetConnector: UpstreamConnector {
   private let connector: any UpstreamConnector
-  let link: FleetLink
+  private let link: FleetLink
 
   init(_ connector: any UpstreamConnector, link: FleetLink) {
     self.connector = connector

@@ -136,9 +136,11 @@ final class FleetHolder {
     engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
       guard let self, lease.own == own, case .done(let rows) = outcome else { return }
       if rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text { return tell(.fenced) }
-      timers.after(.seconds(1)) { [weak self] in self?.publisher.openAgain() }
+      timers.after(Self.refusedPause) { [weak self] in self?.publisher.openAgain() }
     }
   }
+
+  private static let refusedPause: Duration = .seconds(1)
 
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }

@@ -74,13 +74,9 @@ final class GatewayStop {
   /// first in this one; those whose turn has not come when the time is over have none. Meanwhile they are waited for
   /// already: what is queued in them keeps them from being ready.
   private func flushAll(until deadline: MonotonicInstant) {
-    let rest = Snapshot(upstreams.pool.all, work, for: .configuration)
-    work.begin(for: .configuration) { [self] in
-      var portion = Portion(Self.portion, seams.timers)
-      let isOver = { [self] in rest.isEmpty || isClosed || seams.time.now >= deadline }
-      while !isOver(), portion.takesMore(), let next = rest.next() { next.flushForStop() }
-      return isOver()
-    }
+    let isOver = { [self] in isClosed || seams.time.now >= deadline }
+    work.forEach(
+      of: upstreams.pool.all, portion: Self.portion, for: .configuration, until: isOver, { $0.flushForStop() })
   }
 
   /// Connections that are gone through in one go, at most.

@@ -110,7 +110,7 @@ final class IncomingParts {
 
 /// What the last part of a message is answered that did not come whole.
 extension LocalError {
-  static func partsTooLarge(_ size: Int, limit: Int) -> LocalError {
+  fileprivate static func partsTooLarge(_ size: Int, limit: Int) -> LocalError {
     LocalError(
       .payloadTooLarge,
       "The arguments have \(size) bytes, and those that come in parts may have \(limit) here (`message_limit`, and what its kind takes).",

@@ -87,9 +87,8 @@ final class Upstreams {
   /// those that cannot be, a sentence each.
   func connectKept(_ report: @escaping (String) -> Void) {
     let kept = configuration.upstreams.filter { $0.value.settings.keep == .always }.keys.sorted()
-    work.forEach(
-      of: kept, portion: Self.portion, for: .configuration, { [weak self] in self?.connect(toKept: $0, report) }
-    ) {}
+    let connect = { [weak self] (name: String) -> Void in self?.connect(toKept: name, report) }
+    work.forEach(of: kept, portion: Self.portion, for: .configuration, connect)
   }
 
   private func connect(toKept name: String, _ report: (String) -> Void) {

@@ -106,17 +106,21 @@ final class SlicedWork {
     if !slice() { add(for: account, slice) }
   }
 
-  /// Does something to many, so many of them at most in each turn, the first of them in this one; and then `done`.
+  /// Does something to many, so many of them at most in each turn, the first of them in this one; and then `done`. Where
+  /// `isOver` says so the others are left out.
   func forEach<Element>(
-    of elements: some Sequence<Element>, portion: Int, for account: Account, _ body: @escaping (Element) -> Void,
-    then done: @escaping () -> Void
+    of elements: some Sequence<Element>, portion: Int, for account: Account,
+    until isOver: @escaping () -> Bool = { false }, _ body: @escaping (Element) -> Void,
+    then done: @escaping () -> Void = {}
   ) {
     let rest = Snapshot(elements, self, for: account)
     begin(for: account) { [timers] in
       var portion = Portion(portion, timers)
-      while !rest.isEmpty, portion.takesMore(), let next = rest.next() { body(next) }
-      if rest.isEmpty { done() }
-      return rest.isEmpty
+      let isDone = { rest.isEmpty || isOver() }
+      while !isDone(), portion.takesMore(), let next = rest.next() { body(next) }
+      guard isDone() else { return false }
+      done()
+      return true
     }
   }
 

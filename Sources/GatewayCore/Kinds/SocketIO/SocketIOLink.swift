@@ -94,8 +94,9 @@ final class SocketIOLink {
     namespaces.add(channel)
     if route.requests.secrets == nil { route.requests.secrets = secrets }
     if trace.isWatched || channel.observer != nil { retrace() }
-    if engine != nil { limitWrites() }
-    if engine == nil { dial(route.asked) } else if let revision { join(channel, revision) }
+    guard engine != nil else { return dial(route.asked) }
+    if channel.writeLimit != nil { limitWrites() }
+    if let revision { join(channel, revision) }
   }
 
   /// Lets a channel go, and with the last one everything.
@@ -106,7 +107,7 @@ final class SocketIOLink {
       trace.hungUp()
       hangUp()
     } else {
-      limitWrites()
+      if channel.writeLimit != nil { limitWrites() }
       if trace.isWatched { retrace() }
     }
   }
