@@ -223,7 +223,7 @@ async def test_an_interrupt_takes_a_waiting_call_back_and_loses_nothing(folder, 
     command.process.send_signal(signal.SIGINT)
     assert await command.line() == "interrupted 1"
     assert await command.line() == "subscribed"
-    (client,) = (await daemon.status())["clients"][:1]
+    (client,) = [one for one in (await daemon.status())["clients"] if one["name"] == "interrupted"]
     assert client["requests"] == 0
     command.process.send_signal(signal.SIGINT)
     assert await command.line() == "['behind the interruption']"
