@@ -195,6 +195,30 @@ async def test_a_restart_of_redis_is_a_pause(hosts, redis, chat):
         assert (await events(client, 1))[-1]["args"] == ["after"]
 
 
+async def test_the_servers_question_goes_to_a_host_that_answers_it(hosts, chat):
+    three = await hosts(3)
+    for host in three:
+        await ready(host)
+    first = await holder(three)
+    one, other = [await ready(host) for host in three if host is not first]
+    assert await chat.control("ask", event="load", args=[], namespace="/", timeout=0.2) is None
+    for client in (one, other):
+        await client.call("subscribe", upstream="chat", events=["load"], answer=True)
+
+    async def answer(client):
+        """Answers the one question that it is asked; what another host is asked is a plain event here."""
+        while "ack" not in (event := await client.event()):
+            pass
+        await client.call("respond", ack=event["ack"], args=[event["args"]])
+
+    questions = []
+    for _ in range(2):
+        task = asyncio.ensure_future(chat.control("ask", event="load", args=["now"], namespace="/", timeout=SOON))
+        questions.append(task)
+    await asyncio.gather(answer(one), answer(other))
+    assert [await question for question in questions] == [[["now"]], [["now"]]]
+
+
 async def test_without_redis_the_upstream_is_down_for_the_fleets_reason(daemons, chat, closed_port):
     host = await daemons({
         "fleet": {"name": "test", "redis": [f"redis://127.0.0.1:{closed_port}"], "host": "a", "lease": "1s"},

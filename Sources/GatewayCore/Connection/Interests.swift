@@ -33,7 +33,7 @@ final class Interests {
   /// A subscription is gone.
   func giveBack(_ interests: Set<Interest>) {
     let unwanted = table.giveBack(interests)
-    guard connection.connector.confirmsInterests, let channel = connection.channel else { return }
+    guard connection.connector.confirmedInterests != .none, let channel = connection.channel else { return }
     for interest in unwanted { channel.drop(interest) }
     concludeOpening()
   }
@@ -42,7 +42,7 @@ final class Interests {
   func askForAll() { ask(table.all) }
 
   private func ask(_ interests: some Sequence<Interest>) {
-    guard connection.connector.confirmsInterests, let channel = connection.channel else { return }
+    guard connection.connector.confirmedInterests != .none, let channel = connection.channel else { return }
     for interest in table.ask(interests) { channel.want(interest) }
   }
 

@@ -266,7 +266,9 @@ final class FleetConnector: UpstreamConnector {
   /// Those of the engine.
   var hosts: [String] { link.settings.servers }
   var route: DialRequest { connector.route }
-  var confirmsInterests: Bool { connector.confirmsInterests }
+  /// Of kinds that send everything unasked the holder confirms who answers the server's questions: it has to know whom
+  /// to ask.
+  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests == .all ? .all : .answering }
   var observer: (any UpstreamObserver)? {
     get { connector.observer }
     set { connector.observer = newValue }

@@ -230,7 +230,9 @@ final class FleetHolder {
   /// The conversation has its number.
   private func begin(_ opened: FleetOpened) {
     guard let tap, let own = lease.own else { return }
-    let writer = FleetWriter(opened, own, place, engine: engine, timers: timers, tap: tap) { [connector] in
+    let writer = FleetWriter(
+      opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests
+    ) { [connector] in
       connector.check($0, acknowledged: $1)
     }
     self.writer = writer
@@ -256,7 +258,7 @@ final class FleetHolder {
 
   func heard(_ content: FleetTap.Content, ack: UInt64?) {
     let question = ack.flatMap { id in
-      writer?.ask(id, among: answerers(of: content)).map { FleetEvent.Question(id: id, host: $0) }
+      writer?.ask(id, named: content.name).map { FleetEvent.Question(id: id, host: $0) }
     }
     if let ack, question == nil { tap?.decline(ack, .unheard) }
     let offset = connector.resumption?.offset
@@ -273,18 +275,6 @@ final class FleetHolder {
 
   /// The wall clock, by which events have their time.
   var wallMilliseconds: () -> Int64 = { 0 }
-
-  private func answerers(of content: FleetTap.Content) -> [String] {
-    switch content {
-    case .event(let name, _, _), .tooLong(let name, _): answerers(named: name)
-    case .dropped(let event): answerers(named: event.name ?? [])
-    }
-  }
-
-  private func answerers(named raw: [UInt8]) -> [String] {
-    let text = JSONScanner.decodeString(raw.span.bytes, 0..<raw.count)
-    return hosts.filter { $0.value.details.answers.contains { $0.matches(text) } }.keys.sorted()
-  }
 
   func heard(reply call: FleetReplyEntry.Call) { writer?.heard(reply: call) }
   func heard(withdrawal ack: UInt64) { writer?.heard(withdrawal: ack) }

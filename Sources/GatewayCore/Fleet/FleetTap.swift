@@ -19,7 +19,7 @@ final class FleetTapConnector: UpstreamConnector {
   var route: DialRequest { connector.route }
   var isAnswered: Bool { connector.isAnswered }
   /// Its own connection asks for nothing: the hosts do.
-  var confirmsInterests: Bool { connector.confirmsInterests }
+  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests }
   var observer: (any UpstreamObserver)? {
     get { connector.observer }
     set { connector.observer = newValue }
@@ -55,6 +55,16 @@ final class FleetTap {
     case event(name: [UInt8], arguments: [UInt8], kwargs: [UInt8]?)
     case tooLong(name: [UInt8], size: Int)
     case dropped(DroppedEvent)
+
+    /// The name that subscriptions know it by; empty where it has none.
+    var name: String {
+      let raw =
+        switch self {
+        case .event(let name, _, _), .tooLong(let name, _): name
+        case .dropped(let event): event.name ?? []
+        }
+      return raw.isEmpty ? "" : JSONScanner.decodeString(raw.span.bytes, 0..<raw.count)
+    }
   }
 
   /// Numbers from here on are the holder's, those below the connection's.

@@ -35,6 +35,8 @@ final class FleetWriter {
   private let timers: Timers
   private let tap: FleetTap
   private let check: (PreparedMessage, Bool) -> MessageProblem?
+  /// What the server itself confirms; the rest is confirmed here.
+  private let confirmed: ConfirmedInterests
   /// It may write until then; nil while it may not at all.
   private var until: MonotonicInstant?
   /// Which life each host has, and the number that is next from it.
@@ -55,7 +57,7 @@ final class FleetWriter {
   private var carried: Set<String> = []
   /// Who was asked what by the server.
   private var questions: [UInt64: String] = [:]
-  private var wanted: [Interest: Set<String>] = [:]
+  private var wants = FleetWants()
   /// Calls of hosts are not taken before the fleet's rows are.
   private(set) var isReading = false
   private var isClosed = false
@@ -69,7 +71,7 @@ final class FleetWriter {
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
-    check: @escaping (PreparedMessage, Bool) -> MessageProblem?
+    confirmed: ConfirmedInterests = .none, check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
     self.own = own
@@ -77,6 +79,7 @@ final class FleetWriter {
     self.engine = engine
     self.timers = timers
     self.tap = tap
+    self.confirmed = confirmed
     self.check = check
   }
 
@@ -148,8 +151,18 @@ final class FleetWriter {
         if case .host(host, _, _) = item.sender { continue }
         waiting.append(item)
       }
+      abandon(host)
     }
     lives[host] = life
+  }
+
+  /// What a host of an earlier life wanted, and was asked, is over.
+  private func abandon(_ host: String) {
+    for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
+    for (id, asked) in questions where asked == host {
+      questions[id] = nil
+      tap.decline(id, .abandoned)
+    }
   }
 
   func take(_ entry: FleetUpEntry) {
@@ -215,13 +228,19 @@ final class FleetWriter {
 
   private func want(_ interest: Interest, _ sender: Sender) {
     guard case .host(let host, _, _) = sender else { return }
-    if wanted[interest, default: []].insert(host).inserted, wanted[interest]?.count == 1 { tap.want(interest) }
+    switch wants.want(interest, host) {
+    case .ask where confirmed.include(interest): tap.want(interest)
+    case .ask: heard(reply: .answered(interest, refusal: nil))
+    case .agreed: tell(host, .answered(interest, refusal: nil), [:])
+    case .tooMany:
+      let refusal = "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events"
+      tell(host, .answered(interest, refusal: refusal), [:])
+    case .wait: break
+    }
   }
 
   private func drop(_ interest: Interest, _ sender: Sender) {
-    guard case .host(let host, _, _) = sender, wanted[interest]?.remove(host) != nil else { return }
-    guard wanted[interest]?.isEmpty == true else { return }
-    wanted[interest] = nil
+    guard case .host(let host, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else { return }
     tap.drop(interest)
   }
 
@@ -302,7 +321,9 @@ final class FleetWriter {
       guard let asked = asked[id], case .host(let host, _, _) = asked.sender else { return }
       tell(host, .progressed(asked.id, answer), [:])
     case .answered(let interest, let refusal):
-      for host in (wanted[interest] ?? []).sorted() { tell(host, .answered(interest, refusal: refusal), [:]) }
+      for host in wants.answered(interest, isAgreed: refusal == nil) {
+        tell(host, .answered(interest, refusal: refusal), [:])
+      }
     case .written, .unsayable, .withdrew: break
     }
   }
@@ -352,8 +373,8 @@ final class FleetWriter {
   // MARK: - Questions of the server
 
   /// The host that is to answer: of those that can the one that has been asked the least, and of these the first.
-  func ask(_ id: UInt64, among hosts: [String]) -> String? {
-    let chosen = hosts.min { a, b in
+  func ask(_ id: UInt64, named name: String) -> String? {
+    let chosen = wants.answerers(of: name).min { a, b in
       (questions.values.count { $0 == a }, a) < (questions.values.count { $0 == b }, b)
     }
     if let chosen { questions[id] = chosen }

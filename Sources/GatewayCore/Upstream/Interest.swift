@@ -39,3 +39,21 @@ struct Interest: Hashable, Sendable, CustomStringConvertible {
     }
   }
 }
+
+/// Of which interests the other end of a channel wants to know.
+enum ConfirmedInterests: Equatable {
+  /// Of none: the server sends everything.
+  case none
+  /// Of those that answer its questions.
+  case answering
+  /// Of all: the server sends only what was asked for.
+  case all
+
+  func include(_ interest: Interest) -> Bool {
+    switch self {
+    case .none: false
+    case .answering: interest.answers
+    case .all: true
+    }
+  }
+}

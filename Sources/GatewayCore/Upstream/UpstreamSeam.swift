@@ -29,9 +29,9 @@ protocol UpstreamConnector: AnyObject {
   /// known of it at first.
   var isAnswered: Bool { get }
 
-  /// Whether the server sends only what was asked for, and says of each `Interest` whether it agrees. Where it is false
-  /// no channel is ever told of one.
-  var confirmsInterests: Bool { get }
+  /// Of which interests the other end wants to know, and says of each whether it agrees. No channel is ever told of
+  /// others.
+  var confirmedInterests: ConfirmedInterests { get }
   /// Whether the server could be asked for it at all; nil if it could.
   func problem(with interest: Interest) -> MessageProblem?
 
@@ -65,7 +65,7 @@ extension UpstreamConnector {
   /// A kind with a handshake.
   var isAnswered: Bool { true }
   /// A kind whose servers send everything unasked.
-  var confirmsInterests: Bool { false }
+  var confirmedInterests: ConfirmedInterests { .none }
   func problem(with interest: Interest) -> MessageProblem? { nil }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct InterestTableTests {
   private let harness = GatewayHarness()
 
-  init() { harness.upstream.confirmsInterests = true }
+  init() { harness.upstream.confirmedInterests = .all }
 
   private func connected() -> HarnessClient {
     let client = harness.client()

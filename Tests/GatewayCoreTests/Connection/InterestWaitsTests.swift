@@ -15,7 +15,7 @@ import Testing
 
   /// Each of the clients waits for the server's answer to as many `subscribe` for the same event.
   init() {
-    harness.upstream.confirmsInterests = true
+    harness.upstream.confirmedInterests = .all
     harness.client().call("subscribe", #"{"upstream":"chat","events":["first"]}"#)
     harness.upstream.channel.accept()
     harness.upstream.channel.agree("first")

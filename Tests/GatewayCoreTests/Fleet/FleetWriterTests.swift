@@ -20,7 +20,7 @@ import Testing
     let (tap, sink) = (try #require(connector.tap), sink)
     writer = FleetWriter(
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
-      tap: tap
+      tap: tap, confirmed: .all
     ) { sink.check($0, acknowledged: $1) }
     writer.carry([:])
   }
@@ -143,13 +143,44 @@ import Testing
     #expect(sink.takeAll() == ["drop news"])
   }
 
+  @Test func aSecondHostHearsWhatTheServerHasAgreedTo() {
+    mayWrite()
+    let interest = Interest(.name(ExactText("news")))
+    want(interest, "b")
+    writer.heard(reply: .answered(interest, refusal: nil))
+    want(interest, "c")
+    scene.settle()
+    #expect(["b", "c"].allSatisfy { told($0).contains(.answered(interest, refusal: nil)) })
+    #expect(sink.takeAll() == ["want news"])
+  }
+
+  /// A host says that it wants something, as its `number`th word.
+  private func want(_ interest: Interest, _ host: String, number: UInt64 = 1, life: UInt64 = 1) {
+    writer.take(
+      FleetUpEntry(host: host, life: life, conversation: conversation, number: number, call: .want(interest)))
+    writer.flush()
+  }
+
   @Test func aQuestionGoesToTheHostWithTheFewest() {
-    #expect(writer.ask(1, among: ["b", "c"]) == "b")
-    #expect(writer.ask(2, among: ["b", "c"]) == "c")
-    #expect(writer.ask(3, among: ["b", "c"]) == "b")
-    #expect(writer.ask(4, among: []) == nil)
+    mayWrite()
+    want(Interest(.name(ExactText("q")), answers: true), "b")
+    want(Interest(.glob(ExactText("q*")), answers: true), "c")
+    #expect(writer.ask(1, named: "q") == "b")
+    #expect(writer.ask(2, named: "q") == "c")
+    #expect(writer.ask(3, named: "q") == "b")
+    #expect(writer.ask(4, named: "other") == nil)
     writer.heard(withdrawal: 3)
     scene.settle()
-    #expect(told() == [.withdrew(3)])
+    #expect(told().contains(.withdrew(3)) && !told("c").contains(.withdrew(3)))
+  }
+
+  @Test func aQuestionThatAGoneHostWasAskedIsGivenUp() {
+    mayWrite()
+    want(Interest(.all, answers: true), "b")
+    #expect(writer.ask(1, named: "q") == "b")
+    _ = sink.takeAll()
+    writer.noteLife(2, of: "b")
+    #expect(sink.takeAll() == ["drop every event", "decline 1"])
+    #expect(writer.ask(2, named: "q") == nil)
   }
 }

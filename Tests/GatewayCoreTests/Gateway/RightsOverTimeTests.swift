@@ -320,7 +320,7 @@ import Testing
   }
 
   @Test func aPendingSubscribeIsDenied() {
-    harness.upstream.confirmsInterests = true
+    harness.upstream.confirmedInterests = .all
     let client = harness.client(uid: Self.alice)
     _ = send(client, "hi")
     harness.upstream.channel.accept()

@@ -12,7 +12,7 @@ final class FakeUpstream: UpstreamKind {
   /// The largest message that the server takes.
   var messageLimit = 1 << 20
   /// The server sends only what it was asked for.
-  var confirmsInterests = false
+  var confirmedInterests = ConfirmedInterests.none
   /// What is wrong with a message that waited, beyond its size.
   var checking: ((PreparedMessage, Bool) -> MessageProblem?)?
 
@@ -73,10 +73,10 @@ final class FakeConnector: UpstreamConnector {
     return size > upstream.messageLimit ? .tooLarge(limit: upstream.messageLimit, size: size) : nil
   }
 
-  var confirmsInterests: Bool { upstream.confirmsInterests }
+  var confirmedInterests: ConfirmedInterests { upstream.confirmedInterests }
 
   func problem(with interest: Interest) -> MessageProblem? {
-    upstream.confirmsInterests && interest == Interest(.all, answers: true)
+    upstream.confirmedInterests == .all && interest == Interest(.all, answers: true)
       ? .invalid("nobody can answer everything") : nil
   }
 

@@ -56,7 +56,7 @@ final class Enters {
   func check(_ held: [HeldEnter]) throws(SubmissionProblem) {
     guard !held.isEmpty else { return }
     do throws(MessageProblem) {
-      guard !connection.connector.confirmsInterests else { throw Self.noEnters }
+      guard connection.connector.confirmedInterests != .all else { throw Self.noEnters }
       for request in held.flatMap(\.requests) { _ = try connection.connector.prepare(request.draft) }
     } catch { throw .impossible(error) }
   }

@@ -138,8 +138,6 @@ struct FleetHostDetails: Equatable, Sendable {
   var mayHold = true
   /// A program needs the upstream.
   var wants = false
-  /// What it answers when the server asks.
-  var answers: [Interest] = []
   /// What it has read of the events.
   var read = FleetPosition.start
 
@@ -149,24 +147,20 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("m", if: mayHold)
     fields.add("w", if: wants)
     fields.add("r", read.description)
-    for interest in answers { fields.add("i", FleetWire.bytes(of: interest)) }
     return fields
   }
 
-  init(version: UInt64 = 1, mayHold: Bool = true, wants: Bool = false, answers: [Interest] = []) {
+  init(version: UInt64 = 1, mayHold: Bool = true, wants: Bool = false) {
     self.version = version
     self.mayHold = mayHold
     self.wants = wants
-    self.answers = answers
   }
 
   init?(_ fields: FleetFields) {
     guard let version = fields.number("v"), let read = fields.text("r").flatMap({ FleetPosition($0) }) else {
       return nil
     }
-    self.init(
-      version: version, mayHold: fields.has("m"), wants: fields.has("w"),
-      answers: fields.every("i").compactMap { FleetWire.interest($0) })
+    self.init(version: version, mayHold: fields.has("m"), wants: fields.has("w"))
     self.read = read
   }
 }

@@ -59,11 +59,11 @@ struct SubscribeCall: LocalCall {
     let connection = try caller.connection(target, need: .subscribe)
     filter.permit = try caller.permit(.subscribe, on: connection)
     if options.answer { try caller.demandAnswering(filter, on: connection) }
-    let asks = connection.connector.confirmsInterests
+    let confirmed = connection.connector.confirmedInterests
     // The server is told of nothing that no rule lets the user read, or answer.
-    if asks, options.answer { try caller.demandAnsweringGlobs(of: filter, on: connection) }
+    if confirmed == .all, options.answer { try caller.demandAnsweringGlobs(of: filter, on: connection) }
     let permitted = events?.filter { Glob.isPattern($0) || filter.permit.passes(Glob.unescape($0)) }
-    let interests = asks ? Interest.of(events: permitted, answers: options.answer) : []
+    let interests = Interest.of(events: permitted, answers: options.answer).filter(confirmed.include)
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }

@@ -23,7 +23,7 @@ final class WAMPConnector: UpstreamConnector {
   var kind: String { WAMPKind.traits.name }
   var hosts: [String] { way.hosts }
   var route: DialRequest { way.route }
-  var confirmsInterests: Bool { true }
+  var confirmedInterests: ConfirmedInterests { .all }
   var observer: (any UpstreamObserver)? {
     get { way.observer }
     set { way.observer = newValue }

@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test func anUpstreamThatIsAskedByNamesHasNothingToEnter() {
-    harness.upstream.confirmsInterests = true
+    harness.upstream.confirmedInterests = .all
     let lines = harness.client().call("subscribe", Self.room)
     #expect(HarnessClient.values(lines).first?["error"]?["data"]?["type"]?.stringValue == "InvalidParams")
   }

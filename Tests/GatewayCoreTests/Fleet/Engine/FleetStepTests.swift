@@ -74,7 +74,7 @@ import Testing
 
   @Test func aHostThatWasAdoptedIsFenced() {
     _ = take("a")
-    let details = FleetHostDetails(wants: true, answers: [Interest(.name(ExactText("q")), answers: true)])
+    let details = FleetHostDetails(wants: true)
     #expect(
       run(FleetJoin(place: place, host: "b", life: 0, details: details)) == .done(FleetJoined(life: 1, rows: [:])))
     var fields = FleetFields()

@@ -81,7 +81,7 @@ extension FleetEngineCase {
     FleetEngineCase("a host that was adopted is fenced") { bench throws in
       _ = try bench.take("a")
       let place = bench.place
-      let details = FleetHostDetails(wants: true, answers: [Interest(.name(ExactText("q:\0")), answers: true)])
+      let details = FleetHostDetails(wants: true)
       let join = FleetJoin(place: place, host: "b", life: 0, details: details)
       #expect(try bench.step(join) == .done(FleetJoined(life: 1, rows: [:])))
       let row = FleetBoxRow.waiting(FleetEngineListener.sample)

@@ -1,0 +1,114 @@
+/// What the hosts want of the server in one conversation: asked for once, answered for to each of them, and by which
+/// hosts the server's questions are answered.
+struct FleetWants {
+  private struct Want {
+    var hosts: Set<String> = []
+    /// The server has agreed.
+    var isAgreed = false
+  }
+
+  private var wants: [Interest: Want] = [:]
+  /// Which answering interests fit a name, by serials of this table's own.
+  private var globs = GlobIndex()
+  private var serials: [Interest: UInt64] = [:]
+  private var answering: [UInt64: Interest] = [:]
+  private var lastSerial: UInt64 = 0
+  /// By how many patterns each host answers.
+  private var patterns: [String: Int] = [:]
+
+  /// What has to be done for a host.
+  enum Step: Equatable {
+    /// The server has to be asked.
+    case ask
+    /// The server has been asked, and will answer.
+    case wait
+    /// The server agreed before.
+    case agreed
+    /// The host answers by too many patterns.
+    case tooMany
+  }
+
+  /// Most patterns by which one host answers: each question is compared with those of all hosts.
+  static let patternLimit = 256
+
+  /// A host wants it.
+  mutating func want(_ interest: Interest, _ host: String) -> Step {
+    let known = wants[interest]
+    if known?.hosts.contains(host) != true, interest.answers, interest.glob != nil {
+      guard patterns[host, default: 0] < Self.patternLimit else { return .tooMany }
+      patterns[host, default: 0] += 1
+    }
+    wants[interest, default: Want()].hosts.insert(host)
+    guard let known else {
+      enlist(interest)
+      return .ask
+    }
+    return known.isAgreed ? .agreed : .wait
+  }
+
+  /// A host does not want it any more. True: nor does any other.
+  mutating func drop(_ interest: Interest, _ host: String) -> Bool {
+    guard wants[interest]?.hosts.remove(host) != nil else { return false }
+    forgetPattern(interest, of: host)
+    guard wants[interest]?.hosts.isEmpty == true else { return false }
+    forget(interest)
+    return true
+  }
+
+  /// A host is gone. Returns what no other one wants.
+  mutating func dropAll(of host: String) -> [Interest] {
+    wants.filter { $0.value.hosts.contains(host) }.keys.filter { drop($0, host) }
+  }
+
+  /// The server has answered. Returns the hosts that are to hear it; one that was refused may ask again.
+  mutating func answered(_ interest: Interest, isAgreed: Bool) -> [String] {
+    guard let want = wants[interest] else { return [] }
+    if isAgreed {
+      wants[interest]?.isAgreed = true
+    } else {
+      for host in want.hosts { forgetPattern(interest, of: host) }
+      forget(interest)
+    }
+    return want.hosts.sorted()
+  }
+
+  /// The hosts that answer what the server asks by an event of that name.
+  func answerers(of name: String) -> [String] {
+    guard !answering.isEmpty else { return [] }
+    var found = globs.matches(name).serials.reduce(into: Set<String>()) { $0.formUnion(hosts(of: $1)) }
+    found.formUnion(wants[Interest(.name(ExactText(name)), answers: true)]?.hosts ?? [])
+    return found.sorted()
+  }
+
+  private func hosts(of serial: UInt64) -> Set<String> { answering[serial].flatMap { wants[$0]?.hosts } ?? [] }
+
+  private mutating func enlist(_ interest: Interest) {
+    guard interest.answers else { return }
+    lastSerial += 1
+    (serials[interest], answering[lastSerial]) = (lastSerial, interest)
+    if let glob = interest.glob { globs.insert(glob, for: lastSerial) }
+  }
+
+  private mutating func forgetPattern(_ interest: Interest, of host: String) {
+    guard interest.answers, interest.glob != nil, let count = patterns[host] else { return }
+    patterns[host] = count > 1 ? count - 1 : nil
+  }
+
+  private mutating func forget(_ interest: Interest) {
+    wants[interest] = nil
+    guard let serial = serials.removeValue(forKey: interest) else { return }
+    answering[serial] = nil
+    if let glob = interest.glob { globs.remove(glob, for: serial) }
+  }
+}
+
+extension Interest {
+  /// As a glob; nil of a name.
+  fileprivate var glob: String? {
+    switch pattern {
+    case .all: "*"
+    case .name: nil
+    case .glob(let glob): glob.text
+    }
+  }
+}
