@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Holds `docs/architecture.md` to the sources: what its tables name as a file has to be one, and what it says of how many
-files and lines a way through the sources has is right to a tenth. `--write` counts them anew, `--list` shows them."""
+files and lines a way through the sources has is right to a tenth, and so is what `docs/upstreams.md` says of the lines in
+a folder. `--write` counts them anew, `--list` shows them."""
 
 import pathlib
 import re
@@ -8,6 +9,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "architecture.md"
+UPSTREAMS = ROOT / "docs" / "upstreams.md"
+CORE = ROOT / "Sources" / "GatewayCore"
+# How many lines a folder of the core has, without its own folders.
+FOLDER = re.compile(r"([\d,]+) in `((?:Kinds|Link)/[\w/]*)`")
 # What a way says of itself, on a line of its own.
 SIZE = re.compile(r"^([\d,]+) files, ([\d,]+) lines$", re.M)
 # How far it may be from the truth, so that not every change has to touch it.
@@ -17,7 +22,8 @@ WORDS = {
     "connected", "disconnected", "reconnecting", "offline", "subscribe", "status", "time", "apply", "Stage",
     "Connection.observer", "OpenCall", "CommandName", "GapReason", "LogField", "redirects", "keyHours", "takeSignals",
     "clients/", "Tests/Versions", "ChannelFacts", "ConnectionCounters.add", "Gateway.tick", "ReconnectSettings",
-    "Subscription.options", "hello", "you", "drop", "refusal", "kicked", "reconnect",
+    "Subscription.options", "hello", "you", "drop", "refusal", "kicked", "reconnect", "nameRange", "place", "RemoteError",
+    "error", "tcp", "tls",
 }
 
 
@@ -28,6 +34,22 @@ def size(files: int, lines: int) -> str:
 def is_stale(said: re.Match, files: int, lines: int) -> bool:
     counts = zip((int(text.replace(",", "")) for text in said.groups()), (files, lines))
     return any(abs(count - truth) > TOLERANCE * truth for count, truth in counts)
+
+
+def folders() -> list[str]:
+    """What is wrong with the lines of folders that docs/upstreams.md tells."""
+    text = UPSTREAMS.read_text()
+
+    def lines(folder: str) -> int:
+        return sum(len(path.read_text().splitlines()) for path in (CORE / folder).glob("*.swift"))
+
+    if "--write" in sys.argv[1:]:
+        UPSTREAMS.write_text(FOLDER.sub(lambda match: f"{lines(match[2]):,} in `{match[2]}`", text))
+        return []
+    return [
+        f"says {said[0]}, and there are {lines(said[2]):,}: Tests/ways.py --write" for said in FOLDER.finditer(text)
+        if abs(int(said[1].replace(",", "")) - lines(said[2])) > TOLERANCE * lines(said[2])
+    ]
 
 
 def main() -> int:
@@ -64,7 +86,10 @@ def main() -> int:
         DOCUMENT.write_text(text[:begin] + "\n".join(ways) + text[end:])
     for mistake in mistakes:
         print(f"docs/architecture.md {mistake}", file=sys.stderr)
-    return 1 if mistakes else 0
+    stale = folders()
+    for mistake in stale:
+        print(f"docs/upstreams.md {mistake}", file=sys.stderr)
+    return 1 if mistakes or stale else 0
 
 
 sys.exit(main())

@@ -1,4 +1,5 @@
-"""Fixtures: every test gets its own folder, socket, configuration, daemon and server; all end with the test."""
+"""Fixtures: every test gets its own folder, socket, configuration, daemon and server; all end with the test.
+Decision 0007."""
 
 import asyncio
 import os

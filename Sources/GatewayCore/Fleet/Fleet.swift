@@ -1,5 +1,5 @@
 /// This host's share in a fleet: one engine, and for each upstream of the fleet a link and, where this host may hold, a
-/// holder.
+/// holder. Decision 0130.
 final class Fleet {
   private struct Member {
     let link: FleetLink

@@ -1,6 +1,6 @@
 /// Checks one JSON value whose text is still coming, so that other clients do not wait for a long one: each call goes
 /// on where the one before stopped, in the middle of a string if need be. Accepts and refuses what
-/// `JSONScanner.scanValue` does, with the same errors, and `NonNumbers` besides if it is told to.
+/// `JSONScanner.scanValue` does, with the same errors, and `NonNumbers` besides if it is told to. Decision 0076.
 struct JSONProgress: Equatable, Sendable {
   /// What has become of the value.
   enum Outcome: Equatable, Sendable {

@@ -1,6 +1,6 @@
 /// Integers that are too long for some readers of JSON. Python refuses those of more than 4,300 digits (`int` and
 /// `sys.set_int_max_str_digits`, since 3.11), and with them the whole message: some of its servers end the connection
-/// for that. Fractions and numbers with an exponent are floats to it, and may be as long as they like.
+/// for that. Fractions and numbers with an exponent are floats to it, and may be as long as they like. Decision 0104.
 enum IntegerDigits {
   /// Most digits that Python reads, unless its program says otherwise.
   static let limit = 4300

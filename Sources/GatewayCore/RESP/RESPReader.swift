@@ -3,7 +3,7 @@
 /// hand stays where it lies.
 ///
 /// An array can be opened: then each of its elements is handed over as soon as it is there, so that of a stream's
-/// thousand entries one is held at a time, and others get their turn between them.
+/// thousand entries one is held at a time, and others get their turn between them. Decision 0128.
 final class RESPReader {
   /// What one value may be.
   struct Limits: Sendable {

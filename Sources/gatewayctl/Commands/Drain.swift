@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// `drain`: the daemon takes nothing new, and answers when everything has left or the time is over.
+/// `drain`: the daemon takes nothing new, and answers when everything has left or the time is over. Decision 0107.
 enum DrainCommand: Subcommand {
   static let specification = CommandSpecification(
     name: .drain, operands: "", operandCount: 0...0,

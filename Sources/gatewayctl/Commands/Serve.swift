@@ -52,7 +52,7 @@ enum ServeCommand: Subcommand {
   }
 }
 
-/// Runs a command for each event that wants an acknowledgement, and sends what it prints.
+/// Runs a command for each event that wants an acknowledgement, and sends what it prints. Decision 0127.
 final class AnsweringConsumer: EventConsumer {
   private let context: Context
   private let words: [String]

@@ -3,7 +3,7 @@ import GatewayCore
 import Glibc
 
 /// Why the service manager stops this daemon: for good, or because another one follows at once and can take the clients
-/// over. Decision 0115.
+/// over. Decisions 0115 and 0118.
 final class StopJob {
   /// What the job of a unit is called that stops it and starts it again.
   private static let restart = "restart"

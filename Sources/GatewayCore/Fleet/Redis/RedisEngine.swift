@@ -1,5 +1,6 @@
 /// The engine of a fleet on Redis or Valkey: finds the master among its servers, and keeps two connections to it, one for
 /// calls and one that waits for entries of streams. When either ends both do, and it looks again.
+/// Decision 0129.
 ///
 /// Nothing is ever asked twice: what had no answer may have been done, and those who asked know what to say again.
 final class RedisEngine: FleetEngine {

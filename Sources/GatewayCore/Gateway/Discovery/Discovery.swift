@@ -1,4 +1,5 @@
 /// The answer to `rpc.discover`: an OpenRPC document, with JSON Schemas (draft 2020-12), made from the method table.
+/// Decision 0124.
 enum Discovery {
   /// Writes the members of the document, for a result of `LocalReply`. `version` is the daemon's.
   static func write(version: String, into writer: inout JSONWriter) {
