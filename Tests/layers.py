@@ -75,7 +75,6 @@ KNOWN_TO_EACH_OTHER = {
     ("Events", "Events/History"),
     ("Gateway", "Gateway/Handover"),
     ("Gateway", "Gateway/Methods"),
-    ("Gateway/Discovery", "Gateway/Methods"),
     ("Kinds/SocketIO", "Kinds/SocketIO/EngineIO"),
     ("Kinds/SocketIO", "Kinds/SocketIO/Polling"),
     ("Upstream", "Upstream/HTTP"),

@@ -8,7 +8,7 @@ import Testing
   private static let document: [UInt8] = {
     var writer = JSONWriter()
     writer.beginObject()
-    Discovery.write(version: "1.0.0", into: &writer)
+    Discovery.write(MethodTable.methods, version: "1.0.0", into: &writer)
     writer.endObject()
     return writer.bytes
   }()

@@ -1,8 +1,8 @@
-/// The answer to `rpc.discover`: an OpenRPC document, with JSON Schemas (draft 2020-12), made from the method table.
+/// The answer to `rpc.discover`: an OpenRPC document, with JSON Schemas (draft 2020-12), made from a table of methods.
 /// Decision 0124.
 enum Discovery {
   /// Writes the members of the document, for a result of `LocalReply`. `version` is the daemon's.
-  static func write(version: String, into writer: inout JSONWriter) {
+  static func write(_ methods: [LocalMethod], version: String, into writer: inout JSONWriter) {
     writer.member("openrpc", "1.3.2")
     writer.key("info")
     writer.beginObject()
@@ -11,7 +11,7 @@ enum Discovery {
     writer.member("version", version)
     writer.endObject()
     writer.member("x-jsonSchemaDialect", "https://json-schema.org/draft/2020-12/schema")
-    list("methods", MethodTable.methods, into: &writer, writeMethod)
+    list("methods", methods, into: &writer, writeMethod)
     list("x-notifications", NotificationTable.notifications, into: &writer, writeNotification)
     list("x-errors", LocalError.Kind.allCases, into: &writer, writeError)
   }

@@ -4,7 +4,7 @@ struct DiscoverCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) {
     let version = session.gateway.identity.version
-    session.reply(id) { Discovery.write(version: version, into: &$0) }
+    session.reply(id) { Discovery.write(MethodTable.methods, version: version, into: &$0) }
   }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 private let document: JSONValue = {
   let line = LocalReply.result(RequestID(value: .integer(1), text: [UInt8(ascii: "1")])) {
-    Discovery.write(version: "1.2.3", into: &$0)
+    Discovery.write(MethodTable.methods, version: "1.2.3", into: &$0)
   }
   return (try? JSONValue.parse(line.span.bytes, limit: .max))?["result"] ?? .null
 }()
