@@ -36,7 +36,7 @@ COMPLETIONS := bash:$(BASH_COMPLETIONS)/gatewayctl zsh:$(ZSH_COMPLETIONS)/_gatew
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo picture bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service service-packages sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo demo-fleet picture bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service service-packages sanitize \
 	sanitize-thread sanitize-address kill-loop restart-load packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
@@ -82,6 +82,9 @@ documents: packages ## writes what the documents say about the settings, from th
 
 demo: release $(EIO4) ## a short tour with a real server; checks what it shows
 	@$(VENV)/eio4/bin/python demo/demo.py --bin .build/release
+
+demo-fleet: release $(EIO4) ## the same of three hosts that share one connection by Redis, and of the death of one
+	@$(VENV)/eio4/bin/python demo/fleet.py --bin .build/release
 
 picture: release $(EXAMPLES) ## makes docs/picture.svg, with which README.md begins, from a session of the real programs
 	$(VENV)/examples/bin/python docs/picture.py --bin .build/release

@@ -185,10 +185,10 @@ class Demo:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(tour=Demo, description=__doc__):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--bin", required=True, help="the folder of gatewayd and gatewayctl")
-    demo = Demo(parser.parse_args().bin)
+    demo = tour(parser.parse_args().bin)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         demo.run()
