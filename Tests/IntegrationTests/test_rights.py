@@ -252,3 +252,24 @@ async def test_a_quota_is_told_by_its_name_with_when_to_try_again(daemons, serve
     await reload(daemon, root, configured(server))
     for number in range(50):
         await alice.call("send", upstream="chat", event="say", args=[number])
+
+
+def with_a_room(chat, *leaving):
+    """Two users may enter a room, and these may leave it."""
+    may = [{"user": user, "upstream": ["chat"], "events": ["join"], "allow": ["subscribe", "send"]} for user in (ALICE, BOB)]
+    return configured(
+        chat, *may, *({"user": user, "upstream": ["chat"], "events": ["leave"], "allow": ["send"]} for user in leaving))
+
+
+@pytest.mark.parametrize("leaving, left", [((ALICE, BOB), ["leave"]), ((ALICE,), []), ((BOB,), [])])
+async def test_a_room_is_left_for_a_program_that_has_gone_while_both_users_may(daemons, chat, leaving, left):
+    daemon = await daemons(with_a_room(chat, ALICE, BOB))
+    root, alice, bob = await connected(daemon), await client_as(daemon, ALICE), await client_as(daemon, BOB)
+    room = {"enter": [{"event": "join", "args": ["ops"]}], "leave": [{"event": "leave", "args": ["ops"]}]}
+    first = (await alice.call("subscribe", upstream="chat", enter=room["enter"]))["subscription"]
+    await bob.call("unsubscribe", subscription=(await bob.call("subscribe", upstream="chat", **room))["subscription"])
+    await reload(daemon, root, with_a_room(chat, *leaving))
+    await alice.call("unsubscribe", subscription=first)
+    await root.call("send", upstream="chat", event="note")
+    expected = ["join", *left, "note"]
+    assert [one["event"] for one in await chat.received(len(expected))] == expected

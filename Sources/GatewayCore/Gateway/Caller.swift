@@ -283,8 +283,3 @@ final class Caller {
   /// An administrator sees every program, other users their own.
   func maySee(_ client: LocalSession) -> Bool { client.peer.uid == identity.uid || isAdministrator }
 }
-
-extension EnterRequest {
-  /// What a program needs to have it said, as for a send.
-  var right: AccessVerb { wantsAck ? .request : .send }
-}

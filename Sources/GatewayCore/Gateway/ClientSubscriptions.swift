@@ -34,15 +34,17 @@ final class ClientSubscriptions {
   private var pendingBytes = 0
   /// What waits counts as; nil until something does.
   private var memory: MemoryHold?
-  private let account: Account
+  private let user: AccessIdentity
   private let output: ClientOutputs.Pointer
   private unowned let gateway: Gateway
 
-  init(of account: Account, in gateway: Gateway, before output: ClientOutputs.Pointer) {
-    self.account = account
+  init(of user: AccessIdentity, in gateway: Gateway, before output: ClientOutputs.Pointer) {
+    self.user = user
     self.gateway = gateway
     self.output = output
   }
+
+  private var account: Account { user.account }
 
   var count: Int { held.count }
   var isEmpty: Bool { held.isEmpty }
@@ -101,7 +103,7 @@ final class ClientSubscriptions {
     gateway.shares.work.release(unread.past, for: account)
     gateway.shares.work.release(unread.since, for: account)
     connection.interests.giveBack(subscription.interests)
-    connection.enters.remove(subscription, of: account)
+    connection.enters.remove(subscription, of: user)
     connection.giveBack(gone.lease)
     return gone
   }

@@ -34,7 +34,7 @@ public final class LocalSession {
     caller = Caller(peer.identity, in: gateway)
     self.gateway = gateway
     self.output = output
-    subscriptions = ClientSubscriptions(of: .user(peer.uid), in: gateway, before: output)
+    subscriptions = ClientSubscriptions(of: caller.identity, in: gateway, before: output)
     since = gateway.seams.time.wallMilliseconds
     isHandingOver = gateway.isHandingOver
   }
@@ -336,6 +336,6 @@ public final class LocalSession {
     guard !enters.isEmpty else { return }
     let left = caller.permitted(enters, on: connection)
     guard left != enters else { return }
-    connection.enters.adopt(left, for: subscription, of: .user(peer.uid)) { caller.may($0, on: connection) }
+    connection.enters.adopt(left, for: subscription, of: caller.identity)
   }
 }

@@ -73,7 +73,8 @@ final class Upstreams {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
       budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
-      sliced: work, limits: configuration.limits)
+      sliced: work, permit: { [weak self] in self?.access.answer($0, at: $1, for: $2).permit ?? .none },
+      limits: configuration.limits)
   }
 
   /// A connection has left the pool.
@@ -191,7 +192,6 @@ final class Upstreams {
   private func adoptSettings(of connection: Connection) {
     // What is being closed for the daemon's end stays so.
     guard !connection.isDraining else { return }
-    connection.enters.forgetLeavesOfThoseGone()
     guard let specification = current(connection.specification) else { return connection.withdraw() }
     connection.adopt(configuration.limits)
     // If the upstream is another namespace now, whoever used the old one must not get the new one's events.

@@ -25,12 +25,7 @@ struct EnterTable {
   private struct Entry {
     /// Orders the entries. Those of the configuration have negative ones.
     var number: Int
-    /// How many subscriptions of each user hold it.
-    var users: [Account: Int] = [:]
-    /// Of all holders, those that want an acknowledgement.
-    var ackHolders = 0
-    /// Said at the end of the last holder: what the last one that named any has named.
-    var leave: EnterRequest?
+    var holders = EnterHolders()
     var isConfigured = false
     var standing = Standing.unsaid
     /// It was said on this link before, and may have been taken then: another refusal does not undo that.
@@ -41,7 +36,7 @@ struct EnterTable {
     /// Its holders were told that it is refused, and not yet that it is no more.
     var isToldRefused = false
 
-    var isHeld: Bool { !users.isEmpty || isConfigured }
+    var isHeld: Bool { !holders.isEmpty || isConfigured }
 
     /// Whether the server has it, and has not shown yet that the link survives it.
     func isUnproven(at now: MonotonicInstant) -> Bool {
@@ -88,13 +83,11 @@ struct EnterTable {
   }
 
   /// One more subscription of a user holds these.
-  mutating func hold(_ held: [HeldEnter], of account: Account, at now: MonotonicInstant) {
+  mutating func hold(_ held: [HeldEnter], of user: AccessIdentity, at now: MonotonicInstant) {
     for one in held {
       let message = one.enter.message
       var entry = entries[message] ?? makeEntry(message, at: now)
-      entry.users[account, default: 0] += 1
-      if one.enter.wantsAck { entry.ackHolders += 1 }
-      entry.leave = one.leave ?? entry.leave
+      entry.holders.add(one, of: user)
       entries[message] = entry
       admit(message, at: now)
     }
@@ -115,23 +108,23 @@ struct EnterTable {
 
   /// A subscription of a user has gone. Returns what undoes what it was the last to hold, as far as the server was told
   /// of that.
-  mutating func giveBack(_ held: [HeldEnter], of account: Account, at now: MonotonicInstant) -> [Ended] {
+  mutating func giveBack(_ held: [HeldEnter], of user: AccessIdentity, at now: MonotonicInstant) -> [Ended] {
     held.compactMap { one in
       guard var entry = entries[one.enter.message] else { return nil }
-      let left = (entry.users[account] ?? 1) - 1
-      entry.users[account] = left > 0 ? left : nil
-      if one.enter.wantsAck { entry.ackHolders -= 1 }
-      // What the others have named for it is as good.
-      entry.leave = one.leave ?? entry.leave
+      entry.holders.remove(one, of: user)
       entries[one.enter.message] = entry
-      return entry.isHeld ? nil : end(one.enter.message, entry, at: now)
+      guard !entry.isHeld, var ended = end(one.enter.message, entry, at: now) else { return nil }
+      ended.isNamedByLast = one.leave != nil
+      return ended
     }
   }
 
   /// A message that no subscription holds any more.
   struct Ended {
-    /// What is to be said now.
-    var leave: EnterRequest?
+    /// What undoes it, where the server has to be told now.
+    var undone: EnterEnding?
+    /// The subscription that has gone named that itself: its rights were those of the moment before.
+    var isNamedByLast = false
     /// An acknowledgement that is not awaited any more.
     var forgotten: UInt64?
     var timer: Timers.ID?
@@ -151,38 +144,25 @@ struct EnterTable {
     case .asked(let ack):
       asked[ack] = nil
       ended.forgotten = ack
-      ended.leave = entry.leave
-    case .said, .refused(mayHaveArrived: true): ended.leave = entry.leave
+      ended.undone = entry.holders.ending
+    case .said, .refused(mayHaveArrived: true): ended.undone = entry.holders.ending
     case .unsaid, .breaking, .kept, .doubtful, .refused(mayHaveArrived: false): break
     }
     return ended
   }
 
-  /// A program may not say that any more: it is not said in its name.
-  mutating func forget(leave: EnterRequest, of message: EnterMessage) {
-    if entries[message]?.leave == leave { entries[message]?.leave = nil }
-  }
-
-  /// Other rights hold: what undoes a message is kept where `isNamed` says that one of its holders names it, and not for
-  /// one that has gone, which might not say it any more.
-  mutating func forgetLeaves(unless isNamed: (EnterMessage, EnterRequest) -> Bool) {
-    for (message, entry) in entries {
-      if let leave = entry.leave, !isNamed(message, leave) { entries[message]?.leave = nil }
-    }
-  }
-
   func isConfigured(_ message: EnterMessage) -> Bool { entries[message]?.isConfigured == true }
 
   /// The user who pays for a message: one of its holders, and nil for one of the configuration alone.
-  func payer(of message: EnterMessage) -> Account? { entries[message]?.users.keys.first }
+  func payer(of message: EnterMessage) -> Account? { entries[message]?.holders.payer }
 
   // MARK: - Saying
 
   /// A conversation begins. Returns what is to be said now, and what is to be undone because its last holder ended
   /// while there was no link.
-  mutating func open(isRecovered: Bool, at now: MonotonicInstant) -> (leaves: [EnterRequest], enters: [EnterMessage]) {
+  mutating func open(isRecovered: Bool, at now: MonotonicInstant) -> (leaves: [EnterEnding], enters: [EnterMessage]) {
     isOpen = true
-    var leaves: [(number: Int, leave: EnterRequest)] = []
+    var leaves: [(number: Int, leave: EnterEnding)] = []
     for (message, entry) in entries {
       switch entry.standing {
       case .kept(let isAcknowledged):
@@ -191,7 +171,7 @@ struct EnterTable {
       case .unsaid, .asked, .said, .refused, .breaking: break
       }
       guard !entry.isHeld else { continue }
-      if isRecovered, let leave = entry.leave { leaves.append((entry.number, leave)) }
+      if isRecovered, let leave = entry.holders.ending { leaves.append((entry.number, leave)) }
       trials.remember(entry.doubt, of: message, at: now)
       entries[message] = nil
     }
@@ -218,7 +198,7 @@ struct EnterTable {
   func isUnsaid(_ message: EnterMessage) -> Bool { entries[message]?.standing == .unsaid }
 
   /// Whether it is to be said with an acknowledgement; nil: no subscription holds it any more.
-  func wantsAck(_ message: EnterMessage) -> Bool? { entries[message].map { $0.ackHolders > 0 } }
+  func wantsAck(_ message: EnterMessage) -> Bool? { entries[message].map { $0.holders.ackCount > 0 } }
 
   /// It was written. With `ack` the server's acknowledgement is awaited, until `timer` ends that. Returns whether its
   /// holders have to be told that it is not refused any more.

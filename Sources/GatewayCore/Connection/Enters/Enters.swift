@@ -21,7 +21,7 @@ final class Enters {
   private var lastSaid: MonotonicInstant?
 
   private enum Saying {
-    case leave(EnterRequest)
+    case leave(EnterEnding)
     case enter(EnterMessage)
   }
 
@@ -74,10 +74,10 @@ final class Enters {
 
   /// A subscription of a user, which is to be made, holds these: what the server does not know of is said at once.
   /// Returns what it has to acknowledge first; nothing while the connection is not connected.
-  func hold(_ held: [HeldEnter], of account: Account) -> Set<EnterMessage> {
+  func hold(_ held: [HeldEnter], of user: AccessIdentity) -> Set<EnterMessage> {
     guard !held.isEmpty else { return [] }
     connection.channel?.checkHeartbeat()
-    table.hold(held, of: account, at: context.time.now)
+    table.hold(held, of: user, at: context.time.now)
     for message in table.unsaid(held) {
       // Behind those that are still to be said.
       if !areSaid, table.isUnsaid(message) {
@@ -96,9 +96,9 @@ final class Enters {
   }
 
   /// A subscription of a user is gone: what it was the last to hold is undone.
-  func remove(_ subscription: Subscription, of account: Account) {
+  func remove(_ subscription: Subscription, of user: AccessIdentity) {
     forget(subscription, subscription.enters)
-    giveBack(subscription.enters, of: account)
+    giveBack(subscription.enters, of: user)
   }
 
   private func forget(_ subscription: Subscription, _ held: [HeldEnter]) {
@@ -109,43 +109,31 @@ final class Enters {
   }
 
   /// Nothing of that is held for a user any more: what that was the last to hold is undone.
-  func giveBack(_ held: [HeldEnter], of account: Account) {
+  func giveBack(_ held: [HeldEnter], of user: AccessIdentity) {
     guard !held.isEmpty else { return }
     connection.channel?.checkHeartbeat()
-    for ended in table.giveBack(held, of: account, at: context.time.now) {
+    for ended in table.giveBack(held, of: user, at: context.time.now) {
       context.timers.cancel(ended.timer)
       if let ack = ended.forgotten { connection.channel?.forget(ack: ack) }
-      if let leave = ended.leave { say(leave: leave, of: account) }
+      let leave = ended.isNamedByLast ? ended.undone?.undoing.leave : ended.undone?.leave(where: may)
+      if let leave { say(leave: leave, of: user.account) }
     }
     awaitTrial()
   }
 
-  /// A subscription's user has other rights, which are what `may` says: what it may not say any more is not said for
-  /// it. What was said is undone by the `leave` that it had the right to, where no other subscription holds it.
-  func adopt(
-    _ left: [HeldEnter], for subscription: Subscription, of account: Account, may: (EnterRequest) -> Bool
-  ) {
-    let before = subscription.enters
+  /// A subscription's user has other rights: of what it held, these are left, without each `leave` that it may not say.
+  /// What was said is undone by the `leave` that it had the right to, where no other subscription holds it.
+  func adopt(_ left: [HeldEnter], for subscription: Subscription, of user: AccessIdentity) {
     let kept = Set(left.map(\.enter.message))
-    let lost = before.filter { !kept.contains($0.enter.message) }
-    for (held, stays) in zip(before.filter { kept.contains($0.enter.message) }, left) {
-      if let leave = held.leave, stays.leave == nil { table.forget(leave: leave, of: held.enter.message) }
-    }
+    let lost = subscription.enters.filter { !kept.contains($0.enter.message) }
     forget(subscription, lost)
     subscription.adopt(left, lost: lost, epoch: connection.stream.epoch)
-    giveBack(lost, of: account)
-    for held in lost {
-      if let leave = held.leave, !may(leave) { table.forget(leave: leave, of: held.enter.message) }
-    }
+    giveBack(lost, of: user)
   }
 
-  /// Other rights hold: nothing is said any more for programs that have gone.
-  func forgetLeavesOfThoseGone() {
-    table.forgetLeaves { (message, leave) in
-      holders[message]?.values.contains { holder in
-        holder.enters.contains { $0.enter.message == message && $0.leave == leave }
-      } ?? false
-    }
+  /// Whether the configuration in force lets a user have that said.
+  private func may(_ request: EnterRequest, _ user: AccessIdentity) -> Bool {
+    context.permit(request.right, connection.rules, user).passes(request.message.event.text)
   }
 
   // MARK: - Saying
@@ -168,9 +156,10 @@ final class Enters {
     while count < Self.portion.count, bytes < Self.portion.bytes, linkHasRoom, let next = unsaid.popFirst() {
       count += 1
       switch next {
-      case .leave(let leave):
+      case .leave(let ending):
+        guard let leave = ending.leave(where: may) else { break }
         bytes += leave.message.byteCount
-        say(leave: leave, of: account)
+        say(leave: leave, of: ending.last.account)
       case .enter(let message) where table.isUnsaid(message):
         bytes += message.byteCount
         if let problem = say(message) { problems.append((message, problem)) }

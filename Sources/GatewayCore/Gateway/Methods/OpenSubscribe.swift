@@ -75,7 +75,7 @@ final class OpenSubscribe: OpenCall {
     wait = nil
     forget(in: session)
     target.interests.giveBack(interests)
-    target.enters.giveBack(call.enters, of: .user(session.peer.uid))
+    target.enters.giveBack(call.enters, of: session.caller.identity)
     target.giveBack(lease)
   }
 

@@ -72,7 +72,7 @@ struct SubscribeCall: LocalCall {
     if let subscription { OpenSubscribe.overtake(subscription, in: session) }
     let pending = OpenSubscribe(id, self, filter, on: connection, interests: interests, hold: hold)
     var awaited = Set(connection.interests.hold(interests).map { Wanted.interest($0) })
-    awaited.formUnion(connection.enters.hold(enters, of: .user(session.peer.uid)).map { .enter($0) })
+    awaited.formUnion(connection.enters.hold(enters, of: session.caller.identity).map { .enter($0) })
     guard !connection.history.isReadingPast else {
       let number = session.makeCallNumber()
       connection.history.afterReadingPast { [weak session] in

@@ -1,0 +1,88 @@
+/// Who holds one message that is said at every connect, and what undoes it.
+struct EnterHolders {
+  /// How many subscriptions of each user hold it.
+  private var users: [Account: Int] = [:]
+  /// Of all holders, those that want an acknowledgement.
+  private(set) var ackCount = 0
+  private(set) var undoing: EnterUndoing?
+  /// Who was the last to hold it, where nobody does.
+  private(set) var last: AccessIdentity?
+
+  var isEmpty: Bool { users.isEmpty }
+
+  /// The user who pays for it: one of them; nil where there is none.
+  var payer: Account? { users.keys.first }
+
+  /// One more subscription of a user holds it.
+  mutating func add(_ held: HeldEnter, of user: AccessIdentity) {
+    users[user.account, default: 0] += 1
+    if held.enter.wantsAck { ackCount += 1 }
+    name(held.leave, user)
+    last = nil
+  }
+
+  /// One of them has gone.
+  mutating func remove(_ held: HeldEnter, of user: AccessIdentity) {
+    let left = (users[user.account] ?? 1) - 1
+    users[user.account] = left > 0 ? left : nil
+    if held.enter.wantsAck { ackCount -= 1 }
+    // What the others have named for it is as good.
+    name(held.leave, user)
+    if users.isEmpty { last = user }
+  }
+
+  private mutating func name(_ leave: EnterRequest?, _ user: AccessIdentity) {
+    guard let leave else { return }
+    if undoing?.leave == leave { undoing?.add(user) } else { undoing = EnterUndoing(leave, named: user) }
+  }
+
+  /// What is to be said now that there is no holder any more.
+  var ending: EnterEnding? {
+    guard let undoing, let last else { return nil }
+    return EnterEnding(undoing: undoing, last: last)
+  }
+}
+
+/// What undoes a message, and who named it.
+struct EnterUndoing {
+  let leave: EnterRequest
+  /// Of each user the identity of the program that named it last; those that were the last to do so, at most
+  /// `namerLimit`.
+  private var namers: [AccessIdentity]
+  static let namerLimit = 8
+
+  init(_ leave: EnterRequest, named user: AccessIdentity) {
+    self.leave = leave
+    namers = [user]
+  }
+
+  mutating func add(_ user: AccessIdentity) {
+    namers.removeAll { $0.uid == user.uid }
+    if namers.count == Self.namerLimit { namers.removeFirst() }
+    namers.append(user)
+  }
+
+  /// Whether one of those that named it may say it.
+  func mayBeSaid(_ may: (EnterRequest, AccessIdentity) -> Bool) -> Bool { namers.contains { may(leave, $0) } }
+}
+
+/// A message has lost its last holder, and is undone.
+struct EnterEnding {
+  let undoing: EnterUndoing
+  let last: AccessIdentity
+
+  /// What is to be said for it: nothing that none of those that named it may say, or not the one who held it last. To be
+  /// asked when it is said, because rights may have changed since.
+  func leave(where may: (EnterRequest, AccessIdentity) -> Bool) -> EnterRequest? {
+    undoing.mayBeSaid(may) && may(undoing.leave, last) ? undoing.leave : nil
+  }
+}
+
+extension AccessIdentity {
+  var account: Account { .user(uid) }
+}
+
+extension EnterRequest {
+  /// What a program needs to have it said, as for a send.
+  var right: AccessVerb { wantsAck ? .request : .send }
+}
