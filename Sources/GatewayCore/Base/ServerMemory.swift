@@ -21,10 +21,7 @@ struct ServerMemory<Key: Hashable, Value> {
 struct RefusalMemory<Key: Hashable, Value> {
   static var lifetime: Duration { .seconds(3_600) }
 
-  private var refused: ServerMemory<Key, (value: Value, until: MonotonicInstant)>
-
-  /// - Parameter limit: most keys.
-  init(limit: Int = 4_096) { refused = ServerMemory(limit: limit) }
+  private var refused = ServerMemory<Key, (value: Value, until: MonotonicInstant)>()
 
   /// What was refused last; nil for nothing, or too long ago.
   func value(of key: Key, at now: MonotonicInstant) -> Value? {

@@ -10,6 +10,9 @@ struct EnterHolders {
 
   var isEmpty: Bool { users.isEmpty }
 
+  /// On whose account it was held last; the configuration's, where no subscription was.
+  var lastAccount: Account { last?.account ?? .configuration }
+
   /// The user who pays for it: one of them; nil where there is none.
   var payer: Account? { users.keys.first }
 

@@ -137,7 +137,8 @@ struct EnterTable {
     case .kept, .doubtful: return nil
     case .unsaid, .asked, .said, .refused, .breaking: break
     }
-    trials.remember(entry.standing == .breaking ? .known(at: now) : entry.doubt, of: message, at: now)
+    trials.remember(
+      entry.standing == .breaking ? .known(at: now) : entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
     entries[message] = nil
     var ended = Ended(timer: entry.timer)
     switch entry.standing {
@@ -172,7 +173,7 @@ struct EnterTable {
       }
       guard !entry.isHeld else { continue }
       if isRecovered, let leave = entry.holders.ending { leaves.append((entry.number, leave)) }
-      trials.remember(entry.doubt, of: message, at: now)
+      trials.remember(entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
       entries[message] = nil
     }
     let unsaid = entries.filter { $0.value.standing == .unsaid && !$0.value.doubt.isSuspected }

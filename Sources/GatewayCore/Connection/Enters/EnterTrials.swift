@@ -57,11 +57,7 @@ struct EnterTrials {
   }
 
   private var current: Trial?
-  /// What spoke against messages that no subscription holds any more: a program that ends with every break, and is
-  /// started again, does not begin anew. By the messages' hashes, which a program cannot foresee: their text, of which
-  /// nobody has a share any more, may be long, and one that is taken for another is only tried alone.
-  private var former = RefusalMemory<Int, Suspicion>(limit: formerLimit)
-  private static let formerLimit = 256
+  private var former = FormerSuspicions()
 
   var isUnderWay: Bool { current != nil }
 
@@ -81,16 +77,68 @@ struct EnterTrials {
     return current?.message
   }
 
-  /// The last holder of a message has gone.
-  mutating func remember(_ doubt: EnterDoubt, of message: EnterMessage, at now: MonotonicInstant) {
-    if let suspicion = doubt.remainder { former.note(suspicion, of: message.hashValue, at: now) }
+  /// The last holder of a message, on whose account that was, has gone.
+  mutating func remember(
+    _ doubt: EnterDoubt, of message: EnterMessage, for account: Account, at now: MonotonicInstant
+  ) {
+    if let suspicion = doubt.remainder { former.note(suspicion, of: message, for: account, at: now) }
     if isCurrent(message) { end() }
   }
 
   /// A message is held again, or for the first time.
   mutating func recall(_ message: EnterMessage, at now: MonotonicInstant) -> EnterDoubt {
-    let key = message.hashValue
-    defer { former.forget(key) }
-    return EnterDoubt(former.value(of: key, at: now) ?? Suspicion())
+    EnterDoubt(former.take(message, at: now) ?? Suspicion())
+  }
+}
+
+/// What spoke against messages that no subscription holds any more: a program that ends with every break, and is started
+/// again, does not begin anew. By the messages' hashes, which a program cannot foresee: their text, of which no user has
+/// a share any more, may be long, and one that is taken for another is only tried alone. It counts for an hour, for a
+/// server may be mended.
+private struct FormerSuspicions {
+  /// On a connection. Beyond its share a user's own oldest is forgotten, never that of another one.
+  static let bounds = SharedBounds(total: 1_024, share: 64)
+  static let lifetime: Duration = .seconds(3_600)
+
+  private struct Known {
+    let suspicion: Suspicion
+    let account: Account
+    let until: MonotonicInstant
+  }
+
+  private var known: [Int: Known] = [:]
+  /// The hashes of each user's, the oldest first.
+  private var order: [Account: [Int]] = [:]
+
+  mutating func note(_ suspicion: Suspicion, of message: EnterMessage, for account: Account, at now: MonotonicInstant) {
+    let hash = message.hashValue
+    forget(hash)
+    dropOld(of: account, at: now)
+    if known.count >= Self.bounds.total { for other in Array(order.keys) { dropOld(of: other, at: now) } }
+    if order[account].map({ $0.count >= Self.bounds.share }) == true || known.count >= Self.bounds.total {
+      guard let oldest = order[account]?.first else { return }
+      forget(oldest)
+    }
+    known[hash] = Known(suspicion: suspicion, account: account, until: now + Self.lifetime)
+    order[account, default: []].append(hash)
+  }
+
+  /// What is known of one, which is held again: it is forgotten here.
+  mutating func take(_ message: EnterMessage, at now: MonotonicInstant) -> Suspicion? {
+    // A hash of a long message takes its time.
+    guard !known.isEmpty, let found = forget(message.hashValue), now < found.until else { return nil }
+    return found.suspicion
+  }
+
+  private mutating func dropOld(of account: Account, at now: MonotonicInstant) {
+    while let oldest = order[account]?.first, let one = known[oldest], now >= one.until { forget(oldest) }
+  }
+
+  @discardableResult
+  private mutating func forget(_ hash: Int) -> Known? {
+    guard let gone = known.removeValue(forKey: hash) else { return nil }
+    order[gone.account]?.removeAll { $0 == hash }
+    if order[gone.account]?.isEmpty == true { order[gone.account] = nil }
+    return gone
   }
 }

@@ -162,6 +162,64 @@ import Testing
     #expect(refusals(other).isEmpty)
   }
 
+  /// A program's links break so often while it has what it enters, and it ends with each of them.
+  private func breaks(_ count: Int, with params: [String], uid: UInt32) {
+    for _ in 0..<count {
+      let client = harness.client(uid: uid)
+      for one in params { client.call("subscribe", one) }
+      channel.fail(.closed)
+      client.disconnect()
+      harness.pass(.milliseconds(10))
+      channel.accept()
+    }
+  }
+
+  @Test func oneUsersMessagesThatBrokeTheLinkPushOutNoneOfAnothers() {
+    let stays = subscriber(#"{"upstream":"chat"}"#, uid: 3)
+    channel.accept()
+    breaks(2, with: [Self.many(0, 10)], uid: 1_000)
+    breaks(1, with: (1...10).map { Self.many($0 * 100, 100) }, uid: 2)
+    _ = subscriber(Self.many(0, 10))
+    #expect(channel.written.isEmpty)
+    // Of its own the last ones are known.
+    breaks(1, with: [Self.many(1_090, 10)], uid: 2)
+    _ = subscriber(Self.many(1_090, 10), uid: 2)
+    #expect(channel.written.isEmpty)
+    stays.read()
+  }
+
+  @Test func whatBrokeTheLinkIsRememberedWithoutItsText() {
+    let (now, user) = (harness.time.now, AccessIdentity(uid: 2, groups: []))
+    let message = EnterMessage("what-was-entered", args: Array(#"["a"]"#.utf8))
+    let held = [HeldEnter(enter: EnterRequest(message: message))]
+    var table = EnterTable()
+    for _ in 0..<2 {
+      table.hold(held, of: user, at: now)
+      _ = table.open(isRecovered: false, at: now)
+      _ = table.said(message, ack: nil, timer: nil, at: now)
+      _ = table.blame(at: now)
+      _ = table.endOfLink()
+      _ = table.giveBack(held, of: user, at: now)
+    }
+    _ = table.open(isRecovered: false, at: now)
+    var text = ""
+    dump(table, to: &text)
+    #expect(!text.contains("what-was-entered"))
+    table.hold(held, of: user, at: now)
+    #expect(table.unsaid(held).isEmpty)
+    #expect(table.nextTrial?.message == message)
+  }
+
+  @Test func whatBrokeTheLinkIsForgottenAfterAnHour() {
+    let stays = subscriber(#"{"upstream":"chat"}"#, uid: 3)
+    channel.accept()
+    breaks(2, with: [Self.bad], uid: 2)
+    harness.pass(.seconds(3_601))
+    _ = subscriber(Self.bad, uid: 2)
+    #expect(channel.written == ["bad []"])
+    stays.read()
+  }
+
   @Test func whatIsEnteredAnewIsTriedOnceMoreAlone() {
     let first = subscriber(Self.bad)
     channel.accept()
