@@ -1,10 +1,11 @@
-"""Hostile servers for which very many calls wait, or of which very many subscriptions are told, at once: each is an attacker of
-`make hostile`."""
+"""Hostile servers for which very many calls wait, of which very many subscriptions are told, or whose rooms are very many, at once:
+each is an attacker of `make hostile`."""
 
 import asyncio
 import contextlib
 import itertools
 
+import users
 from hostile_place import LONGER, attacker, call
 from local_client import CallError
 from scripted import TEXT, frame
@@ -165,3 +166,39 @@ async def what_all_subscriptions_are_told(place):
         for one in reading:
             one.cancel()
         gone(programs)
+
+
+@attacker(r"^([2-9]|\d\d+) breaks, [1-9]\d* rooms")
+async def rooms_of_megabytes_on_a_link_that_breaks(place):
+    """Rooms of as many bytes as each of eight users may hold, on one link that breaks again and again, while others are entered
+    and left."""
+    breaks = rooms = 0
+
+    async def script(link):
+        nonlocal breaks
+        await link.session()
+        with contextlib.suppress(asyncio.TimeoutError):
+            async with asyncio.timeout(0.5):
+                while await link.reader.read(1 << 20):
+                    pass
+        breaks += 1
+        link.abort()
+
+    def enter(number, *args, **members):
+        return call(number, "subscribe", upstream="rooms", enter=[{"event": "join", "args": one} for one in args], **members)
+
+    await place.configured_server(script, "rooms")
+    programs = [await place.stream(users.ALICE + user) for user in range(8)]
+    place.outcome = lambda: f"{breaks} breaks, {rooms} rooms"
+
+    async def hold(user, program):
+        many = [enter(n, *([user, n * 100 + m, "r" * 2_400] for m in range(100))) for n in range(10)]
+        long = [enter(10 + n, [user, n, "r" * 250_000]) for n in range(20)]
+        await ask([program], b"".join(many + long), b'"result"')
+
+    await asyncio.gather(*(hold(*one) for one in enumerate(programs)))
+    while place.goes_on:
+        lines = b"".join(enter(n, [rooms + n], subscription="s") for n in range(100))
+        rooms += await ask(programs[:1], lines, b'"result"')
+    gone(programs)
+    return place.outcome()

@@ -171,6 +171,7 @@ UPSTREAMS = {
     "packed0": ("http://127.0.0.1:{port}", {"parser": "msgpack"}),
     "packed1": ("http://127.0.0.1:{port}", {"parser": "msgpack"}),
     "long": ("http://127.0.0.1:{port}", {"history": {"events": 1_000_000, "bytes": "256MiB"}}),
+    "rooms": ("http://127.0.0.1:{port}", {}),
     "disk": ("http://127.0.0.1:{port}", {"history": {"disk": True}}),
     "heartbeats": ("tcp://127.0.0.1:{port}", {"lines": {"heartbeat": {"type": "ping", "answer": "pong"}}}),
     "logins": ("tcp://127.0.0.1:{port}", {

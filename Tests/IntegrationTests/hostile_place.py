@@ -75,10 +75,12 @@ class Place:
         late = time.monotonic() - self.end
         return late < 0 or late < self.longer and self.outcome and not re.search(self.expected, self.outcome())
 
-    def socket(self):
+    def socket(self, uid=None):
+        """Of the attacker's user, or of another one where it can be had."""
         if self.uid is None:
             return connected_socket(self.path)
-        with users.acting_as(self.uid, self.uid):
+        uid = uid or self.uid
+        with users.acting_as(uid, uid):
             return connected_socket(self.path)
 
     async def client(self, is_own=False):
@@ -88,9 +90,9 @@ class Place:
         self.open.append(client)
         return client
 
-    async def stream(self):
+    async def stream(self, uid=None):
         """A bare connection: its reader and its writer."""
-        return await asyncio.open_unix_connection(sock=self.socket(), limit=1 << 26)
+        return await asyncio.open_unix_connection(sock=self.socket(uid), limit=1 << 26)
 
     async def pour(self, data, pause=0.0, reads=False):
         """Writes the same again and again, on new connections when the daemon ends them."""

@@ -1,17 +1,36 @@
 /// A message that enters something at a server, such as a room or a feed, or leaves it. Equal where all bytes are: what
-/// programs name has one spelling already.
+/// programs name has one spelling already. Hashed once, as `ExactText` is.
 struct EnterMessage: Hashable, Sendable {
-  var event: ExactText
+  let event: ExactText
   /// Raw JSON array text.
-  var args: [UInt8]
+  let args: [UInt8]
   /// Raw JSON object text; nil when absent.
-  var kwargs: [UInt8]?
+  let kwargs: [UInt8]?
+  /// Of all of it, worked out once: a message may be long, and goes through many tables.
+  private let hash: Int
 
   init(_ event: String, args: [UInt8], kwargs: [UInt8]? = nil) {
     self.event = ExactText(event)
     self.args = args
     self.kwargs = kwargs
+    var hasher = Hasher()
+    hasher.combine(self.event)
+    args.withUnsafeBytes { hasher.combine(bytes: $0) }
+    kwargs?.withUnsafeBytes { hasher.combine(bytes: $0) }
+    hash = hasher.finalize()
   }
+
+  static func == (a: Self, b: Self) -> Bool {
+    a.hash == b.hash && a.event == b.event && areEqual(a.args, b.args) && areEqual(a.kwargs, b.kwargs)
+  }
+
+  private static func areEqual(_ a: [UInt8]?, _ b: [UInt8]?) -> Bool {
+    guard let a, let b else { return (a == nil) == (b == nil) }
+    let (one, other) = (a.span.bytes, b.span.bytes)
+    return one.isIdentical(to: other) || one.isEqual(to: other)
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
   /// What it costs in memory.
   var byteCount: Int { event.text.utf8.count + args.count + (kwargs?.count ?? 0) }

@@ -33,22 +33,54 @@ struct EnterTable {
     /// Ends the waiting for the acknowledgement.
     var timer: Timers.ID?
     var doubt = EnterDoubt()
+    /// When it was written last.
+    var size: MessageSize?
     /// Its holders were told that it is refused, and not yet that it is no more.
     var isToldRefused = false
 
     var isHeld: Bool { !holders.isEmpty || isConfigured }
 
-    /// Whether the server has it, and has not shown yet that the link survives it.
-    func isUnproven(at now: MonotonicInstant) -> Bool {
-      guard doubt.isFresh(at: now) else { return false }
+    /// Where it waits for its trial; nil unless it does.
+    var trialPlace: EnterOrder.Place? {
+      guard standing == .unsaid, isHeld else { return nil }
+      return doubt.trialDue.map { EnterOrder.Place(time: $0, number: number) }
+    }
+
+    /// Where it stands among those that the server has on this link and has not shown to live with.
+    var writtenPlace: EnterOrder.Place? {
       switch standing {
-      case .asked, .said(isAcknowledged: false): return true
-      case .unsaid, .said, .refused, .breaking, .kept, .doubtful: return false
+      case .asked, .said(isAcknowledged: false): doubt.saidAt.map { EnterOrder.Place(time: $0, number: number) }
+      case .unsaid, .said, .refused, .breaking, .kept, .doubtful: nil
+      }
+    }
+
+    mutating func linkEnded() {
+      timer = nil
+      mayBeIn = false
+      doubt.saidAt = nil
+      switch standing {
+      case .said(let isAcknowledged): standing = .kept(isAcknowledged: isAcknowledged)
+      case .asked, .refused(mayHaveArrived: true): standing = .doubtful
+      case .refused(mayHaveArrived: false): standing = .unsaid
+      case .unsaid, .breaking, .kept, .doubtful: break
+      }
+    }
+
+    mutating func linkBegan(isRecovered: Bool) {
+      switch standing {
+      case .kept(let isAcknowledged): standing = isRecovered ? .said(isAcknowledged: isAcknowledged) : .unsaid
+      case .doubtful: standing = .unsaid
+      case .unsaid, .asked, .said, .refused, .breaking: break
       }
     }
   }
 
   private var entries: [EnterMessage: Entry] = [:]
+  /// Those that wait for their trial, by when they may be tried.
+  private var suspects = EnterOrder()
+  /// Those that the server has on this link and has not shown to live with, by when they were written; some that the link
+  /// has outlived among them.
+  private var written = EnterOrder()
   /// Whose acknowledgement that is.
   private var asked: [UInt64: EnterMessage] = [:]
   private(set) var trials = EnterTrials()
@@ -59,6 +91,20 @@ struct EnterTable {
   /// How many messages are held.
   var heldCount: Int { entries.values.count { $0.isHeld } }
 
+  /// The one way to change an entry of a link that is there.
+  private mutating func put(_ entry: Entry?, for message: EnterMessage) {
+    let old = entries[message]
+    entries[message] = entry
+    suspects.move(message, from: old?.trialPlace, to: entry?.trialPlace)
+    written.move(message, from: old?.writtenPlace, to: entry?.writtenPlace)
+  }
+
+  private mutating func change(_ message: EnterMessage, _ body: (inout Entry) -> Void) {
+    guard var entry = entries[message] else { return }
+    body(&entry)
+    put(entry, for: message)
+  }
+
   // MARK: - Holders
 
   /// What the configuration wants to have said, before all others. What is said already stays as it is.
@@ -66,13 +112,13 @@ struct EnterTable {
     for (message, var entry) in entries where entry.isConfigured {
       entry.isConfigured = false
       entry.number = makeNumber()
-      entries[message] = entry.isHeld ? entry : nil
+      put(entry.isHeld ? entry : nil, for: message)
     }
     for (index, message) in messages.enumerated() {
       var entry = entries[message] ?? Entry(number: 0)
       entry.isConfigured = true
       entry.number = index - messages.count
-      entries[message] = entry
+      put(entry, for: message)
       admit(message, at: now)
     }
   }
@@ -88,7 +134,7 @@ struct EnterTable {
       let message = one.enter.message
       var entry = entries[message] ?? makeEntry(message, at: now)
       entry.holders.add(one, of: user)
-      entries[message] = entry
+      put(entry, for: message)
       admit(message, at: now)
     }
   }
@@ -102,8 +148,10 @@ struct EnterTable {
   /// What broke the link may be tried once more, alone, because it was entered anew.
   private mutating func admit(_ message: EnterMessage, at now: MonotonicInstant) {
     guard entries[message]?.standing == .breaking else { return }
-    entries[message]?.standing = .unsaid
-    entries[message]?.doubt.enteredAnew(at: now)
+    change(message) {
+      $0.standing = .unsaid
+      $0.doubt.enteredAnew(at: now)
+    }
   }
 
   /// A subscription of a user has gone. Returns what undoes what it was the last to hold, as far as the server was told
@@ -112,7 +160,7 @@ struct EnterTable {
     held.compactMap { one in
       guard var entry = entries[one.enter.message] else { return nil }
       entry.holders.remove(one, of: user)
-      entries[one.enter.message] = entry
+      put(entry, for: one.enter.message)
       guard !entry.isHeld, var ended = end(one.enter.message, entry, at: now) else { return nil }
       ended.isNamedByLast = one.leave != nil
       return ended
@@ -139,7 +187,7 @@ struct EnterTable {
     }
     trials.remember(
       entry.standing == .breaking ? .known(at: now) : entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
-    entries[message] = nil
+    put(nil, for: message)
     var ended = Ended(timer: entry.timer)
     switch entry.standing {
     case .asked(let ack):
@@ -164,21 +212,38 @@ struct EnterTable {
   mutating func open(isRecovered: Bool, at now: MonotonicInstant) -> (leaves: [EnterEnding], enters: [EnterMessage]) {
     isOpen = true
     var leaves: [(number: Int, leave: EnterEnding)] = []
-    for (message, entry) in entries {
-      switch entry.standing {
-      case .kept(let isAcknowledged):
-        entries[message]?.standing = isRecovered ? .said(isAcknowledged: isAcknowledged) : .unsaid
-      case .doubtful: entries[message]?.standing = .unsaid
-      case .unsaid, .asked, .said, .refused, .breaking: break
+    var unsaid: [(number: Int, message: EnterMessage)] = []
+    var suspected: [(place: EnterOrder.Place, message: EnterMessage)] = []
+    var ended: [(message: EnterMessage, entry: Entry)] = []
+    changeAll { message, entry in
+      entry.linkBegan(isRecovered: isRecovered)
+      if !entry.isHeld {
+        ended.append((message, entry))
+      } else if let place = entry.trialPlace {
+        suspected.append((place, message))
+      } else if entry.standing == .unsaid {
+        unsaid.append((entry.number, message))
       }
-      guard !entry.isHeld else { continue }
+    }
+    suspects.set(suspected)
+    for (message, entry) in ended {
       if isRecovered, let leave = entry.holders.ending { leaves.append((entry.number, leave)) }
       trials.remember(entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
       entries[message] = nil
     }
-    let unsaid = entries.filter { $0.value.standing == .unsaid && !$0.value.doubt.isSuspected }
-      .sorted { $0.value.number < $1.value.number }
-    return (leaves.sorted { $0.number < $1.number }.map(\.leave), unsaid.map(\.key))
+    unsaid.sort { $0.number < $1.number }
+    return (leaves.sorted { $0.number < $1.number }.map(\.leave), unsaid.map(\.message))
+  }
+
+  /// Changes all where they stand, without looking any of them up. What that does to `suspects` and `written` is the
+  /// caller's.
+  private mutating func changeAll(_ body: (EnterMessage, inout Entry) -> Void) {
+    var index = entries.startIndex
+    while index != entries.endIndex {
+      let message = entries.keys[index]
+      body(message, &entries.values[index])
+      entries.formIndex(after: &index)
+    }
   }
 
   /// Of these, in their order, what the server has to be told now for a new holder.
@@ -201,10 +266,14 @@ struct EnterTable {
   /// Whether it is to be said with an acknowledgement; nil: no subscription holds it any more.
   func wantsAck(_ message: EnterMessage) -> Bool? { entries[message].map { $0.holders.ackCount > 0 } }
 
-  /// It was written. With `ack` the server's acknowledgement is awaited, until `timer` ends that. Returns whether its
-  /// holders have to be told that it is not refused any more.
-  mutating func said(_ message: EnterMessage, ack: UInt64?, timer: Timers.ID?, at now: MonotonicInstant) -> Bool {
+  /// It was written, and had this size. With `ack` the server's acknowledgement is awaited, until `timer` ends that.
+  /// Returns whether its holders have to be told that it is not refused any more.
+  mutating func said(
+    _ message: EnterMessage, _ size: MessageSize, ack: UInt64?, timer: Timers.ID?, at now: MonotonicInstant
+  ) -> Bool {
+    clearOutlived(at: now)
     guard var entry = entries[message] else { return false }
+    entry.size = size
     switch entry.standing {
     case .said, .refused(mayHaveArrived: true): entry.mayBeIn = true
     case .unsaid, .asked, .refused, .breaking, .kept, .doubtful: break
@@ -215,7 +284,7 @@ struct EnterTable {
     if let ack { asked[ack] = message }
     let isNews = ack == nil && entry.isToldRefused
     if isNews { entry.isToldRefused = false }
-    entries[message] = entry
+    put(entry, for: message)
     return isNews
   }
 
@@ -265,7 +334,7 @@ struct EnterTable {
     entry.isToldRefused = isRefused
     // It was answered, and the link is there.
     if answered.standing != .breaking { entry.doubt.clear() }
-    entries[message] = entry
+    put(entry, for: message)
     return answered
   }
 
@@ -274,19 +343,11 @@ struct EnterTable {
     isOpen = false
     asked = [:]
     trials.end()
+    (suspects, written) = (EnterOrder(), EnterOrder())
     var timers: [Timers.ID] = []
-    for (message, var entry) in entries {
+    changeAll { _, entry in
       if let timer = entry.timer { timers.append(timer) }
-      entry.timer = nil
-      entry.mayBeIn = false
-      entry.doubt.saidAt = nil
-      switch entry.standing {
-      case .said(let isAcknowledged): entry.standing = .kept(isAcknowledged: isAcknowledged)
-      case .asked, .refused(mayHaveArrived: true): entry.standing = .doubtful
-      case .refused(mayHaveArrived: false): entry.standing = .unsaid
-      case .unsaid, .breaking, .kept, .doubtful: break
-      }
-      entries[message] = entry
+      entry.linkEnded()
     }
     return timers
   }
@@ -296,44 +357,53 @@ struct EnterTable {
   /// The link broke, and still counts as there. What the server had not shown by then that it can live with is blamed:
   /// the one that is tried alone, or else all of them. Returns what is held to be the reason from now on.
   mutating func blame(at now: MonotonicInstant) -> [EnterMessage] {
-    var breaking: [EnterMessage] = []
-    for (message, entry) in entries where entry.doubt.saidAt != nil {
-      guard trials.isCurrent(message) || entry.isUnproven(at: now) else {
-        entries[message]?.doubt.clear()
-        continue
-      }
-      guard trials.mayBlame(message) else { continue }
-      if entries[message]?.doubt.linkBroke(at: now, isAlone: trials.isAlone(message)) == true {
-        entries[message]?.standing = .breaking
-        breaking.append(message)
+    clearOutlived(at: now)
+    var blamed = unproven(at: now).filter { trials.mayBlame($0) && !trials.isCurrent($0) }
+    if let tried = trials.tried, entries[tried]?.doubt.saidAt != nil { blamed.append(tried) }
+    var breaking: [(number: Int, message: EnterMessage)] = []
+    let trials = trials
+    for message in blamed {
+      change(message) {
+        guard $0.doubt.linkBroke(at: now, isAlone: trials.isAlone(message)) else { return }
+        $0.standing = .breaking
+        breaking.append(($0.number, message))
       }
     }
-    return breaking.sorted { (entries[$0]?.number ?? 0) < (entries[$1]?.number ?? 0) }
+    return breaking.sorted { $0.number < $1.number }.map(\.message)
+  }
+
+  /// What was written so long ago that it has not broken the link, but for the one that is tried.
+  private mutating func clearOutlived(at now: MonotonicInstant) {
+    for message in written.takeAll(before: EnterDoubt.outlived(at: now)) where !trials.isCurrent(message) {
+      entries[message]?.doubt.clear()
+    }
   }
 
   /// The server has said that it broke the link because of this one.
-  mutating func condemn(_ message: EnterMessage) { entries[message]?.standing = .breaking }
+  mutating func condemn(_ message: EnterMessage) { change(message) { $0.standing = .breaking } }
 
   /// What was written to this link and has shown nothing yet.
   func unproven(at now: MonotonicInstant) -> [EnterMessage] {
-    entries.filter { $0.value.isUnproven(at: now) }.map(\.key)
+    written.messages(from: EnterDoubt.outlived(at: now))
   }
+
+  /// Whether there is any of that.
+  func hasUnproven(at now: MonotonicInstant) -> Bool {
+    written.last.map { now < $0.place.time + EnterDoubt.proof } ?? false
+  }
+
+  /// The size that it had when it was written.
+  func size(of message: EnterMessage) -> MessageSize? { entries[message]?.size }
 
   /// The suspected message whose turn is the next, and when that is.
   var nextTrial: (message: EnterMessage, due: MonotonicInstant)? {
-    var next: (message: EnterMessage, due: MonotonicInstant, number: Int)?
-    for (message, entry) in entries where entry.standing == .unsaid && entry.isHeld {
-      guard let due = entry.doubt.trialDue else { continue }
-      if let next, (next.due, next.number) < (due, entry.number) { continue }
-      next = (message, due, entry.number)
-    }
-    return next.map { ($0.message, $0.due) }
+    suspects.first.map { ($0.message, $0.place.time) }
   }
 
   mutating func begin(_ trial: EnterTrials.Trial) { trials.begin(trial) }
 
   /// The link has outlived what was tried. It stands as all others from now on.
   mutating func endTrial() {
-    if let message = trials.end() { entries[message]?.doubt.clear() }
+    if let message = trials.end() { change(message) { $0.doubt.clear() } }
   }
 }

@@ -23,8 +23,8 @@ struct EnterDoubt {
   /// When it may be tried; nil unless it is suspected.
   var trialDue: MonotonicInstant? { isSuspected ? suspicion.due : nil }
 
-  /// Whether it was written to this link so short a time ago that it may still break it.
-  func isFresh(at now: MonotonicInstant) -> Bool { saidAt.map { now < $0 + Self.proof } ?? false }
+  /// The link has outlived what was written before.
+  static func outlived(at now: MonotonicInstant) -> MonotonicInstant { now + (.nanoseconds(1) - proof) }
 
   /// The link has outlived it, or the server has answered it.
   mutating func clear() {
@@ -60,6 +60,7 @@ struct EnterTrials {
   private var former = FormerSuspicions()
 
   var isUnderWay: Bool { current != nil }
+  var tried: EnterMessage? { current?.message }
 
   func isCurrent(_ message: EnterMessage) -> Bool { current?.message == message }
 
@@ -125,7 +126,6 @@ private struct FormerSuspicions {
 
   /// What is known of one, which is held again: it is forgotten here.
   mutating func take(_ message: EnterMessage, at now: MonotonicInstant) -> Suspicion? {
-    // A hash of a long message takes its time.
     guard !known.isEmpty, let found = forget(message.hashValue), now < found.until else { return nil }
     return found.suspicion
   }

@@ -44,7 +44,7 @@ final class Enters {
   var areProven: Bool {
     guard !table.trials.isUnderWay, areSaid else { return false }
     guard let lastSaid, context.time.now < lastSaid + EnterDoubt.proof else { return true }
-    return table.unproven(at: context.time.now).isEmpty
+    return !table.hasUnproven(at: context.time.now)
   }
 
   /// Other settings of the same upstream.
@@ -217,7 +217,7 @@ final class Enters {
     }
     let now = context.time.now
     lastSaid = now
-    if table.said(message, ack: ack, timer: timer, at: now) { tellAccepted(message) }
+    if table.said(message, MessageSize(prepared), ack: ack, timer: timer, at: now) { tellAccepted(message) }
     delivery.noteWrite(of: prepared.byteCount, for: table.payer(of: message) ?? account, to: channel)
     channel.write(prepared, ack: ack)
     return nil
@@ -297,8 +297,7 @@ final class Enters {
     if let size = failure.refusedSize {
       // The server's own word for it.
       let refused = table.unproven(at: now).compactMap { message in
-        (try? connection.connector.prepare(message.draft(isAcknowledged: false)))
-          .flatMap { size.problem(with: MessageSize($0)) }.map { (message, UpstreamFailure(.refused, $0.clause)) }
+        table.size(of: message).flatMap(size.problem).map { (message, UpstreamFailure(.refused, $0.clause)) }
       }
       for (message, _) in refused { table.condemn(message) }
       if !refused.isEmpty { return refused }

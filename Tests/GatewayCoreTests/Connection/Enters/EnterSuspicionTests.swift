@@ -196,7 +196,7 @@ import Testing
     for _ in 0..<2 {
       table.hold(held, of: user, at: now)
       _ = table.open(isRecovered: false, at: now)
-      _ = table.said(message, ack: nil, timer: nil, at: now)
+      _ = table.said(message, MessageSize(body: 1, attachment: 0), ack: nil, timer: nil, at: now)
       _ = table.blame(at: now)
       _ = table.endOfLink()
       _ = table.giveBack(held, of: user, at: now)
