@@ -1,7 +1,7 @@
 /// Who holds one message that is said at every connect, and what undoes it.
 struct EnterHolders {
-  /// How many subscriptions of each user hold it.
-  private var users: [Account: Int] = [:]
+  /// The users whose subscriptions hold it, who did so first before the others, and how many of each.
+  private var users: [(account: Account, count: Int)] = []
   /// Of all holders, those that want an acknowledgement.
   private(set) var ackCount = 0
   private(set) var undoing: EnterUndoing?
@@ -13,12 +13,17 @@ struct EnterHolders {
   /// On whose account it was held last; the configuration's, where no subscription was.
   var lastAccount: Account { last?.account ?? .configuration }
 
-  /// The user who pays for it: one of them; nil where there is none.
-  var payer: Account? { users.keys.first }
+  /// The user who pays for it: the one who has held it longest, so that it is the same at each connect; nil where there
+  /// is none.
+  var payer: Account? { users.first?.account }
 
   /// One more subscription of a user holds it.
   mutating func add(_ held: HeldEnter, of user: AccessIdentity) {
-    users[user.account, default: 0] += 1
+    if let index = users.firstIndex(where: { $0.account == user.account }) {
+      users[index].count += 1
+    } else {
+      users.append((user.account, 1))
+    }
     if held.enter.wantsAck { ackCount += 1 }
     name(held.leave, user)
     last = nil
@@ -26,8 +31,10 @@ struct EnterHolders {
 
   /// One of them has gone.
   mutating func remove(_ held: HeldEnter, of user: AccessIdentity) {
-    let left = (users[user.account] ?? 1) - 1
-    users[user.account] = left > 0 ? left : nil
+    if let index = users.firstIndex(where: { $0.account == user.account }) {
+      users[index].count -= 1
+      if users[index].count == 0 { users.remove(at: index) }
+    }
     if held.enter.wantsAck { ackCount -= 1 }
     // What the others have named for it is as good.
     name(held.leave, user)

@@ -202,7 +202,7 @@ struct EnterTable {
 
   func isConfigured(_ message: EnterMessage) -> Bool { entries[message]?.isConfigured == true }
 
-  /// The user who pays for a message: one of its holders, and nil for one of the configuration alone.
+  /// The user who pays for a message: its first holder, and nil for one of the configuration alone.
   func payer(of message: EnterMessage) -> Account? { entries[message]?.holders.payer }
 
   // MARK: - Saying
