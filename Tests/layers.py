@@ -67,7 +67,6 @@ CLIENT = {
 }
 # Folders of one layer of the core that name each other: an owner and its parts, which answer to it.
 KNOWN_TO_EACH_OTHER = {
-    ("Configuration/Reader", "Configuration/Schema"),
     ("Connection", "Connection/Commands"),
     ("Connection", "Connection/Enters"),
     ("Connection", "Connection/Outbox"),

@@ -180,9 +180,3 @@ extension UpstreamsReader {
     }
   }
 }
-
-/// An upstream while its tables are being read: its URLs are still text, and may be missing.
-struct UpstreamDraft {
-  var url: [String]?
-  var settings: UpstreamSettings
-}

@@ -1,6 +1,12 @@
 /// Longest duration of any setting: 365 days, in milliseconds.
 private let year = 365 * 24 * 3_600_000
 
+/// An upstream while its tables are being read: its URLs are still text, and may be missing.
+struct UpstreamDraft {
+  var url: [String]?
+  var settings: UpstreamSettings
+}
+
 extension Setting<UpstreamDraft> {
   /// What `[upstream.NAME]` has and `[defaults]` has not: an address and a secret belong to one upstream.
   static var declared: [Self] {
