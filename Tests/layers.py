@@ -72,7 +72,6 @@ KNOWN_TO_EACH_OTHER = {
     ("Connection", "Connection/Outbox"),
     ("Connection/Commands", "Connection/Outbox"),
     ("Events", "Events/History"),
-    ("Gateway", "Gateway/Handover"),
     ("Gateway", "Gateway/Methods"),
     ("Kinds/SocketIO", "Kinds/SocketIO/EngineIO"),
     ("Kinds/SocketIO", "Kinds/SocketIO/Polling"),

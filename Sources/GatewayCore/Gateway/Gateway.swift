@@ -25,7 +25,7 @@ public final class Gateway {
   /// The daemon ends, and another one goes on with its clients: nothing more of them is heard.
   private(set) var isHandingOver = false
   /// How often clients went from one daemon to the next so far.
-  private(set) var handovers: UInt64 = 0
+  var handovers: UInt64 = 0
   /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.
   var replyRoom: [UInt8] = []
   static let keptReplyRoom = 4 << 10
@@ -292,28 +292,6 @@ public final class Gateway {
   }
 
   private func sayGoodbye(_ reason: String) { clients.sayGoodbye(reason) { self.reconnectDelay } }
-
-  // MARK: - Hand-over
-
-  /// The first line of what the next daemon is handed over.
-  public var handoverHeader: HandoverDocument.Header {
-    HandoverDocument.Header(handovers: handovers + 1, lastToken: upstreams.tokens.last)
-  }
-
-  /// The keys of sends, which the next daemon has to know.
-  public var handoverKeys: [HandoverDocument.Key] { relay.keys.handOver(now: seams.time.now) }
-
-  /// A send with this key was made.
-  public func takeOver(_ key: HandoverDocument.Key) { relay.keys.takeOver(key, now: seams.time.now) }
-
-  /// All of the other daemon's keys are known: the configuration may be another one than that daemon's.
-  public func endTakingKeysOver() { relay.moveKeys() }
-
-  /// Goes on from another daemon's header, before its clients are attached.
-  public func takeOver(_ header: HandoverDocument.Header) {
-    handovers = header.handovers
-    upstreams.tokens.goOn(behind: header.lastToken)
-  }
 
   /// After a `stop` for it there is no hand-over: the clients are told to come back.
   public func abandonHandover() {

@@ -53,6 +53,15 @@ struct IdempotencyTable {
     let origin: Origin?
   }
 
+  /// A key with all that is known of it.
+  struct Kept {
+    let scope: Scope
+    /// How the upstream was named, if by URL; without secrets.
+    let target: CallTarget?
+    let entry: Entry
+    let age: Duration
+  }
+
   private static let lifetime: Duration = .seconds(Limits.keyHours * 3_600)
   private var entries = IncrementalTable<Scope, Entry>()
   /// Where each send's key stands.
@@ -86,22 +95,13 @@ struct IdempotencyTable {
     entries[scope]?.state = state
   }
 
-  /// What the next daemon needs, in the order of their making.
-  func handOver(now: MonotonicInstant) -> [HandoverDocument.Key] {
-    homes.pairs.sorted { $0.value.place < $1.value.place }.compactMap { id, home in
+  /// What is still remembered, in the order of its making.
+  func kept(at now: MonotonicInstant) -> [Kept] {
+    homes.pairs.sorted { $0.value.place < $1.value.place }.compactMap { _, home in
       guard let entry = entries[home.scope], entry.expires > now else { return nil }
-      return HandoverDocument.Key(
-        key: home.scope.key, uid: home.scope.uid, connection: home.scope.connection, target: home.origin?.target,
-        id: id, fingerprint: entry.fingerprint, state: entry.state, age: Self.lifetime - (entry.expires - now))
+      return Kept(
+        scope: home.scope, target: home.origin?.target, entry: entry, age: Self.lifetime - (entry.expires - now))
     }
-  }
-
-  /// A key of another daemon.
-  mutating func takeOver(_ key: HandoverDocument.Key, now: MonotonicInstant) {
-    restore(
-      Scope(uid: key.uid, fingerprint: key.connection, key: key.key),
-      target: key.target ?? CallTarget(name: .upstream("")), id: key.id, fingerprint: key.fingerprint,
-      state: key.state, age: key.age, now: now)
   }
 
   /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a

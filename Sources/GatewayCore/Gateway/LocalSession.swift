@@ -23,9 +23,9 @@ public final class LocalSession {
   private var nextCall: UInt64 = 1
   private var inputEnded = false
   /// What is not heard yet is another daemon's. A copy of the gateway's: it is asked after each write.
-  var isHandingOver: Bool
+  private(set) var isHandingOver: Bool
   /// Calls that go on in the next daemon.
-  var suspended: [SuspendedCall] = []
+  private(set) var suspended: [SuspendedCall] = []
   private(set) var isClosing = false
 
   init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
@@ -292,6 +292,33 @@ public final class LocalSession {
     if let id { say(id, error) }
     closeIfDone()
   }
+
+  // MARK: - The next daemon
+
+  /// The daemon is about to hand over: nothing more of the client is heard, and its calls that can go on in another
+  /// daemon are taken out of this one.
+  func prepareHandover() {
+    isHandingOver = true
+    // Nothing of a message that has not come whole was done: the client says it anew.
+    if parts?.isUnderWay == true { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
+    let now = gateway.seams.time.now
+    for (number, call) in numberedCalls {
+      guard let line = call.continuation(at: now), close(number) != nil else { continue }
+      call.cancel(in: self)
+      suspended.append(SuspendedCall(id: call.id, line: line))
+    }
+  }
+
+  /// There is no hand-over: what was taken out is answered as the end of this daemon wants it.
+  func abandonHandover() {
+    isHandingOver = false
+    let calls = suspended
+    suspended = []
+    for call in calls { reply(call.id, .draining) }
+  }
+
+  /// The reason of a goodbye to a client with whom the next daemon cannot go on as it was.
+  static let restarting = "restarting"
 
   // MARK: - The end
 

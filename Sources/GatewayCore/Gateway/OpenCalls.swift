@@ -98,3 +98,10 @@ struct OpenCalls {
     if call.pausesInput { pausingCount += difference }
   }
 }
+
+/// A call that was not answered when its daemon handed over, and goes on in the next one.
+struct SuspendedCall {
+  /// Nil for a notification.
+  let id: RequestID?
+  let line: [UInt8]
+}

@@ -1,35 +1,6 @@
-/// A call that was not answered when its daemon handed over, and goes on in the next one.
-struct SuspendedCall {
-  /// Nil for a notification.
-  let id: RequestID?
-  let line: [UInt8]
-}
-
-/// How a local client's conversation goes from one daemon to the next without its notice: the sender's side, in the
-/// order of its steps, and the receiver's. Decision 0116.
+/// How a local client's conversation goes from one daemon to the next without its notice: what the one hands over, and
+/// how the other goes on. Decision 0116.
 extension LocalSession {
-  /// The daemon is about to hand over: nothing more of the client is heard, and its calls that can go on in another
-  /// daemon are taken out of this one.
-  func prepareHandover() {
-    isHandingOver = true
-    // Nothing of a message that has not come whole was done: the client says it anew.
-    if parts?.isUnderWay == true { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
-    let now = gateway.seams.time.now
-    for (number, call) in numberedCalls {
-      guard let line = call.continuation(at: now), close(number) != nil else { continue }
-      call.cancel(in: self)
-      suspended.append(SuspendedCall(id: call.id, line: line))
-    }
-  }
-
-  /// There is no hand-over: what was taken out is answered as the end of this daemon wants it.
-  func abandonHandover() {
-    isHandingOver = false
-    let calls = suspended
-    suspended = []
-    for call in calls { reply(call.id, .draining) }
-  }
-
   /// The conversation as it stands; nothing may be said to the client afterwards. `socket` is the kernel's number of
   /// the client's, and `input` was read and not understood.
   public func handOver(socket: UInt64, input: [UInt8]) -> HandoverDocument.Client {
@@ -73,7 +44,4 @@ extension LocalSession {
       perform(request)
     } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
   }
-
-  /// The reason of a goodbye to a client with whom the next daemon cannot go on as it was.
-  static let restarting = "restarting"
 }
