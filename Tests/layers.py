@@ -73,8 +73,6 @@ KNOWN_TO_EACH_OTHER = {
     ("Connection/Commands", "Connection/Outbox"),
     ("Events", "Events/History"),
     ("Gateway", "Gateway/Methods"),
-    ("Kinds/SocketIO", "Kinds/SocketIO/EngineIO"),
-    ("Kinds/SocketIO", "Kinds/SocketIO/Polling"),
     ("Upstream", "Upstream/HTTP"),
     ("Upstream", "Upstream/Settings"),
 }

@@ -54,19 +54,15 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     return key
   }
 
-  /// Limit of each phase of a handshake.
-  var phaseLimit: Duration { place.phaseLimit }
-  /// The same where something can be fallen back on. A third of it, so that what follows is there in good time for a
-  /// request that waits no longer than one phase.
-  var fallbackLimit: Duration { phaseLimit / 3 }
+  /// Limit of a phase of a handshake where something can be fallen back on. A third of the usual one, so that what
+  /// follows is there in good time for a request that waits no longer than one phase.
+  var fallbackLimit: Duration { place.phaseLimit / 3 }
   /// Largest message from the server, in bytes, alone or with its attachments.
   var messageLimit: Int { place.messageLimit }
   /// On whose account its links hold memory.
   var account: Account { place.account }
   /// Longest ping times that the server may name.
   let pingLimit: Duration
-  /// Most bytes of answers that wait for a server which does not read them.
-  var answerLimit: Int { place.answerLimit }
 
   /// Largest packet of long-polling: the largest message as base64, with its packet type.
   var packetLimit: Int {
@@ -97,7 +93,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
 }
 
 /// Makes the HTTP requests of one link, all with the cookies that the server has set so far, and collects new ones.
-final class LinkRequests {
+final class LinkRequests: PollingRequests {
   private(set) var key: LinkKey
   private let links: SocketIOLinks
   /// What the credentials' sources gave when the link was made: every request carries it. Nil before that.
@@ -108,9 +104,12 @@ final class LinkRequests {
     self.links = links
   }
 
+  var place: DialTarget { key.place }
+  var fallbackLimit: Duration { key.fallbackLimit }
+  var packetLimit: Int { key.packetLimit }
+  var pingLimit: Duration { key.pingLimit }
   var memory: MemoryBudgets { links.memory }
 
-  /// Whether the server refused a POST of several packets that may be small enough each.
   var postsApart: Bool { links.postsApart(at: key.place.endpoint) }
 
   func notePostsApart() { links.notePostsApart(at: key.place.endpoint) }
@@ -123,14 +122,12 @@ final class LinkRequests {
   /// The attempt goes on at another place, with the cookies of that one.
   func move(to place: DialTarget) { key = key.at(place) }
 
-  /// One request of this moment; `sid` belongs to a session that is open.
-  func request(_ transport: TransportName, _ revision: EngineIORevision, sid: String? = nil) -> DialRequest {
+  func request(_ transport: TransportName, _ revision: EngineIORevision, sid: String?) -> DialRequest {
     let stamp = transport == .polling ? String(links.random.bits() >> 12, radix: 36) : nil
     return key.request(revision, transport, sid: sid, stamp: stamp).adding(secrets, at: key.place)
       .adding(links.cookies(of: key), at: key.place, now: links.time.wallMilliseconds)
   }
 
-  /// Takes the cookies out of an answer's header lines.
   func heard(_ headers: [HTTPHeader]) {
     guard headers.contains(where: { $0.name == "set-cookie" }) else { return }
     links.changeCookies(of: key) { $0.store(headers, from: key.place, now: links.time.wallMilliseconds) }

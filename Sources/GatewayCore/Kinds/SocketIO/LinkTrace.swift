@@ -1,6 +1,6 @@
 /// Puts what goes over a link into words for the observers of its connections: what concerns the whole link for all of
 /// them, packets for the namespace's own. Shared by all parts of the link; does nothing while there is no observer.
-final class LinkTrace {
+final class LinkTrace: EngineIOSocket.Observer {
   /// One observed connection.
   struct Observed {
     /// As packets name it; empty for the main one.

@@ -127,7 +127,7 @@ final class SocketIOLink {
     }
     guard !observed.isEmpty else { return trace.stop() }
     trace.tell(
-      observed, request: route.requests.request(route.transport, route.asked),
+      observed, request: route.requests.request(route.transport, route.asked, sid: nil),
       secrets: namespaces.channels.compactMap(\.payload))
     trace.revision = engine?.revision ?? route.asked
   }
@@ -164,7 +164,7 @@ final class SocketIOLink {
   private func dial(_ revision: EngineIORevision) {
     let engine = EngineIOSocket(
       revision: revision, request: route.request(revision), dialer: route.dialer(revision), timers: timers,
-      time: time, pingLimit: key.pingLimit, trace: trace, receiver: self)
+      time: time, pingLimit: key.pingLimit, observer: trace, receiver: self)
     self.engine = engine
     dialled = time.now
     trace.revision = revision

@@ -61,7 +61,7 @@ final class SocketIORoute {
 
   /// How to dial it.
   func request(_ revision: EngineIORevision) -> DialRequest {
-    var request = requests.request(transport, revision)
+    var request = requests.request(transport, revision, sid: nil)
     if choice.isHurried { request.fallbackLimit = key.at(routes.current).fallbackLimit }
     return request
   }

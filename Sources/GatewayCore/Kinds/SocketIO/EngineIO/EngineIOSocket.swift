@@ -22,6 +22,17 @@ final class EngineIOSocket: TransportReceiver {
     func engineEnded(_ failure: TransportFailure)
   }
 
+  /// Told what goes over the link beside messages, for whoever looks on.
+  protocol Observer: AnyObject {
+    func dialled(_ request: DialRequest)
+    func opened(_ facts: TransportFacts)
+    func closed(_ failure: UpstreamFailure)
+    /// Any packet that changes something about the session, or may; `text` is the whole of it.
+    func received(_ packet: EngineIOPacket, _ text: RawSpan)
+    /// A packet of the session itself, type included.
+    func sent(_ packet: [UInt8])
+  }
+
   private let reference = LightReference<EngineIOSocket>()
   private let request: DialRequest
   private let dialer: any TransportDialer
@@ -32,7 +43,7 @@ final class EngineIOSocket: TransportReceiver {
   /// Held for as long as the receiver holds the socket: looking it up for each message would cost more than the
   /// message.
   private let receiver: any Receiver
-  private let trace: LinkTrace
+  private let observer: any Observer
 
   private var session: EngineIOSession
   private var transport: (any Transport)?
@@ -56,14 +67,14 @@ final class EngineIOSocket: TransportReceiver {
 
   init(
     revision: EngineIORevision, request: DialRequest, dialer: any TransportDialer, timers: Timers,
-    time: any TimeSource, pingLimit: Duration, trace: LinkTrace, receiver: any Receiver
+    time: any TimeSource, pingLimit: Duration, observer: any Observer, receiver: any Receiver
   ) {
     self.pingLimit = pingLimit
     self.request = request
     self.dialer = dialer
     self.timers = timers
     self.time = time
-    self.trace = trace
+    self.observer = observer
     self.receiver = receiver
     probe = LinkProbe(timers, time)
     session = EngineIOSession(revision: revision, handshakeLimit: request.openingLimit)
@@ -85,7 +96,7 @@ final class EngineIOSocket: TransportReceiver {
 
   /// Starts the one attempt.
   func dial() {
-    trace.dialled(request)
+    observer.dialled(request)
     transport = dialer.dial(request, receiver: self)
   }
 
@@ -136,7 +147,7 @@ final class EngineIOSocket: TransportReceiver {
     do { packet = try EngineIOPacket(text: text, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
     }
-    trace.received(packet, text)
+    observer.received(packet, text)
     switch packet {
     case .message(let range):
       if accepts(session.handle(.message)) { receiver.engineReceived(text: text, from: range.lowerBound) }
@@ -179,7 +190,7 @@ final class EngineIOSocket: TransportReceiver {
 
   func transportOpened(_ facts: TransportFacts, headers: [HTTPHeader]) {
     transportFacts = facts
-    trace.opened(facts)
+    observer.opened(facts)
     receiver.engineHeard(headers)
     perform(session.handle(.transportOpened))
   }
@@ -208,7 +219,7 @@ final class EngineIOSocket: TransportReceiver {
   /// What the server wrote instead of a handshake matters one level up.
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
-    trace.closed(failure.failure)
+    observer.closed(failure.failure)
     perform(session.handle(.transportLost(failure.failure)), lost: failure)
   }
 
@@ -241,7 +252,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   private func send(packet: [UInt8]) {
-    trace.sent(packet)
+    observer.sent(packet)
     transport?.send(control: packet.span.bytes)
   }
 

@@ -25,7 +25,7 @@ final class PollingTransport: Transport {
   /// How long a goodbye may take.
   static let closeLimit: Duration = .seconds(1)
 
-  private let requests: LinkRequests
+  private let requests: any PollingRequests
   private let requester: any HTTPRequester
   private let timers: Timers
   private weak var receiver: (any TransportReceiver)?
@@ -57,7 +57,7 @@ final class PollingTransport: Transport {
   private var onQuiet: (() -> Void)?
 
   init(
-    revision: EngineIORevision, requests: LinkRequests, requester: any HTTPRequester, timers: Timers,
+    revision: EngineIORevision, requests: any PollingRequests, requester: any HTTPRequester, timers: Timers,
     receiver: any TransportReceiver
   ) {
     self.revision = revision
@@ -65,12 +65,12 @@ final class PollingTransport: Transport {
     self.requester = requester
     self.timers = timers
     self.receiver = receiver
-    control = ControlBacklog(limit: requests.key.answerLimit)
-    memory = MemoryHold(requests.memory.send, for: requests.key.account)
+    control = ControlBacklog(limit: requests.place.answerLimit)
+    memory = MemoryHold(requests.memory.send, for: requests.place.account)
   }
 
   /// Starts the handshake; the receiver is not called back from here.
-  func start() { startGet(answerLimit: requests.key.phaseLimit) }
+  func start() { startGet(answerLimit: requests.place.phaseLimit) }
 
   // MARK: - Transport
 
@@ -182,11 +182,11 @@ final class PollingTransport: Transport {
     }
     phase = .open
     revision = form.revision
-    let request = requests.key
+    let place = requests.place
     receiver?.transportOpened(
       TransportFacts(
         name: TransportName.polling.rawValue, tlsVersion: response.tlsVersion,
-        verified: !request.place.endpoint.secure || request.place.verifiesCertificates, proxy: response.proxy),
+        verified: !place.endpoint.secure || place.verifiesCertificates, proxy: response.proxy),
       headers: response.headers)
     receiver?.transportNoticed(.version(form.revision.rawValue))
     deliver(response.body, form)
@@ -199,7 +199,7 @@ final class PollingTransport: Transport {
   }
 
   private func deliver(_ bytes: [UInt8], _ form: PayloadForm) {
-    body = Body(bytes: bytes, reader: PayloadReader(form: form, sizeLimit: requests.key.packetLimit))
+    body = Body(bytes: bytes, reader: PayloadReader(form: form, sizeLimit: requests.packetLimit))
     deliverRest()
   }
 
@@ -235,7 +235,7 @@ final class PollingTransport: Transport {
     switch body[packet.range.lowerBound] {
     case UInt8(ascii: "0") where handshake == nil:
       handshake = try? EngineIOHandshake(
-        parsing: body.span.bytes.extracting(packet.range.dropFirst()), pingLimit: requests.key.pingLimit)
+        parsing: body.span.bytes.extracting(packet.range.dropFirst()), pingLimit: requests.pingLimit)
     case UInt8(ascii: "1"): serverHasLeft = true
     default: break
     }

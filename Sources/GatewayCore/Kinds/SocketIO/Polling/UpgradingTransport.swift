@@ -1,7 +1,7 @@
 /// A transport that begins with long-polling and goes on as a WebSocket where the server has one: performs what
 /// `TransportUpgrade` asks for. The session above notices it only by `TransportNotice.switched`. Decision 0012.
 final class UpgradingTransport: Transport {
-  private let requests: LinkRequests
+  private let requests: any PollingRequests
   private let timers: Timers
   /// Nil: it stays with polling.
   private let webSockets: (any TransportDialer)?
@@ -16,7 +16,7 @@ final class UpgradingTransport: Transport {
   private var writeLimit: MonotonicInstant?
 
   init(
-    requests: LinkRequests, timers: Timers, webSockets: (any TransportDialer)?, receiver: any TransportReceiver
+    requests: any PollingRequests, timers: Timers, webSockets: (any TransportDialer)?, receiver: any TransportReceiver
   ) {
     self.requests = requests
     self.timers = timers
@@ -128,14 +128,14 @@ final class UpgradingTransport: Transport {
     for action in actions {
       switch action {
       case .dial: dial()
-      case .arm: arm(requests.key.phaseLimit)
+      case .arm: arm(requests.place.phaseLimit)
       case .disarm:
         timers.cancel(deadline)
         deadline = nil
       case .ask: webSocket?.send(text: Self.question.span.bytes)
       case .pause:
         // From here on everything waits.
-        arm(requests.key.fallbackLimit)
+        arm(requests.fallbackLimit)
         polling?.pause { [weak self] in self?.handle(.pollingRests) }
       case .switchOver: switchOver()
       case .discardProbe:
@@ -207,14 +207,14 @@ extension UpgradingTransport: TransportReceiver {
 /// Dials long-polling where `EngineIOSocket` expects a dialer.
 final class PollingDialer: TransportDialer {
   private let revision: EngineIORevision
-  private let requests: LinkRequests
+  private let requests: any PollingRequests
   private let requester: any HTTPRequester
   private let timers: Timers
   /// Nil: a session that began with polling stays with it.
   private let webSockets: (any TransportDialer)?
 
   init(
-    revision: EngineIORevision, requests: LinkRequests, requester: any HTTPRequester, timers: Timers,
+    revision: EngineIORevision, requests: any PollingRequests, requester: any HTTPRequester, timers: Timers,
     webSockets: (any TransportDialer)?
   ) {
     self.revision = revision
