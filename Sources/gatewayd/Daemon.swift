@@ -128,7 +128,8 @@ extension Daemon {
       let (context, requester, credentials, loop) = (context, requester, credentials, loop)
       let dialer = WebSocketDialer(on: context, random: random)
       let seams = UpstreamSeams(
-        webSockets: dialer, lines: LinesDialer(on: context), requester: requester, credentials: credentials,
+        webSockets: dialer, lines: StreamDialer(of: LineStream.self, on: context), requester: requester,
+        credentials: credentials,
         timers: loop.timers,
         time: loop.time, random: random, cryptography: SystemCryptography(loop: loop), memory: budgets,
         servers: servers)

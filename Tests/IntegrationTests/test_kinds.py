@@ -17,7 +17,7 @@ def settings_of(kind):
 FOLDERS = {
     "SocketIO": ["GatewayCore/Kinds/SocketIO"],
     "PlainWebSocket": ["GatewayCore/Kinds/WebSocket", *settings_of("PlainWebSocket")],
-    "Lines": ["GatewayCore/Kinds/Lines", *settings_of("Lines"), "gatewayd/Upstream/Lines"],
+    "Lines": ["GatewayCore/Kinds/Lines", *settings_of("Lines")],
     "WAMP": ["GatewayCore/Kinds/WAMP", *settings_of("WAMP"), "gatewayd/Cryptography"],
 }
 """By the beginning of a kind's names: where they may be used."""

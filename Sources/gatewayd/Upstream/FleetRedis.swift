@@ -5,7 +5,8 @@ extension FleetSeams {
   /// A fleet on Redis, on the daemon's loop.
   static func redis(_ context: TransportContext, _ credentials: any CredentialReader, _ loop: EventLoop) -> FleetSeams {
     FleetSeams(
-      dialer: RESPDialer(on: context), credentials: credentials, time: loop.time, timers: loop.timers,
+      dialer: StreamDialer(of: RESPStream.self, on: context), credentials: credentials, time: loop.time,
+      timers: loop.timers,
       random: SystemRandom(), machine: machineName)
   }
 

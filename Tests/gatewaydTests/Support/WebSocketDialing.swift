@@ -32,8 +32,8 @@ final class WebSocketDialing: TransportReceiver {
     dialer =
       switch carrying {
       case .webSockets: WebSocketDialer(on: context, random: SystemRandom())
-      case .lines: LinesDialer(on: context)
-      case .resp: RESPDialer(on: context)
+      case .lines: StreamDialer(of: LineStream.self, on: context)
+      case .resp: StreamDialer(of: RESPStream.self, on: context)
       }
   }
 
