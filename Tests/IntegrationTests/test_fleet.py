@@ -21,14 +21,15 @@ async def redis(folder):
 
 @pytest.fixture
 async def hosts(daemons, redis, chat):
-    """Starts hosts of one fleet: `await hosts(3)`."""
-    async def make(count):
-        made = []
-        for number in range(count):
+    """Starts hosts of one fleet: `await hosts(3)`, and others later; with settings of the upstream."""
+    made = []
+
+    async def make(count, **upstream):
+        for _ in range(count):
             made.append(await daemons({
-                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{number}", "lease": "1s", "adopt": "3s"},
-                "upstream": {"chat": {"url": chat.url, "fleet": True}}}))
-        return made
+                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{len(made)}", "lease": "1s", "adopt": "3s"},
+                "upstream": {"chat": {"url": chat.url, "fleet": True, **upstream}}}))
+        return made[-count:]
 
     return make
 
@@ -96,6 +97,22 @@ async def test_sends_and_requests_of_every_host_arrive_once(hosts, chat):
         assert [one["args"][0] for one in received if one["args"][0] % 2 == part] == list(range(part, 40, 2))
     for client in clients:
         assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+
+
+async def test_a_host_that_comes_late_takes_part_and_has_as_many_events_as_the_others(hosts, chat):
+    history = {"events": 200}
+    (first,) = await hosts(1, history=history)
+    client = await ready(first)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    await chat.burst("e", 500)
+    await events(client, 500)
+    (second,) = await hosts(1, history=history)
+    late = await ready(second)
+    assert (await late.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+    await late.call("subscribe", upstream="chat", events=["e"], last=200)
+    assert [one["args"] for one in await events(late, 200)] == [[number] for number in range(300, 500)]
+    epochs = {one["connections"][-1]["epoch"] for one in [await host.status(upstream="chat") for host in (first, second)]}
+    assert len(epochs) == 1
 
 
 async def test_another_host_takes_over_from_a_killed_one(hosts, chat):

@@ -33,7 +33,7 @@ final class Fleet {
   {
     guard specification.settings.fleet, let name = specification.name else { return connector }
     let place = place(name, specification.namespace)
-    let member = member(place, specification.settings, connector)
+    let member = member(place, specification, connector)
     guard specification.isHeld else { return FleetConnector(connector, link: member.link) }
     guard let holder = member.holder else { return connector }
     holder.connector.adopt(connector)
@@ -48,9 +48,13 @@ final class Fleet {
   func link(of place: FleetPlace) -> FleetLink? { members[place]?.link }
   func holder(of place: FleetPlace) -> FleetHolder? { members[place]?.holder }
 
-  private func member(_ place: FleetPlace, _ settings: UpstreamSettings, _ connector: any UpstreamConnector) -> Member {
+  private func member(
+    _ place: FleetPlace, _ specification: UpstreamSpecification, _ connector: any UpstreamConnector
+  ) -> Member {
+    let settings = specification.settings
     if let known = members[place] {
-      known.holder?.publisher.historyLimit = settings.history.events
+      // The holder's own connection keeps no history, whatever the upstream is to have.
+      if !specification.isHeld { known.holder?.publisher.historyLimit = settings.history.events }
       return known
     }
     var own = FleetSettings(place: place, host: host)

@@ -262,7 +262,8 @@ final class FleetHolder {
     }
     if let ack, question == nil { tap?.decline(ack, .unheard) }
     let offset = connector.resumption?.offset
-    let head = FleetEvent.Head(time: UInt64(max(0, wallMilliseconds())), offset: offset, question: question)
+    let head = FleetEvent.Head(
+      time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
     let entry: FleetEntry =
       switch content {
       case .event(let name, let arguments, let kwargs):

@@ -210,9 +210,25 @@ extension FleetLink: FleetEngineReceiver {
       if case .open = marker.kind { (present, epoch) = (record.position.conversation, marker.epoch) }
       channel.take(marker)
     } else {
+      if record.position.conversation != present, let begun = entry.head?.epoch {
+        guard begin(record.position, begun, channel) else { return }
+      }
       tops.note(record.position)
       (read, sequence) = (record.position, record.position.number)
       channel.take(entry, at: record.position, epoch: epoch)
     }
+  }
+
+  /// An event of a conversation whose opening was not read: the engine has forgotten that by now. False where another
+  /// conversation ends with it: then it is for the next channel.
+  private func begin(_ position: FleetPosition, _ begun: String, _ channel: FleetChannel) -> Bool {
+    guard !channel.isInConversation else {
+      channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
+      return false
+    }
+    (present, epoch) = (position.conversation, begun)
+    sequence = position.number - 1
+    channel.take(FleetMarker(.open(hosts: 1), term: tops.term, epoch: begun, sequence: sequence))
+    return true
   }
 }

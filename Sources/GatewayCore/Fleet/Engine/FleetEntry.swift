@@ -8,6 +8,15 @@ enum FleetEntry: Equatable, Sendable {
   /// An event of so many bytes that is longer than a line, by the name.
   case tooLong(FleetEvent.Head, name: [UInt8], size: Int)
 
+  /// What every event has; nil for a marker.
+  var head: FleetEvent.Head? {
+    switch self {
+    case .marker: nil
+    case .event(let event): event.head
+    case .dropped(let head, _), .tooLong(let head, _, _): head
+    }
+  }
+
   var fields: FleetFields {
     var fields = FleetFields()
     switch self {
@@ -60,13 +69,16 @@ struct FleetEvent: Equatable, Sendable {
   struct Head: Equatable, Sendable {
     /// When the holder received it, in milliseconds since 1970.
     var time: UInt64
+    /// That of its conversation, for hosts that come when its marker is forgotten.
+    var epoch: String?
     /// Where a recovery would go on behind it, as the server says.
     var offset: String?
     /// Set when the server wants an answer.
     var question: Question?
 
-    init(time: UInt64, offset: String? = nil, question: Question? = nil) {
+    init(time: UInt64, epoch: String? = nil, offset: String? = nil, question: Question? = nil) {
       self.time = time
+      self.epoch = epoch
       self.offset = offset
       self.question = question
     }
@@ -88,6 +100,7 @@ struct FleetEvent: Equatable, Sendable {
 extension FleetEvent.Head {
   fileprivate func add(to fields: inout FleetFields) {
     fields.add("t", time)
+    if let epoch { fields.add("e", epoch) }
     if let offset { fields.add("o", offset) }
     guard let question else { return }
     fields.add("q", question.id)
@@ -96,7 +109,7 @@ extension FleetEvent.Head {
 
   fileprivate init?(_ fields: FleetFields) {
     guard let time = fields.number("t") else { return nil }
-    self.init(time: time, offset: fields.text("o"))
+    self.init(time: time, epoch: fields.text("e"), offset: fields.text("o"))
     if let id = fields.number("q"), let host = fields.text("to") { question = .init(id: id, host: host) }
   }
 }
