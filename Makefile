@@ -8,6 +8,7 @@ BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
 KILLS ?= 500
+FAULTS ?= 200
 ROUNDS ?= 100000
 SENDS ?= 1000000
 HOSTILE ?= 30
@@ -37,7 +38,7 @@ MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
 .PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo demo-fleet picture bench bench-names profile profile-names costs soak flood hostile fuzz install install-files uninstall deb test-service service-packages sanitize \
-	sanitize-thread sanitize-address kill-loop restart-load packages packaging-tools environments clean help
+	sanitize-thread sanitize-address kill-loop fleet-loop restart-load packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
 	swift build
@@ -124,6 +125,10 @@ kill-loop: build environments ## kills the daemon KILLS times while it promises 
 	cd Tests/IntegrationTests && for loop in kill_loop subscriber_loop client_loop; do \
 		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done
+
+fleet-loop: build environments ## FAULTS=200 rounds of random faults under three hosts that share a link by Redis: what was promised against what the server has
+	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
+		$(CURDIR)/$(VENV)/eio4/bin/python fleet_loop.py --rounds $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 restart-load: release environments ## ten restarts of the service under CLIENTS=10000 subscribers: nothing lost or doubled, memory flat; RATE=10 events a second
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/restart_load.py --clients $(CLIENTS) --rate $(RATE)

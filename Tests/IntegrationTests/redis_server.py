@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pathlib
+import signal
 import socket
 
 import processes
@@ -30,6 +31,8 @@ class RedisServer:
         self.name = folder / "redis-server"
         self.name.symlink_to(pathlib.Path(program()).resolve())
         self.arguments = list(arguments)
+        self.wrapper = []
+        self.host = "127.0.0.1"
         self.port = 0
         self.process = None
 
@@ -45,7 +48,7 @@ class RedisServer:
     async def restart(self):
         """False where somebody else has taken the port."""
         self.process = await processes.spawn(
-            self.name, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder), "--save", "",
+            *self.wrapper, self.name, "--bind", self.host, "--port", str(self.port), "--dir", str(self.folder), "--save", "",
             *self.arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
 
         async def ready():
@@ -65,7 +68,14 @@ class RedisServer:
 
     @property
     def url(self):
-        return f"redis://127.0.0.1:{self.port}"
+        return f"redis://{self.host}:{self.port}"
+
+    def pause(self):
+        """Freezes the process: connections stay open and nothing answers."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self.process.pid, signal.SIGCONT)
 
     async def kill(self):
         await processes.kill(self.process)
