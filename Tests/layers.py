@@ -114,7 +114,10 @@ DECLARATION = re.compile(
     r"(?:struct|class|enum|protocol|actor|typealias)\s+(?P<name>[A-Z]\w*)",
     re.M,
 )
-NAME = re.compile(r"(?<![\w.])[A-Z]\w*")
+# Not what stands behind the dot of a member; behind the three of a range it is a name.
+NAME = re.compile(r"(?:(?<![\w.])|(?<=\.\.\.))[A-Z]\w*")
+# What a text has between "\\(" and ")", one pair of parentheses in it included.
+INTERPOLATION = re.compile(r"\\#*\(((?:[^()]|\([^()]*\))*)\)")
 EXTENSION = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal)\s+)?extension\s+[A-Z][^{]*\{(?P<body>.*?)^\}", re.M | re.S
 )
@@ -132,6 +135,12 @@ STANDARD_MEMBERS = {"byteCount", "description", "replacing"}
 IMPORT = re.compile(r"^\s*(?:@\w+\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(\S+)", re.M)
 
 
+def without_comments(code):
+    """The code without comments and texts, but with what is interpolated into these."""
+    return COMMENT_OR_TEXT.sub(lambda match: '""' + "".join(f" ({part}) " for part in INTERPOLATION.findall(match[0])
+                                                            if not match[0].startswith("/")), code)
+
+
 class Source:
     """A file: where it stands, what it declares and what it names."""
 
@@ -141,7 +150,7 @@ class Source:
         self.layer = self.path.parts[0] if len(self.path.parts) > 1 else ""
         self.folder = self.path.parent.as_posix()
         self.part = self.path.parts[1] if self.layer in tree.separate and len(self.path.parts) > 2 else ""
-        code = COMMENT_OR_TEXT.sub('""', path.read_text())
+        code = without_comments(path.read_text())
         found = [(match["name"], len(match["indent"])) for match in DECLARATION.finditer(code)]
         self.declared = {name for name, indent in found if indent == 0}
         # What is declared within a type is meant by its short name in that file.

@@ -130,7 +130,7 @@ final class FleetHolder {
     }
   }
 
-  /// Something was refused that should not have been: perhaps another host holds.
+  /// The engine refused what a holder may do: perhaps another host holds.
   private func lookAtTerm() {
     guard let own = lease.own else { return }
     engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
@@ -166,7 +166,7 @@ final class FleetHolder {
   private func lapse() {
     writer?.mayWrite(until: nil)
     connector.tap?.mayWrite(until: limit)
-    // What the kernel has would leave when it may not.
+    // The kernel would send the rest after that instant.
     if (connector.tap?.unsentBytes ?? 0) > 0 { onCut() }
   }
 

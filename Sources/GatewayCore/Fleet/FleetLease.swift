@@ -11,7 +11,7 @@ struct FleetLease: Equatable, Sendable {
     /// How many hosts are to be asked before this one.
     var rank = 0
 
-    /// The rate at which two clocks may differ, and the holder's last beat may have been on its way.
+    /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     fileprivate var patience: Duration { lease * 11 / 10 }
     fileprivate var beat: Duration { lease / 3 }
     fileprivate var look: Duration { lease / 8 }
@@ -38,14 +38,14 @@ struct FleetLease: Equatable, Sendable {
   }
 
   enum State: Equatable, Sendable {
-    /// Another host has it, or nobody. May become `taking`.
+    /// Another host has the lease, or no host has. May become `taking`.
     case watching(Watch)
     /// The engine was asked for it at that moment. May become `holding`, `watching`.
     case taking(asked: MonotonicInstant)
     /// This host has it and may write. May become `lapsed`, `leaving`, `watching`.
     case holding(Hold)
-    /// The last beat was not confirmed in time: nothing is written, but nobody is known to have taken it. May become
-    /// `holding`, `leaving`, `watching`. The link is cut from some moment on.
+    /// The engine did not confirm the last beat in time: this host writes nothing, but knows of no new holder. May
+    /// become `holding`, `leaving`, `watching`. It cuts the link after a while.
     case lapsed(Hold, isCut: Bool)
     /// The link is being closed; then the lease is given back. May become `watching`.
     case leaving(Hold, isDrained: Bool)
@@ -58,9 +58,9 @@ struct FleetLease: Equatable, Sendable {
     /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back. `fraction` is
     /// random, in 0 ..< 1.
     case saw(FleetSight, holder: String?, fraction: Double)
-    /// The lease was asked for; nil: another was faster.
+    /// The engine's answer to `take`; nil: another host was faster.
     case took(FleetTaken?)
-    /// What was asked for was not done, or that is not known.
+    /// The engine refused the taking, or did not answer.
     case takeFailed
     case beaten
     case beatFailed
@@ -228,7 +228,7 @@ struct FleetLease: Equatable, Sendable {
 
   // MARK: - Holding
 
-  /// Sends a beat, unless one is on its way or nobody is there to hear it.
+  /// Sends a beat, unless one is on its way or the engine is not reached.
   private mutating func ask(_ hold: Hold, _ now: MonotonicInstant, _ next: (Hold) -> State) -> [Action] {
     guard run != nil, !hold.isAsking else { return [] }
     var hold = hold

@@ -45,12 +45,12 @@ final class FleetPublisher {
   static let trimStep: UInt64 = 64
   /// What is kept, in entries: what an engine that fails over loses at the most.
   static let keptLimit = 20_000
-  /// Numbers that are left out where it is not known which were given.
+  /// How many numbers it skips where it cannot know which were given.
   static let skip: UInt64 = 1 << 20
 
   /// The conversation has its number: what stands in `up` until there belongs to earlier ones.
   var onOpen: (FleetOpened) -> Void = { _ in }
-  /// Another host has taken the lease, or seems to have.
+  /// Another host has taken the lease; `onDoubt`: perhaps it has.
   var onFenced: () -> Void = {}
   var onDoubt: () -> Void = {}
 
@@ -64,7 +64,7 @@ final class FleetPublisher {
   /// This host holds from now on.
   func begin(_ own: FleetOwn, _ taken: FleetTaken) {
     self.own = own
-    // Another server, and nobody who has seen both sides: which numbers were given is not known.
+    // Not the server that the last holder had: no host can know which numbers were given.
     let isKnown = taken.isSameRun || taken.epoch.isEmpty
     sequence = taken.sequence + (isKnown ? 0 : Self.skip)
     epoch = isKnown ? taken.epoch : ""
@@ -111,7 +111,7 @@ final class FleetPublisher {
     if isHealed { sayOpening() }
   }
 
-  /// The engine declined before.
+  /// After the engine refused an opening.
   func openAgain() {
     if state == .opening, isHealed { sayOpening() }
   }

@@ -1,6 +1,6 @@
 /// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
 final class FleetWriter {
-  /// Whose a call is.
+  /// Which host made a call.
   private enum Sender: Equatable {
     /// A host that lives, with the number of the call and, of a durable send, its row.
     case host(String, number: UInt64, row: UInt64?)
@@ -35,7 +35,7 @@ final class FleetWriter {
   private let timers: Timers
   private let tap: FleetTap
   private let check: (PreparedMessage, Bool) -> MessageProblem?
-  /// What the server itself confirms; the rest is confirmed here.
+  /// Interests that the server confirms; the writer confirms the rest.
   private let confirmed: ConfirmedInterests
   /// It may write until then; nil while it may not at all.
   private var until: MonotonicInstant?
@@ -50,18 +50,18 @@ final class FleetWriter {
   /// Bytes that the link was given and did not take at once.
   private var given = 0
   private var look: Timers.ID?
-  /// What was told, for an engine that has lost it.
+  /// Outcomes told to hosts, for an engine that has lost them.
   private var told = Ring<FleetDone>()
   private var isHealed = true
   /// Rows of the fleet that are waiting or under way here.
   private var carried: Set<String> = []
-  /// Who was asked what by the server.
+  /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
   /// Calls of hosts are not taken before the fleet's rows are.
   private(set) var isReading = false
   private var isClosed = false
-  /// How many things have to come first, such as what was adopted.
+  /// How many steps come before any write, such as an adoption.
   private var pauses = 0
   var onFenced: () -> Void = {}
 
@@ -168,7 +168,7 @@ final class FleetWriter {
   func take(_ entry: FleetUpEntry) {
     guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, !isClosed else { return }
     noteLife(entry.life, of: entry.host)
-    // Twice, or behind a hole that its host will fill.
+    // Sent twice, or one before it is missing: its host resends that.
     guard entry.number == next[entry.host] ?? 1 else { return }
     next[entry.host] = entry.number + 1
     var row: UInt64?

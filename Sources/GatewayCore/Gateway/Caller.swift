@@ -211,8 +211,8 @@ final class Caller {
     gateway.upstreams.access.allows(verb, at: place, for: identity)
   }
 
-  /// Throws unless it may answer whatever these globs, or every event, would bring: where the server is told which
-  /// events are answered here, it asks nobody else for them.
+  /// Throws unless it may answer whatever these globs, or every event, would bring: a server that is told which
+  /// events this host answers asks no other program for them.
   func demandAnsweringGlobs(of filter: EventFilter, on connection: Connection) throws(LocalError) {
     let permit = try permit(.send, on: connection)
     guard !permit.passesAll, let first = filter.patterns.first(where: { !permit.covers(glob: $0) }) else { return }

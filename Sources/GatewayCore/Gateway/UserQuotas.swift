@@ -14,7 +14,7 @@ final class UserQuotas {
   private var rates: [UInt32: Rates] = [:]
   /// How many each user has over all clients.
   private(set) var subscriptions = SharedLimit(SharedBounds(total: .max, share: .max))
-  /// Told whose quota has refused something, and which one.
+  /// Told which user was refused something, and by which quota.
   var onRefusal: ((_ user: UInt32, _ quota: String) -> Void)?
   /// Grows whenever others hold.
   private(set) var generation: UInt64 = 0

@@ -96,7 +96,7 @@ enum RESPScanner {
       }
       let (tenfold, isBeyond) = value.multipliedReportingOverflow(by: 10)
       let (sum, isFarther) = tenfold.subtractingReportingOverflow(Int64(digit))
-      // Zeros in front would make a number as long as somebody likes.
+      // With leading zeros a server could make a number as long as it likes.
       guard !isBeyond, !isFarther, place &- first < 19 else { throw .malformedNumber }
       value = sum
       place &+= 1

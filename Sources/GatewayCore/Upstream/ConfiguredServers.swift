@@ -15,7 +15,7 @@ struct ServerAddress: Hashable {
 }
 
 /// The servers of all upstreams of the configuration in force: a redirect of another server leads to none of them,
-/// because nobody would ask for the rights that a program needs there.
+/// because no check of the program's rights precedes a redirect.
 public final class ConfiguredServers {
   private var addresses: Set<ServerAddress> = []
 

@@ -22,7 +22,7 @@ struct Environment: Sendable {
       outputColumns: TerminalSize.of(STDOUT_FILENO)?.columns, user: geteuid())
   }
 
-  /// `$XDG_RUNTIME_DIR`, or where systemd has it for who has no such variable, as in cron and with `su`; nil for root.
+  /// `$XDG_RUNTIME_DIR`, or its usual place for a user without it, as in cron and with `su`; nil for root.
   var runtimeDirectory: String? { self["XDG_RUNTIME_DIR"] ?? (user == 0 ? nil : "/run/user/\(user)") }
 
   subscript(_ name: String) -> String? { variables[name] }

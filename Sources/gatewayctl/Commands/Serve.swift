@@ -61,7 +61,7 @@ final class AnsweringConsumer: EventConsumer {
   private let printsArray: Bool
   /// What a command that fails is answered with; nil answers nothing.
   private let errorName: String?
-  /// Nobody has asked for errors: an upstream that has none is no reason to complain.
+  /// Without `--error` the user wants no report of an upstream that has no errors.
   private let errorIsOptional: Bool
   /// The answers that are on their way, by call.
   private var answers: [Int: Answer] = [:]

@@ -41,8 +41,8 @@ struct StatusCheck: Equatable {
     }
   }
 
-  /// Judges the connections of one URL. Where there is none nothing is known of the server, and the URL may be a wrong
-  /// one; a name that the daemon knows is that of an upstream that nobody needs now.
+  /// Judges the connections of one URL or name. Without a connection, nothing is known of the server: a URL may be
+  /// mistyped; a name that the daemon knows is an upstream that no program uses now.
   mutating func judge(connections document: JSONValue, ofURL url: String) {
     judge(connections: document, areNamed: true)
     guard document["connections"]?.elements?.isEmpty != false else { return }

@@ -3,7 +3,7 @@ struct FleetDone: FleetStep {
   static let name = FleetStepName.done
   var place: FleetPlace
   var own: FleetOwn
-  /// Who is told; nil for a host that died.
+  /// The host that is told; nil where it died.
   var host: String?
   /// The reply and its place; nil tells nothing.
   var reply: FleetRecord?

@@ -17,7 +17,7 @@ struct FleetTake: FleetStep {
     Array(texts: host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term))
   }
 
-  /// Nil: somebody else was faster.
+  /// Nil: another host was faster.
   static func result(_ reply: FleetReply) -> FleetTaken?? {
     if case .null = reply { return .some(nil) }
     guard case .array(let parts) = reply, parts.count == 7, let term = number(parts[0]),
@@ -31,7 +31,7 @@ struct FleetTake: FleetStep {
   }
 }
 
-/// What a lease was seen as: as long as it stays the same nobody has kept it.
+/// A lease as one host saw it: as long as it stays equal, no holder has kept it alive.
 struct FleetSight: Hashable, Sendable {
   /// `TERM@HOST`, as the lease has it; empty where there is none.
   var own = ""

@@ -1,6 +1,6 @@
 /// An error that a Redis server answers: a code in capitals, and a sentence.
 struct RedisError: Equatable, Sendable {
-  /// What it means for whoever asked.
+  /// What it means for the call.
   enum Meaning: Equatable, Sendable {
     /// A step found that the caller's time is over.
     case fenced
@@ -85,11 +85,11 @@ enum RedisTrouble: Error, Equatable, Sendable {
   /// It keeps nothing.
   case sentinel
   case loading
-  /// A script of somebody else runs.
+  /// A script of another client runs.
   case busy
   /// Another node of the cluster has the keys; nil where it was not said which.
   case moved(to: RedisPlace?)
-  /// Keys are on their way to another node, or nobody has them.
+  /// Keys are on their way to another node, or no node has them.
   case clusterChanges(String)
   /// The oldest version that will do is `RedisLogin.oldestVersion`.
   case tooOld(String)
@@ -110,9 +110,9 @@ enum RedisTrouble: Error, Equatable, Sendable {
   case senseless(String)
   /// The two connections to one address are connections to two servers.
   case twoServers
-  /// Scripts were forgotten, with other calls under way behind the one that found it.
+  /// The server lost a script, and other calls were under way behind the one that named it.
   case scriptsForgotten
-  /// Somebody who uses the engine has lost faith in it.
+  /// A user of the engine, such as the lease, gave it up.
   case distrusted
   /// TCP or TLS.
   case link(UpstreamFailure)

@@ -15,7 +15,7 @@ final class RedisPipeline {
     var reply: Reply?
     /// Whether as many replicas as are wanted have it; nil while that is not known.
     var isCopied: Bool?
-    /// Nil: there is no answer, and may never have been a question.
+    /// Nil: no answer has come; the question may never have left.
     let settle: (Reply?) -> Void
   }
 
@@ -56,7 +56,7 @@ final class RedisPipeline {
     let isKnown = knownScripts.contains(name)
     knownScripts.insert(name)
     let mustLast = settings.copies > 0 && name.mustLast
-    // How long the list is nobody knows: it has a row for each send in a box.
+    // The length of a box is not known beforehand: it has a row for each send.
     enter(isList: name == .join, mustLast: mustLast) { writer in
       writer.write(isKnown ? "EVALSHA" : "EVAL") {
         $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))

@@ -1,7 +1,7 @@
 /// Reads a fleet's streams on, on a connection of its own: one XREAD over all of them, which waits for as long as there is
 /// nothing. What is to be read may change meanwhile: then the command connection ends the waiting.
 final class RedisReading {
-  /// Who wants a stream, and how far it was told.
+  /// A receiver of a stream, and how far it has heard.
   private final class Reader {
     let key: FleetKey
     weak var receiver: (any FleetEngineReceiver)?
@@ -39,11 +39,11 @@ final class RedisReading {
     /// A stream did not come to its end. What comes of those behind it may be younger than what is left of it, and is
     /// read again.
     var isCut = false
-    /// Its waiting was to be ended.
+    /// UNBLOCK was sent to end it.
     var isEnded = false
   }
 
-  /// A key, and all who want it.
+  /// A key, and its receivers.
   private struct Stream {
     let key: FleetKey
     let readers: [Reader]

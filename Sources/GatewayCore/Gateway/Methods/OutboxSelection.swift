@@ -156,7 +156,7 @@ private final class EntryFilter {
     }
   }
 
-  /// Whether any entries of a user can be meant: one's own, and for who administers anything everybody's.
+  /// Whether it can mean a user's entries: the caller's own, or any where the caller administers something.
   func concerns(_ owner: UInt32) -> Bool { isOwn(owner) || administersSome }
 
   /// Of what is meant: one's own, and what is of upstreams that one administers; whatever the event is.

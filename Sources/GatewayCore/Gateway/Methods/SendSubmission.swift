@@ -19,7 +19,7 @@ struct SendSubmission {
     try SendSubmission(session: session, connection: connection, form: form, right: right).begin(call, id)
   }
 
-  /// A server's answer is told to who may ask for it.
+  /// Hearing the server's answer needs `request`.
   static func right(_ call: SendParameters, _ form: OpenSend.Form) -> AccessVerb {
     form == .request || call.delivery == .acked ? .request : .send
   }

@@ -20,8 +20,8 @@ enum EngineIOProblem: Error, Equatable, Sendable {
   case incompletePayload
   /// A poll with text that is not UTF-8.
   case payloadNotUTF8
-  /// A poll with more packets than it may hold.
-  case tooManyPackets
+  /// A poll with more packets than this, which is as many as it may hold.
+  case tooManyPackets(limit: Int)
   /// A poll with a packet above the limit of a message.
   case packetTooLarge
 
@@ -53,8 +53,8 @@ enum EngineIOProblem: Error, Equatable, Sendable {
     case .incompletePayload: UpstreamFailure(.protocolError, "the server's answer to a poll ends within a packet")
     case .payloadNotUTF8:
       UpstreamFailure(.protocolError, "the server's answer to a poll holds text that is not UTF-8")
-    case .tooManyPackets:
-      UpstreamFailure(.tooLarge, "the server's answer to a poll holds more than \(PayloadReader.packetLimit) packets")
+    case .tooManyPackets(let limit):
+      UpstreamFailure(.tooLarge, "the server's answer to a poll holds more than \(limit) packets")
     case .packetTooLarge:
       UpstreamFailure(.tooLarge, "the server's answer to a poll holds a message above the limit")
     }

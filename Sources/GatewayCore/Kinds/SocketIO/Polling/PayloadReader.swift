@@ -78,7 +78,7 @@ struct PayloadReader: Equatable, Sendable {
   /// Begins with the next packet; nil behind the last one.
   private mutating func begin(_ body: [UInt8]) throws(EngineIOProblem) -> Search? {
     if offset >= body.count, !(count == 0 && form == .separated) { return nil }
-    guard count < Self.packetLimit else { throw .tooManyPackets }
+    guard count < Self.packetLimit else { throw .tooManyPackets(limit: Self.packetLimit) }
     // So says an old server that it has nothing to say.
     if form == .counted, count == 0, body.elementsEqual([UInt8(ascii: "0"), UInt8(ascii: ":")]) { return nil }
     count += 1

@@ -105,7 +105,7 @@ private func expect(_ body: String, _ form: PayloadForm, _ packets: [String], _ 
   #expect(read([UInt8]("4abc".utf8), .separated, sizeLimit: 4).problem == nil)
   #expect(read([UInt8]("4abcd".utf8), .separated, sizeLimit: 4).problem == .packetTooLarge)
   let many = [UInt8](String(repeating: "6\u{1e}", count: PayloadReader.packetLimit).utf8)
-  #expect(read(many + [54], .separated).problem == .tooManyPackets)
+  #expect(read(many + [54], .separated).problem == .tooManyPackets(limit: PayloadReader.packetLimit))
   #expect(read(Array(many.dropLast()), .separated).problem == nil)
   #expect(read([52, 0xc3], .separated).problem == .payloadNotUTF8)
   #expect(read([UInt8]("2:4".utf8) + [0xc3], .counted).problem == .incompletePayload)
