@@ -33,7 +33,7 @@ final class LocalClients {
   /// Takes in a program that has connected, and for which there is room.
   func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int) -> LocalSession {
     let session = LocalSession(
-      number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag))
+      number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag, for: .user(peer.uid)))
     nextNumber += 1
     sessions[session.number] = session
     places.count(for: .user(peer.uid))

@@ -15,6 +15,8 @@ public struct ClientOutput {
   private var endedWithinLine = false
   /// Whatever the I/O side needs to find its socket again without a lookup.
   public var tag = 0
+  /// The user whose client it is.
+  fileprivate(set) var account = Account.configuration
   /// Close the socket as soon as everything pending is written. Nothing is appended afterwards.
   public internal(set) var closesWhenFlushed = false
 
@@ -198,10 +200,11 @@ public final class ClientOutputs {
   }
 
   /// A fresh output. Must be given back by `remove`.
-  func add(tag: Int) -> Pointer {
+  func add(tag: Int, for account: Account = .configuration) -> Pointer {
     let pointer = Pointer.allocate(capacity: 1)
     pointer.initialize(to: ClientOutput())
     pointer.pointee.tag = tag
+    pointer.pointee.account = account
     return pointer
   }
 

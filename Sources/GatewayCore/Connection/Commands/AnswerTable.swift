@@ -10,24 +10,34 @@ struct AnswerTable {
     var clients: [ClientOutputs.Pointer]
     /// One that left may have seen it.
     var wasHeard = false
-    /// Where its token stands in the order.
+    /// Whose line it stands in.
+    let account: Account
+    /// Where its token stands there.
     let place: UInt64
     /// And among those that many clients were asked for, where it is one.
     let placeOfMany: UInt64?
   }
 
+  /// What the clients of one user were asked. What those of several users were asked stands in a line of its own, that
+  /// of the configuration.
+  private struct Line {
+    /// The tokens in the order of their making.
+    var order = TombstoneQueue<String>()
+    /// Those that many clients were asked for, and how many these were together.
+    var ofMany = TombstoneQueue<String>()
+    var askedOfMany = 0
+  }
+
   private var pending: [String: Entry] = [:]
   /// Their tokens by the server's ids.
   private var tokens: [UInt64: String] = [:]
-  /// Their tokens in the order of their making.
-  private var order = TombstoneQueue<String>()
-  /// Those that many clients were asked for.
-  private var orderOfMany = TombstoneQueue<String>()
-  /// Acknowledgements beyond this count push out the oldest: the server's own time-out handles it.
-  private static let limit = 10_000
+  private var lines: [Account: Line] = [:]
+  /// Acknowledgements beyond this count push out the oldest of the user who has the most: the server's own time-out
+  /// handles it.
+  static let limit = 10_000
   /// Likewise beyond so many clients that were asked, counted once for each acknowledgement: a client may subscribe many
   /// times, and what all of them were asked has to be looked through when one leaves. They push out only what many were
-  /// asked as well: however many programs a user has, what few of another's were asked stays.
+  /// asked as well, of the user whose clients were asked the most.
   static let askedLimit = 100_000
   /// More clients are many. As many acknowledgements as there may be do not exceed the other bound with fewer.
   static let manyFrom = askedLimit / limit + 1
@@ -41,10 +51,17 @@ struct AnswerTable {
   mutating func add(
     _ id: UInt64, as token: String, of event: String, for clients: [ClientOutputs.Pointer]
   ) -> [UInt64] {
-    let isOfMany = clients.count >= Self.manyFrom
+    let account = Self.account(of: clients)
+    var line = lines.removeValue(forKey: account) ?? Line()
+    var placeOfMany: UInt64?
+    if clients.count >= Self.manyFrom {
+      placeOfMany = line.ofMany.append(token)
+      line.askedOfMany += clients.count
+    }
     pending[token] = Entry(
-      id: id, event: event, clients: clients, place: order.append(token),
-      placeOfMany: isOfMany ? orderOfMany.append(token) : nil)
+      id: id, event: event, clients: clients, account: account, place: line.order.append(token),
+      placeOfMany: placeOfMany)
+    lines[account] = line
     tokens[id] = token
     asked += clients.count
     var pushedOut: [UInt64] = []
@@ -57,9 +74,19 @@ struct AnswerTable {
 
   /// The next one that is too much.
   private func excess(besides newest: String) -> String? {
-    if pending.count > Self.limit { return order.first }
-    guard asked > Self.askedLimit, let oldest = orderOfMany.first, oldest != newest else { return nil }
+    if pending.count > Self.limit {
+      return lines.values.max { $0.order.count < $1.order.count }?.order.first
+    }
+    guard asked > Self.askedLimit,
+      let oldest = lines.values.max(by: { $0.askedOfMany < $1.askedOfMany })?.ofMany.first, oldest != newest
+    else { return nil }
     return oldest
+  }
+
+  /// On whose account clients are asked.
+  private static func account(of clients: [ClientOutputs.Pointer]) -> Account {
+    guard let first = clients.first?.pointee.account else { return .configuration }
+    return clients.allSatisfy { $0.pointee.account == first } ? first : .configuration
   }
 
   var hasPending: Bool { !pending.isEmpty }
@@ -72,9 +99,10 @@ struct AnswerTable {
   /// The server's id behind a token, once.
   mutating func take(_ token: String) -> UInt64? {
     guard let entry = pending.removeValue(forKey: token) else { return nil }
-    order.remove(at: entry.place)
-    if let place = entry.placeOfMany { orderOfMany.remove(at: place) }
-    asked -= entry.clients.count
+    lines[entry.account]?.order.remove(at: entry.place)
+    if let place = entry.placeOfMany { lines[entry.account]?.ofMany.remove(at: place) }
+    noteGone(entry.clients.count, of: entry)
+    if lines[entry.account]?.order.isEmpty == true { lines[entry.account] = nil }
     // The server may have used the same id again.
     if tokens[entry.id] == token { tokens[entry.id] = nil }
     return entry.id
@@ -92,7 +120,7 @@ struct AnswerTable {
       let others = entry.clients.filter { $0 != client }
       pending[token]?.clients = others
       pending[token]?.wasHeard = true
-      asked -= entry.clients.count - others.count
+      noteGone(entry.clients.count - others.count, of: entry)
       if others.isEmpty { orphans.append((token, entry.id)) }
     }
     return orphans
@@ -103,7 +131,7 @@ struct AnswerTable {
   mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> (id: UInt64, wasHeard: Bool)? {
     guard let entry = pending[token], let index = entry.clients.firstIndex(of: client) else { return nil }
     pending[token]?.clients.remove(at: index)
-    asked -= 1
+    noteGone(1, of: entry)
     return entry.clients.count == 1 ? (id: entry.id, wasHeard: entry.wasHeard) : nil
   }
 
@@ -120,8 +148,13 @@ struct AnswerTable {
     unanswered += UInt64(pending.count)
     pending.removeAll()
     tokens.removeAll()
-    order.removeAll()
-    orderOfMany.removeAll()
+    lines.removeAll()
     asked = 0
+  }
+
+  /// So many clients will not answer one any more.
+  private mutating func noteGone(_ clients: Int, of entry: Entry) {
+    asked -= clients
+    if entry.placeOfMany != nil { lines[entry.account]?.askedOfMany -= clients }
   }
 }

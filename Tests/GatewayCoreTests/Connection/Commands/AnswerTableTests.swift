@@ -3,8 +3,33 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct AnswerTableTests {
-  /// Clients that are only compared.
-  private let clients = (0..<2).map { _ in ClientOutputs.Pointer.allocate(capacity: 1) }
+  private let outputs = ClientOutputs()
+  /// Clients of two users.
+  private let clients: [ClientOutputs.Pointer]
+
+  init() { clients = [1, 2].map { [outputs] in outputs.add(tag: 0, for: .user($0)) } }
+
+  @Test func whatOneUsersProgramsDoNotAnswerPushesOutNothingThatAnotherUserWasAsked() {
+    var table = AnswerTable()
+    for id in 1...10 { _ = table.add(UInt64(id), as: "other\(id)", of: "ask", for: [clients[1]]) }
+    for id in 11...13 { _ = table.add(UInt64(id), as: "both\(id)", of: "ask", for: clients) }
+    var pushedOut: [UInt64] = []
+    for id in 100..<(100 + UInt64(AnswerTable.limit)) {
+      pushedOut += table.add(id, as: "t\(id)", of: "ask", for: [clients[0]])
+    }
+    #expect(pushedOut == (100...112).map { UInt64($0) })
+    #expect((1...10).allSatisfy { table.isPending("other\($0)") })
+    #expect((11...13).allSatisfy { table.isPending("both\($0)") })
+  }
+
+  @Test func whatVeryManyOfOneUsersProgramsWereAskedPushesOutNothingThatManyOfAnotherWereAsked() {
+    var table = AnswerTable()
+    let dozen = Array(repeating: clients[1], count: AnswerTable.manyFrom)
+    _ = table.add(1, as: "dozen", of: "ask", for: dozen)
+    let many = Array(repeating: clients[0], count: 4_096)
+    for id in 11...60 { _ = table.add(UInt64(id), as: "many\(id)", of: "ask", for: many) }
+    #expect(table.isPending("dozen") && !table.isPending("many11") && table.isPending("many60"))
+  }
 
   @Test func aClientThatIsAskedByManySubscriptionsPushesOutTheOldestQuestions() {
     var table = AnswerTable()
