@@ -176,6 +176,23 @@ async def test_history_says_what_is_no_longer_remembered(daemons, chat, ctl):
     assert (outcome.out, outcome.err) == ("[3]\n[4]\n", "")
 
 
+async def test_history_says_that_an_event_on_its_first_page_is_too_long(daemons, chat, ctl):
+    daemon = await daemons({"limits": {"line": "64KiB"}})
+    client = await daemon.connected(url=chat.url)
+    epoch = (await client.call("subscribe", url=chat.url))["epoch"]
+    for size in (1, 70_000, 2):
+        await chat.emit("said", "x" * size)
+    await client.events(2)
+    for options in ([], ["--last", "3"], ["--since", f"{epoch}:0"]):
+        outcome = await ctl(daemon, "history", chat.url, "--args-only", *options)
+        assert outcome.code == 0 and outcome.out == '["x"]\n["xx"]\n', outcome.out
+        assert outcome.err == "gatewayctl: gap: events may have been missed: larger than the daemon's line limit\n", options
+        assert (await ctl(daemon, "history", chat.url, "--on-gap", "fail", *options)).code == 74
+    # What is not asked for is not missed.
+    for options in (["--last", "1"], ["--since", f"{epoch}:2"]):
+        assert (await ctl(daemon, "history", chat.url, *options)).err == "", options
+
+
 async def test_history_connects_to_nothing(daemons, chat, ctl):
     daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
     outcome = await ctl(daemon, "history", "chat")

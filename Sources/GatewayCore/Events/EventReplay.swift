@@ -17,6 +17,8 @@ struct EventReplay {
   private var placeCount = 0
   /// Those that tell that something of the past is gone.
   private var gapCount = 0
+  /// The number of the first gap for each reason.
+  private(set) var firstGaps: [GapReason: UInt64] = [:]
   private var eventBytes = 0
   /// Bytes that all items may have.
   var room = Int.max
@@ -40,7 +42,7 @@ struct EventReplay {
     placeCount += 1
     switch content {
     case .event(let tail) where tail.count > page:
-      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .tooLarge))
+      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .tooLarge), at: sequence)
     case .event(let tail):
       eventCount += 1
       // Whoever asks for page after page comes on with each of them.
@@ -51,21 +53,21 @@ struct EventReplay {
       eventBytes += tail.count
       hold(.event(sequence: sequence, tail: tail, epoch: epoch))
     case .hole(let reason, _):
-      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason))
+      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason), at: sequence)
     }
   }
 
   /// Events that are not kept any more. Where none of them was wanted nothing is missing.
   mutating func expire(_ range: ClosedRange<UInt64>, count: UInt64, epoch: String) {
     guard count > 0 else { return }
-    add(Backlog.Gap(epoch: epoch, range: range, count: count, reason: .expired))
+    add(Backlog.Gap(epoch: epoch, range: range, count: count, reason: .expired), at: range.lowerBound)
   }
 
   /// Continuity with the upstream was lost before the event behind `sequence`.
   mutating func turn(to epoch: String, after sequence: UInt64, detail: String? = nil) {
     var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
     gap.detail = detail
-    add(gap)
+    add(gap, at: sequence)
   }
 
   /// Leaves the newest so many: what came in while it was put together may have brought too many.
@@ -110,8 +112,9 @@ struct EventReplay {
     lastMissed = nil
   }
 
-  private mutating func add(_ gap: Backlog.Gap) {
+  private mutating func add(_ gap: Backlog.Gap, at number: UInt64) {
     gapCount += 1
+    if firstGaps[gap.reason] == nil { firstGaps[gap.reason] = number }
     guard holdsGaps else { return }
     endMissed()
     hold(.gap(gap))

@@ -49,19 +49,20 @@ struct HistoryCommand: Subcommand {
 
   private func printAll(since position: LiveSubscription.Position) throws(Failure) {
     let first = try page(since: position, limit: Self.pageLimit)
-    if !first.isComplete { try report(ReceivedGap(reason: "expired")) }
+    try report(first.missing)
     try print(first.events)
     guard first.hasMore else { return }
-    try walk(from: first.end, isContinued: true) { (page) throws(Failure) in try print(page.events) }
+    try walk(from: first.end, reporting: .all) { (page) throws(Failure) in try print(page.events) }
   }
 
   private func printNewest(_ count: Int) throws(Failure) {
     guard count > 0 else { return }
     let newest = try page(since: nil, limit: count)
+    try report(newest.missing.filter(Self.isOfWhatIsKept))
     if newest.events.count == count { return try print(newest.events) }
     // There are not so many, or they do not fit into one answer, which then has the newest of them.
     var events: [ReceivedEvent] = []
-    try walk(from: try beginning()) { (page) throws(Failure) in
+    try walk(from: try beginning(), reporting: .fromSecondPage) { (page) throws(Failure) in
       events += page.events
       events.removeFirst(max(0, events.count - count))
     }
@@ -71,6 +72,10 @@ struct HistoryCommand: Subcommand {
   private func print(_ events: [ReceivedEvent]) throws(Failure) {
     for event in events { try printer.print(event) }
     try context.output.flush()
+  }
+
+  private func report(_ missing: [String]) throws(Failure) {
+    for reason in missing { try report(ReceivedGap(reason: reason)) }
   }
 
   private func report(_ gap: ReceivedGap) throws(Failure) {
@@ -85,8 +90,8 @@ struct HistoryCommand: Subcommand {
     var events: [ReceivedEvent]
     /// Where it ends.
     var end: LiveSubscription.Position
-    /// Nothing is missing between what was asked for and these.
-    var isComplete: Bool
+    /// Why something is missing up to there; nothing is where there is no reason.
+    var missing: [String]
     var hasMore: Bool
   }
 
@@ -95,19 +100,36 @@ struct HistoryCommand: Subcommand {
     LiveSubscription.Position(epoch: try page(since: nil, limit: 1).end.epoch, sequence: 0)
   }
 
-  /// Hands out page by page. `isContinued`: what stood at the position was handed out, and what is not there any more
-  /// behind it is missed.
+  /// What is said about the first page of a walk; of each further one all that is missing is.
+  private enum FirstPage {
+    /// What stood at the position was handed out, and what is not there any more behind it is missed.
+    case all
+    /// It begins where the daemon's memory does: what came before was not asked for.
+    case ofWhatIsKept
+    /// That was said already.
+    case fromSecondPage
+  }
+
+  /// Whether a reason concerns an event that came while the daemon remembered, and that it cannot show.
+  private static func isOfWhatIsKept(_ reason: String) -> Bool { reason != "expired" && reason != "upstream" }
+
+  /// Hands out page by page.
   private func walk(
-    from start: LiveSubscription.Position, isContinued: Bool = false, _ take: (Page) throws(Failure) -> Void
+    from start: LiveSubscription.Position, reporting: FirstPage = .ofWhatIsKept,
+    _ take: (Page) throws(Failure) -> Void
   ) throws(Failure) {
     var position = start
-    var isContinued = isContinued
+    var reporting = reporting
     while true {
       let page = try page(since: position, limit: Self.pageLimit)
-      if isContinued, !page.isComplete { try report(ReceivedGap(reason: "expired")) }
+      switch reporting {
+      case .all: try report(page.missing)
+      case .ofWhatIsKept: try report(page.missing.filter(Self.isOfWhatIsKept))
+      case .fromSecondPage: break
+      }
       try take(page)
       guard page.hasMore else { return }
-      isContinued = true
+      reporting = .all
       position = page.end
     }
   }
@@ -137,7 +159,14 @@ struct HistoryCommand: Subcommand {
       throw Failure(.protocolMismatch, "the daemon sent an event without its parts; install the same version of both")
     }
     return Page(
-      events: events, end: .init(epoch: epoch, sequence: sequence),
-      isComplete: members["complete"] == Array("true".utf8), hasMore: members["more"] == Array("true".utf8))
+      events: events, end: .init(epoch: epoch, sequence: sequence), missing: Self.missing(members),
+      hasMore: members["more"] == Array("true".utf8))
+  }
+
+  /// A daemon of an earlier version does not say why.
+  private static func missing(_ members: RawJSONObject) -> [String] {
+    if members["complete"] == Array("true".utf8) { return [] }
+    guard let reasons = members.elements("missing") else { return ["expired"] }
+    return reasons.map { String(decoding: $0.dropFirst().dropLast(), as: UTF8.self) }
   }
 }

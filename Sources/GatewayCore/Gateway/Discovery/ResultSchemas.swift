@@ -52,6 +52,7 @@ enum ResultSchemas {
     .always("events", .list(pastEvent), "Oldest first."), .always("epoch", .text),
     .always("seq", .count, "Where the answer ends: `since` with it goes on there."),
     .always("complete", .boolean, "Whether nothing that was asked for is missing up to there."),
+    .sometimes("missing", .list(.choice(GapReason.allCases.map(\.rawValue))), "Why something is missing up to there."),
     .always("more", .boolean, "Whether the limit, or that of a line, left out newer ones."),
   ])
 

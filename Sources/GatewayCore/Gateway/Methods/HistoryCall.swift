@@ -132,7 +132,13 @@ private final class OpenHistory: OpenCall {
       out.member("epoch", target.stream.epoch)
       out.member("seq", page.sequence)
       out.key("complete")
-      out.bool(page.isComplete)
+      out.bool(page.missing.isEmpty && !page.isCut)
+      if !page.missing.isEmpty {
+        out.key("missing")
+        out.beginArray()
+        for reason in page.missing.map(\.rawValue).sorted() { out.string(reason) }
+        out.endArray()
+      }
       out.key("more")
       out.bool(page.hasMore)
     }
@@ -161,7 +167,10 @@ private struct HistoryPage {
   private(set) var events: [UInt8] = [UInt8(ascii: "[")]
   /// The last number that the answer covers.
   private(set) var sequence: UInt64
-  private(set) var isComplete: Bool
+  /// Why something is missing up to there.
+  private(set) var missing: Set<GapReason> = []
+  /// Of the newest that were asked for, the oldest do not fit.
+  private(set) var isCut = false
   private(set) var hasMore: Bool
 
   /// What the array has beside the events, in bytes.
@@ -169,17 +178,16 @@ private struct HistoryPage {
 
   init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int) {
     sequence = stream.sequence
-    isComplete = replay.isComplete
     let found = replay.items.drained()
     let items = call.since == nil ? Self.newest(found, byteLimit) : found[...]
-    if items.count < found.count { isComplete = false }
+    if items.count < found.count { isCut = true }
     hasMore = replay.missedCount > 0
     var count = 0
     var last: UInt64?
     for case .event(let number, let tail, _) in items {
       // It was taken under a larger limit.
       guard tail.count <= byteLimit else {
-        isComplete = false
+        missing.insert(.tooLarge)
         last = number
         continue
       }
@@ -192,6 +200,11 @@ private struct HistoryPage {
       last = number
     }
     if hasMore, let last { sequence = last }
+    if call.since == nil {
+      for case .gap(let gap) in found where gap.reason != .slowConsumer { missing.insert(gap.reason) }
+    } else {
+      missing.formUnion(replay.firstGaps.filter { !hasMore || $0.value <= sequence }.keys)
+    }
     events.append(UInt8(ascii: "]"))
   }
 
