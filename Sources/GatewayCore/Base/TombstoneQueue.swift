@@ -30,6 +30,14 @@ struct TombstoneQueue<Element> {
     return (0..<slots.count).lazy.compactMap { slots[$0]?.element }
   }
 
+  /// Those from a place on, in order.
+  func all(from place: UInt64) -> some Sequence<(place: UInt64, element: Element)> {
+    let slots = slots
+    return (index(of: place)..<slots.count).lazy.compactMap { index in
+      slots[index].flatMap { slot in slot.element.map { (slot.place, $0) } }
+    }
+  }
+
   /// Elements and tombstones. For tests.
   var slotCount: Int { slots.count }
 

@@ -61,7 +61,7 @@ final class Connection {
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, work: context.work,
       lineLimit: context.limits.line, history: specification.settings.history,
-      serverTime: specification.settings.serverTime)
+      serverTime: specification.settings.serverTime, broadcasts: Broadcasts(context.sliced, for: account))
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
     delivery = Delivery(specification, connector: connector, context: context)
     history = ConnectionHistory(of: stream, connector: connector, context: context)
@@ -287,6 +287,7 @@ final class Connection {
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
     endings.finish()
+    stream.finishTelling()
     delivery.shutDown(failure)
     notes.forgetTimer(context.timers)
     history.end(.daemon)

@@ -39,6 +39,7 @@ final class EventStream {
   /// Where the link gives each event its place: that of the next one. Nil where they are numbered here.
   private var given: EventPlace?
   private let outputs: ClientOutputs
+  private let broadcasts: Broadcasts
   let time: any TimeSource
   private let random: any RandomSource
   /// Longest line of a local client, in bytes.
@@ -50,7 +51,7 @@ final class EventStream {
 
   init(
     outputs: ClientOutputs, time: any TimeSource, random: any RandomSource, work: MatchingCost, lineLimit: Int,
-    history: HistorySettings, serverTime: ServerTimeSettings
+    history: HistorySettings, serverTime: ServerTimeSettings, broadcasts: Broadcasts
   ) {
     router = Router(work)
     self.history = EventHistory(history, epoch: Self.freshEpoch(random))
@@ -59,6 +60,7 @@ final class EventStream {
     self.time = time
     self.random = random
     self.lineLimit = lineLimit
+    self.broadcasts = broadcasts
   }
 
   /// A name for a new epoch.
@@ -84,7 +86,7 @@ final class EventStream {
     inherited = sequence
     if isContinuous { continuity = .interrupted }
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
-    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
+    tellAll(.lostContinuity(epoch: epoch, after: sequence))
   }
 
   /// All subscriptions, the oldest first: to be asked whether something concerns them.
@@ -96,6 +98,7 @@ final class EventStream {
   /// Delivers to one more subscription.
   func add(_ subscription: Subscription) {
     subscription.losses = losses
+    (subscription.broadcasts, subscription.told) = (broadcasts, broadcasts.last)
     router.add(subscription)
   }
 
@@ -122,6 +125,7 @@ final class EventStream {
     guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
+    if broadcasts.isPending { for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().catchUp() } }
     let arrival = time.arrival
     let now =
       given.map { Int64(clamping: $0.time) } ?? clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
@@ -210,7 +214,7 @@ final class EventStream {
   /// The event has no name that could be looked at, so that every subscription might have wanted it.
   private func leaveHole(_ reason: GapReason, detail: String? = nil) {
     remember(.hole(reason, name: nil), time.arrival)
-    tell(gap(reason, detail), to: router.all)
+    tellAll(gap(reason, detail))
   }
 
   /// The server has accepted us; events may come from now on. Unless it goes on where the last conversation ended, this
@@ -239,7 +243,7 @@ final class EventStream {
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
     clock.beginEpoch()
-    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
+    tellAll(.lostContinuity(epoch: epoch, after: sequence))
   }
 
   /// Takes another `limits.line`.
@@ -260,7 +264,11 @@ final class EventStream {
   }
 
   private func tell(_ reason: GapReason, detail: String? = nil, to match: Router.Match) {
-    tell(gap(reason, detail), to: match.feeds.lazy.map { $0.pointee.subscription.takeUnretainedValue() })
+    guard !match.feeds.isEmpty else { return }
+    noteTold(match.feeds.count)
+    let gap = gap(reason, detail)
+    let shared = gap.notification
+    for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().tell(gap, as: shared) }
   }
 
   /// The event of this moment is missing.
@@ -268,20 +276,27 @@ final class EventStream {
     Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
   }
 
-  /// Written once for all of them.
-  private func tell(_ gap: Backlog.Gap, to subscriptions: some Collection<Subscription>) {
-    guard !subscriptions.isEmpty else { return }
-    router.work.note(subscriptions.count * Self.toldCost)
-    let shared = gap.notification
-    for subscription in subscriptions { subscription.tell(gap, as: shared) }
-  }
+  private func tellAll(_ gap: Backlog.Gap) { tellAll(.gap(gap, gap.notification)) }
 
   /// The connection is in another state: those that want to know are told.
-  func notifyStates(_ notification: SharedNotification) {
-    router.work.note(router.count * Self.toldCost)
-    for subscription in router.all where subscription.wantsState {
-      subscription.notify(notification.line(for: subscription.id))
-    }
+  func notifyStates(_ notification: SharedNotification) { tellAll(.state(notification)) }
+
+  private func tellAll(_ content: Broadcasts.Content) {
+    if router.count > 0 { broadcasts.tell(content, in: self) }
+  }
+
+  /// There are no later turns: everybody is told everything now.
+  func finishTelling() { broadcasts.finish(in: self) }
+
+  /// So many were told something else than an event.
+  func noteTold(_ count: Int) { router.work.note(count * Self.toldCost) }
+
+  /// Clients that have something to be written.
+  var writesDue: Int { outputs.dirtyCount }
+
+  /// Those from a serial on, the oldest first.
+  func subscriptions(from serial: UInt64) -> some Sequence<(place: UInt64, element: Subscription)> {
+    router.all(from: serial)
   }
 
   // MARK: - Places that the link gives
@@ -299,9 +314,7 @@ final class EventStream {
       history.skip(to: place.sequence - 1)
     }
     sequence = place.sequence - 1
-    tell(
-      Backlog.Gap(epoch: epoch, range: first...sequence, count: missing, reason: .expired),
-      to: router.all)
+    tellAll(Backlog.Gap(epoch: epoch, range: first...sequence, count: missing, reason: .expired))
   }
 
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
@@ -311,7 +324,7 @@ final class EventStream {
     let start = place.sequence &- 1
     history.begin(epoch: place.epoch, skipping: start &- sequence)
     sequence = start
-    tell(.lostContinuity(epoch: epoch, after: sequence), to: router.all)
+    tellAll(.lostContinuity(epoch: epoch, after: sequence))
   }
 
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and

@@ -38,6 +38,9 @@ struct Router {
   var count: Int { subscriptions.count }
   var all: [Subscription] { Array(ordered.all) }
 
+  /// Those from a serial on, the oldest first.
+  func all(from serial: UInt64) -> some Sequence<(place: UInt64, element: Subscription)> { ordered.all(from: serial) }
+
   /// Takes a subscription into both indexes.
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription

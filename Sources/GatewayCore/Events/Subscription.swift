@@ -47,6 +47,9 @@ final class Subscription {
   private(set) var dropped: UInt64 = 0
   /// Counts the same for all subscriptions of its stream, also when this one is over.
   var losses: SubscriberLosses?
+  /// What its stream tells all of them, and how far it was told; set by the stream.
+  var broadcasts: Broadcasts?
+  var told: UInt64 = 0
   /// Told when this subscription's policy or the client's byte limit asks for a disconnect.
   var onOverrun: (() -> Void)?
   /// Told the token of an event that wanted an answer and was lost to this subscription.
@@ -101,6 +104,7 @@ final class Subscription {
 
   /// A gap at this point of the stream. `shared`: how it is told, where others are told the same.
   func tell(_ gap: Backlog.Gap, as shared: SharedNotification? = nil) {
+    catchUp()
     guard !isMuted else { return }
     if backlog.isEmpty, hasDirectRoom {
       write(encode(gap, shared))
@@ -284,6 +288,7 @@ final class Subscription {
   /// For a hand-over: writes what waits up to the first event that has no room or credit, whatever room there is for
   /// what is no event. Returns behind which event everything is left; nil where nothing is.
   func writeNotices() -> (epoch: String, sequence: UInt64)? {
+    catchUp()
     pump()
     let before = backlog.byteCount
     while !backlog.startsWithEvent, let item = backlog.popFirst() {
