@@ -358,10 +358,10 @@ struct EnterTable {
   /// the one that is tried alone, or else all of them. Returns what is held to be the reason from now on.
   mutating func blame(at now: MonotonicInstant) -> [EnterMessage] {
     clearOutlived(at: now)
+    let trials = trials
     var blamed = unproven(at: now).filter { trials.mayBlame($0) && !trials.isCurrent($0) }
     if let tried = trials.tried, entries[tried]?.doubt.saidAt != nil { blamed.append(tried) }
     var breaking: [(number: Int, message: EnterMessage)] = []
-    let trials = trials
     for message in blamed {
       change(message) {
         guard $0.doubt.linkBroke(at: now, isAlone: trials.isAlone(message)) else { return }
