@@ -15,11 +15,15 @@ struct TargetResolver {
     self.urls = urls
     self.factory = factory
     var names: [UpstreamURL: [String]] = [:]
-    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) {
+    // Not sorted as pairs: the settings of thousands of upstreams are much to move.
+    let sorted = configuration.upstreams.keys.sorted()
+    for name in sorted {
+      guard let upstream = configuration.upstreams[name] else { continue }
       for url in Set(upstream.urls.map(\.canonical)) { names[url, default: []].append(name) }
     }
     self.names = names
-    for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) {
+    for name in sorted {
+      guard let upstream = configuration.upstreams[name] else { continue }
       for server in Set(upstream.urls.map(ServerAddress.init)) { neighbours[server, default: []].append(name) }
       ownNamespaces[name] = try? namespace(of: upstream.url, asked: nil)
     }
