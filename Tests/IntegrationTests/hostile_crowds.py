@@ -192,9 +192,8 @@ async def rooms_of_megabytes_on_a_link_that_breaks(place):
     place.outcome = lambda: f"{breaks} breaks, {rooms} rooms"
 
     async def hold(user, program):
-        many = [enter(n, *([user, n * 100 + m, "r" * 2_400] for m in range(100))) for n in range(10)]
-        long = [enter(10 + n, [user, n, "r" * 250_000]) for n in range(20)]
-        await ask([program], b"".join(many + long), b'"result"')
+        lines = [enter(n, *([user, n, m, "r" * 31_000] for m in range(8))) for n in range(30)]
+        await ask([program], b"".join(lines), b'"result"')
 
     await asyncio.gather(*(hold(*one) for one in enumerate(programs)))
     while place.goes_on:

@@ -22,60 +22,7 @@ struct EnterTable {
     case doubtful
   }
 
-  private struct Entry {
-    /// Orders the entries. Those of the configuration have negative ones.
-    var number: Int
-    var holders = EnterHolders()
-    var isConfigured = false
-    var standing = Standing.unsaid
-    /// It was said on this link before, and may have been taken then: another refusal does not undo that.
-    var mayBeIn = false
-    /// Ends the waiting for the acknowledgement.
-    var timer: Timers.ID?
-    var doubt = EnterDoubt()
-    /// When it was written last.
-    var size: MessageSize?
-    /// Its holders were told that it is refused, and not yet that it is no more.
-    var isToldRefused = false
-
-    var isHeld: Bool { !holders.isEmpty || isConfigured }
-
-    /// Where it waits for its trial; nil unless it does.
-    var trialPlace: EnterOrder.Place? {
-      guard standing == .unsaid, isHeld else { return nil }
-      return doubt.trialDue.map { EnterOrder.Place(time: $0, number: number) }
-    }
-
-    /// Where it stands among those that the server has on this link and has not shown to live with.
-    var writtenPlace: EnterOrder.Place? {
-      switch standing {
-      case .asked, .said(isAcknowledged: false): doubt.saidAt.map { EnterOrder.Place(time: $0, number: number) }
-      case .unsaid, .said, .refused, .breaking, .kept, .doubtful: nil
-      }
-    }
-
-    mutating func linkEnded() {
-      timer = nil
-      mayBeIn = false
-      doubt.saidAt = nil
-      switch standing {
-      case .said(let isAcknowledged): standing = .kept(isAcknowledged: isAcknowledged)
-      case .asked, .refused(mayHaveArrived: true): standing = .doubtful
-      case .refused(mayHaveArrived: false): standing = .unsaid
-      case .unsaid, .breaking, .kept, .doubtful: break
-      }
-    }
-
-    mutating func linkBegan(isRecovered: Bool) {
-      switch standing {
-      case .kept(let isAcknowledged): standing = isRecovered ? .said(isAcknowledged: isAcknowledged) : .unsaid
-      case .doubtful: standing = .unsaid
-      case .unsaid, .asked, .said, .refused, .breaking: break
-      }
-    }
-  }
-
-  private var entries: [EnterMessage: Entry] = [:]
+  private var entries: [EnterMessage: EnterEntry] = [:]
   /// Those that wait for their trial, by when they may be tried.
   private var suspects = EnterOrder()
   /// Those that the server has on this link and has not shown to live with, by when they were written; some that the link
@@ -92,14 +39,14 @@ struct EnterTable {
   var heldCount: Int { entries.values.count { $0.isHeld } }
 
   /// The one way to change an entry of a link that is there.
-  private mutating func put(_ entry: Entry?, for message: EnterMessage) {
+  private mutating func put(_ entry: EnterEntry?, for message: EnterMessage) {
     let old = entries[message]
     entries[message] = entry
     suspects.move(message, from: old?.trialPlace, to: entry?.trialPlace)
     written.move(message, from: old?.writtenPlace, to: entry?.writtenPlace)
   }
 
-  private mutating func change(_ message: EnterMessage, _ body: (inout Entry) -> Void) {
+  private mutating func change(_ message: EnterMessage, _ body: (inout EnterEntry) -> Void) {
     guard var entry = entries[message] else { return }
     body(&entry)
     put(entry, for: message)
@@ -115,7 +62,7 @@ struct EnterTable {
       put(entry.isHeld ? entry : nil, for: message)
     }
     for (index, message) in messages.enumerated() {
-      var entry = entries[message] ?? Entry(number: 0)
+      var entry = entries[message] ?? EnterEntry(number: 0)
       entry.isConfigured = true
       entry.number = index - messages.count
       put(entry, for: message)
@@ -139,8 +86,8 @@ struct EnterTable {
     }
   }
 
-  private mutating func makeEntry(_ message: EnterMessage, at now: MonotonicInstant) -> Entry {
-    var entry = Entry(number: makeNumber())
+  private mutating func makeEntry(_ message: EnterMessage, at now: MonotonicInstant) -> EnterEntry {
+    var entry = EnterEntry(number: makeNumber())
     entry.doubt = trials.recall(message, at: now)
     return entry
   }
@@ -178,7 +125,7 @@ struct EnterTable {
     var timer: Timers.ID?
   }
 
-  private mutating func end(_ message: EnterMessage, _ entry: Entry, at now: MonotonicInstant) -> Ended? {
+  private mutating func end(_ message: EnterMessage, _ entry: EnterEntry, at now: MonotonicInstant) -> Ended? {
     // Whether there is anything to be undone is known with the next link, and what it breaks with this one; and a
     // program may hold it again before that.
     switch entry.standing {
@@ -214,7 +161,7 @@ struct EnterTable {
     var leaves: [(number: Int, leave: EnterEnding)] = []
     var unsaid: [(number: Int, message: EnterMessage)] = []
     var suspected: [(place: EnterOrder.Place, message: EnterMessage)] = []
-    var ended: [(message: EnterMessage, entry: Entry)] = []
+    var ended: [(message: EnterMessage, entry: EnterEntry)] = []
     changeAll { message, entry in
       entry.linkBegan(isRecovered: isRecovered)
       if !entry.isHeld {
@@ -237,7 +184,7 @@ struct EnterTable {
 
   /// Changes all where they stand, without looking any of them up. What that does to `suspects` and `written` is the
   /// caller's.
-  private mutating func changeAll(_ body: (EnterMessage, inout Entry) -> Void) {
+  private mutating func changeAll(_ body: (EnterMessage, inout EnterEntry) -> Void) {
     var index = entries.startIndex
     while index != entries.endIndex {
       let message = entries.keys[index]

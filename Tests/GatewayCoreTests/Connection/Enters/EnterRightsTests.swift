@@ -3,7 +3,7 @@ import Testing
 @testable import GatewayCore
 
 /// In whose name something is said for subscriptions: what undoes a message is said while the user who named it may
-/// say it, and the one who was the last to hold it.
+/// say it, and the one who was the last to hold it. What is said counts for the one who was the first.
 @Suite struct EnterRightsTests {
   private let harness = GatewayHarness {
     $0.access = [EnterRightsTests.rule(1_000, []), EnterRightsTests.rule(2, [])]
@@ -55,10 +55,7 @@ import Testing
   }
 
   @Test func whatAUserMayNotSayAnyMoreIsNotSaidForAProgramOfItThatHasGone() {
-    let first = subscriber(Self.bare)
-    while harness.upstream.channels.count <= 300 { harness.pass(.milliseconds(100)) }
-    channel.accept()
-    subscriber(Self.room, uid: 2).disconnect()
+    let first = oneThatStaysAndOneThatNamedAndLeft()
     permit([], ["join"])
     first.disconnect()
     #expect(channel.written == ["join []"])
@@ -66,10 +63,7 @@ import Testing
 
   @Test func whatTheLastProgramMayNotSayIsNotSaidAtItsEnd() {
     permit(["join"], [])
-    let first = subscriber(Self.bare)
-    while harness.upstream.channels.count <= 300 { harness.pass(.milliseconds(100)) }
-    channel.accept()
-    subscriber(Self.room, uid: 2).disconnect()
+    let first = oneThatStaysAndOneThatNamedAndLeft()
     first.disconnect()
     #expect(channel.written == ["join []"])
   }
@@ -94,10 +88,7 @@ import Testing
   }
 
   @Test func aRightThatComesBackIsThere() {
-    let first = subscriber(Self.bare)
-    while harness.upstream.channels.count <= 300 { harness.pass(.milliseconds(100)) }
-    channel.accept()
-    subscriber(Self.room, uid: 2).disconnect()
+    let first = oneThatStaysAndOneThatNamedAndLeft()
     permit([], ["join"])
     permit([], [])
     first.disconnect()
@@ -109,10 +100,7 @@ import Testing
   /// The link is lost, its last program goes, other rights come, and the server goes on where it was.
   private func recoveredAfter(_ change: () -> Void) {
     let stays = subscriber(#"{"upstream":"chat"}"#)
-    let first = subscriber(Self.bare)
-    while harness.upstream.channels.count <= 300 { harness.pass(.milliseconds(100)) }
-    channel.accept()
-    subscriber(Self.room, uid: 2).disconnect()
+    let first = oneThatStaysAndOneThatNamedAndLeft()
     channel.fail(.closed)
     first.disconnect()
     change()
@@ -174,10 +162,7 @@ import Testing
   }
 
   @Test func aRoomIsLeftAfterItsUpstreamGotOtherSettings() {
-    let first = subscriber(Self.bare)
-    while harness.upstream.channels.count <= 300 { harness.pass(.milliseconds(100)) }
-    channel.accept()
-    subscriber(Self.room, uid: 2).disconnect()
+    let first = oneThatStaysAndOneThatNamedAndLeft()
     harness.reload { $0.upstreams["chat"]?.settings.reconnect.base = .milliseconds(2) }
     harness.pass(.seconds(60))
     channel.accept()
@@ -204,5 +189,36 @@ import Testing
     #expect(channel.written == ["join []"])
     harness.pass(.milliseconds(1))
     #expect(channel.written == ["join []"])
+  }
+
+  // MARK: - Who pays
+
+  @Test func whoHeldAMessageFirstPaysForItAtEachConnect() {
+    let harness = GatewayHarness {
+      $0.limits.sendQueueBytes = 10_000
+      $0.upstreams["chat"]?.settings.reconnect.base = .milliseconds(1)
+      $0.upstreams["chat"]?.settings.reconnect.cap = .milliseconds(1)
+    }
+    let text = String(repeating: "x", count: 8_000)
+    let clients = (0..<8).map { harness.client(uid: 1_000 + $0) }
+    for client in clients {
+      client.call("subscribe", #"{"upstream":"chat","enter":[{"event":"join","args":["\#(text)"]}]}"#)
+    }
+    let send = #"{"upstream":"chat","event":"e","args":["\#(text.prefix(4_000))"]}"#
+    func isTaken(_ client: HarnessClient) -> Bool {
+      HarnessClient.values(client.call("send", send, id: 2)).last?["result"] != nil
+    }
+    for _ in 0..<3 {
+      harness.upstream.channel.accept()
+      harness.upstream.channel.unsentBytes = 8_000
+      harness.client(uid: 1).call("send", #"{"upstream":"chat","event":"e","args":["\#(text.prefix(2_000))"]}"#)
+      harness.upstream.channel.unsentBytes = 10_000
+      #expect(!isTaken(clients[0]))
+      #expect(isTaken(clients[1]))
+      harness.upstream.channel.unsentBytes = 0
+      harness.pass(.seconds(4))
+      harness.upstream.channel.fail(.closed)
+      harness.pass(.milliseconds(10))
+    }
   }
 }
