@@ -18,8 +18,10 @@ import tempfile
 import time
 
 import fleet_place
+import redis_server
+from fleet_judge import Judge, some_of_each
 from fleet_place import LEASE, Place
-from fleet_programs import ONCE, Follower, Sender, SharedAccount
+from fleet_programs import Follower, Sender, SharedAccount
 from patience import FACTOR, end, within
 
 PAUSES = (0.3, 0.9 * LEASE, 1.5 * LEASE, 2.5 * LEASE, 6.0)
@@ -43,6 +45,8 @@ ALONE = {
     "other host stopped in order": Fault("other", Place.stop_host, ABSENCES),
     "other host paused": Fault("other", Place.pause_host, PAUSES),
     "Redis killed": Fault("redis", Place.kill_redis, ABSENCES),
+    "all hosts killed": Fault("all", Place.kill_all, ABSENCES),
+    "Redis emptied": Fault("redis", Place.empty_redis, (0.0,)),
     "Redis paused": Fault("redis", Place.pause_redis, (0.3, LEASE, 2.5 * LEASE, 4.5)),
 }
 """What can go wrong anywhere."""
@@ -70,126 +74,8 @@ class Happening:
         self.ended = time.monotonic()
 
     def __str__(self):
-        host = "" if self.fault.victim == "redis" else f" (h{self.number})"
+        host = "" if self.number is None else f" (h{self.number})"
         return f"{self.kind}{host} for {self.seconds:g} s"
-
-
-class Judge:
-    """Compares what was promised with what the server noted."""
-
-    def __init__(self, senders, accounts, silence):
-        self.senders, self.accounts, self.silence = senders, accounts, silence
-        self.sends = {}
-        self.looked = dict.fromkeys(senders, 0)
-        # What came once more after it had been judged.
-        self.again = []
-        self.firsts = {}
-        self.owners = {}
-        self.opens = []
-        self.top = 0
-        self.overlaps = 0
-        self.in_window = 0
-        self.counts = collections.Counter()
-        self.faults = []
-
-    def hear(self, notes, happenings):
-        """Takes the server's notes: the order of each program, and no older link behind a newer one."""
-        for sender in self.senders:
-            self.sends |= {send.key: send for send in sender.sends[self.looked[sender]:]}
-        for note in notes:
-            if "open" in note:
-                self.owners[note["link"]] = note["open"]
-                self.opens.append(note)
-            if "key" not in note:
-                continue
-            self.look_at_link(note, happenings)
-            send = self.sends[note["key"]]
-            send.arrivals.append(note)
-            if send.is_judged:
-                self.again.append(send)
-            lane, _, number = note["key"].rpartition("-")
-            if len(send.arrivals) == 1:
-                if int(number) < self.firsts.get(lane, -1):
-                    self.fault("out of order",
-                               f"{note['key']} ({send.level}) arrived behind {lane}-{self.firsts[lane]}")
-                self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))
-
-    def look_at_link(self, note, happenings):
-        """A process that is stopped exactly between its look at the clock and the call writes that one call when it goes
-        on: the one window that is named."""
-        if note["link"] >= self.top:
-            self.top = note["link"]
-            return
-        self.overlaps += 1
-        owner = self.owners[note["link"]]
-        paused = [one for one in happenings if one.fault.act is Place.pause_host and f"h{one.number}" == owner
-                  and one.ended and one.ended - 0.01 <= note["at"] < one.ended + 0.1]
-        if paused:
-            self.in_window += 1
-        else:
-            self.fault("two links", f"{note['key']} came on link {note['link']} of {owner}, behind one on link {self.top} of "
-                                    f"{self.owners[self.top]}")
-
-    def settle(self, happenings):
-        """All is quiet: every send has its outcome and has arrived, or never will."""
-        for sender in self.senders:
-            for send in sender.sends[self.looked[sender]:]:
-                self.judge(send, happenings)
-            self.looked[sender] = len(sender.sends)
-            for fault in sender.faults:
-                self.fault("protocol", fault)
-            sender.faults = []
-        for send in self.again:
-            self.judge_copies(send, happenings)
-        self.again = []
-        for account in self.accounts:
-            for fault in account.faults:
-                self.fault("events", fault)
-            account.faults = []
-
-    def judge(self, send, happenings):
-        send.is_judged = True
-        level, copies = send.level, len(send.arrivals)
-        self.counts[level, "made"] += 1
-        self.counts[level, "promised"] += send.is_promised
-        self.counts[level, "arrived"] += copies > 0
-        if send.is_promised and not copies:
-            self.counts[level, "missing"] += 1
-            self.fault("missing", f"{send.key} ({level}) was promised, and is missing")
-        if copies > 1:
-            self.judge_copies(send, happenings)
-
-    def judge_copies(self, send, happenings):
-        self.counts[send.level, "doubled"] += 1
-        if send.level in ONCE:
-            self.fault("more than once", str(send))
-        elif not all(self.is_excused(first, second, send.host, happenings)
-                     for first, second in zip(send.arrivals, send.arrivals[1:])):
-            self.fault("twice without need", str(send))
-
-    def is_excused(self, first, second, host, happenings):
-        """Whether the holder, or the host itself, died between, or the host was without Redis for too long."""
-        if first["link"] != second["link"]:
-            return True
-        for one in happenings:
-            if one.began > second["at"] or (one.ended or one.began) < first["at"] - 1:
-                continue
-            is_own = one.fault.victim == "redis" or one.number == host
-            if is_own and (one.fault.act in (Place.kill_host, Place.stop_host) or one.seconds >= self.silence - 0.5):
-                return True
-        return False
-
-    def fault(self, promise, text):
-        self.faults.append(f"{promise}: {text}")
-
-
-def some_of_each(faults):
-    """The first ones of each promise, and how many they are."""
-    kinds = collections.defaultdict(list)
-    for fault in faults:
-        kinds[fault.partition(":")[0]].append(fault)
-    return [text for some in kinds.values()
-            for text in some[:3] + ([f"{some[0].partition(':')[0]}: {len(some)} in all"] if len(some) > 3 else [])]
 
 
 class Result:
@@ -243,7 +129,10 @@ class Rounds:
         # All is up: a program may change hosts.
         self.calm = calm
         self.faults = ALONE | (CABLES if place.network else {})
-        self.faults = {kind: fault for kind, fault in self.faults.items() if kinds is None or kind in kinds}
+        if not shutil.which(redis_server.CLIENT):
+            del self.faults["Redis emptied"]
+        if kinds is not None:
+            self.faults = {kind: fault for kind, fault in self.faults.items() if kind in kinds}
         self.kinds = collections.Counter()
         self.took = {}
         self.happenings = []
@@ -253,13 +142,14 @@ class Rounds:
         holder = int(self.judge.opens[-1]["open"][1:])
         other = random.choice([number for number in range(fleet_place.COUNT) if number != holder])
         kinds = random.sample(sorted(self.faults), min(len(self.faults), random.choice((1, self.together))))
-        if len({self.faults[kind].victim for kind in kinds}) < len(kinds):
+        victims = {self.faults[kind].victim for kind in kinds}
+        if "all" in victims or len(victims) < len(kinds):
             kinds = kinds[:1]
         chosen = []
         for kind in kinds:
             fault = self.faults[kind]
             seconds = random.choice([one for one in fault.durations if one <= self.longest])
-            number = {"holder": holder, "other": other, "redis": None}[fault.victim]
+            number = {"holder": holder, "other": other}.get(fault.victim)
             chosen.append(Happening(kind, fault, number, seconds, len(kinds) == 1))
         return chosen
 
@@ -315,14 +205,14 @@ class Rounds:
 
 
 async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, longest=6.0, together=2, silence=3 * LEASE,
-                 rate=50):
+                 rate=50, transport="websocket"):
     """Runs the loop; returns a `Result`. `kinds` names the faults, `longest` is how long one may last, and at most `together`
     come at a time."""
     seed = seed if seed is not None else random.randrange(1 << 32)
     random.seed(seed)
     tell(f"seed {seed}")
     started = time.monotonic()
-    place = Place(folder, rate, silence)
+    place = Place(folder, rate, silence, transport)
     tasks = []
     try:
         await place.start()
@@ -362,13 +252,14 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--only", action="append", choices=sorted(ALONE | CABLES), help="a fault; may be repeated")
     parser.add_argument("--rate", type=float, default=50, help="events a second")
+    parser.add_argument("--transport", default="websocket", choices=("websocket", "polling"))
     parser.add_argument("--keep", action="store_true", help="leave the folder with logs and ledger")
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gw-"))
     folder.chmod(0o755)
     try:
         result = asyncio.run(rounds(folder, options.rounds, options.seed, lambda text: print(text, flush=True),
-                                    options.only, rate=options.rate))
+                                    options.only, rate=options.rate, transport=options.transport))
         print(result)
         result.check()
     finally:

@@ -128,8 +128,8 @@ class Place:
     """All of it. The server tells so many events a second; after `silence` seconds a host without Redis is down, and one
     that says nothing counts as dead."""
 
-    def __init__(self, folder, rate, silence):
-        self.silence = silence
+    def __init__(self, folder, rate, silence, transport):
+        self.silence, self.transport = silence, transport
         self.network, self.without_network = network()
         self.redis = RedisServer(folder / "redis", ["--appendonly", "yes", "--protected-mode", "no"])
         where = {}
@@ -151,7 +151,7 @@ class Place:
                 "fleet": {"name": "loop", "redis": [self.redis.url], "host": f"h{number}", "lease": f"{LEASE:g}s",
                           "grace": f"{self.silence:g}s", "adopt": f"{self.silence:g}s"},
                 "upstream": {"chat": {"url": self.server.url, "fleet": True, "keep": "always",
-                                      "headers": {"X-Host": f"h{number}"}}},
+                                      "transports": [self.transport], "headers": {"X-Host": f"h{number}"}}},
             }, wrapper=self.network.wrapper(self.network.hosts[number]) if self.network else ()))
         for host in self.hosts:
             await host.start()
@@ -217,6 +217,16 @@ class Place:
         self.redis.pause()
         await asyncio.sleep(seconds)
         self.redis.resume()
+
+    async def empty_redis(self, _, seconds):
+        """It forgets everything, as a server without a file does at a restart."""
+        await self.redis.command("FLUSHALL")
+        await asyncio.sleep(seconds)
+
+    async def kill_all(self, _, seconds):
+        await asyncio.gather(*(host.crash() for host in self.hosts))
+        await asyncio.sleep(seconds)
+        await asyncio.gather(*(host.start() for host in self.hosts))
 
     async def cut(self, number, seconds, *whats):
         for what in whats:

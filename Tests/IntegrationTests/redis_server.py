@@ -11,6 +11,8 @@ from patience import SOON, within
 
 NAMES = ("/usr/bin/redis-server", "/usr/local/bin/redis-server", "/usr/bin/redis-check-rdb")
 
+CLIENT = "redis-cli"
+
 
 def program():
     """The program; None where there is none. Debian's `redis-tools` has it under another name, which starts no service;
@@ -76,6 +78,13 @@ class RedisServer:
 
     def resume(self):
         os.killpg(self.process.pid, signal.SIGCONT)
+
+    async def command(self, *words):
+        """One command, from where the server is; returns the first line of its answer."""
+        process = await processes.spawn(
+            *self.wrapper, CLIENT, "-h", self.host, "-p", str(self.port), *words, stdout=asyncio.subprocess.PIPE)
+        output, _ = await within(process.communicate(), f"Redis to {words[0]}")
+        return output.decode().partition("\n")[0]
 
     async def kill(self):
         await processes.kill(self.process)

@@ -1,0 +1,124 @@
+"""Compares what a fleet promised, as `docs/fleet.md` has it, with what its server noted and its subscribers were given."""
+
+import collections
+
+from fleet_place import Place
+from fleet_programs import ONCE
+
+
+class Judge:
+    """Compares what was promised with what the server noted."""
+
+    def __init__(self, senders, accounts, silence):
+        self.senders, self.accounts, self.silence = senders, accounts, silence
+        self.sends = {}
+        self.looked = dict.fromkeys(senders, 0)
+        # What came once more after it had been judged.
+        self.again = []
+        self.firsts = {}
+        self.owners = {}
+        self.opens = []
+        self.top = 0
+        self.overlaps = 0
+        self.in_window = 0
+        self.counts = collections.Counter()
+        self.faults = []
+
+    def hear(self, notes, happenings):
+        """Takes the server's notes: the order of each program, and no older link behind a newer one."""
+        for sender in self.senders:
+            self.sends |= {send.key: send for send in sender.sends[self.looked[sender]:]}
+        for note in notes:
+            if "open" in note:
+                self.owners[note["link"]] = note["open"]
+                self.opens.append(note)
+            if "key" not in note:
+                continue
+            self.look_at_link(note, happenings)
+            send = self.sends[note["key"]]
+            send.arrivals.append(note)
+            if send.is_judged:
+                self.again.append(send)
+            lane, _, number = note["key"].rpartition("-")
+            if len(send.arrivals) == 1:
+                if int(number) < self.firsts.get(lane, -1):
+                    self.fault("out of order",
+                               f"{note['key']} ({send.level}) arrived behind {lane}-{self.firsts[lane]}")
+                self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))
+
+    def look_at_link(self, note, happenings):
+        """A process that is stopped exactly between its look at the clock and the call writes that one call when it goes
+        on: the one window that is named."""
+        if note["link"] >= self.top:
+            self.top = note["link"]
+            return
+        self.overlaps += 1
+        owner = self.owners[note["link"]]
+        paused = [one for one in happenings if one.fault.act is Place.pause_host and f"h{one.number}" == owner
+                  and one.ended and one.ended - 0.01 <= note["at"] < one.ended + 0.1]
+        if paused:
+            self.in_window += 1
+        else:
+            self.fault("two links", f"{note['key']} came on link {note['link']} of {owner}, behind one on link {self.top} of "
+                                    f"{self.owners[self.top]}")
+
+    def settle(self, happenings):
+        """All is quiet: every send has its outcome and has arrived, or never will."""
+        for sender in self.senders:
+            for send in sender.sends[self.looked[sender]:]:
+                self.judge(send, happenings)
+            self.looked[sender] = len(sender.sends)
+            for fault in sender.faults:
+                self.fault("protocol", fault)
+            sender.faults = []
+        for send in self.again:
+            self.judge_copies(send, happenings)
+        self.again = []
+        for account in self.accounts:
+            for fault in account.faults:
+                self.fault("events", fault)
+            account.faults = []
+
+    def judge(self, send, happenings):
+        send.is_judged = True
+        level, copies = send.level, len(send.arrivals)
+        self.counts[level, "made"] += 1
+        self.counts[level, "promised"] += send.is_promised
+        self.counts[level, "arrived"] += copies > 0
+        if send.is_promised and not copies:
+            self.counts[level, "missing"] += 1
+            self.fault("missing", f"{send.key} ({level}) was promised, and is missing")
+        if copies > 1:
+            self.judge_copies(send, happenings)
+
+    def judge_copies(self, send, happenings):
+        self.counts[send.level, "doubled"] += 1
+        if send.level in ONCE:
+            self.fault("more than once", str(send))
+        elif not all(self.is_excused(first, second, send.host, happenings)
+                     for first, second in zip(send.arrivals, send.arrivals[1:])):
+            self.fault("twice without need", str(send))
+
+    def is_excused(self, first, second, host, happenings):
+        """Whether the holder, or the host itself, died between, or the host was without Redis for too long."""
+        if first["link"] != second["link"]:
+            return True
+        for one in happenings:
+            if one.began > second["at"] or (one.ended or one.began) < first["at"] - 1:
+                continue
+            is_own = one.number in (None, host)
+            if is_own and (one.fault.act in (Place.kill_host, Place.stop_host, Place.kill_all) or one.seconds >= self.silence - 0.5):
+                return True
+        return False
+
+    def fault(self, promise, text):
+        self.faults.append(f"{promise}: {text}")
+
+
+def some_of_each(faults):
+    """The first ones of each promise, and how many they are."""
+    kinds = collections.defaultdict(list)
+    for fault in faults:
+        kinds[fault.partition(":")[0]].append(fault)
+    return [text for some in kinds.values()
+            for text in some[:3] + ([f"{some[0].partition(':')[0]}: {len(some)} in all"] if len(some) > 3 else [])]
