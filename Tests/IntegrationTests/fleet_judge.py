@@ -9,6 +9,9 @@ from fleet_programs import ONCE
 class Judge:
     """Compares what was promised with what the server noted."""
 
+    # After these a durable send may be written once more.
+    ENDS = (Place.kill_host, Place.stop_host, Place.kill_all, Place.empty_redis)
+
     def __init__(self, senders, accounts, silence):
         self.senders, self.accounts, self.silence = senders, accounts, silence
         self.sends = {}
@@ -100,14 +103,15 @@ class Judge:
             self.fault("twice without need", str(send))
 
     def is_excused(self, first, second, host, happenings):
-        """Whether the holder, or the host itself, died between, or the host was without Redis for too long."""
+        """Whether the holder or the host itself died between, Redis forgot everything, or the host was without it for too
+        long: it takes a moment until that is found again."""
         if first["link"] != second["link"]:
             return True
         for one in happenings:
             if one.began > second["at"] or (one.ended or one.began) < first["at"] - 1:
                 continue
             is_own = one.number in (None, host)
-            if is_own and (one.fault.act in (Place.kill_host, Place.stop_host, Place.kill_all) or one.seconds >= self.silence - 0.5):
+            if is_own and (one.fault.act in self.ENDS or one.seconds >= self.silence - 1.5):
                 return True
         return False
 

@@ -204,7 +204,7 @@ class Rounds:
             self.took.setdefault(happening.kind, []).append(opens[0] - happening.began)
 
 
-async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, longest=6.0, together=2, silence=3 * LEASE,
+async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, longest=6.0, together=2, silence=5 * LEASE,
                  rate=50, transport="websocket"):
     """Runs the loop; returns a `Result`. `kinds` names the faults, `longest` is how long one may last, and at most `together`
     come at a time."""
