@@ -109,11 +109,11 @@ def test_the_watchdog_replaces_a_daemon_that_hangs(service):
 
 
 def test_a_daemon_that_is_idle_feeds_its_watchdog(service):
-    service.override("gatewayd.service", "[Service]\nWatchdogSec=500ms\n")
+    service.override("gatewayd.service", "[Service]\nWatchdogSec=2s\n")
     service.run("systemctl", "restart", "gatewayd.service")
     pid = main_pid(service)
     # Nothing is to happen: so long would three watchdogs take.
-    service.run("gatewayctl", "subscribe", "http://127.0.0.1:9", "--for", "1500ms", check=False)
+    service.run("gatewayctl", "subscribe", "http://127.0.0.1:9", "--for", "6s", check=False)
     assert main_pid(service) == pid
 
 
