@@ -63,7 +63,7 @@ final class FleetTap {
         case .event(let name, _, _), .tooLong(let name, _): name
         case .dropped(let event): event.name ?? []
         }
-      return raw.isEmpty ? "" : JSONScanner.decodeString(raw.span.bytes, 0..<raw.count)
+      return EventStream.name(of: raw.span.bytes)
     }
   }
 

@@ -50,4 +50,12 @@ import Testing
     #expect(wants.want(Interest(.all, answers: true), "a") == .ask)
     #expect(wants.want(Interest(.glob(ExactText("*z")), answers: true), "a") == .tooMany)
   }
+
+  @Test func aQuestionWhoseNameIsANumberIsLookedForByIt() {
+    func name(_ text: String) -> String {
+      FleetTap.Content.event(name: Array(text.utf8), arguments: [], kwargs: nil).name
+    }
+    #expect(name("42") == "42" && name(#""load""#) == "load")
+    #expect(FleetTap.Content.dropped(DroppedEvent(.undecodable)).name == "")
+  }
 }
