@@ -199,36 +199,33 @@ extension FleetLink: FleetEngineReceiver {
       read = record.position
       return
     }
+    let position = record.position
     if case .marker(let marker) = entry {
-      // An opening that ends a conversation is for the next channel.
-      if case .open = marker.kind, channel.isInConversation {
-        return channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
-      }
-      tops.note(marker, at: record.position)
-      (read, sequence) = (record.position, marker.sequence)
-      present = nil
-      if case .open = marker.kind { (present, epoch) = (record.position.conversation, marker.epoch) }
-      channel.take(marker)
+      _ = take(marker, at: position, channel)
     } else {
-      if record.position.conversation != present, let begun = entry.head?.epoch {
-        guard begin(record.position, begun, channel) else { return }
+      if position.conversation != present, let begun = entry.head?.epoch {
+        // The engine has forgotten the opening by now.
+        let before = FleetPosition(position.conversation, position.number - 1)
+        let opening = FleetMarker(.open(hosts: 1), term: tops.term, epoch: begun, sequence: before.number)
+        guard take(opening, at: before, channel) else { return }
       }
-      tops.note(record.position)
-      (read, sequence) = (record.position, record.position.number)
-      channel.take(entry, at: record.position, epoch: epoch)
+      tops.note(position)
+      (read, sequence) = (position, position.number)
+      channel.take(entry, at: position, epoch: epoch)
     }
   }
 
-  /// An event of a conversation whose opening was not read: the engine has forgotten that by now. False where another
-  /// conversation ends with it: then it is for the next channel.
-  private func begin(_ position: FleetPosition, _ begun: String, _ channel: FleetChannel) -> Bool {
-    guard !channel.isInConversation else {
+  /// False for an opening that ends a conversation: it is for the next channel, and so is what stands behind it.
+  private func take(_ marker: FleetMarker, at position: FleetPosition, _ channel: FleetChannel) -> Bool {
+    if case .open = marker.kind, channel.isInConversation {
       channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
       return false
     }
-    (present, epoch) = (position.conversation, begun)
-    sequence = position.number - 1
-    channel.take(FleetMarker(.open(hosts: 1), term: tops.term, epoch: begun, sequence: sequence))
+    tops.note(marker, at: position)
+    (read, sequence) = (position, marker.sequence)
+    present = nil
+    if case .open = marker.kind { (present, epoch) = (position.conversation, marker.epoch) }
+    channel.take(marker)
     return true
   }
 }

@@ -5,12 +5,13 @@ struct FleetWants {
     var hosts: Set<String> = []
     /// The server has agreed.
     var isAgreed = false
+    /// By which `globs` has it, where it is one that answers.
+    var serial: UInt64?
   }
 
   private var wants: [Interest: Want] = [:]
-  /// Which answering interests fit a name, by serials of this table's own.
+  /// Which patterns that hosts answer by fit a name, by serials of this table's own.
   private var globs = GlobIndex()
-  private var serials: [Interest: UInt64] = [:]
   private var answering: [UInt64: Interest] = [:]
   private var lastSerial: UInt64 = 0
   /// By how many patterns each host answers.
@@ -34,7 +35,7 @@ struct FleetWants {
   /// A host wants it.
   mutating func want(_ interest: Interest, _ host: String) -> Step {
     let known = wants[interest]
-    if known?.hosts.contains(host) != true, interest.answers, interest.glob != nil {
+    if known?.hosts.contains(host) != true, interest.answeringGlob != nil {
       guard patterns[host, default: 0] < Self.patternLimit else { return .tooMany }
       patterns[host, default: 0] += 1
     }
@@ -74,7 +75,6 @@ struct FleetWants {
 
   /// The hosts that answer what the server asks by an event of that name.
   func answerers(of name: String) -> [String] {
-    guard !answering.isEmpty else { return [] }
     var found = globs.matches(name).serials.reduce(into: Set<String>()) { $0.formUnion(hosts(of: $1)) }
     found.formUnion(wants[Interest(.name(ExactText(name)), answers: true)]?.hosts ?? [])
     return found.sorted()
@@ -83,29 +83,30 @@ struct FleetWants {
   private func hosts(of serial: UInt64) -> Set<String> { answering[serial].flatMap { wants[$0]?.hosts } ?? [] }
 
   private mutating func enlist(_ interest: Interest) {
-    guard interest.answers else { return }
+    guard let glob = interest.answeringGlob else { return }
     lastSerial += 1
-    (serials[interest], answering[lastSerial]) = (lastSerial, interest)
-    if let glob = interest.glob { globs.insert(glob, for: lastSerial) }
+    wants[interest]?.serial = lastSerial
+    answering[lastSerial] = interest
+    globs.insert(glob, for: lastSerial)
   }
 
   private mutating func forgetPattern(_ interest: Interest, of host: String) {
-    guard interest.answers, interest.glob != nil, let count = patterns[host] else { return }
+    guard interest.answeringGlob != nil, let count = patterns[host] else { return }
     patterns[host] = count > 1 ? count - 1 : nil
   }
 
   private mutating func forget(_ interest: Interest) {
-    wants[interest] = nil
-    guard let serial = serials.removeValue(forKey: interest) else { return }
+    guard let serial = wants.removeValue(forKey: interest)?.serial, let glob = interest.answeringGlob else { return }
     answering[serial] = nil
-    if let glob = interest.glob { globs.remove(glob, for: serial) }
+    globs.remove(glob, for: serial)
   }
 }
 
 extension Interest {
-  /// As a glob; nil of a name.
-  fileprivate var glob: String? {
-    switch pattern {
+  /// The pattern by which a host answers; nil for a name, and for what only hears.
+  fileprivate var answeringGlob: String? {
+    guard answers else { return nil }
+    return switch pattern {
     case .all: "*"
     case .name: nil
     case .glob(let glob): glob.text

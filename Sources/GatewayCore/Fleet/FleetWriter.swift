@@ -71,7 +71,7 @@ final class FleetWriter {
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
-    confirmed: ConfirmedInterests = .none, check: @escaping (PreparedMessage, Bool) -> MessageProblem?
+    confirmed: ConfirmedInterests, check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
     self.own = own
