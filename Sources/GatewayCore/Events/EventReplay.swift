@@ -42,7 +42,7 @@ struct EventReplay {
     placeCount += 1
     switch content {
     case .event(let tail) where tail.count > page:
-      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .tooLarge), at: sequence)
+      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: .tooLarge))
     case .event(let tail):
       eventCount += 1
       // Whoever asks for page after page comes on with each of them.
@@ -53,21 +53,21 @@ struct EventReplay {
       eventBytes += tail.count
       hold(.event(sequence: sequence, tail: tail, epoch: epoch))
     case .hole(let reason, _):
-      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason), at: sequence)
+      add(Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason))
     }
   }
 
   /// Events that are not kept any more. Where none of them was wanted nothing is missing.
   mutating func expire(_ range: ClosedRange<UInt64>, count: UInt64, epoch: String) {
     guard count > 0 else { return }
-    add(Backlog.Gap(epoch: epoch, range: range, count: count, reason: .expired), at: range.lowerBound)
+    add(Backlog.Gap(epoch: epoch, range: range, count: count, reason: .expired))
   }
 
   /// Continuity with the upstream was lost before the event behind `sequence`.
   mutating func turn(to epoch: String, after sequence: UInt64, detail: String? = nil) {
     var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
     gap.detail = detail
-    add(gap, at: sequence)
+    add(gap)
   }
 
   /// Leaves the newest so many: what came in while it was put together may have brought too many.
@@ -112,9 +112,9 @@ struct EventReplay {
     lastMissed = nil
   }
 
-  private mutating func add(_ gap: Backlog.Gap, at number: UInt64) {
+  private mutating func add(_ gap: Backlog.Gap) {
     gapCount += 1
-    if firstGaps[gap.reason] == nil { firstGaps[gap.reason] = number }
+    if firstGaps[gap.reason] == nil { firstGaps[gap.reason] = gap.range?.lowerBound ?? gap.start }
     guard holdsGaps else { return }
     endMissed()
     hold(.gap(gap))

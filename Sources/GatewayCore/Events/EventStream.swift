@@ -276,13 +276,13 @@ final class EventStream {
     Backlog.Gap(epoch: epoch, range: sequence...sequence, count: 1, reason: reason, detail: detail)
   }
 
-  private func tellAll(_ gap: Backlog.Gap) { tellAll(.gap(gap, gap.notification)) }
+  private func tellAll(_ gap: Backlog.Gap) {
+    if router.count > 0 { broadcasts.tell(.gap(gap, gap.notification), in: self) }
+  }
 
   /// The connection is in another state: those that want to know are told.
-  func notifyStates(_ notification: SharedNotification) { tellAll(.state(notification)) }
-
-  private func tellAll(_ content: Broadcasts.Content) {
-    if router.count > 0 { broadcasts.tell(content, in: self) }
+  func notifyStates(_ notification: SharedNotification) {
+    if router.count > 0 { broadcasts.tell(.state(notification), in: self) }
   }
 
   /// There are no later turns: everybody is told everything now.
