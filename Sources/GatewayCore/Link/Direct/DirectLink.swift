@@ -14,6 +14,10 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var timer: Timers.ID?
   /// What was wanted before there was a session that could be told.
   private var wanted: Set<Interest> = []
+  /// What of that the session has not been told yet.
+  private var untold: Set<Interest> = []
+  /// Of what was wanted before, so much is told in one turn.
+  static let toldAtOnce = 256
   private(set) var trace: DirectTrace?
   private var dialled: MonotonicInstant?
   /// Bytes of the largest message that was written.
@@ -134,12 +138,12 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   func want(_ interest: Interest) {
     wanted.insert(interest)
-    if isJoined { session?.want(interest) }
+    if isJoined, !untold.contains(interest) { session?.want(interest) }
   }
 
   func drop(_ interest: Interest) {
     wanted.remove(interest)
-    if isJoined { session?.drop(interest) }
+    if isJoined, untold.remove(interest) == nil { session?.drop(interest) }
   }
 
   func close() {
@@ -258,12 +262,25 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
       fail: { [weak self] in self?.fail($0) })
     guard let owner else { return close() }
     owner.channelOpened(self)
-    guard isJoined, let session else { return }
-    for interest in wanted { session.want(interest) }
+    guard isJoined else { return }
+    untold = wanted
+    tell(wanted.makeIterator())
     attempt.watchExpiry(way.refresh, fraction: way.seams.random.fraction()) { [weak self] in
       guard let self, isJoined else { return }
       self.owner?.channelHasNewCredentials(self)
     }
+  }
+
+  /// Tells the session what was wanted before it began: thousands take tens of milliseconds, so a portion in each turn.
+  private func tell(_ rest: Set<Interest>.Iterator) {
+    var rest = rest
+    var portion = Portion(Self.toldAtOnce, timers)
+    while isJoined, let session, portion.takesMore() {
+      guard let interest = rest.next() else { return untold = [] }
+      if untold.remove(interest) != nil { session.want(interest) }
+    }
+    guard isJoined else { return }
+    timers.after(.zero) { [weak self] in self?.tell(rest) }
   }
 
   /// No connection holds the link any more: the timer does, until its goodbye is over.

@@ -25,6 +25,30 @@ import Testing
     rig.transport.receiver?.transportReceived(text: bytes.span.bytes)
   }
 
+  @Test func aRouterThatIsBackIsNotAskedForThousandsOfTopicsInOneTurn() throws {
+    let connection = try rig.connection(Self.url())
+    func topic(_ number: Int) -> Interest { Interest(.name(ExactText("a.t\(number)"))) }
+    let count = DirectLink.toldAtOnce * 4
+    for number in 0..<count { connection.channel?.want(topic(number)) }
+    open()
+    _ = rig.transport.takeSent()
+    receive(#"[2,7,{"roles":{"broker":{},"dealer":{}}}]"#)
+    var turns = [rig.transport.takeSent()]
+    // What is not wanted any more before its turn is not asked for, and what is wanted once more is asked for once.
+    let untold = (0..<count).filter { number in !turns[0].contains { $0.hasSuffix(#""a.t\#(number)"]"#) } }
+    for number in untold.prefix(10) { connection.channel?.drop(topic(number)) }
+    for number in untold.prefix(5) { connection.channel?.want(topic(number)) }
+    connection.channel?.want(topic(count))
+    while turns.count < 2 || turns.last?.isEmpty == false {
+      rig.timers.fire()
+      turns.append(rig.transport.takeSent())
+    }
+    #expect(turns.allSatisfy { $0.count <= DirectLink.toldAtOnce + 6 }, "\(turns.map(\.count))")
+    let asked = turns.joined().filter { $0.hasPrefix("[32,") }
+    let topics = Set(asked.compactMap { $0.split(separator: ",").last })
+    #expect([asked.count, topics.count] == [count - 4, count - 4], "\(turns.map(\.count)) \(turns[0].first ?? "")")
+  }
+
   @Test func theRequestGoesToThePathWithItsSubprotocol() throws {
     _ = try rig.connection(Self.url("wamp+wss"))
     let request = rig.transport.request
