@@ -30,6 +30,9 @@ struct GlobIndex {
     if places[prefix]?.isEmpty == true { places[prefix] = nil }
   }
 
+  /// Those that have this very glob.
+  func holders(of glob: String) -> Set<UInt64> { places[Self.prefix(of: glob)]?[ExactText(glob)] ?? [] }
+
   /// Every subscription that has a glob which fits the name, and of how many machine words the globs are that were
   /// compared with it.
   func matches(_ name: String) -> (serials: Set<UInt64>, words: Int) {

@@ -102,7 +102,7 @@ final class Interests {
     // None was ever told anything else.
     case .agreed: break
     case .refused, .agreedAtLast:
-      concerned = connection.stream.subscriptions.filter { $0.interests.contains(interest) }
+      concerned = connection.stream.subscriptions(wanting: interest)
     }
     answered(.interest(interest), refusal, concerning: concerned)
   }
@@ -111,9 +111,10 @@ final class Interests {
   func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, concerning subscriptions: [Subscription]) {
     if let freed = waits.takeAll(for: wanted) { goOn(freed, wanted, refusal) }
     if let refusal { connection.report?(connection, .refusedInterest(wanted, refusal)) }
-    for subscription in subscriptions {
-      subscription.note(wanted, refusal: refusal?.detail, epoch: connection.stream.epoch)
-    }
+    let detail = refusal?.detail
+    connection.context.sliced.forEach(
+      of: subscriptions, portion: Broadcasts.portion, for: connection.account,
+      { [stream = connection.stream] in $0.note(wanted, refusal: detail, epoch: stream.epoch) })
     concludeOpening()
   }
 

@@ -95,6 +95,13 @@ final class EventStream {
     return router.all
   }
 
+  /// Those that want this of the upstream, the oldest first.
+  func subscriptions(wanting interest: Interest) -> [Subscription] {
+    let found = router.subscriptions(wanting: interest)
+    router.work.note(found.count * Self.askedCost)
+    return found
+  }
+
   /// Delivers to one more subscription.
   func add(_ subscription: Subscription) {
     subscription.losses = losses
@@ -111,7 +118,11 @@ final class EventStream {
   }
 
   /// Delivers to this subscription no more.
-  func remove(_ subscription: Subscription) { router.remove(subscription) }
+  func remove(_ subscription: Subscription) {
+    // Its client may be gone before whoever goes through many of them comes to it.
+    subscription.mute()
+    router.remove(subscription)
+  }
 
   /// Delivers one event. `rawName` and `arguments` as in `UpstreamChannelOwner`. `token` makes the token that goes to
   /// the clients that answer; it is called only if there is one, with all subscriptions that get the event.

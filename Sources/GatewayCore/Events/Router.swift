@@ -41,6 +41,18 @@ struct Router {
   /// Those from a serial on, the oldest first.
   func all(from serial: UInt64) -> some Sequence<(place: UInt64, element: Subscription)> { ordered.all(from: serial) }
 
+  /// Those that want this of the upstream, the oldest first. Looks at none that wants something else, however many
+  /// there are.
+  func subscriptions(wanting interest: Interest) -> [Subscription] {
+    let serials =
+      switch interest.pattern {
+      case .all: byPattern.holders(of: "*")
+      case .name(let name): byName[name] ?? []
+      case .glob(let glob): byPattern.holders(of: glob.text)
+      }
+    return serials.sorted().compactMap { subscriptions[$0] }.filter { $0.interests.contains(interest) }
+  }
+
   /// Takes a subscription into both indexes.
   mutating func add(_ subscription: Subscription) {
     subscriptions[subscription.serial] = subscription

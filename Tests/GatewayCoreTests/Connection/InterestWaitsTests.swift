@@ -77,6 +77,38 @@ import Testing
     #expect(told == made)
   }
 
+  @Test func aRefusalThatThousandsOfSubscriptionsAreToldComesInPortions() {
+    harness.upstream.channel.agree("late")
+    for _ in 0..<100 { harness.timers.fire() }
+    for client in clients { client.read() }
+    harness.upstream.channel.refuse("late")
+    var turns: [Int] = []
+    while turns.count < 2 || turns.last != 0 {
+      turns.append(clients.reduce(0) { $0 + $1.read().count })
+      harness.timers.fire()
+    }
+    #expect(turns.reduce(0, +) == Self.clientCount * Self.each)
+    #expect(turns.allSatisfy { $0 <= Broadcasts.portion }, "\(turns)")
+  }
+
+  @Test func aRefusalLooksAtNoSubscriptionThatWantsSomethingElse() {
+    let other = harness.client()
+    let own = ["a", "b", "c"]
+    for (id, name) in own.enumerated() {
+      other.call("subscribe", #"{"upstream":"chat","events":["\#(name)"],"subscription":"\#(name)"}"#, id: id)
+    }
+    for name in own + ["late"] { harness.upstream.channel.agree(name) }
+    for _ in 0..<100 { harness.timers.fire() }
+    other.read()
+    harness.gateway.seams.work.begin()
+    for name in own { harness.upstream.channel.refuse(name) }
+    #expect(!harness.gateway.seams.work.isMuch)
+    for _ in own { harness.timers.fire() }
+    #expect(other.read().count == own.count)
+    let stream = harness.gateway.upstreams.pool.all[0].stream
+    #expect(stream.subscriptions(wanting: Interest(.name(ExactText("late")))).count == Self.clientCount * Self.each)
+  }
+
   @Test func oneThatLeavesOrWhoseTimeIsUpMeanwhileCostsTheOthersNothing() {
     harness.upstream.channel.fail(.closed)
     clients[10].disconnect()
