@@ -251,37 +251,3 @@ extension FleetChannel: UpstreamChannel {
 
   var facts: ChannelFacts { ChannelFacts(link: "fleet", server: link.engine.server?.address) }
 }
-
-/// The connector of every host: prepares messages as the kind does, and speaks to the fleet instead of the server.
-final class FleetConnector: UpstreamConnector {
-  private let connector: any UpstreamConnector
-  private let link: FleetLink
-
-  init(_ connector: any UpstreamConnector, link: FleetLink) {
-    self.connector = connector
-    self.link = link
-  }
-
-  var kind: String { connector.kind }
-  /// Those of the engine.
-  var hosts: [String] { link.settings.servers }
-  var route: DialRequest { connector.route }
-  /// Of kinds that send everything unasked the holder confirms who answers the server's questions: it has to know whom
-  /// to ask.
-  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests == .all ? .all : .answering }
-  var observer: (any UpstreamObserver)? {
-    get { connector.observer }
-    set { connector.observer = newValue }
-  }
-
-  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
-  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
-    try connector.prepareAnswer(draft)
-  }
-  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    connector.check(message, acknowledged: acknowledged)
-  }
-  func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
-
-  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { link.dial(owner: owner) }
-}

@@ -1,53 +1,3 @@
-/// The connector of the holder's own connection: an ordinary connection to the server, of whichever kind, which lives,
-/// logs in and is kept like any other. Only what the server says to programs is not for it, but for the fleet.
-final class FleetTapConnector: UpstreamConnector {
-  private var connector: any UpstreamConnector
-  weak var holder: FleetHolder?
-  /// The present attempt or conversation.
-  private(set) weak var tap: FleetTap?
-
-  init(_ connector: any UpstreamConnector) { self.connector = connector }
-
-  /// Other settings of the same upstream, or the connection is made anew.
-  func adopt(_ connector: any UpstreamConnector) {
-    connector.resumption = self.connector.resumption
-    self.connector = connector
-  }
-
-  var kind: String { connector.kind }
-  var hosts: [String] { connector.hosts }
-  var route: DialRequest { connector.route }
-  var isAnswered: Bool { connector.isAnswered }
-  /// Its own connection asks for nothing: the hosts do.
-  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests }
-  var observer: (any UpstreamObserver)? {
-    get { connector.observer }
-    set { connector.observer = newValue }
-  }
-  var resumption: Resumption? {
-    get { connector.resumption }
-    set { connector.resumption = newValue }
-  }
-
-  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
-  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
-    try connector.prepareAnswer(draft)
-  }
-  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    connector.check(message, acknowledged: acknowledged)
-  }
-  func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
-  func awaitNewCredentials(_ done: @escaping () -> Void) { connector.awaitNewCredentials(done) }
-
-  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
-    let tap = FleetTap(owner: owner, holder: holder)
-    self.tap = tap
-    tap.dial(connector)
-    if let holder { tap.mayWrite(until: holder.limit) }
-    return tap
-  }
-}
-
 /// One conversation of the holder with the server: a channel for the connection, and the owner of the kind's channel.
 final class FleetTap {
   /// What the server said to programs.
@@ -75,12 +25,13 @@ final class FleetTap {
   private var channel: (any UpstreamChannel)!
   private(set) var isOpen = false
 
-  fileprivate init(owner: any UpstreamChannelOwner, holder: FleetHolder?) {
+  init(owner: any UpstreamChannelOwner, holder: FleetHolder?) {
     self.owner = owner
     self.holder = holder
   }
 
-  fileprivate func dial(_ connector: any UpstreamConnector) { channel = connector.dial(owner: self) }
+  /// Dials by the connector of the kind.
+  func dial(_ connector: any UpstreamConnector) { channel = connector.dial(owner: self) }
 
   /// Whether a number is the holder's.
   private func isHolders(_ id: UInt64) -> Bool { id >= Self.firstNumber }

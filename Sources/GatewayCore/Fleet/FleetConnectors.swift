@@ -1,0 +1,76 @@
+/// A connector that has one of the server's kind: messages are that kind's, and only what is dialled is another thing.
+protocol FleetWrapper: UpstreamConnector {
+  var connector: any UpstreamConnector { get }
+}
+
+extension FleetWrapper {
+  var kind: String { connector.kind }
+  var route: DialRequest { connector.route }
+  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests }
+  var observer: (any UpstreamObserver)? {
+    get { connector.observer }
+    set { connector.observer = newValue }
+  }
+
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
+  func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
+    try connector.prepareAnswer(draft)
+  }
+  func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
+    connector.check(message, acknowledged: acknowledged)
+  }
+  func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
+}
+
+/// The connector of every host: prepares messages as the kind does, and speaks to the fleet instead of the server.
+final class FleetConnector: FleetWrapper {
+  let connector: any UpstreamConnector
+  private let link: FleetLink
+
+  init(_ connector: any UpstreamConnector, link: FleetLink) {
+    self.connector = connector
+    self.link = link
+  }
+
+  /// Those of the engine.
+  var hosts: [String] { link.settings.servers }
+  /// Of kinds that send everything unasked the holder confirms who answers the server's questions: it has to know whom
+  /// to ask.
+  var confirmedInterests: ConfirmedInterests { connector.confirmedInterests == .all ? .all : .answering }
+
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { link.dial(owner: owner) }
+}
+
+/// The connector of the holder's own connection: an ordinary connection to the server, of whichever kind, which lives,
+/// logs in and is kept like any other. Only what the server says to programs is not for it, but for the fleet.
+final class FleetTapConnector: FleetWrapper {
+  private(set) var connector: any UpstreamConnector
+  weak var holder: FleetHolder?
+  /// The present attempt or conversation.
+  private(set) weak var tap: FleetTap?
+
+  init(_ connector: any UpstreamConnector) { self.connector = connector }
+
+  /// Other settings of the same upstream, or the connection is made anew.
+  func adopt(_ connector: any UpstreamConnector) {
+    connector.resumption = self.connector.resumption
+    self.connector = connector
+  }
+
+  var hosts: [String] { connector.hosts }
+  var isAnswered: Bool { connector.isAnswered }
+  var resumption: Resumption? {
+    get { connector.resumption }
+    set { connector.resumption = newValue }
+  }
+
+  func awaitNewCredentials(_ done: @escaping () -> Void) { connector.awaitNewCredentials(done) }
+
+  func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel {
+    let tap = FleetTap(owner: owner, holder: holder)
+    self.tap = tap
+    tap.dial(connector)
+    if let holder { tap.mayWrite(until: holder.limit) }
+    return tap
+  }
+}
