@@ -28,6 +28,15 @@ final class FleetWriter {
     var id: UInt64
   }
 
+  private enum State {
+    /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
+    case opening
+    /// May become `over`.
+    case reading
+    /// The conversation is over: nothing that waits leaves in another one.
+    case over
+  }
+
   let conversation: UInt64
   let own: FleetOwn
   private let place: FleetPlace
@@ -58,9 +67,7 @@ final class FleetWriter {
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
-  /// Calls of hosts are not taken before the fleet's rows are.
-  private(set) var isReading = false
-  private var isClosed = false
+  private var state = State.opening
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
   var onFenced: () -> Void = {}
@@ -83,9 +90,11 @@ final class FleetWriter {
     self.check = check
   }
 
-  /// The conversation is over: nothing that waits leaves in another one.
+  /// Whether calls of hosts are taken.
+  var isReading: Bool { state == .reading }
+
   func close() {
-    isClosed = true
+    state = .over
     timers.cancel(look)
     waiting = Ring()
     unseen = Ring()
@@ -111,7 +120,7 @@ final class FleetWriter {
 
   /// The fleet's rows go before anything new.
   func carry(_ rows: [String: [UInt8]]) {
-    isReading = true
+    if state == .opening { state = .reading }
     for (name, bytes) in rows.sorted(by: { FleetWriter.isBefore($0.key, $1.key) }) where !carried.contains(name) {
       guard case .waiting(let fields) = FleetBoxRow(bytes), let message = PreparedMessage(fields) else { continue }
       carried.insert(name)
@@ -166,7 +175,7 @@ final class FleetWriter {
   }
 
   func take(_ entry: FleetUpEntry) {
-    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, !isClosed else { return }
+    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, state != .over else { return }
     noteLife(entry.life, of: entry.host)
     // Sent twice, or one before it is missing: its host resends that.
     guard entry.number == next[entry.host] ?? 1 else { return }
@@ -183,7 +192,7 @@ final class FleetWriter {
   }
 
   private func writeOut() {
-    while let until, timers.now < until, pauses == 0, !isClosed, tap.unsentBytes < Self.unsentLimit,
+    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit,
       let item = waiting.popFirst()
     {
       write(item)
@@ -249,7 +258,7 @@ final class FleetWriter {
   private func lookLater(_ delay: Duration) {
     timers.cancel(look)
     look = timers.after(delay) { [weak self] in
-      guard let self, !isClosed else { return }
+      guard let self, state != .over else { return }
       seen()
       writeOut()
       guard !unseen.isEmpty || !waiting.isEmpty else { return }

@@ -18,6 +18,29 @@ final class HistoryLog {
     case connection, daemon
   }
 
+  /// What is known of the files.
+  private enum Past {
+    /// Nothing; before they were looked at nothing of them is touched. May become `reading`.
+    case unknown
+    /// May become `unknown`, `unmade` or `takenOver`.
+    case reading(HistoryReading)
+    /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
+    /// May become `takenOver`.
+    case unmade
+    /// What was there is the stream's, or was put aside.
+    case takenOver
+  }
+
+  /// What the disk would say of the present epoch.
+  private enum Mark {
+    case sound
+    /// It shows what it has as if it were all, and so the epoch has to end, as soon as no event is being delivered. May
+    /// become `left` or `sound`.
+    case stale
+    /// The same, and the epoch has ended. May become `sound`.
+    case left
+  }
+
   /// A segment is not left for another one before it has as many bytes.
   private static let segmentLimit = 256 << 10
 
@@ -32,8 +55,7 @@ final class HistoryLog {
   private let memory: MemoryHold?
   /// What is on the disk.
   private var segments: HistorySegments
-  /// Nothing was found and nothing has come: there is no file yet. A namespace that never brings anything gets none.
-  private var isUnmade = false
+  private var past = Past.unknown
   /// All of the history, on its way into a new segment. What comes meanwhile is written to the last one
   /// too, if there is one.
   private var rewriting: FreshSegment?
@@ -41,15 +63,8 @@ final class HistoryLog {
   private var isListed = false
   private var lastResumption: Resumption?
   private(set) var problem: StorageProblem?
-  /// What is on the disk was taken over; before that nothing of it is touched.
-  private var isTakenOver = false
-  /// What is on the disk is being read.
-  private var reading: HistoryReading?
   private(set) var isClosed = false
-  /// The disk shows what it has of the present epoch as if it were all.
-  private var isStale = false
-  /// The present epoch has to end for that reason, as soon as no event is being delivered.
-  private var mustLeaveEpoch = false
+  private var mark = Mark.sound
 
   /// What the upstream needs to go on, as it is now.
   var resumption: () -> Resumption? = { nil }
@@ -74,7 +89,15 @@ final class HistoryLog {
   // MARK: - The beginning
 
   /// Whether the stream's past is not known yet: no client may be told any of it, and no event may come before it is.
-  var isReadingPast: Bool { reading != nil && problem == nil }
+  var isReadingPast: Bool { isReading && problem == nil }
+
+  private var isReading: Bool {
+    if case .reading = past { true } else { false }
+  }
+
+  private var isUnmade: Bool {
+    if case .unmade = past { true } else { false }
+  }
 
   /// Takes over what is on the disk. Where the disk cannot even be looked at, that is tried again now and then.
   func begin() {
@@ -84,7 +107,7 @@ final class HistoryLog {
     let reading = HistoryReading(
       segments, of: identity, settings, in: store, now: logs.time.now, wall: logs.time.wallMilliseconds,
       epoch: logs.makeEpoch(), stream.sequence > 0 ? .replaced : problem == nil ? .first : .late)
-    self.reading = reading
+    past = .reading(reading)
     logs.read(reading, for: self)
   }
 
@@ -98,10 +121,10 @@ final class HistoryLog {
 
   /// What was on the disk is known.
   func take(_ reading: HistoryReading) {
-    self.reading = nil
+    past = .unknown
     defer { if stream.history.count == 0 { giveBackMemory() } }
     if let problem = reading.problem { return leave(problem) }
-    isTakenOver = true
+    past = .takenOver
     // What was kept before the daemon had events that it did not write down stays for a person.
     let isReplaced = logs.remainder == .kept && !stream.hasTakenOverDisk && stream.sequence > 0
     if logs.remainder == .kept { stream.hasTakenOverDisk = true }
@@ -116,8 +139,8 @@ final class HistoryLog {
     guard stream.sequence == 0, let history = reading.takeHistory(), let fresh = reading.fresh else {
       // Its file has to be gone before there is another one of that name.
       reading.discard()
-      isUnmade = problem == nil && segments.areNone && stream.sequence == 0
-      return isUnmade ? () : writeAnew()
+      guard problem == nil, segments.areNone, stream.sequence == 0 else { return writeAnew() }
+      return past = .unmade
     }
     stream.restore(history, isContinuous: reading.isContinuous)
     stream.history.adopt(settings, now: logs.time.now)
@@ -202,8 +225,8 @@ final class HistoryLog {
   func commit() {
     isListed = false
     handOver()
-    guard mustLeaveEpoch else { return }
-    mustLeaveEpoch = false
+    guard mark == .stale else { return }
+    mark = .left
     stream.beginEpoch()
   }
 
@@ -259,7 +282,7 @@ final class HistoryLog {
   /// Writes all of the history as one new segment, and removes the others. What is long takes several turns of the
   /// loop.
   private func writeAnew() {
-    isUnmade = false
+    if isUnmade { past = .takenOver }
     guard rewriting == nil else { return }
     do throws(StorageProblem) {
       try reserve(max(stream.history.byteCount, memory?.count ?? 0))
@@ -290,7 +313,7 @@ final class HistoryLog {
     try publish(fresh, resumption, behind: 0)
     segments.removeOlder()
     countFiles()
-    (isStale, mustLeaveEpoch) = (false, false)
+    mark = .sound
     guard problem != nil else { return }
     problem = nil
     logs.report(identity, .working)
@@ -337,8 +360,8 @@ final class HistoryLog {
     let unmarked = segments.mark()
     var told = problem
     for problem in unmarked { told.message += "; \(problem.message)" }
-    if !unmarked.isEmpty, !isStale {
-      (isStale, mustLeaveEpoch) = (true, true)
+    if !unmarked.isEmpty, mark == .sound {
+      mark = .stale
       list()
     }
     guard self.problem?.kind != problem.kind else { return }
@@ -361,8 +384,11 @@ final class HistoryLog {
   }
 
   private func tryAgain() {
-    guard reading == nil else { return }
-    if isTakenOver { writeAnew() } else { begin() }
+    switch past {
+    case .unknown: begin()
+    case .reading: break
+    case .unmade, .takenOver: writeAnew()
+    }
   }
 
   /// New bounds count from the next segment on.
@@ -372,11 +398,11 @@ final class HistoryLog {
   /// to the machine; as long as it serves others it does not wait for a disk.
   func close(_ end: End) {
     isClosed = true
-    if reading != nil { giveBackMemory() }
+    if isReading { giveBackMemory() }
     // Where it is still being read nothing has changed, and nothing is to be said.
     guard !isUnmade, !isReadingPast else { return }
     // What still waits to be asked for what it has gathered may be asked when the stream is gone.
-    defer { mustLeaveEpoch = false }
+    defer { if mark == .stale { mark = .left } }
     noteResumption()
     commit()
     if segments.file == nil, rewriting == nil { tryAgain() }

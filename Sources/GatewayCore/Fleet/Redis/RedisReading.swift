@@ -19,10 +19,12 @@ final class RedisReading {
   }
 
   private enum State {
-    /// Nothing is asked. May become `asking`.
+    /// Nothing is asked. May become `asking` or `over`.
     case idle
-    /// May become `idle`, or `asking` again.
+    /// May become `idle`, `asking` again, or `over`.
     case asking(Question)
+    /// Nothing is told any more.
+    case over
   }
 
   /// One XREAD, and how far its answer has come.
@@ -60,8 +62,8 @@ final class RedisReading {
   private var readers: [Reader] = []
   private var state = State.idle
   private var nextNumber: UInt64 = 1
-  private var isDue = false
-  private var isOver = false
+  /// Looks at what is to be read now.
+  private var change: Timers.ID?
   /// Entries of one stream that are told together.
   private var gathered: [FleetRecord] = []
   private var lastWord: MonotonicInstant
@@ -82,9 +84,13 @@ final class RedisReading {
 
   deinit { timers.cancel(quietTimer) }
 
+  private var isOver: Bool {
+    if case .over = state { true } else { false }
+  }
+
   /// Nothing is told any more.
   func end() {
-    isOver = true
+    state = .over
     for reader in readers { reader.isOver = true }
     readers = []
     gathered = []
@@ -94,7 +100,7 @@ final class RedisReading {
   func read(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver) {
     stop { $0.key == key && $0.receiver === receiver }
     readers.append(Reader(key, receiver, after: position))
-    change()
+    lookSoon()
   }
 
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) {
@@ -111,16 +117,15 @@ final class RedisReading {
   }
 
   /// What is to be read is another: at the end of the turn, once for all changes of it.
-  private func change() {
-    guard !isDue else { return }
-    isDue = true
-    timers.after(.zero) { [weak self] in
+  private func lookSoon() {
+    guard change == nil else { return }
+    change = timers.after(.zero) { [weak self] in
       guard let self else { return }
-      isDue = false
-      guard !isOver else { return }
+      change = nil
       switch state {
       case .idle: ask()
       case .asking: endWaiting()
+      case .over: break
       }
     }
   }
@@ -175,7 +180,7 @@ final class RedisReading {
   }
 
   private func isWaiting(_ number: UInt64) -> Bool {
-    guard !isOver, case .asking(let question) = state else { return false }
+    guard case .asking(let question) = state else { return false }
     return question.number == number
   }
 
@@ -213,6 +218,7 @@ final class RedisReading {
       switch state {
       case .asking: endWaiting()
       case .idle: connection.ask({ $0.write("PING") }, { _, _, _ in nil })
+      case .over: break
       }
     }
   }
@@ -221,6 +227,7 @@ final class RedisReading {
 
   private func take(_ nodes: [RESPNode], _ bytes: RawSpan, _ isLast: Bool) -> RedisTrouble? {
     lastWord = timers.now
+    guard !isOver else { return nil }
     guard case .asking(var question) = state else { return .senseless("entries that nobody asked for") }
     switch nodes.first {
     case .error(let range)?: return Self.trouble(RedisError(bytes.extracting(range)))
@@ -228,6 +235,7 @@ final class RedisReading {
     case .null?: break
     case .bulk(let name)?:
       endStream(&question)
+      guard !isOver else { return nil }
       question.at = question.streams.firstIndex { bytes.extracting(name).equals($0.key.text) }
       guard let at = question.at else { return .senseless("a stream that nobody asked for") }
       question.streams[at].isAtEnd = !question.isCut
