@@ -28,7 +28,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   private var pendingClose: PendingCloses.PendingClose?
 
   /// Nil before the conversation.
-  private var liveness: DirectLiveness?
+  private var liveness: Liveness?
 
   init(
     _ way: DirectConnectorState, owner: any UpstreamChannelOwner,
@@ -164,7 +164,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
       link: id, server: routes.current.server, transport: transportFacts, protocols: session?.protocols ?? [],
       sid: session?.sid, roundTrip: liveness?.roundTrip.map { Double($0.nanoseconds) / 1e6 },
       heartbeat: liveness?.heartbeat.map { ($0.settings.interval, $0.settings.timeout) },
-      heartbeatAge: liveness.map { now - $0.lastHeard })
+      heartbeatAge: liveness?.lastHeard.map { now - $0 })
   }
 
   func checkHeartbeat() { liveness?.check() }
@@ -183,21 +183,21 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   }
 
   func transportReceived(text: RawSpan) {
-    liveness?.heard()
+    liveness?.heardNow()
     session?.received(text: text)
   }
 
   func transportGathers(text: RawSpan) { session?.gathers(text: text) }
 
   func transportReceived(binary: RawSpan) {
-    liveness?.heard()
+    liveness?.heardNow()
     session?.received(binary: binary)
   }
 
   func transportAnsweredProbe() { answeredProbe() }
 
   /// The server has answered what the session asked it for a sign of life.
-  func answeredProbe() { liveness?.answeredProbe() }
+  func answeredProbe() { liveness?.answeredNow() }
 
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
@@ -257,9 +257,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     stopTimer()
     attempt.accepted()
     way.remembered = routes.index
-    liveness = DirectLiveness(
-      session?.heartbeat, timers: timers, time: way.seams.time, ask: { [weak self] in self?.session?.probe() == true },
-      fail: { [weak self] in self?.fail($0) })
+    beginLiveness()
     guard let owner else { return close() }
     owner.channelOpened(self)
     guard isJoined else { return }
@@ -281,6 +279,22 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     }
     guard isJoined else { return }
     timers.after(.zero) { [weak self] in self?.tell(rest) }
+  }
+
+  private func beginLiveness() {
+    let liveness = Liveness(
+      timers: timers, time: way.seams.time, ask: { [weak self] in self?.session?.probe() == true },
+      fail: { [weak self] in self?.fail(Self.failure($0)) })
+    liveness.heardNow()
+    if let settings = session?.heartbeat { liveness.begin(settings, by: .client(isExpected: false)) }
+    self.liveness = liveness
+  }
+
+  private static func failure(_ silence: Liveness.Silence) -> UpstreamFailure {
+    switch silence {
+    case .heartbeat, .atWriting: UpstreamFailure(.heartbeat, "the server did not answer the heartbeat in time")
+    case .probe: .unansweredProbe
+    }
   }
 
   /// No connection holds the link any more: the timer does, until its goodbye is over.

@@ -6,9 +6,8 @@ struct EngineIOSession: Equatable, Sendable {
     case dialling
     /// The transport is open, the server's handshake is awaited. May become `open` or `closed`.
     case opening
-    /// Messages flow. `isLastCall`: the heartbeat is overdue and only input that already waits can prove life.
-    /// May become `closed`.
-    case open(EngineIOHeartbeat, isLastCall: Bool)
+    /// Messages flow, and the heartbeat is what the server asked for. May become `closed`.
+    case open(HeartbeatSettings)
     /// Terminal.
     case closed
   }
@@ -16,22 +15,19 @@ struct EngineIOSession: Equatable, Sendable {
   enum Event: Equatable, Sendable {
     case transportOpened
     case transportLost(UpstreamFailure)
-    case handshake(EngineIOHandshake, at: MonotonicInstant)
+    case handshake(EngineIOHandshake)
     /// The server turned out to speak revision 3 although revision 4 was asked for.
-    case revisionThreeSeen(at: MonotonicInstant)
-    case ping([UInt8], at: MonotonicInstant)
-    case pong(at: MonotonicInstant)
+    case revisionThreeSeen
+    case ping([UInt8])
     case message
-    /// An upgrade or noop packet.
+    /// A pong, upgrade or noop packet.
     case filler
     case closePacket
     case undecodable(EngineIOProblem)
     /// The timer that `arm` asked for.
-    case timerFired(at: MonotonicInstant)
-    /// `heartbeatDeadline` was found passed.
-    case overdue
-    /// The peer was asked for a sign of life and gave none in time.
-    case probeUnanswered
+    case timerFired
+    /// The server gave no sign of life in time.
+    case silent(Liveness.Silence)
     case hangUp
   }
 
@@ -39,7 +35,8 @@ struct EngineIOSession: Equatable, Sendable {
     /// Set the session's one timer, replacing an earlier one.
     case arm(Duration)
     case disarm
-    case sendPing
+    /// The heartbeat begins, or begins anew: in revision 4 the server pings, in revision 3 the client.
+    case beat(HeartbeatSettings)
     case sendPong([UInt8])
     /// The session is open.
     case announce
@@ -54,20 +51,12 @@ struct EngineIOSession: Equatable, Sendable {
 
   private(set) var state = State.dialling
   private(set) var revision: EngineIORevision
-  /// The last measured round trip; only where our side pings.
-  private(set) var roundTrip: Duration?
   /// From the transport's opening to the open packet.
   private let handshakeLimit: Duration
 
   init(revision: EngineIORevision, handshakeLimit: Duration) {
     self.revision = revision
     self.handshakeLimit = handshakeLimit
-  }
-
-  /// When the server has given the session up for certain; nil while there is none.
-  var heartbeatDeadline: MonotonicInstant? {
-    guard case .open(let heartbeat, _) = state else { return nil }
-    return heartbeat.deadline
   }
 
   /// Whether a message is simply to be handed on: `handle(.message)` would change nothing and say `deliver`.
@@ -81,48 +70,32 @@ struct EngineIOSession: Equatable, Sendable {
     case (.dialling, .transportOpened):
       state = .opening
       return [.arm(handshakeLimit)]
-    case (.dialling, .handshake), (.dialling, .ping), (.dialling, .pong), (.dialling, .message), (.dialling, .filler),
+    case (.dialling, .handshake), (.dialling, .ping), (.dialling, .message), (.dialling, .filler),
       (.dialling, .closePacket), (.dialling, .undecodable), (.opening, .transportOpened),
       (.open, .transportOpened):
       return end(UpstreamFailure(.protocolError, "a packet came at a moment when none could"))
-    case (.dialling, .timerFired), (.dialling, .revisionThreeSeen), (.opening, .revisionThreeSeen),
-      (.dialling, .overdue), (.opening, .overdue), (.dialling, .probeUnanswered), (.opening, .probeUnanswered):
+    case (.dialling, .timerFired), (.open, .timerFired), (.dialling, .revisionThreeSeen),
+      (.opening, .revisionThreeSeen), (.dialling, .silent), (.opening, .silent):
       return []
 
-    case (.opening, .handshake(let handshake, let now)):
+    case (.opening, .handshake(let handshake)):
       let settings = HeartbeatSettings(interval: handshake.pingInterval, timeout: handshake.pingTimeout)
-      return [begin(settings, at: now), .announce]
-    case (.opening, .ping), (.opening, .pong), (.opening, .message), (.opening, .filler):
+      state = .open(settings)
+      return [.disarm, .beat(settings), .announce]
+    case (.opening, .ping), (.opening, .message), (.opening, .filler):
       return end(EngineIOProblem.foreignOpening.failure)
     case (.opening, .timerFired):
       return end(UpstreamFailure(.timeout, "the server sent no Engine.IO handshake in time"))
 
     case (.open, .handshake):
       return end(UpstreamFailure(.protocolError, "the server sent a second Engine.IO handshake"))
-    case (.open(let heartbeat, _), .revisionThreeSeen(let now)):
+    case (.open(let settings), .revisionThreeSeen):
       revision = .three
-      return [begin(heartbeat.settings, at: now)]
-    case (.open(let heartbeat, _), .ping(let data, let now)):
-      return answerPing(data, heartbeat.settings, at: now)
-    case (.open(var heartbeat, let isLastCall), .pong(let now)):
-      roundTrip = heartbeat.answered(at: now) ?? roundTrip
-      state = .open(heartbeat, isLastCall: isLastCall)
-      return []
-    case (.open(var heartbeat, let isLastCall), .message):
-      heartbeat.heard()
-      state = .open(heartbeat, isLastCall: isLastCall)
-      return Self.deliver
-    case (.open(var heartbeat, let isLastCall), .filler):
-      heartbeat.heard()
-      state = .open(heartbeat, isLastCall: isLastCall)
-      return []
-    case (.open(let heartbeat, let isLastCall), .timerFired(let now)):
-      return beat(heartbeat, isLastCall: isLastCall, at: now)
-
-    case (.open, .overdue):
-      return end(UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent"))
-    case (.open, .probeUnanswered):
-      return end(UpstreamFailure(.heartbeat, "the server did not answer when it was asked whether it is still there"))
+      return [.beat(settings)]
+    case (.open(let settings), .ping(let data)): return answerPing(data, settings)
+    case (.open, .message): return Self.deliver
+    case (.open, .filler): return []
+    case (.open, .silent(let silence)): return end(Self.failure(silence))
 
     case (.opening, .closePacket), (.open, .closePacket):
       return end(UpstreamFailure(.closed, "the server closed the session"))
@@ -138,9 +111,8 @@ struct EngineIOSession: Equatable, Sendable {
       return [.disarm]
 
     case (.closed, .transportOpened), (.closed, .transportLost), (.closed, .handshake), (.closed, .revisionThreeSeen),
-      (.closed, .ping), (.closed, .pong), (.closed, .message), (.closed, .filler), (.closed, .closePacket),
-      (.closed, .undecodable), (.closed, .timerFired), (.closed, .overdue), (.closed, .probeUnanswered),
-      (.closed, .hangUp):
+      (.closed, .ping), (.closed, .message), (.closed, .filler), (.closed, .closePacket), (.closed, .undecodable),
+      (.closed, .timerFired), (.closed, .silent), (.closed, .hangUp):
       return []
     }
   }
@@ -153,38 +125,20 @@ struct EngineIOSession: Equatable, Sendable {
     return [.disarm, .end(failure)]
   }
 
-  /// A new term of the heartbeat begins; the timer for it.
-  private mutating func begin(_ settings: HeartbeatSettings, at now: MonotonicInstant) -> Action {
-    let heartbeat = EngineIOHeartbeat(settings, revision: revision, at: now)
-    state = .open(heartbeat, isLastCall: false)
-    return .arm(heartbeat.timeLeft(at: now))
-  }
-
   /// Revision 4 answers and starts a new term. In revision 3 only the client pings; some servers end the session over
   /// a pong they did not ask for, so a stray ping is a sign of life and no more.
-  private mutating func answerPing(
-    _ data: [UInt8], _ settings: HeartbeatSettings, at now: MonotonicInstant
-  ) -> [Action] {
+  private mutating func answerPing(_ data: [UInt8], _ settings: HeartbeatSettings) -> [Action] {
     guard data.count <= Self.pingDataLimit else {
       return end(UpstreamFailure(.protocolError, "the server sent a ping with too much data"))
     }
-    guard revision == .four else { return handle(.filler) }
-    return [.sendPong(data), begin(settings, at: now)]
+    return revision == .four ? [.sendPong(data), .beat(settings)] : []
   }
 
-  /// A machine that slept, or a loop that was held up, may find the deadline passed while the ping waits unread in the
-  /// socket: the first verdict of silence therefore gives one more turn of the loop.
-  private mutating func beat(
-    _ heartbeat: EngineIOHeartbeat, isLastCall: Bool, at now: MonotonicInstant
-  ) -> [Action] {
-    var heartbeat = heartbeat
-    let verdict = heartbeat.judge(at: now)
-    state = .open(heartbeat, isLastCall: verdict == .silent)
-    switch verdict {
-    case .wait(let time): return [.arm(time)]
-    case .ask(let time): return [.sendPing, .arm(time)]
-    case .silent where !isLastCall: return [.arm(.zero)]
-    case .silent: return end(UpstreamFailure(.heartbeat, "the server fell silent: its heartbeat is overdue"))
+  private static func failure(_ silence: Liveness.Silence) -> UpstreamFailure {
+    switch silence {
+    case .heartbeat: UpstreamFailure(.heartbeat, "the server fell silent: its heartbeat is overdue")
+    case .atWriting: UpstreamFailure(.heartbeat, "the heartbeat was overdue when something was to be sent")
+    case .probe: .unansweredProbe
     }
   }
 }

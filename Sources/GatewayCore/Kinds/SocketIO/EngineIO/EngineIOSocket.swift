@@ -33,7 +33,7 @@ final class EngineIOSocket: TransportReceiver {
     func sent(_ packet: [UInt8])
   }
 
-  private let reference = LightReference<EngineIOSocket>()
+  private let reference: LightReference<EngineIOSocket>
   private let request: DialRequest
   private let dialer: any TransportDialer
   /// Longest ping times that the server may name.
@@ -47,11 +47,9 @@ final class EngineIOSocket: TransportReceiver {
 
   private var session: EngineIOSession
   private var transport: (any Transport)?
+  /// Of the handshake.
   private var timer: Timers.ID?
-  private let probe: LinkProbe
-  private var measureTimer: Timers.ID?
-  /// When the last heartbeat was heard, or the session opened.
-  private(set) var lastHeartbeat: MonotonicInstant?
+  private let liveness: Liveness
   private(set) var transportFacts: TransportFacts?
   /// What the server said at the opening; kept for `status` as long as this object lives.
   private(set) var handshake: EngineIOHandshake?
@@ -76,7 +74,15 @@ final class EngineIOSocket: TransportReceiver {
     self.time = time
     self.observer = observer
     self.receiver = receiver
-    probe = LinkProbe(timers, time)
+    let reference = LightReference<EngineIOSocket>()
+    self.reference = reference
+    liveness = Liveness(
+      timers: timers, time: time, ask: { reference.object?.transport?.probe() == true },
+      beat: { reference.object?.send(packet: Self.ping) },
+      fail: { silence in
+        guard let socket = reference.object else { return }
+        socket.perform(socket.session.handle(.silent(silence)))
+      })
     session = EngineIOSession(revision: revision, handshakeLimit: request.openingLimit)
     reference.begin(self)
   }
@@ -85,7 +91,9 @@ final class EngineIOSocket: TransportReceiver {
 
   var revision: EngineIORevision { session.revision }
   /// In revision 3 our own pings are answered, so that nothing else has to be asked after the opening.
-  var roundTrip: Duration? { session.roundTrip ?? probe.roundTrip }
+  var roundTrip: Duration? { liveness.roundTrip }
+  /// When the last heartbeat was heard, or the session opened.
+  var lastHeartbeat: MonotonicInstant? { liveness.lastHeard }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
   /// Whether what is sent now waits behind what the kernel refused.
@@ -101,7 +109,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   /// The server ignored the revision that was asked for.
-  func switchToThree() { perform(session.handle(.revisionThreeSeen(at: time.now))) }
+  func switchToThree() { perform(session.handle(.revisionThreeSeen)) }
 
   /// Sends one text message, packet type included.
   func send(text: RawSpan, compress: Bool = true) { transport?.send(text: text, compress: compress) }
@@ -132,12 +140,12 @@ final class EngineIOSocket: TransportReceiver {
 
   /// Nearly all are messages of an open session, which change nothing about it.
   func transportReceived(text: RawSpan) {
-    guard session.passesMessages, !probe.isUrgent, EngineIOPacket.isMessage(text) else { return receive(text) }
+    guard session.passesMessages, !liveness.isUrgent, EngineIOPacket.isMessage(text) else { return receive(text) }
     receiver.engineReceived(text: text, from: 1)
   }
 
   private func receive(_ text: RawSpan) {
-    probe.heard()
+    liveness.heard()
     if text.byteCount >= Self.largeBase64, session.passesMessages, let size = EngineIOPacket.binaryCount(text),
       receiver.engineSkips(binaryCount: size)
     {
@@ -155,12 +163,12 @@ final class EngineIOSocket: TransportReceiver {
       if accepts(session.handle(.message)) { receiver.engineReceived(binary: bytes.span.bytes) }
     case .ping(let range):
       let data = text.extracting(range).withUnsafeBytes { [UInt8]($0) }
-      perform(session.handle(.ping(data, at: time.now)))
-      lastHeartbeat = time.now
+      perform(session.handle(.ping(data)))
+      liveness.heardNow()
       if session.revision == .four { measure() }
     case .pong:
-      lastHeartbeat = time.now
-      perform(session.handle(.pong(at: time.now)))
+      liveness.answeredBeat()
+      perform(session.handle(.filler))
     case .open(let range): open(text.extracting(range))
     case .close: perform(session.handle(.closePacket))
     case .upgrade, .noop, .binary: perform(session.handle(.filler))
@@ -168,7 +176,7 @@ final class EngineIOSocket: TransportReceiver {
   }
 
   func transportReceived(binary: RawSpan) {
-    probe.heard()
+    liveness.heard()
     let packet: EngineIOPacket
     do { packet = try EngineIOPacket(binary: binary, revision: session.revision) } catch {
       return perform(session.handle(.undecodable(error)))
@@ -208,11 +216,10 @@ final class EngineIOSocket: TransportReceiver {
     do {
       let handshake = try EngineIOHandshake(parsing: text, pingLimit: pingLimit)
       self.handshake = handshake
-      lastHeartbeat = time.now
+      liveness.heardNow()
       // First: the handshake may be what the session ends with.
-      timers.cancel(measureTimer)
-      measureTimer = timers.after(Self.firstMeasurement) { [reference] in reference.object?.measure() }
-      perform(session.handle(.handshake(handshake, at: time.now)))
+      liveness.measure(in: Self.firstMeasurement)
+      perform(session.handle(.handshake(handshake)))
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
@@ -240,7 +247,8 @@ final class EngineIOSocket: TransportReceiver {
       case .disarm:
         timers.cancel(timer)
         timer = nil
-      case .sendPing: send(packet: Self.ping)
+      case .beat(let settings):
+        liveness.begin(settings, by: session.revision == .four ? .server : .client(isExpected: true))
       case .sendPong(let data): send(packet: [UInt8(ascii: "3")] + data)
       case .announce: if let handshake { receiver.engineOpened(handshake) }
       case .deliver: break
@@ -258,13 +266,11 @@ final class EngineIOSocket: TransportReceiver {
 
   private func timerFired() {
     timer = nil
-    perform(session.handle(.timerFired(at: time.now)))
+    perform(session.handle(.timerFired))
   }
 
   private func letGo() {
-    probe.heard()
-    timers.cancel(measureTimer)
-    measureTimer = nil
+    liveness.end()
     let transport = transport
     self.transport = nil
     transport?.close()
@@ -272,27 +278,18 @@ final class EngineIOSocket: TransportReceiver {
 
   // MARK: - Signs of life beyond the heartbeat
 
-  /// To be called before something is written: a machine that was suspended, or a loop that was stopped, may not have
-  /// fired the timer yet. The server has given such a session up, so what was written now would be lost.
-  func checkHeartbeat() {
-    guard let deadline = session.heartbeatDeadline, deadline <= time.now else { return }
-    perform(session.handle(.overdue))
-  }
+  /// To be called before something is written.
+  func checkHeartbeat() { liveness.check() }
 
   /// Asks the peer for a sign of life, which must come within `limit`; otherwise the session ends with `heartbeat`.
   func verify(within limit: Duration) {
-    guard case .open = session.state else { return }
-    probe.askUrgently(within: limit, { transport?.probe() == true }) { [reference] in
-      guard let socket = reference.object else { return }
-      socket.perform(socket.session.handle(.probeUnanswered))
-    }
+    if case .open = session.state { liveness.verify(within: limit) }
   }
 
   /// Measures the round trip.
   private func measure() {
-    guard case .open = session.state, !probe.isUnanswered else { return }
-    probe.ask { transport?.probe() == true }
+    if case .open = session.state { liveness.measure() }
   }
 
-  func transportAnsweredProbe() { probe.answered() }
+  func transportAnsweredProbe() { liveness.answered() }
 }
