@@ -69,8 +69,6 @@ CLIENT = {
 KNOWN_TO_EACH_OTHER = {
     ("Connection", "Connection/Commands"),
     ("Connection", "Connection/Enters"),
-    ("Connection", "Connection/Outbox"),
-    ("Connection/Commands", "Connection/Outbox"),
     ("Events", "Events/History"),
     ("Gateway", "Gateway/Methods"),
     ("Upstream", "Upstream/HTTP"),

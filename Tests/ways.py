@@ -19,7 +19,7 @@ SIZE = re.compile(r"^([\d,]+) files, ([\d,]+) lines$", re.M)
 TOLERANCE = 0.1
 # Words in code type that are states, rules and members rather than files.
 WORDS = {
-    "connected", "disconnected", "reconnecting", "offline", "subscribe", "status", "time", "apply", "Stage",
+    "connected", "disconnected", "reconnecting", "offline", "subscribe", "status", "time", "apply", "Durability", "Stage",
     "Connection.observer", "OpenCall", "CommandName", "GapReason", "LogField", "redirects", "keyHours", "takeSignals",
     "clients/", "Tests/Versions", "ChannelFacts", "ConnectionCounters.add", "Gateway.tick", "ReconnectSettings",
     "Subscription.options", "hello", "you", "drop", "refusal", "kicked", "reconnect", "nameRange", "place", "RemoteError",

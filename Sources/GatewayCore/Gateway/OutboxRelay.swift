@@ -86,7 +86,7 @@ final class OutboxRelay {
   /// The entry whose place a durable send takes once it is on disk.
   func older(_ coalescing: Coalescing, on connection: Connection) -> OutboxRecord? {
     withheld.older(coalescing, on: connection.key)
-      ?? connection.delivery.commands.queue.older(coalescing)?.record
+      ?? connection.delivery.commands.queue.older(coalescing).flatMap(outbox.record(of:))
   }
 
   /// The name of the event of what a send with that value takes the place of.
@@ -117,7 +117,7 @@ final class OutboxRelay {
     keys.note(entry.id, state: entry.keyState)
     let carrier = carrier(of: entry).connection.map { ($0, command(for: entry)) }
     if let (connection, command) = carrier {
-      command.isCommitted = false
+      command.durability = .storing
       connection.restore([command])
       remember(entry, on: connection)
     }
@@ -152,7 +152,7 @@ final class OutboxRelay {
 
   private func finishStored(_ command: Command, _ outcome: CommandOutcome) {
     guard let state = outcome.meaning.outbox else { return outbox.retract(command) }
-    guard let record = command.record else { return }
+    guard let record = outbox.record(of: command) else { return }
     var result: [UInt8]?
     if case .acknowledged(let answer) = outcome { result = answer.args }
     // What has no retries does not count its writes.
@@ -168,7 +168,7 @@ final class OutboxRelay {
     _ record: OutboxRecord, _ state: OutboxState, reason: String?, _ done: ((StorageProblem?) -> Void)? = nil
   ) -> Bool {
     guard record.line != nil else { return false }
-    if let connection = record.connection, let command = record.command, !connection.takeBack(command) {
+    if case .carried(let command, let connection) = record.carriage, !connection.takeBack(command) {
       connection.forget(command)
     }
     keys.note(record.entry.id, state: state.rawValue)
@@ -196,7 +196,7 @@ final class OutboxRelay {
     withheld = WithheldSends()
     moveKeys()
     var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
-    var keyed: [OutboxRecord] = []
+    var keyed: [(record: OutboxRecord, connection: Connection)] = []
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
@@ -210,7 +210,7 @@ final class OutboxRelay {
         $0.isCommitted && ($0.connection == nil || $0.connection !== present) && $0.mayMove
       }
       for record in waiting {
-        guard let connection = record.connection, let command = record.command else { continue }
+        guard case .carried(let command, let connection) = record.carriage else { continue }
         carriers[ObjectIdentifier(connection), default: (connection, [])].gone.append(command)
       }
       // A line has one user and one target, but the user's programs may have had other groups.
@@ -228,13 +228,12 @@ final class OutboxRelay {
           for record in alike { leave(record, isDenied: true) }
           continue
         }
-        for record in alike { record.connection = connection }
-        keyed += alike.filter { $0.entry.key != nil }
+        keyed += alike.filter { $0.entry.key != nil }.map { ($0, connection) }
         queues[ObjectIdentifier(connection), default: (connection, [])].records += alike
       }
     }
-    for record in keyed.sorted(by: { $0.entry.number < $1.entry.number }) {
-      if let connection = record.connection { remember(record.entry, on: connection) }
+    for (record, connection) in keyed.sorted(by: { $0.record.entry.number < $1.record.entry.number }) {
+      remember(record.entry, on: connection)
     }
     for (connection, records) in queues.values {
       for record in records { replaceWithheld(by: record.entry.coalescing, record.entry.number, on: connection) }
@@ -277,13 +276,13 @@ final class OutboxRelay {
 
   /// The connection that carries an entry does not any more. For one entry; those of many go on when all have left.
   private func detachAlone(_ record: OutboxRecord) {
-    let (connection, command) = (record.connection, record.command)
+    let carriage = record.carriage
     detach(record)
-    if let command { connection?.resume(behind: CollectionOfOne(command)) }
+    if case .carried(let command, let connection) = carriage { connection.resume(behind: CollectionOfOne(command)) }
   }
 
   private func detach(_ record: OutboxRecord) {
-    if let command = record.command { record.connection?.handAway(command) }
+    if case .carried(let command, let connection) = record.carriage { connection.handAway(command) }
     record.detach()
   }
 
@@ -303,14 +302,14 @@ final class OutboxRelay {
 
   /// A command of the outbox may not be written now: its entry waits until the sender has the right to send again.
   func withhold(_ command: Command) {
-    guard let record = command.record else { return }
+    guard let record = outbox.record(of: command) else { return }
     detach(record)
     leave(record, isDenied: true)
   }
 
   /// An entry waits for a configuration under which a connection can carry it.
   private func leave(_ record: OutboxRecord, isDenied: Bool) {
-    record.isWithheld = isDenied
+    record.setAside(isDenied: isDenied)
     if let place = withheldPlace(of: record), let older = withheld.add(record, at: place) {
       finish(older, .dropped, reason: OutboxEntry.coalesced)
     }

@@ -34,7 +34,7 @@ extension Command {
       expires: entry.expires.map { now + .milliseconds($0 &- wall) }, acceptedAt: entry.created, owner: .none)
     sender = entry.sender
     fingerprint = entry.fingerprint
-    isStored = true
+    durability = .stored
     if let retries = entry.retries {
       retry = Retry(again: retries, line: entry.owner)
       retry?.writes = entry.attempts

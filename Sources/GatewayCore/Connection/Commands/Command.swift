@@ -4,10 +4,8 @@ final class Command {
   private let name: CommandID
   /// Orders all commands of the daemon by their acceptance.
   let number: UInt64
-  /// It is kept in the outbox.
-  var isStored = false
-  /// The outbox has it on disk, if it is stored; before that it must not be written.
-  var isCommitted = true
+  /// What becomes of it where the daemon ends before it was written.
+  var durability = Durability.memory
   /// Ready to be written; without its content once it is not going to be written any more.
   var message: PreparedMessage
   let delivery: DeliveryLevel
@@ -35,8 +33,6 @@ final class Command {
   var coalescing: Coalescing?
   /// Of its event and content, where it has an idempotency key; else 0.
   var fingerprint: UInt64 = 0
-  /// Its entry in the outbox, from the moment it has one until that is finished.
-  var record: OutboxRecord?
 
   /// Its sender has lost the right to send: it must not be written.
   var isRevoked = false
@@ -88,6 +84,21 @@ final class Command {
 }
 
 extension Command {
+  /// How long a command lasts, and whether it may be written yet. The outbox finds its entry by the command's number.
+  enum Durability {
+    /// As long as the daemon, unless that moves it to the outbox when it stops.
+    case memory
+    /// The outbox keeps it, and its disk does not have it yet: it must not be written. May become `stored`.
+    case storing
+    /// The outbox has it on disk.
+    case stored
+  }
+
+  /// It is kept in the outbox.
+  var isStored: Bool { durability != .memory }
+  /// It is not on disk and has to be before it may be written.
+  var isUncommitted: Bool { durability == .storing }
+
   /// Where a command is between its acceptance and its outcome.
   enum Stage {
     /// In no table: not yet, on its way from one to the next, or with an outcome.

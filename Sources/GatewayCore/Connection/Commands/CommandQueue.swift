@@ -140,17 +140,17 @@ struct CommandQueue {
 
   /// Counts a command whose caller is not known and that is not on disk yet, or does not count it any more.
   private mutating func countStray(_ command: Command, _ sign: Int) {
-    if !command.isCommitted, command.owner.client == nil { strayCount += sign }
+    if command.isUncommitted, command.owner.client == nil { strayCount += sign }
   }
 
   /// A command is on disk now, and its caller does not wait for it any more. Returns whether it stands here, and the
   /// command that it replaces by its `coalescing`.
   mutating func commit(_ command: Command) -> (isQueued: Bool, replaced: Command?) {
-    guard command.isQueued, !command.isCommitted, let place = command.place else { return (false, nil) }
+    guard command.isQueued, command.isUncommitted, let place = command.place else { return (false, nil) }
     stopWaiting(command)
     countStray(command, -1)
     uncommitted.remove(at: place)
-    command.isCommitted = true
+    command.durability = .stored
     command.owner = .none
     command.deadline = nil
     guard let coalescing = command.coalescing else { return (true, nil) }
@@ -192,7 +192,7 @@ struct CommandQueue {
     if let expires = command.expires {
       expiries.push(expires, Expiry(place: place, stay: command.stay, command: command))
     }
-    if let coalescing = command.coalescing, !command.wasWritten, command.isCommitted,
+    if let coalescing = command.coalescing, !command.wasWritten, !command.isUncommitted,
       replaceable[coalescing]?.place ?? 0 <= place
     {
       replaceable[coalescing] = command
@@ -206,7 +206,7 @@ struct CommandQueue {
       memory?.add(cost, for: .user(command.user))
       return
     }
-    if !command.isCommitted { uncommitted.insert(command, at: place) }
+    if command.isUncommitted { uncommitted.insert(command, at: place) }
   }
 
   /// The next command to write; it stays in the queue.
@@ -317,7 +317,7 @@ struct CommandQueue {
     if command.isSuspected { suspected.remove(at: place) }
     if !command.isStored { memory?.add(-cost, for: .user(command.user)) }
     if command.isStored {
-      if !command.isCommitted { uncommitted.remove(at: place) }
+      if command.isUncommitted { uncommitted.remove(at: place) }
     } else {
       sends.giveBack(for: .user(command.user))
       bytes.giveBack(cost, for: .user(command.user))

@@ -96,7 +96,7 @@ extension Delivery {
       command.isRevoked = !(last?.permit.passes(command.message.event) ?? false)
     }
     // What is on its way to the disk is looked at when it is there.
-    let revoked = queued.filter { $0.isRevoked && $0.isCommitted }
+    let revoked = queued.filter { $0.isRevoked && !$0.isUncommitted }
     guard !revoked.isEmpty else { return }
     // None of them is written meanwhile, as that is asked when it would be.
     context.sliced.forEach(
@@ -178,7 +178,7 @@ extension Delivery {
 
   private func whyNotWritten(_ command: Command) -> CommandOutcome {
     if command.wasWritten { return .acknowledgementTimeout }
-    if !command.isCommitted { return .notStored(StorageProblem(.failed, "the disk did not answer in time")) }
+    if command.isUncommitted { return .notStored(StorageProblem(.failed, "the disk did not answer in time")) }
     if channel != nil {
       return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
     }

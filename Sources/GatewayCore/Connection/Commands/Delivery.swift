@@ -94,7 +94,7 @@ final class Delivery {
 
   /// Takes a command while the connection is connected. With `now: true` it is written now or not at all.
   func take(_ command: Command, now: Bool) throws(SubmissionProblem) -> Submission {
-    if !now, !command.isCommitted || commands.holds(command) { return try enqueue(command) }
+    if !now, command.isUncommitted || commands.holds(command) { return try enqueue(command) }
     if let line = command.retry?.line, commands.mustWait(inLine: line, window: retryWindow) {
       return try enqueue(command)
     }
@@ -113,7 +113,7 @@ final class Delivery {
     armExpiry()
     if let replaced { settle(replaced, .replaced) }
     // What is only on its way to the disk leaves a working connection as it is.
-    if channel == nil || command.isCommitted { connection.hurry(command.owner == .none ? .lease : .request) }
+    if channel == nil || !command.isUncommitted { connection.hurry(command.owner == .none ? .lease : .request) }
     return .queued
   }
 
@@ -247,7 +247,7 @@ final class Delivery {
 
   /// A command left the queue that may have held up what is behind it.
   func flowOn(without command: Command) {
-    if !command.isCommitted { flowOn() }
+    if command.isUncommitted { flowOn() }
     if command.isSuspected { advance(behind: command) }
   }
 

@@ -54,6 +54,12 @@ final class Outbox {
     return record
   }
 
+  /// The unfinished entry that is carried as this command; nil where it has another one by now, or none.
+  func record(of command: Command) -> OutboxRecord? {
+    guard command.isStored, let record = usage.record(command.number), record.command === command else { return nil }
+    return record
+  }
+
   /// Whether there is any on disk for a target that is wanted, among the finished ones only of users who are concerned.
   func holdsAny(
     concerning concerns: (_ owner: UInt32) -> Bool, where isWanted: (OutboxTarget, _ owner: UInt32) -> Bool
@@ -134,7 +140,7 @@ final class Outbox {
 
   /// The entry was written once more, or is suspected, and is not finished.
   func noteAttempts(_ command: Command) {
-    guard let record = command.record, record.line != nil, record.isCommitted else { return }
+    guard let record = record(of: command), record.isCommitted else { return }
     let reason = command.isSuspected ? OutboxEntry.suspected : nil
     guard record.entry.attempts != record.attempts || record.entry.reason != reason else { return }
     (record.entry.attempts, record.entry.reason) = (record.attempts, reason)
@@ -174,7 +180,7 @@ final class Outbox {
 
   /// An uncommitted entry is taken back by its sender, as if it had never been.
   func retract(_ command: Command) {
-    guard let record = command.record, record.line != nil else { return }
+    guard let record = record(of: command) else { return }
     forget(record)
     rows.note(.remove(record.entry.number))
   }

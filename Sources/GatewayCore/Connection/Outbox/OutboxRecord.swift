@@ -1,25 +1,25 @@
 /// An entry and its place in the daemon, from its first moment until it is forgotten. One object, so that it moves from
 /// the unfinished to the finished ones without being copied.
 final class OutboxRecord {
-  var entry: OutboxEntry
-  /// The connection that carries it; nil while its upstream cannot be used, and when it is finished.
-  var connection: Connection?
-  /// What is carried; nil as above. It knows its record in turn, until the end.
-  var command: Command? {
-    didSet {
-      if oldValue !== command { oldValue?.record = nil }
-      command?.record = self
-    }
+  /// Which connection carries an entry, if one does.
+  enum Carriage {
+    /// None: its upstream cannot be used, or the entry is finished.
+    case none
+    /// None, because its sender has lost the right to send it.
+    case withheld
+    /// The command knows nothing of the entry, which is found by its number.
+    case carried(Command, by: Connection)
   }
+
+  var entry: OutboxEntry
+  /// Which connection carries it.
+  private(set) var carriage = Carriage.none
   /// The disk has it.
   var isCommitted: Bool
   /// The unfinished sends among which it counts; nil when it is finished.
   var line: OutboxLine?
   /// Its place among the finished ones; nil while it is none of them.
   var archivePlace: UInt64?
-
-  /// No connection carries it, because its sender has lost the right to send it.
-  var isWithheld = false
 
   /// A timer ends it at the end of its time-to-live, unless a connection carries it then.
   var isWatched = false
@@ -31,6 +31,15 @@ final class OutboxRecord {
 
   /// The outbox has it.
   var isKnown: Bool { line != nil || archivePlace != nil }
+
+  /// The connection that carries it.
+  var connection: Connection? { if case .carried(_, let connection) = carriage { connection } else { nil } }
+
+  /// What that carries.
+  var command: Command? { if case .carried(let command, _) = carriage { command } else { nil } }
+
+  /// It waits until its sender has the right to send it again.
+  var isWithheld: Bool { if case .withheld = carriage { true } else { false } }
 
   /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
   var isOnItsWay: Bool { command?.isHandedOver ?? false }
@@ -55,16 +64,18 @@ final class OutboxRecord {
   }
 
   /// A connection carries it from now on.
-  func carry(_ command: Command, on connection: Connection) {
-    self.connection = connection
-    self.command = command
-    isWithheld = false
+  func carry(_ command: Command, on connection: Connection) { carriage = .carried(command, by: connection) }
+
+  /// No connection can carry it for now, unless one does already.
+  func setAside(isDenied: Bool) {
+    if case .carried = carriage { return }
+    carriage = isDenied ? .withheld : .none
   }
 
   /// No connection carries it any more; how often it was written is kept.
   func detach() {
+    guard case .carried = carriage else { return }
     entry.attempts = attempts
-    connection = nil
-    command = nil
+    carriage = .none
   }
 }

@@ -22,6 +22,8 @@ struct OutboxUsage {
     var owner: UInt32
   }
 
+  /// Everything that is unfinished, by its number.
+  private var records = NumberTable<OutboxRecord>()
   private let all = OutboxSum()
   private var targets: [OutboxTarget: OutboxSum] = [:]
   private var owners: [UInt32: OutboxSum] = [:]
@@ -57,7 +59,11 @@ struct OutboxUsage {
     owner.map { Amount(lines[Place(target: target, owner: $0)]) } ?? Amount(targets[target])
   }
 
+  /// The unfinished entry of a number.
+  func record(_ number: UInt64) -> OutboxRecord? { records[number] }
+
   mutating func add(_ record: OutboxRecord) {
+    records[record.entry.number] = record
     if let recent, recent.owner == record.entry.owner, recent.target == record.entry.target {
       return recent.add(record)
     }
@@ -81,6 +87,7 @@ struct OutboxUsage {
 
   mutating func remove(_ record: OutboxRecord) {
     guard let line = record.line else { return }
+    records.removeValue(forKey: record.entry.number)
     line.remove(record)
     if line !== recent { forgetIfEmpty(line) }
   }

@@ -119,8 +119,7 @@ struct SendSubmission {
     command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
     command.right = right
     command.sender = caller.identity
-    command.isStored = isStored
-    command.isCommitted = !isStored
+    command.durability = isStored ? .storing : .memory
     command.noQueue = call.noQueue
     if let retries = call.retries { command.retry = Retry(again: retries, line: peer.uid) }
     command.ackTimeout = call.ackTimeout ?? command.retry.map { _ in Retry.usualAckTimeout }
