@@ -41,18 +41,12 @@ final class Command {
 
   /// Where it stands in the queue whenever it is there; nil before its first place. Set by `CommandQueue`.
   var place: UInt64?
-  /// How often it was put into the queue. Counted by that.
-  var stay: UInt32 = 0
   /// Which table of its connection has it. Set by these.
   var stage = Stage.apart
   /// The deadline in force. Set by `CommandDeadlines`.
   var due: MonotonicInstant?
   /// Whether it may be why links broke.
   var suspicion = Suspicion()
-  /// What was written, of a command whose content is not kept after that.
-  var writtenSize: MessageSize?
-  /// When it was written last.
-  var writtenAt = MonotonicInstant(nanoseconds: 0)
 
   init(
     _ name: CommandID, number: UInt64, message: PreparedMessage, delivery: DeliveryLevel, expires: MonotonicInstant?,
@@ -103,8 +97,8 @@ extension Command {
   enum Stage {
     /// In no table: not yet, on its way from one to the next, or with an outcome.
     case apart
-    /// In `CommandQueue`, at its place.
-    case queued
+    /// In `CommandQueue`, at its place. Each stay there has another number.
+    case queued(stay: UInt64)
     /// In `CommandLedger`: written, and the kernel may not have taken it yet. With its number where the channel counts.
     case handedOver(UInt64)
     /// In `Flights`: written, and an acknowledgement is awaited.
@@ -115,15 +109,27 @@ extension Command {
   struct Flight {
     /// The acknowledgement id of the first write on this link.
     let ack: UInt64
+    /// What was written, because the content may not be kept after that.
+    let size: MessageSize
+    /// When it was written last.
+    var writtenAt: MonotonicInstant
     /// Those of the further ones.
     var again: [UInt64] = []
     /// When the newest of them has waited long enough; only with retries.
     var timer: Timers.ID?
 
+    init(_ command: Command, _ ack: UInt64, at now: MonotonicInstant) {
+      self.ack = ack
+      size = MessageSize(command.message)
+      writtenAt = now
+    }
+
     var acks: [UInt64] { [ack] + again }
   }
 
-  var isQueued: Bool { if case .queued = stage { true } else { false } }
+  var isQueued: Bool { stay != nil }
+  /// Which stay in the queue this is; nil while it is not there.
+  var stay: UInt64? { if case .queued(let stay) = stage { stay } else { nil } }
   var isHandedOver: Bool { if case .handedOver = stage { true } else { false } }
   var flight: Flight? { if case .underWay(let flight) = stage { flight } else { nil } }
   /// It is under way, and will be written again where the server does not acknowledge it.

@@ -74,7 +74,7 @@ struct CommandLedger {
   /// Whether the server may have meant something without retries. Very many are not looked at: one of them it will be.
   func mayHaveLost(_ refused: MessageSize) -> Bool {
     guard flights.otherCount <= Endings.portion else { return true }
-    return flights.others.contains { $0.writtenSize.flatMap(refused.problem) != nil }
+    return flights.others.contains { $0.flight.flatMap { refused.problem(with: $0.size) } != nil }
   }
 
   /// An acknowledgement is awaited.
@@ -188,10 +188,10 @@ struct CommandLedger {
   var nextExpiry: MonotonicInstant? { mutating get { queue.nextExpiry } }
 
   /// A command is about to be written, or written once more: the acknowledgement id to write with it.
-  mutating func written(_ command: Command) -> UInt64 {
+  mutating func written(_ command: Command, at now: MonotonicInstant) -> UInt64 {
     // One with retries may come back to the queue.
     if command.retry != nil, command.place == nil { command.place = queue.makePlace() }
-    return flights.begin(command)
+    return flights.begin(command, at: now)
   }
 
   /// An acknowledgement id for what is written beside the commands.

@@ -30,16 +30,18 @@ struct CommandQueue {
   private var suspected = TombstoneQueue<Command>()
   /// Those of the uncommitted ones whose caller is not known.
   private var strayCount = 0
+  /// How often one was put in.
+  private var stays: UInt64 = 0
   /// What they count of the memory for all sends, besides those of the outbox; nil where nothing is counted.
   var memory: SharedMemoryHold?
 
   /// A command in the queue, for the time that it stands there now.
   private struct Expiry: DeadlineItem {
     let place: UInt64
-    let stay: UInt32
+    let stay: UInt64
     let command: Command
 
-    func waits(until _: MonotonicInstant) -> Bool { command.isQueued && command.stay == stay }
+    func waits(until _: MonotonicInstant) -> Bool { command.stay == stay }
 
     static func == (a: Expiry, b: Expiry) -> Bool { a.place == b.place && a.stay == b.stay }
     static func < (a: Expiry, b: Expiry) -> Bool { (a.place, a.stay) < (b.place, b.stay) }
@@ -185,12 +187,12 @@ struct CommandQueue {
   private mutating func count(_ command: Command, at place: UInt64) {
     let cost = Self.cost(of: command)
     command.place = place
-    command.stage = .queued
-    command.stay &+= 1
+    stays &+= 1
+    command.stage = .queued(stay: stays)
     if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
     if command.noQueue { hasty.insert(command, at: place) }
     if let expires = command.expires {
-      expiries.push(expires, Expiry(place: place, stay: command.stay, command: command))
+      expiries.push(expires, Expiry(place: place, stay: stays, command: command))
     }
     if let coalescing = command.coalescing, !command.wasWritten, !command.isUncommitted,
       replaceable[coalescing]?.place ?? 0 <= place

@@ -24,8 +24,8 @@ extension Delivery {
   }
 
   /// The link is gone on which a command was written that has no retries.
-  func endLost(_ command: Command, _ failure: UpstreamFailure) {
-    if let problem = command.writtenSize.flatMap({ failure.refusedSize?.problem(with: $0) }) {
+  func endLost(_ command: Command, _ size: MessageSize, _ failure: UpstreamFailure) {
+    if let problem = failure.refusedSize?.problem(with: size) {
       return end(command, .impossible(problem))
     }
     settle(command, .acknowledgementLost(failure))

@@ -4,9 +4,9 @@
 extension Delivery {
   /// Writes a command of a line whose turn has come.
   func tryOut(_ command: Command, on channel: any UpstreamChannel) {
-    noteWrite(of: command, to: channel)
+    let now = noteWrite(of: command, to: channel)
     armDeadline(command)
-    let ack = commands.written(command)
+    let ack = commands.written(command, at: now)
     armAckTimer(command)
     channel.write(command.message, ack: ack)
   }
@@ -89,8 +89,8 @@ extension Delivery {
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     let hasRoom = (try? checkRoom(command.message.byteCount, of: .user(command.user), on: channel)) != nil
     guard hasRoom else { return armAckTimer(command) }
-    noteWrite(of: command, to: channel)
-    let ack = commands.written(command)
+    let now = noteWrite(of: command, to: channel)
+    let ack = commands.written(command, at: now)
     armAckTimer(command)
     channel.write(command.message, ack: ack)
   }

@@ -64,7 +64,7 @@ final class Delivery {
     let lost = commands.endOfLink()
     endInPortions {
       guard lost.count > 0 else { return nil }
-      if let command = lost.popFirst() { $0.endLost(command, failure) }
+      if let (command, size) = lost.popFirst() { $0.endLost(command, size, failure) }
       return 1
     }
     requeueRetries(failure)
@@ -137,11 +137,13 @@ final class Delivery {
     if isShared { unsentSends(channel).wrote(bytes, for: account) }
   }
 
-  /// The same for a command.
-  func noteWrite(of command: Command, to channel: any UpstreamChannel) {
+  /// The same for a command. Returns when it is written.
+  @discardableResult
+  func noteWrite(of command: Command, to channel: any UpstreamChannel) -> MonotonicInstant {
     noteWrite(of: command.message.byteCount, for: .user(command.user), to: channel)
-    command.writtenAt = context.time.now
-    connection.noteUse(at: command.writtenAt)
+    let now = context.time.now
+    connection.noteUse(at: now)
+    return now
   }
 
   /// Writes a command that was in the queue, or ends it where it may not be written any more. Returns whether it was
@@ -168,10 +170,9 @@ final class Delivery {
       return command.isStored || isConfirmed ? handOver(command, to: channel) : settle(command, .written)
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
-    noteWrite(of: command, to: channel)
+    let now = noteWrite(of: command, to: channel)
     armAckTimeout(command)
-    command.writtenSize = MessageSize(command.message)
-    channel.write(command.message, ack: commands.written(command))
+    channel.write(command.message, ack: commands.written(command, at: now))
     command.dropContent()
   }
 
@@ -258,7 +259,9 @@ final class Delivery {
 
   /// The server has answered a command.
   func finish(_ command: Command, _ outcome: CommandOutcome) {
-    commands.latencies.add((context.time.received - command.writtenAt).nanoseconds)
+    if let writtenAt = command.flight?.writtenAt {
+      commands.latencies.add((context.time.received - writtenAt).nanoseconds)
+    }
     guard command.retry == nil else { return finishTry(command, outcome) }
     guard commands.land(command) != nil else { return }
     settle(command, outcome)

@@ -46,11 +46,11 @@ struct Flights {
   }
 
   /// A command is written, or written once more: the id to write with it.
-  mutating func begin(_ command: Command) -> UInt64 {
+  mutating func begin(_ command: Command, at now: MonotonicInstant) -> UInt64 {
     let ack = makeAck()
     guard let line = command.retry?.line else {
       commands[ack] = command
-      command.stage = .underWay(Command.Flight(ack: ack))
+      command.stage = .underWay(Command.Flight(command, ack, at: now))
       count += 1
       return ack
     }
@@ -58,9 +58,10 @@ struct Flights {
     command.retry?.writes += 1
     if var flight = command.flight {
       flight.again.append(ack)
+      flight.writtenAt = now
       command.stage = .underWay(flight)
     } else {
-      command.stage = .underWay(Command.Flight(ack: ack))
+      command.stage = .underWay(Command.Flight(command, ack, at: now))
       count += 1
       lines[line, default: 0] += 1
     }

@@ -12,12 +12,14 @@ final class LostFlights {
   /// How many have not been taken out, those included whose callers do not wait any more.
   var count: Int { acks.count }
 
-  /// Takes out the one that was written first; nil where its caller does not wait for it any more.
-  func popFirst() -> Command? {
+  /// Takes out the one that was written first, with its size; nil where its caller does not wait for it any more.
+  func popFirst() -> (command: Command, size: MessageSize)? {
     guard let ack = acks.first else { return nil }
     acks.removeFirst()
-    guard let command = commands.removeValue(forKey: ack), command.flight?.ack == ack else { return nil }
+    guard let command = commands.removeValue(forKey: ack), let flight = command.flight, flight.ack == ack else {
+      return nil
+    }
     command.stage = .apart
-    return command
+    return (command, flight.size)
   }
 }

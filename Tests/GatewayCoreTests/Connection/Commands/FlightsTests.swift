@@ -3,6 +3,8 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct FlightsTests {
+  private static let now = MonotonicInstant(nanoseconds: 0)
+
   private static func command(line: UInt32? = nil) -> Command {
     let command = CommandQueueTests.command("c")
     command.retry = line.map { Retry(again: 3, line: $0) }
@@ -12,7 +14,7 @@ import Testing
   @Test func theAcknowledgementOfAnyWriteIsTheCommands() {
     var flights = Flights()
     let command = Self.command(line: 7)
-    let acks = [flights.begin(command), flights.begin(command)]
+    let acks = [flights.begin(command, at: Self.now), flights.begin(command, at: Self.now)]
     #expect(acks.allSatisfy { flights[$0] == command })
     #expect((flights.count, flights.count(inLine: 7), command.retry?.writes) == (1, 1, 2))
     #expect(flights.end(command)?.acks == acks)
@@ -31,10 +33,12 @@ import Testing
       switch pick(3) {
       case 0:
         let command = Self.command(line: pick(2) == 0 ? nil : UInt32(pick(3)))
-        model.append((command, [flights.begin(command)]))
+        model.append((command, [flights.begin(command, at: Self.now)]))
       case 1 where !model.isEmpty:
         let index = pick(model.count)
-        if model[index].command.retry != nil { model[index].acks.append(flights.begin(model[index].command)) }
+        if model[index].command.retry != nil {
+          model[index].acks.append(flights.begin(model[index].command, at: Self.now))
+        }
       default:
         guard !model.isEmpty else { continue }
         let (command, acks) = model.remove(at: pick(model.count))
@@ -52,6 +56,6 @@ import Testing
     #expect(flights.otherCount == others.count && flights.others.allSatisfy(others.contains))
     let lost = flights.takeOthers()
     #expect(flights.count == model.count - others.count && lost.count == others.count)
-    #expect((0..<others.count).map { _ in lost.popFirst() } == others && lost.count == 0)
+    #expect((0..<others.count).map { _ in lost.popFirst()?.command } == others && lost.count == 0)
   }
 }
