@@ -9,8 +9,6 @@ final class Delivery {
   private var settings: UpstreamSettings
   /// Where commands are written; nil while the connection is not connected.
   private(set) var channel: (any UpstreamChannel)?
-  /// Whether that tells what is confirmed.
-  private var isConfirmed = false
   /// Those that have no outcome yet.
   var commands: CommandLedger
   /// Whether several users write to it.
@@ -48,7 +46,6 @@ final class Delivery {
   /// The connection is connected: what queued up is written, in its order.
   func begin(on channel: any UpstreamChannel) {
     self.channel = channel
-    isConfirmed = channel.confirmations != nil
     commands.beginFlow(rate: settings.flush, now: context.time.now)
     drainQueue()
   }
@@ -167,7 +164,9 @@ final class Delivery {
     guard command.wantsAck else {
       noteWrite(of: command, to: channel)
       channel.write(command.message, ack: nil)
-      return command.isStored || isConfirmed ? handOver(command, to: channel) : settle(command, .written)
+      let confirmations = channel.confirmations
+      guard command.isStored || confirmations != nil else { return settle(command, .written) }
+      return handOver(command, number: confirmations?.written ?? 0)
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     let now = noteWrite(of: command, to: channel)
@@ -177,8 +176,8 @@ final class Delivery {
   }
 
   /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
-  private func handOver(_ command: Command, to channel: any UpstreamChannel) {
-    commands.handOver(command, number: isConfirmed ? channel.confirmations?.written ?? 0 : 0)
+  private func handOver(_ command: Command, number: UInt64) {
+    commands.handOver(command, number: number)
     // What one turn writes leaves at the beginning of the next one, before its timers ring.
     if commands.handedOver.count == 1 { lookAfterHandedOver(in: .zero) }
   }
@@ -201,10 +200,9 @@ final class Delivery {
   }
 
   private func takeSent() -> [Command] {
-    if isConfirmed, let confirmed = channel?.confirmations?.confirmed {
-      return commands.takeHandedOver(upTo: confirmed)
-    }
-    return channel?.unsentBytes == 0 ? commands.takeHandedOver() : []
+    guard let channel else { return [] }
+    if let confirmations = channel.confirmations { return commands.takeHandedOver(upTo: confirmations.confirmed) }
+    return channel.unsentBytes == 0 ? commands.takeHandedOver() : []
   }
 
   // MARK: - The flow of the queue
