@@ -1,11 +1,17 @@
 /// The answers that the server of one connection has asked local programs for. Decision 0069.
 final class Answers {
   /// It alone has this object. Set by the connection, once.
-  unowned var connection: Connection!
+  unowned var connection: (any LinkOwner)!
+  private let account: Account
+  private let delivery: Delivery
   private let tokens: TokenCounter
   private var table = AnswerTable()
 
-  init(_ context: ConnectionContext) { tokens = context.tokens }
+  init(_ specification: UpstreamSpecification, delivery: Delivery, context: ConnectionContext) {
+    account = specification.account
+    self.delivery = delivery
+    tokens = context.tokens
+  }
 
   /// Events that wanted an answer while no client could give one, or whose answer never came.
   var unanswered: UInt64 { table.unanswered }
@@ -43,13 +49,13 @@ final class Answers {
 
   /// Answers an acknowledgement that the server asked for. False: the token is unknown, answered, or its link is gone.
   func answer(_ token: String, _ draft: AnswerDraft) throws(SubmissionProblem) -> Bool {
-    let (connector, delivery) = (connection.connector, connection.delivery)
+    let connector = connection.connector
     connection.channel?.checkHeartbeat()
     guard let channel = connection.channel, table.isPending(token) else { return false }
     let message: PreparedMessage
     do { message = try connector.prepareAnswer(draft) } catch { throw .impossible(error) }
     if let problem = connector.check(message, acknowledged: true) { throw .impossible(problem) }
-    try delivery.checkRoom(message.byteCount, of: connection.specification.account, on: channel)
+    try delivery.checkRoom(message.byteCount, of: account, on: channel)
     guard let id = table.take(token) else { return false }
     channel.answer(id, message)
     delivery.commands.noteOutgoing(message.byteCount)

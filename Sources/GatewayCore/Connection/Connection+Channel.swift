@@ -131,7 +131,7 @@ extension Connection: UpstreamChannelOwner {
   }
 
   private func transition(_ event: ConnectionStateMachine.Event) {
-    do { try apply(event) } catch { report?(self, .illegal(error)) }
+    do { try apply(event) } catch { report(.illegal(error)) }
     review()
   }
 }

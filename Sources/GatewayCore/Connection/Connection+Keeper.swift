@@ -53,7 +53,7 @@ extension Connection {
       case .release: try apply(.release)
       }
     } catch {
-      report?(self, .illegal(error))
+      report(.illegal(error))
     }
   }
 

@@ -44,7 +44,7 @@ final class Connection {
   }
 
   /// Told what happens. Set by the pool's owner, once.
-  var report: ((Connection, ConnectionReport) -> Void)?
+  var onReport: ((Connection, ConnectionReport) -> Void)?
 
   init(
     key: ConnectionKey, specification: UpstreamSpecification, connector: any UpstreamConnector,
@@ -63,14 +63,14 @@ final class Connection {
       lineLimit: context.limits.line, history: specification.settings.history,
       serverTime: specification.settings.serverTime, broadcasts: Broadcasts(context.sliced, for: account))
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
-    delivery = Delivery(specification, connector: connector, context: context)
-    history = ConnectionHistory(of: stream, connector: connector, context: context)
     endings = Endings(context.sliced, for: account)
+    delivery = Delivery(specification, endings: endings, context: context)
+    history = ConnectionHistory(of: stream, connector: connector, context: context)
     notes = KeeperNotes(specification.settings.reconnect)
     record = ConnectionRecord(context.time)
     enters = Enters(specification, context: context)
-    answers = Answers(context)
-    interests = Interests(context)
+    answers = Answers(specification, delivery: delivery, context: context)
+    interests = Interests(of: stream, endings: endings, for: account, context: context)
     reference.begin(self)
     delivery.connection = self
     enters.connection = self
@@ -266,7 +266,7 @@ final class Connection {
     stream.adopt(specification.settings.history)
     history.adopt(specification, connector: connector)
     stream.clock.adopt(specification.settings.serverTime)
-    delivery.adopt(specification.settings, connector: connector)
+    delivery.adopt(specification.settings)
     enters.adopt(specification.settings)
     lookAtNetwork()
     notes.schedule.adopt(specification.settings.reconnect)
@@ -324,14 +324,6 @@ final class Connection {
     lost(failure)
   }
 
-  /// What a timer calls: the connection lives until that is done.
-  func ringing(_ body: @escaping (Connection) -> Void) -> () -> Void {
-    { [reference] in
-      guard let connection = reference.object else { return }
-      withExtendedLifetime(connection) { body(connection) }
-    }
-  }
-
   // MARK: - The state machine
 
   /// A fact or an order for the machine: does what follows.
@@ -360,7 +352,7 @@ final class Connection {
     case .removeFromPool:
       notes.forgetTimer(context.timers)
       history.end(isDraining ? .daemon : .connection)
-      report?(self, .released)
+      report(.released)
     }
   }
 
@@ -378,7 +370,21 @@ final class Connection {
     record.moved(to: to, context.time)
     if to == .released { return }
     stream.notifyStates(stateNotification)
-    report?(self, .moved(from: from, to: to))
+    report(.moved(from: from, to: to))
     if let line = stateWaits.take(to) { endings.end { [self] in withExtendedLifetime(self) { line.tellNext() } } }
   }
+}
+
+extension Connection: DeliveryOwner, EntersOwner, InterestsOwner {
+  func ringing(_ body: @escaping () -> Void) -> () -> Void {
+    { [reference] in
+      guard let connection = reference.object else { return }
+      withExtendedLifetime(connection) { body() }
+    }
+  }
+
+  func report(_ report: ConnectionReport) { onReport?(self, report) }
+
+  var confirmationLimit: Duration { specification.settings.connectTimeout ?? specification.settings.handshake }
+  var areEntersSaid: Bool { enters.areSaid }
 }

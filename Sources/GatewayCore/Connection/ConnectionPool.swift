@@ -73,7 +73,7 @@ final class ConnectionPool {
     if let known = connections[key] { return known }
     guard let connector = factory.connector(for: specification) else { return nil }
     let made = Connection(key: key, specification: specification, connector: connector, context: context)
-    made.report = { [reference] connection, report in
+    made.onReport = { [reference] connection, report in
       guard let pool = reference.object else { return }
       if case .released = report { pool.remove(connection) }
       pool.onReport(connection, report)

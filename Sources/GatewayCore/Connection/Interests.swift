@@ -1,10 +1,28 @@
+/// What the interests of subscriptions need of their connection.
+protocol InterestsOwner: LinkOwner {
+  var state: ConnectionState { get }
+  /// How long the server may take to answer for what it was asked.
+  var confirmationLimit: Duration { get }
+  /// What is said at every connect has been said.
+  var areEntersSaid: Bool { get }
+  /// Everything that belongs to the conversation is agreed.
+  func opened()
+  /// The attempt is given up.
+  func abandon(_ failure: UpstreamFailure)
+}
+
 /// What subscriptions want of an upstream that sends only what it was asked for: asked once for all of them, confirmed
 /// by the server, asked again on every new link, given back with the last of them. The conversation counts as connected
 /// when the server has answered for everything. Decision 0050.
 final class Interests {
   /// It alone has this object. Set by the connection, once.
-  unowned var connection: Connection!
+  unowned var connection: (any InterestsOwner)!
+  private let stream: EventStream
+  private let endings: Endings
   private let timers: Timers
+  /// In whose turns subscriptions are told, and for whom.
+  private let sliced: SlicedWork
+  private let account: Account
   private var table = InterestTable()
   /// The calls that wait for answers to what they want.
   private var waits = InterestWaits()
@@ -13,13 +31,16 @@ final class Interests {
   /// Runs while a conversation has begun, and what is wanted is being confirmed.
   private var openingTimer: Timers.ID?
 
-  init(_ context: ConnectionContext) { timers = context.timers }
+  init(of stream: EventStream, endings: Endings, for account: Account, context: ConnectionContext) {
+    self.stream = stream
+    self.endings = endings
+    self.account = account
+    timers = context.timers
+    sliced = context.sliced
+  }
 
   /// How long the server may take to answer for what it was asked.
-  var confirmationLimit: Duration {
-    let settings = connection.specification.settings
-    return settings.connectTimeout ?? settings.handshake
-  }
+  var confirmationLimit: Duration { connection.confirmationLimit }
 
   // MARK: - Holders
 
@@ -52,7 +73,7 @@ final class Interests {
   /// wanted, and what is entered is said.
   func beginOpening() {
     guard isAwaited else { return connection.opened() }
-    openingTimer = timers.after(confirmationLimit, connection.ringing { $0.interests.openingTimedOut() })
+    openingTimer = timers.after(confirmationLimit, connection.ringing { [unowned self] in openingTimedOut() })
   }
 
   /// Something of that may be done.
@@ -62,7 +83,7 @@ final class Interests {
     connection.opened()
   }
 
-  private var isAwaited: Bool { table.areAwaited || !connection.enters.areSaid }
+  private var isAwaited: Bool { table.areAwaited || !connection.areEntersSaid }
 
   private func openingTimedOut() {
     guard !table.areAwaited else {
@@ -84,11 +105,15 @@ final class Interests {
     table.endOfLink()
     guard !waits.isEmpty else { return }
     goneBefore = waits.endPlace
-    connection.endings.end { [connection = connection!, goneBefore] in
-      let interests = connection.interests
+    endInPortions { [goneBefore] interests in
       guard let wait = interests.waits.first(before: goneBefore) else { return nil }
       return interests.end(wait, interests.refusal(of: wait.left))
     }
+  }
+
+  /// What `next` ends goes in portions, behind what ends already. The connection lives until that is done.
+  private func endInPortions(_ next: @escaping (Interests) -> Int?) {
+    endings.end { [self, connection = connection!] in withExtendedLifetime(connection) { next(self) } }
   }
 
   // MARK: - Answers
@@ -102,7 +127,7 @@ final class Interests {
     // None was ever told anything else.
     case .agreed: break
     case .refused, .agreedAtLast:
-      concerned = connection.stream.subscriptions(wanting: interest)
+      concerned = stream.subscriptions(wanting: interest)
     }
     answered(.interest(interest), refusal, concerning: concerned)
   }
@@ -110,20 +135,19 @@ final class Interests {
   /// The calls that wait for it go on, and the subscriptions that want it are told why it is refused.
   func answered(_ wanted: Wanted, _ refusal: UpstreamFailure?, concerning subscriptions: [Subscription]) {
     if let freed = waits.takeAll(for: wanted) { goOn(freed, wanted, refusal) }
-    if let refusal { connection.report?(connection, .refusedInterest(wanted, refusal)) }
+    if let refusal { connection.report(.refusedInterest(wanted, refusal)) }
     let detail = refusal?.detail
-    connection.context.sliced.forEach(
-      of: subscriptions, portion: Broadcasts.portion, for: connection.account,
-      { [stream = connection.stream] in $0.note(wanted, refusal: detail, epoch: stream.epoch) })
+    sliced.forEach(
+      of: subscriptions, portion: Broadcasts.portion, for: account,
+      { [stream] in $0.note(wanted, refusal: detail, epoch: stream.epoch) })
     concludeOpening()
   }
 
   /// These waited for it.
   private func goOn(_ freed: consuming TombstoneQueue<InterestWait>, _ wanted: Wanted, _ refusal: UpstreamFailure?) {
     var freed = freed
-    connection.endings.end { [connection = connection!] in
+    endInPortions { interests in
       guard let wait = freed.popFirst() else { return nil }
-      let interests = connection.interests
       if let refusal = refusal ?? interests.refusal(of: [wanted]) { return interests.end(wait, refusal) }
       return wait.agreed(wanted) ? interests.end(wait, nil) : 1
     }
@@ -141,7 +165,7 @@ final class Interests {
   /// `cost`: what that counts among what ends with it.
   func await(_ wanted: Set<Wanted>, cost: Int, _ done: @escaping (UpstreamFailure?) -> Void) -> InterestWait {
     let wait = InterestWait(wanted, cost: cost, done)
-    wait.timer = timers.after(confirmationLimit, connection.ringing { $0.interests.timedOut(wait) })
+    wait.timer = timers.after(confirmationLimit, connection.ringing { [unowned self] in timedOut(wait) })
     waits.add(wait)
     return wait
   }

@@ -5,13 +5,13 @@ extension Delivery {
 
   /// What `next` ends goes in portions, behind what ends already. The connection lives until that is done.
   func endInPortions(_ next: @escaping (Delivery) -> Int?) {
-    connection.endings.end { [connection = connection!] in next(connection.delivery) }
+    endings.end { [self, connection = connection!] in withExtendedLifetime(connection) { next(self) } }
   }
 
   /// Commands that are in no table any more end, in order.
   func settleAll(_ ended: [Command], _ outcome: @escaping (Command) -> CommandOutcome) {
     // What one portion has room for, and has nothing in front of it, needs none.
-    guard ended.count > Endings.portion || !connection.endings.isEmpty else {
+    guard ended.count > Endings.portion || !endings.isEmpty else {
       for command in ended { settle(command, outcome(command)) }
       return
     }
@@ -98,13 +98,11 @@ extension Delivery {
     // What is on its way to the disk is looked at when it is there.
     let revoked = queued.filter { $0.isRevoked && !$0.isUncommitted }
     guard !revoked.isEmpty else { return }
+    var rest = revoked[...]
+    let denyNext = ringing { if let command = rest.popFirst() { $0.denyQueued(command) } }
     // None of them is written meanwhile, as that is asked when it would be.
     context.sliced.forEach(
-      of: revoked, portion: Self.endedAtOnce, for: connection.account,
-      { [reference = connection.reference] command in
-        guard let connection = reference.object else { return }
-        withExtendedLifetime(connection) { connection.delivery.denyQueued(command) }
-      },
+      of: revoked, portion: Self.endedAtOnce, for: account, { _ in denyNext() },
       then: ringing {
         $0.flowOn()
         $0.connection.review()

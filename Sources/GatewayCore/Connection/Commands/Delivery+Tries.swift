@@ -147,7 +147,7 @@ extension Delivery {
     let now = context.time.now
     guard let channel, let next = commands.queue.nextTrial else { return }
     guard next <= now else { return lookForTrial(at: next) }
-    let isAlone = commands.isQuiet && connection.enters.areProven && !channel.isAwaitedByOthers
+    let isAlone = commands.isQuiet && !connection.doubtsLink && !channel.isAwaitedByOthers
     if let command = commands.takeSuspect(at: now, window: retryWindow, isAlone: isAlone) {
       writeQueued(command, to: channel)
     }

@@ -1,25 +1,46 @@
+/// What the commands of a connection need of it.
+protocol DeliveryOwner: PartOwner {
+  var connector: any UpstreamConnector { get }
+  /// Why it is not connected, or why it last was not.
+  var lastFailure: UpstreamFailure? { get }
+  /// Whether a client, a command or the configuration needs the connection.
+  var isOccupied: Bool { get }
+  /// Something that was said a moment ago may be why the link will break.
+  var doubtsLink: Bool { get }
+  /// A command was written: an unused connection lingers from now on.
+  func noteUse(at now: MonotonicInstant)
+  /// A command had its outcome.
+  func noteEnd()
+  /// A client does not want to wait for the back-off.
+  func hurry(_ urgency: Urgency)
+  /// Its use may have changed.
+  func review()
+}
+
 /// The commands of one connection, from their acceptance to their outcome: written at once, or queued until they can
 /// be, and settled exactly once. It knows the channel only while that takes commands.
 final class Delivery {
   /// It alone has this object, and what is asked of it comes by way of the connection or of `ringing`: an outcome may
   /// be the end of both. Set by the connection, once.
-  unowned var connection: Connection!
+  unowned var connection: (any DeliveryOwner)!
   private(set) var context: ConnectionContext
-  private(set) var connector: any UpstreamConnector
+  let endings: Endings
   private var settings: UpstreamSettings
   /// Where commands are written; nil while the connection is not connected.
   private(set) var channel: (any UpstreamChannel)?
   /// Those that have no outcome yet.
   var commands: CommandLedger
+  let account: Account
   /// Whether several users write to it.
   private let isShared: Bool
   /// Whose the bytes are that the channel has not taken, where it does not know that itself.
   private let unsent: UnsentSends
 
-  init(_ specification: UpstreamSpecification, connector: any UpstreamConnector, context: ConnectionContext) {
+  init(_ specification: UpstreamSpecification, endings: Endings, context: ConnectionContext) {
     self.context = context
-    self.connector = connector
+    self.endings = endings
     settings = specification.settings
+    account = specification.requester
     commands = CommandLedger(limits: context.limits, memory: SharedMemoryHold(context.memory.send))
     isShared = specification.account == .configuration
     unsent = UnsentSends(context.memory.send)
@@ -27,10 +48,7 @@ final class Delivery {
   }
 
   /// Other settings of the same upstream.
-  func adopt(_ settings: UpstreamSettings, connector: any UpstreamConnector) {
-    self.settings = settings
-    self.connector = connector
-  }
+  func adopt(_ settings: UpstreamSettings) { self.settings = settings }
 
   /// New limits. A queue that is longer than its new limit is emptied as usual.
   func adopt(_ limits: Limits) {
@@ -84,7 +102,7 @@ final class Delivery {
 
   /// What a timer calls: the connection lives until that is done.
   func ringing(_ body: @escaping (Delivery) -> Void) -> () -> Void {
-    connection.ringing { body($0.delivery) }
+    connection.ringing { [unowned self] in body(self) }
   }
 
   // MARK: - Taking and writing
@@ -151,7 +169,7 @@ final class Delivery {
       deny(command)
     } else if let expires = command.expires, expires <= context.time.now {
       settle(command, .expired)
-    } else if let problem = connector.check(command.message, acknowledged: command.wantsAck) {
+    } else if let problem = connection.connector.check(command.message, acknowledged: command.wantsAck) {
       settle(command, .impossible(problem))
     } else {
       writeOut(command, to: channel)
@@ -289,8 +307,5 @@ final class Delivery {
     for command in commands.takeAll() where !command.isStored { report(.leftOver(command, failure)) }
   }
 
-  func report(_ report: ConnectionReport) {
-    let connection: Connection = connection
-    connection.report?(connection, report)
-  }
+  func report(_ report: ConnectionReport) { connection.report(report) }
 }

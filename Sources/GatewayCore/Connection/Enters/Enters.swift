@@ -3,7 +3,7 @@
 /// acknowledgement of one: it is one program's. Decision 0119.
 final class Enters {
   /// It alone has this object. Set by the connection, once.
-  unowned var connection: Connection!
+  unowned var connection: (any EntersOwner)!
   private let context: ConnectionContext
   private let account: Account
   private var table = EnterTable()
@@ -200,7 +200,7 @@ final class Enters {
 
   /// What a timer calls: the connection lives until that is done.
   private func ringing(_ body: @escaping (Enters) -> Void) -> () -> Void {
-    connection.ringing { body($0.enters) }
+    connection.ringing { [unowned self] in body(self) }
   }
 
   /// Writes one. Returns why it cannot be written.
@@ -240,7 +240,7 @@ final class Enters {
   }
 
   private func report(_ leave: EnterRequest, _ detail: String) {
-    connection.report?(connection, .refusedInterest(.enter(leave.message), UpstreamFailure(.refused, detail)))
+    connection.report(.refusedInterest(.enter(leave.message), UpstreamFailure(.refused, detail)))
   }
 
   // MARK: - Answers
