@@ -113,17 +113,13 @@ extension Connection: UpstreamChannelOwner {
 
   /// Everything that belongs to the conversation is agreed.
   func opened() {
-    notes.lastFailure = nil
-    reach.lastAddress = channel?.facts.transport?.address ?? reach.lastAddress
-    lookAtNetwork()
-    notes.schedule.opened(at: context.time.now)
+    upkeep.attemptSucceeded(at: channel?.facts.transport?.address)
     transition(.opened)
     enters.awaitTrial()
   }
 
   func lost(_ failure: UpstreamFailure) {
-    notes.lastFailure = failure
-    notes.schedule.failed(failure, at: context.time.now, fraction: context.random.fraction())
+    upkeep.lost(failure)
     awaitNewCredentials(after: failure)
     transition(.lost)
     delivery.attemptFailed(failure)

@@ -4,22 +4,16 @@
 final class Connection {
   /// For what does not keep it: timers, and others that may outlive it.
   let reference = LightReference<Connection>()
-  let id: String
-  let key: ConnectionKey
-  /// On whose account it was made.
-  let account: Account
+  private let identity: ConnectionIdentity
   private(set) var specification: UpstreamSpecification
   /// Whose access rules hold for it. Those of another upstream than it was made for, if that has its URL by now.
   var rules: AccessPlace
-  /// How the outbox names it; the settings in it change nothing about that.
-  lazy var outboxTarget = OutboxTarget(specification)
   private(set) var connector: any UpstreamConnector
   private(set) var context: ConnectionContext
   let stream: EventStream
 
   private var machine = ConnectionStateMachine()
   private(set) var channel: (any UpstreamChannel)?
-  private(set) var leases = Leases()
   /// The commands that have no outcome yet.
   let delivery: Delivery
   /// The answers that the server has asked for.
@@ -33,15 +27,8 @@ final class Connection {
   let endings: Endings
   /// The calls that wait for its state.
   var stateWaits = StateWaits()
-  var notes: KeeperNotes
-  /// Whether there may be a way to the server.
-  var reach = NetworkReach()
-  private(set) var record: ConnectionRecord
-
-  /// Hears what a trace shows.
-  var observer: (any UpstreamObserver)? {
-    didSet { connector.observer = observer }
-  }
+  /// What the keeper goes by, and when it looks.
+  let upkeep: ConnectionUpkeep
 
   /// Told what happens. Set by the pool's owner, once.
   var onReport: ((Connection, ConnectionReport) -> Void)?
@@ -50,50 +37,67 @@ final class Connection {
     key: ConnectionKey, specification: UpstreamSpecification, connector: any UpstreamConnector,
     context: ConnectionContext
   ) {
-    self.key = key
-    account = specification.requester
+    identity = ConnectionIdentity(id: context.random.uuid(), key: key, specification)
     self.specification = specification
     rules = AccessPlace(
       specification.name.map { .upstream($0) } ?? .adhoc, namespace: specification.namespace)
     self.connector = connector
     self.context = context
-    id = context.random.uuid()
     stream = EventStream(
       outputs: context.outputs, time: context.time, random: context.random, work: context.work,
       lineLimit: context.limits.line, history: specification.settings.history,
-      serverTime: specification.settings.serverTime, broadcasts: Broadcasts(context.sliced, for: account))
+      serverTime: specification.settings.serverTime, broadcasts: Broadcasts(context.sliced, for: identity.account))
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
-    endings = Endings(context.sliced, for: account)
+    endings = Endings(context.sliced, for: identity.account)
     delivery = Delivery(specification, endings: endings, context: context)
     history = ConnectionHistory(of: stream, connector: connector, context: context)
-    notes = KeeperNotes(specification.settings.reconnect)
-    record = ConnectionRecord(context.time)
+    upkeep = ConnectionUpkeep(specification, context: context)
     enters = Enters(specification, context: context)
     answers = Answers(specification, delivery: delivery, context: context)
-    interests = Interests(of: stream, endings: endings, for: account, context: context)
+    interests = Interests(of: stream, endings: endings, for: identity.account, context: context)
     reference.begin(self)
     delivery.connection = self
     enters.connection = self
     answers.connection = self
     interests.connection = self
+    upkeep.connection = self
     endings.onOver = { [reference] in reference.object?.endingsAreOver() }
     history.onKnown = { [reference] in reference.object?.review() }
     history.adopt(specification, connector: connector)
-    lookAtNetwork()
+    upkeep.lookAtNetwork()
   }
 
   deinit { reference.end() }
 
+  var id: String { identity.id }
+  var key: ConnectionKey { identity.key }
+  /// On whose account it was made.
+  var account: Account { identity.account }
+  /// How the outbox names it; the settings in it change nothing about that.
+  var outboxTarget: OutboxTarget { identity.target }
+
+  /// Hears what a trace shows.
+  var observer: (any UpstreamObserver)? {
+    get { connector.observer }
+    set { connector.observer = newValue }
+  }
+
   var state: ConnectionState { machine.state }
   /// Its upstream is not in the configuration any more.
-  var isWithdrawn: Bool { notes.isWithdrawn }
+  var isWithdrawn: Bool { upkeep.notes.isWithdrawn }
   /// The daemon stops.
-  var isDraining: Bool { notes.isDraining }
+  var isDraining: Bool { upkeep.notes.isDraining }
   /// Why it is not connected, or why it last was not.
-  var lastFailure: UpstreamFailure? { notes.lastFailure }
+  var lastFailure: UpstreamFailure? { upkeep.notes.lastFailure }
   /// What the keeper said last.
-  var judgement: Judgement? { notes.judgement }
-  var leaseCount: Int { leases.count }
+  var judgement: Judgement? { upkeep.notes.judgement }
+  var leaseCount: Int { upkeep.leases.count }
+  /// Whether there may be a way to the server.
+  var reach: NetworkReach { upkeep.reach }
+  /// When it was up, and since when it is not.
+  var record: ConnectionRecord { upkeep.record }
+  /// Milliseconds until the next attempt; nil when none is planned.
+  var retryIn: Int64? { upkeep.retryIn }
 
   /// Why it is not connected; nil while it is, and before the first attempt has failed.
   var downFailure: UpstreamFailure? { state == .connected ? nil : lastFailure }
@@ -105,23 +109,20 @@ final class Connection {
   private var use: IllegalTransition.Use? {
     if !delivery.commands.isIdle { return .commands(delivery.commands.count) }
     if isKept { return .configuration }
-    return leases.isEmpty ? nil : .leases
+    return upkeep.leases.isEmpty ? nil : .leases
   }
 
   /// The configuration in force wants it up.
   var isKept: Bool { specification.settings.keep == .always && !isWithdrawn }
 
-  /// A command was written: an unused connection lingers from now on.
-  func noteUse(at now: MonotonicInstant) { leases.noteUse(at: now) }
-
   /// Failed attempts and lost links in a row.
-  var failedAttempts: Int { notes.schedule.backoff.attempts }
+  var failedAttempts: Int { upkeep.notes.schedule.backoff.attempts }
 
   /// Whether an attempt runs now.
   var attemptIsUnderWay: Bool { machine.attemptIsUnderWay }
 
   /// The number of the last attempt.
-  var generation: UInt64 { notes.schedule.generation }
+  var generation: UInt64 { upkeep.notes.schedule.generation }
 
   /// Whether an attempt is under way, or will be made without an order.
   var expectsAttempt: Bool { state == .reconnecting || machine.attemptIsUnderWay || retryIn != nil }
@@ -134,29 +135,29 @@ final class Connection {
 
   // MARK: - Leases
 
-  /// Notes since when it is unused, or that it is used.
-  func lookAtUse() { leases.look(isUsed: isOccupied, at: context.time.now) }
-
   /// Takes a hold. A connection that is waiting for its next attempt starts one at once, at most once a second, unless
   /// the server refused the last one.
   func lease(_ purpose: Lease.Purpose) -> Lease {
-    let lease = leases.take(purpose)
+    let lease = upkeep.lease(purpose)
     hurry(.lease)
     return lease
   }
 
   /// Gives a hold back; one that was given back before is ignored.
   func giveBack(_ lease: Lease) {
-    if leases.giveBack(lease) { review() }
+    if upkeep.giveBack(lease) { review() }
   }
 
-  /// A client does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
-  func hurry(_ urgency: Urgency) {
-    if state == .disconnected || (state == .created && !machine.attemptIsUnderWay) {
-      notes.schedule.hasten(urgency)
-    }
-    review()
+  /// What had its end has been told so: nothing else may keep the connection listed.
+  private func endingsAreOver() {
+    if state == .disconnected, !isOccupied { review() }
   }
+
+  /// Links, addresses or routes changed.
+  func networkChanged(_ change: NetworkChange) { upkeep.networkChanged(change) }
+
+  /// The machine slept: what became of its links is not known, and waiting may be over.
+  func resumed() { upkeep.resumed() }
 
   // MARK: - Commands
 
@@ -222,8 +223,7 @@ final class Connection {
   /// Lifts a hold and starts an attempt at once.
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
-    (notes.isRequestedDown, notes.isWithdrawn) = (false, false)
-    notes.schedule.ordered(context.budget)
+    upkeep.reconnectWasOrdered()
     if !history.awaitsPast { try apply(.connect) }
     review()
   }
@@ -243,13 +243,11 @@ final class Connection {
 
   /// Closes for a reason of ours; `holding`: and stays down until `reconnect`.
   func close(_ failure: UpstreamFailure, holding: Bool = false) throws(IllegalTransition) {
-    let before = notes
+    let before = upkeep.notes
     // Everything that is told about the transition must already know its reason.
-    notes.lastFailure = failure
-    if holding { notes.isRequestedDown = true }
-    notes.schedule.endedOnPurpose(at: context.time.now)
+    upkeep.closing(failure, holding: holding)
     do { try apply(.disconnect) } catch {
-      notes = before
+      upkeep.notes = before
       throw error
     }
     review()
@@ -260,6 +258,7 @@ final class Connection {
   /// New settings for the same upstream: what is up is closed and comes back with them at once.
   func adopt(_ specification: UpstreamSpecification, connector: any UpstreamConnector) {
     self.specification = specification
+    let observer = observer
     self.connector.observer = nil
     connector.observer = observer
     self.connector = connector
@@ -268,28 +267,26 @@ final class Connection {
     stream.clock.adopt(specification.settings.serverTime)
     delivery.adopt(specification.settings)
     enters.adopt(specification.settings)
-    lookAtNetwork()
-    notes.schedule.adopt(specification.settings.reconnect)
-    notes.isWithdrawn = false
+    upkeep.adopt(specification)
     restart(.init(.idle, "its settings changed"))
   }
 
   /// The upstream left the configuration: down until it comes back.
   func withdraw() {
     let failure = UpstreamFailure(.requested, "the upstream is no longer in the configuration")
-    notes.isWithdrawn = true
+    upkeep.notes.isWithdrawn = true
     restart(failure)
   }
 
   /// Closes for the daemon's end: nothing is tried any more, and every command gets its outcome.
   func shutDown() {
-    notes.isDraining = true
+    upkeep.notes.isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
     endings.finish()
     stream.finishTelling()
     delivery.shutDown(failure)
-    notes.forgetTimer(context.timers)
+    upkeep.end()
     history.end(.daemon)
   }
 
@@ -308,12 +305,12 @@ final class Connection {
   /// Down, for a reason of ours, and up again at once if the keeper thinks so.
   func restart(_ failure: UpstreamFailure) {
     // An administrator's `disconnect` stays the reason, whatever else happens.
-    let failure = notes.isRequestedDown ? UpstreamFailure(onPurpose: .requested) : failure
-    notes.schedule.hasten(.order)
+    let failure = upkeep.notes.isRequestedDown ? UpstreamFailure(onPurpose: .requested) : failure
+    upkeep.notes.schedule.hasten(.order)
     if state == .created {
       abandon(failure)
     } else if (try? close(failure)) == nil {
-      notes.lastFailure = failure
+      upkeep.notes.lastFailure = failure
     }
     review()
   }
@@ -334,7 +331,7 @@ final class Connection {
   private func perform(_ action: ConnectionStateMachine.Action) {
     switch action {
     case .startAttempt:
-      notes.schedule.started(at: context.time.now)
+      upkeep.attemptStarted()
       channel = connector.dial(owner: self)
       interests.askForAll()
     case .closeChannel:
@@ -350,7 +347,7 @@ final class Connection {
     case .drainQueue: if let channel { delivery.begin(on: channel) }
     case .announce(let from, let to): announce(from: from, to: to)
     case .removeFromPool:
-      notes.forgetTimer(context.timers)
+      upkeep.end()
       history.end(isDraining ? .daemon : .connection)
       report(.released)
     }
@@ -367,24 +364,10 @@ final class Connection {
   }
 
   private func announce(from: ConnectionState, to: ConnectionState) {
-    record.moved(to: to, context.time)
+    upkeep.moved(to: to)
     if to == .released { return }
     stream.notifyStates(stateNotification)
     report(.moved(from: from, to: to))
     if let line = stateWaits.take(to) { endings.end { [self] in withExtendedLifetime(self) { line.tellNext() } } }
   }
-}
-
-extension Connection: DeliveryOwner, EntersOwner, InterestsOwner {
-  func ringing(_ body: @escaping () -> Void) -> () -> Void {
-    { [reference] in
-      guard let connection = reference.object else { return }
-      withExtendedLifetime(connection) { body() }
-    }
-  }
-
-  func report(_ report: ConnectionReport) { onReport?(self, report) }
-
-  var confirmationLimit: Duration { specification.settings.connectTimeout ?? specification.settings.handshake }
-  var areEntersSaid: Bool { enters.areSaid }
 }
