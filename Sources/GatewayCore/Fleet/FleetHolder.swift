@@ -337,6 +337,7 @@ final class FleetHolder {
 
 extension FleetHolder: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
+    silence.forgetAll()
     tell(.gained(run: server.run))
     if let writer, writer.isReading {
       // At another server the positions are others; the numbers tell what was dealt with.

@@ -125,4 +125,7 @@ struct FleetSilence: Equatable, Sendable {
 
   /// A host was adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
+
+  /// The engine was away: none of them could be heard.
+  mutating func forgetAll() { sights = [:] }
 }

@@ -75,6 +75,41 @@ import Testing
     #expect(owner.takeAll() == ["e2/5 5", "opened"])
   }
 
+  @Test func aHostThatComesWhenTheOpeningIsForgottenTakesPart() {
+    let conversation = scene.open(scene.take("b"))
+    for number in 1...3 as ClosedRange<UInt64> {
+      scene.say(FleetPosition(conversation, number), "\(number)", epoch: "e1")
+    }
+    scene.store.trim(scene.place.key(.events), before: FleetPosition(conversation, 2))
+    #expect(dial().state == .open(conversation))
+    #expect(owner.takeAll() == ["e1/2 2", "e1/3 3", "opened"])
+  }
+
+  @Test func aHostThatWaitsHearsOfAConversationWhoseOpeningIsForgotten() {
+    let own = scene.take("b")
+    let channel = dial()
+    scene.engine.cut()
+    let conversation = scene.open(own)
+    scene.say(FleetPosition(conversation, 1), "1", epoch: "e1")
+    scene.store.trim(scene.place.key(.events), before: FleetPosition(conversation, 1))
+    scene.turn(by: .seconds(1))
+    #expect(channel.state == .open(conversation))
+    #expect(owner.takeAll() == ["e1/1 1", "opened"])
+  }
+
+  @Test func anEventOfAnotherConversationEndsTheOneWhoseEndIsForgotten() {
+    scene.open(scene.take("b"))
+    _ = dial()
+    scene.engine.cut()
+    let second = scene.open(scene.take("c"), epoch: "e2", sequence: 4)
+    for number in 5...6 as ClosedRange<UInt64> { scene.say(FleetPosition(second, number), "\(number)", epoch: "e2") }
+    scene.store.trim(scene.place.key(.events), before: FleetPosition(second, 6))
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["opened", "ended: closed, the link of the fleet was opened anew"])
+    #expect(dial().state == .open(second))
+    #expect(owner.takeAll() == ["e2/6 6", "opened"])
+  }
+
   @Test func anOpeningThatEndsAConversationIsForTheNextChannel() {
     let own = scene.take("b")
     scene.open(own)

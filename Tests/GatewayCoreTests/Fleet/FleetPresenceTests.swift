@@ -62,4 +62,14 @@ import Testing
     silence.forget("b")
     #expect(try silence.look(["a": row("1:7"), "b": row("2:0")], at: now + .seconds(60)) == [])
   }
+
+  @Test func aHostIsNotSilentForAsLongAsTheEngineWasAway() throws {
+    var silence = FleetSilence(adopt: .seconds(30))
+    let details = String(decoding: FleetHostDetails().fields.packed, as: UTF8.self)
+    let hosts = ["b": try #require(FleetHostRow(Array("1:5:\(details)".utf8)))]
+    #expect(silence.look(hosts, at: now) == [])
+    silence.forgetAll()
+    #expect(silence.look(hosts, at: now + .seconds(40)) == [])
+    #expect(silence.look(hosts, at: now + .seconds(70)) == ["b"])
+  }
 }

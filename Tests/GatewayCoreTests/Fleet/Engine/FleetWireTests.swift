@@ -37,7 +37,8 @@ import Testing
   }
 
   @Test func whatTheHolderSaysToAllCrossesAsItIs() {
-    let head = FleetEvent.Head(time: 1_795_000_000_000, offset: "17", question: .init(id: 4, host: "edge-2"))
+    let head = FleetEvent.Head(
+      time: 1_795_000_000_000, epoch: "e1", offset: "17", question: .init(id: 4, host: "edge-2"))
     let plain = FleetEvent.Head(time: 0)
     let name = Array(#""news""#.utf8)
     let entries: [FleetEntry] = [

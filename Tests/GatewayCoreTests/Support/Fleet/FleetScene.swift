@@ -56,12 +56,13 @@ final class FleetScene {
     run(FleetOpen(place: place, own: own, run: store.run, epoch: epoch, sequence: sequence))?.conversation ?? 0
   }
 
-  func say(_ position: FleetPosition, _ text: String) {
-    _ = store.append(Self.event(text).fields, to: place.key(.events), at: position)
+  func say(_ position: FleetPosition, _ text: String, epoch: String? = nil) {
+    _ = store.append(Self.event(text, epoch: epoch).fields, to: place.key(.events), at: position)
   }
 
-  static func event(_ text: String) -> FleetEntry {
-    .event(FleetEvent(head: .init(time: 1), name: Array("\"e\"".utf8), arguments: Array(text.utf8), kwargs: nil))
+  static func event(_ text: String, epoch: String? = nil) -> FleetEntry {
+    let head = FleetEvent.Head(time: 1, epoch: epoch)
+    return .event(FleetEvent(head: head, name: Array("\"e\"".utf8), arguments: Array(text.utf8), kwargs: nil))
   }
 
   /// What is in the stream of events, as words.
