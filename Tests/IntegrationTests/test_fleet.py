@@ -141,6 +141,31 @@ async def test_another_host_takes_over_from_a_killed_one(hosts, chat):
     assert second is not first
 
 
+async def test_a_place_in_an_epoch_without_events_is_known_to_a_host_that_starts_afterwards(hosts, chat):
+    two = await hosts(2)
+    for host in two:
+        await ready(host)
+    first = await holder(two)
+    other = next(host for host in two if host is not first)
+    client = await ready(other)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    for number in range(5):
+        await chat.control("emit", event="e", namespace="/", args=[number])
+    await events(client, 5)
+    await first.crash()
+    await holder(two, without=first)
+    await first.start()
+    await ready(first)
+    gap = await client.gap()
+    await other.crash()
+    await holder([first])
+    await other.start()
+    back = await ready(other)
+    await back.call("subscribe", upstream="chat", events=["e"], since={"epoch": gap["epoch"], "seq": gap["seq"]})
+    await chat.control("emit", event="e", namespace="/", args=["after"])
+    assert [one["args"] for one in await events(back, 1)] == [["after"]]
+
+
 async def test_an_orderly_stop_gives_the_link_to_another_host(hosts):
     two = await hosts(2)
     for host in two:

@@ -57,7 +57,10 @@ final class FleetChannel {
     case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
       (.waiting, .down(let reason, let detail)):
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
-    case (.reaching, .open), (.waiting, .open): advance()
+    case (.reaching, .open), (.waiting, .open):
+      // An epoch counts also where nothing was heard in it: a program may come back with a place in it.
+      owner?.channel(self, at: EventPlace(epoch: marker.epoch, sequence: marker.sequence + 1, time: 0))
+      advance()
     case (.open, .open), (.away, .open), (.reaching, .take), (.reaching, .down), (.waiting, .take), (.ended, _): break
     }
   }
