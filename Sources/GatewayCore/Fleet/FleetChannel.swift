@@ -53,7 +53,7 @@ final class FleetChannel {
   /// A conversation has begun, of which this one takes no part yet, or has ended.
   func take(_ marker: FleetMarker) {
     switch (state, marker.kind) {
-    case (.open, .take), (.away, .take): end(UpstreamFailure(.closed, "another host of the fleet took the link over"))
+    case (.open, .take), (.away, .take): end(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
     case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
       (.waiting, .down(let reason, let detail)):
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))

@@ -284,7 +284,7 @@ final class FleetHolder {
     guard tap === self.tap else { return }
     self.tap = nil
     closeWriter()
-    publisher.ended(failure ?? UpstreamFailure(.closed, "the holder closed its link"))
+    publisher.ended(failure ?? UpstreamFailure(.fleet, "the holder closed its link"))
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
     if let known = connector.resumption, holds, !publisher.offset.isEmpty {
       connector.resumption = Resumption(session: known.session, offset: publisher.offset)

@@ -144,7 +144,7 @@ final class FleetLink {
       box.begin(life, rows)
     case .end:
       box.lifeEnded()
-      channel?.end(UpstreamFailure(.closed, "the fleet took this host for dead"))
+      channel?.end(UpstreamFailure(.fleet, "the fleet took this host for dead"))
     case .wake(let due):
       timers.cancel(presenceTimer)
       presenceTimer = timers.at(due) { [weak self] in self?.tell(.rang) }
@@ -218,7 +218,7 @@ extension FleetLink: FleetEngineReceiver {
   /// False for an opening that ends a conversation: it is for the next channel, and so is what stands behind it.
   private func take(_ marker: FleetMarker, at position: FleetPosition, _ channel: FleetChannel) -> Bool {
     if case .open = marker.kind, channel.isInConversation {
-      channel.end(UpstreamFailure(.closed, "the link of the fleet was opened anew"))
+      channel.end(UpstreamFailure(.fleet, "the link of the fleet was opened anew"))
       return false
     }
     tops.note(marker, at: position)

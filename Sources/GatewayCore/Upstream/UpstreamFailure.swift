@@ -43,7 +43,8 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
   case tooLarge = "too_large"
   /// Credentials could not be obtained.
   case auth
-  /// The fleet has no link for this host: its engine cannot be reached, or this host may not have one.
+  /// The fleet has no link for this host: its engine cannot be reached, this host may not have one, or another one holds
+  /// it from now on.
   case fleet
   case draining
 }

@@ -69,7 +69,7 @@ import Testing
     let second = scene.open(scene.take("c"), epoch: "e2", sequence: 4)
     scene.say(FleetPosition(second, 5), "5")
     scene.turn(by: .seconds(1))
-    #expect(owner.takeAll() == ["opened", "ended: closed, another host of the fleet took the link over"])
+    #expect(owner.takeAll() == ["opened", "ended: fleet, another host of the fleet took the link over"])
     let next = dial()
     #expect(next.state == .open(second))
     #expect(owner.takeAll() == ["e2/5 5", "opened"])
@@ -105,7 +105,7 @@ import Testing
     for number in 5...6 as ClosedRange<UInt64> { scene.say(FleetPosition(second, number), "\(number)", epoch: "e2") }
     scene.store.trim(scene.place.key(.events), before: FleetPosition(second, 6))
     scene.turn(by: .seconds(1))
-    #expect(owner.takeAll() == ["opened", "ended: closed, the link of the fleet was opened anew"])
+    #expect(owner.takeAll() == ["opened", "ended: fleet, the link of the fleet was opened anew"])
     #expect(dial().state == .open(second))
     #expect(owner.takeAll() == ["e2/6 6", "opened"])
   }
@@ -117,7 +117,7 @@ import Testing
     let second = scene.open(own)
     scene.say(FleetPosition(second, 1), "1")
     scene.settle()
-    #expect(owner.takeAll() == ["opened", "ended: closed, the link of the fleet was opened anew"])
+    #expect(owner.takeAll() == ["opened", "ended: fleet, the link of the fleet was opened anew"])
     let next = dial()
     #expect(next.state == .open(second))
     #expect(owner.takeAll() == ["e1/1 1", "opened"])

@@ -106,6 +106,7 @@ extension Delivery {
     context.timers.cancel(commands.trialTimer)
     commands.trialTimer = nil
     if let size = failure.refusedSize, settleRefused(size) { return }
+    guard failure.reason.mayBeCausedByMessage else { return }
     for command in trial.map({ [$0] }) ?? commands.repeatable {
       command.suspicion.linkBroke(at: context.time.now)
       // It outlives the daemon, which the next break may be the end of.

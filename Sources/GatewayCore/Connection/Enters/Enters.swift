@@ -302,6 +302,7 @@ final class Enters {
       for (message, _) in refused { table.condemn(message) }
       if !refused.isEmpty { return refused }
     }
+    guard failure.reason.mayBeCausedByMessage else { return [] }
     return table.blame(at: now).map { ($0, UpstreamFailure(.refused, Self.breakingDetail)) }
   }
 

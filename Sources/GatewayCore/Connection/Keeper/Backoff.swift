@@ -90,4 +90,8 @@ extension DownReason {
       true
     }
   }
+
+  /// Whether what was written to a link may be why it ended so: a server that a message breaks hangs up, falls silent or
+  /// talks nonsense. What the fleet, the network or we ended, no message did.
+  var mayBeCausedByMessage: Bool { isFailure && self != .fleet }
 }

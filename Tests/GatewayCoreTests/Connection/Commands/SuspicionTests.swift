@@ -39,6 +39,14 @@ import Testing
     #expect(channel.written == ["e [1]#1"])
   }
 
+  @Test func noMessageIsBlamedForALinkThatNoMessageEnded() {
+    connected().call("request", request("1"))
+    for ack in 1...3 {
+      breaks(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
+      #expect(channel.written == ["e [1]#\(ack)"])
+    }
+  }
+
   @Test func whatWasUnderWayTwiceWaitsUntilOthersHaveGone() {
     let client = connected()
     client.call("request", request("1"))

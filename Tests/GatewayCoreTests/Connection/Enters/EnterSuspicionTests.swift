@@ -22,8 +22,8 @@ import Testing
   }
 
   /// The link breaks, and the next one opens.
-  private func breaks() {
-    channel.fail(UpstreamFailure(.closed, "the server hung up"))
+  private func breaks(_ failure: UpstreamFailure = UpstreamFailure(.closed, "the server hung up")) {
+    channel.fail(failure)
     harness.pass(.milliseconds(10))
     channel.accept()
   }
@@ -65,6 +65,15 @@ import Testing
     #expect(channel.written == ["good []"])
     breaks()
     #expect(channel.written == ["good []"])
+  }
+
+  @Test func noRoomIsBlamedForALinkThatNoMessageEnded() {
+    _ = subscriber(#"{"upstream":"chat","enter":[{"event":"a"},{"event":"b"}]}"#)
+    channel.accept()
+    for _ in 0..<3 {
+      breaks(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
+      #expect(channel.written == ["a []", "b []"])
+    }
   }
 
   @Test func suspectsAreSaidOneByOne() {
