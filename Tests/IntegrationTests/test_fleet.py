@@ -247,17 +247,20 @@ async def test_the_servers_question_goes_to_a_host_that_answers_it(hosts, chat):
     for client in (one, other):
         await client.call("subscribe", upstream="chat", events=["load"], answer=True)
 
-    async def answer(client):
-        """Answers the one question that it is asked; what another host is asked is a plain event here."""
+    async def asked(client):
+        """The one question that it is asked; what another host is asked is a plain event here."""
         while "ack" not in (event := await client.event()):
             pass
-        await client.call("respond", ack=event["ack"], args=[event["args"]])
+        return event
 
     questions = []
     for _ in range(2):
         task = asyncio.ensure_future(chat.control("ask", event="load", args=["now"], namespace="/", timeout=SOON))
         questions.append(task)
-    await asyncio.gather(answer(one), answer(other))
+    # Who has answered already may be asked again: each waits until the other is asked.
+    events = await asyncio.gather(asked(one), asked(other))
+    for client, event in zip((one, other), events):
+        await client.call("respond", ack=event["ack"], args=[event["args"]])
     assert [await question for question in questions] == [[["now"]], [["now"]]]
 
 
