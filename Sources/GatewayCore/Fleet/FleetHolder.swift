@@ -50,7 +50,7 @@ final class FleetHolder {
     (lease.lease, lease.grace, lease.rank) = (settings.lease, settings.grace, settings.rank)
     self.lease = FleetLease(lease)
     silence = FleetSilence(adopt: settings.adopt)
-    publisher = FleetPublisher(settings.place, engine: engine)
+    publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     self.connector.holder = self
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }

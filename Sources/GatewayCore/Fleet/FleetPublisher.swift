@@ -17,6 +17,9 @@ final class FleetPublisher {
 
   let place: FleetPlace
   private let engine: any FleetEngine
+  private let timers: Timers
+  /// How long a host may be without the engine, or behind, and still has every event.
+  private let grace: Duration
   private(set) var state = State.idle
   private(set) var own: FleetOwn?
   private(set) var epoch = ""
@@ -31,6 +34,7 @@ final class FleetPublisher {
   private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, in its order, for an engine that has lost it.
   private var kept = Ring<FleetRecord>()
+  private var keptBytes = 0
   /// The engine has everything that is kept: what is new may follow.
   private var isHealed = false
   /// An end that the engine has not confirmed.
@@ -40,11 +44,16 @@ final class FleetPublisher {
   var historyLimit = 1_000
   /// Where each conversation of this term began, for as long as the engine has something of it.
   private var beginnings = Ring<FleetPosition>()
+  /// The number of the newest event at some moments of the last `grace`, the oldest first.
+  private var marks = Ring<(time: MonotonicInstant, number: UInt64)>()
+  /// All events up to this number are older than that.
+  private var oldest: UInt64 = 0
 
   /// Entries between two looks at what the engine may forget.
   static let trimStep: UInt64 = 64
-  /// What is kept, in entries: what an engine that fails over loses at the most.
-  static let keptLimit = 20_000
+  /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more of
+  /// what is beyond the history either.
+  static let keptLimit = (count: 20_000, bytes: 32 << 20)
   /// How many numbers it skips where it cannot know which were given.
   static let skip: UInt64 = 1 << 20
 
@@ -54,9 +63,11 @@ final class FleetPublisher {
   var onFenced: () -> Void = {}
   var onDoubt: () -> Void = {}
 
-  init(_ place: FleetPlace, engine: any FleetEngine) {
+  init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers, grace: Duration) {
     self.place = place
     self.engine = engine
+    self.timers = timers
+    self.grace = grace
   }
 
   // MARK: - The term
@@ -69,15 +80,16 @@ final class FleetPublisher {
     sequence = taken.sequence + (isKnown ? 0 : Self.skip)
     epoch = isKnown ? taken.epoch : ""
     offset = taken.resumption?.offset ?? ""
-    kept = Ring()
+    forgetKept()
     beginnings = Ring()
+    (marks, oldest) = (Ring(), 0)
     (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, true)
   }
 
   /// This host does not hold any more.
   func end() {
     own = nil
-    kept = Ring()
+    forgetKept()
     (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, false)
   }
 
@@ -189,9 +201,21 @@ final class FleetPublisher {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: entry.fields)
     keep(record)
     if isHealed { append(record) }
-    if number.isMultiple(of: Self.trimStep), number > UInt64(historyLimit) {
-      trim(before: number - UInt64(historyLimit))
+    if number.isMultiple(of: Self.trimStep) { trim(at: number) }
+  }
+
+  /// The engine forgets what is beyond the history, but not what a host may not have read yet, for as long as that is
+  /// kept here.
+  private func trim(at number: UInt64) {
+    let now = timers.now
+    marks.append((now, number))
+    while let mark = marks.first, mark.time + grace <= now {
+      oldest = mark.number
+      _ = marks.popFirst()
     }
+    let isKept = kept.first?.position.number ?? number
+    guard number > UInt64(historyLimit) else { return }
+    trim(before: min(number - UInt64(historyLimit), max(oldest, isKept)))
   }
 
   /// The engine forgets the events up to that number, once all of them are of conversations that are known here.
@@ -205,8 +229,13 @@ final class FleetPublisher {
 
   private func keep(_ record: FleetRecord) {
     kept.append(record)
-    if kept.count > Self.keptLimit { _ = kept.popFirst() }
+    keptBytes += record.byteCount
+    while kept.count > Self.keptLimit.count || keptBytes > Self.keptLimit.bytes, let gone = kept.popFirst() {
+      keptBytes -= gone.byteCount
+    }
   }
+
+  private func forgetKept() { (kept, keptBytes) = (Ring(), 0) }
 
   private func append(_ record: FleetRecord) {
     engine.append(record.fields, to: place.key(.events), at: record.position) { [weak self] outcome in

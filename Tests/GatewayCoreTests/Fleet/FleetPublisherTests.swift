@@ -8,7 +8,7 @@ import Testing
   private let own = FleetOwn(term: 1, host: "a")
 
   init() {
-    publisher = FleetPublisher(scene.place, engine: scene.engine)
+    publisher = FleetPublisher(scene.place, engine: scene.engine, timers: scene.timers, grace: .seconds(10))
     var taken: FleetTaken?
     let step = FleetTake(place: scene.place, host: "a", seen: FleetSight(), run: scene.store.run)
     scene.engine.run(step) { if case .done(let value) = $0 { taken = value } }
@@ -110,5 +110,33 @@ import Testing
     scene.settle()
     #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "3-0 take"])
     #expect(doubts == 1)
+  }
+
+  /// The numbers of the events that the engine has.
+  private var numbers: [UInt64] {
+    scene.store.records(of: scene.place.key(.events), after: .start).map(\.position.number)
+  }
+
+  @Test func whatAHostMayNotHaveReadYetIsNotForgottenThoughItIsBeyondTheHistory() {
+    publisher.historyLimit = 10
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    for number in 1...640 { publish("\(number)") }
+    scene.turn(by: .seconds(9))
+    #expect(numbers.filter { $0 > 0 } == Array(1...640))
+    scene.turn(by: .seconds(1))
+    for number in 641...704 { publish("\(number)") }
+    scene.settle()
+    #expect(numbers.filter { $0 > 0 } == Array(640...704))
+  }
+
+  @Test func hostsThatLagCostTheEngineNoMoreThanTheHolderItselfKeeps() {
+    publisher.historyLimit = 10
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    let long = String(repeating: "1", count: 1 << 20)
+    for _ in 1...64 { publish(long) }
+    scene.settle()
+    #expect(numbers.filter { $0 > 0 } == Array(34...64))
   }
 }

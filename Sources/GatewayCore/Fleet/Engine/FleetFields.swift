@@ -77,4 +77,7 @@ extension ArraySlice<UInt8> {
 struct FleetRecord: Hashable, Sendable {
   var position: FleetPosition
   var fields: FleetFields
+
+  /// Bytes of what the fields say.
+  var byteCount: Int { fields.all.reduce(0) { $0 + $1.value.count } }
 }
