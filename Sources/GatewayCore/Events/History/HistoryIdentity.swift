@@ -1,3 +1,16 @@
+extension HistoryLog {
+  /// Whose history it is, on this machine and at the server.
+  struct Identity: Equatable {
+    /// The name of the segments.
+    var name: String
+    var upstream: String
+    /// As it may be shown.
+    var namespace: String
+    /// Changes with everything by which the server tells users apart.
+    var target: UInt64
+  }
+}
+
 extension HistoryLog.Identity {
   /// Of a configured upstream; nil for a connection by URL, which has no name that would outlive the daemon.
   init?(_ specification: UpstreamSpecification) {

@@ -2,17 +2,6 @@
 /// any client is told of it. Where the disk fails everything else goes on, and all of the history is written anew as
 /// soon as it can be. Decisions 0042 and 0082.
 final class HistoryLog {
-  /// Whose history it is, on this machine and at the server.
-  struct Identity: Equatable {
-    /// The name of the segments.
-    var name: String
-    var upstream: String
-    /// As it may be shown.
-    var namespace: String
-    /// Changes with everything by which the server tells users apart.
-    var target: UInt64
-  }
-
   /// What ends with it.
   enum End {
     case connection, daemon
