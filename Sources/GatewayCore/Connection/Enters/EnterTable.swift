@@ -158,7 +158,7 @@ struct EnterTable {
   /// while there was no link.
   mutating func open(isRecovered: Bool, at now: MonotonicInstant) -> (leaves: [EnterEnding], enters: [EnterMessage]) {
     isOpen = true
-    var leaves: [(number: Int, leave: EnterEnding)] = []
+    var leaves: [EnterEnding] = []
     var unsaid: [(number: Int, message: EnterMessage)] = []
     var suspected: [(place: EnterOrder.Place, message: EnterMessage)] = []
     var ended: [(message: EnterMessage, entry: EnterEntry)] = []
@@ -173,13 +173,15 @@ struct EnterTable {
       }
     }
     suspects.set(suspected)
+    // Where a user's share of what is remembered does not suffice, the latest stay.
+    ended.sort { $0.entry.number < $1.entry.number }
     for (message, entry) in ended {
-      if isRecovered, let leave = entry.holders.ending { leaves.append((entry.number, leave)) }
+      if isRecovered, let leave = entry.holders.ending { leaves.append(leave) }
       trials.remember(entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
       entries[message] = nil
     }
     unsaid.sort { $0.number < $1.number }
-    return (leaves.sorted { $0.number < $1.number }.map(\.leave), unsaid.map(\.message))
+    return (leaves, unsaid.map(\.message))
   }
 
   /// Changes all where they stand, without looking any of them up. What that does to `suspects` and `written` is the

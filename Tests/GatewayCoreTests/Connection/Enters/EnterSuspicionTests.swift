@@ -197,28 +197,6 @@ import Testing
     stays.read()
   }
 
-  @Test func whatBrokeTheLinkIsRememberedWithoutItsText() {
-    let (now, user) = (harness.time.now, AccessIdentity(uid: 2, groups: []))
-    let message = EnterMessage("what-was-entered", args: Array(#"["a"]"#.utf8))
-    let held = [HeldEnter(enter: EnterRequest(message: message))]
-    var table = EnterTable()
-    for _ in 0..<2 {
-      table.hold(held, of: user, at: now)
-      _ = table.open(isRecovered: false, at: now)
-      _ = table.said(message, MessageSize(body: 1, attachment: 0), ack: nil, timer: nil, at: now)
-      _ = table.blame(at: now)
-      _ = table.endOfLink()
-      _ = table.giveBack(held, of: user, at: now)
-    }
-    _ = table.open(isRecovered: false, at: now)
-    var text = ""
-    dump(table, to: &text)
-    #expect(!text.contains("what-was-entered"))
-    table.hold(held, of: user, at: now)
-    #expect(table.unsaid(held).isEmpty)
-    #expect(table.nextTrial?.message == message)
-  }
-
   @Test func whatBrokeTheLinkIsForgottenAfterAnHour() {
     let stays = subscriber(#"{"upstream":"chat"}"#, uid: 3)
     channel.accept()
