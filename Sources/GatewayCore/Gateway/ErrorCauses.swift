@@ -157,6 +157,11 @@ extension LocalError {
       self.init(
         full: overrun, unit, retryAfter: 1_000,
         "The outbox is full (\(overrun.words(unit))); wait, take some back with `outbox.cancel`, or raise its limit.")
+    case .neverFits(let size, let limit, let setting):
+      self.init(
+        .payloadTooLarge,
+        "The message is too large: it counts as \(size) bytes, and one user may have \(limit) (`\(setting)`); make it smaller, or raise that setting.",
+        [.init("limit", .integer(limit)), .init("size", .integer(size))])
     case .notStored(let problem): self.init(outbox: problem)
     case .down(let failure): self.init(down: failure)
     case .impossible(let problem): self.init(problem)

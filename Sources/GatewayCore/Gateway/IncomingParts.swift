@@ -59,7 +59,9 @@ final class IncomingParts {
 
   private func begin(_ part: MessagePart, _ bounds: Bounds) throws(LocalError) {
     guard part.total <= bounds.sizeLimit else { throw .partsTooLarge(part.total, limit: bounds.sizeLimit) }
-    memory = MemoryHold(bounds.memory, for: bounds.account)
+    let memory = MemoryHold(bounds.memory, for: bounds.account)
+    guard part.total <= memory.share else { throw .partsBeyondMemory(part.total, limit: memory.share) }
+    self.memory = memory
     state = .gathering(MessageAssembly(first: part))
     timer = timers.after(bounds.timeLimit) { [weak self] in
       self?.timer = nil
@@ -114,6 +116,13 @@ extension LocalError {
     LocalError(
       .payloadTooLarge,
       "The arguments have \(size) bytes, and those that come in parts may have \(limit) here (`message_limit`, and what its kind takes).",
+      [.init("limit", .integer(limit)), .init("size", .integer(size))])
+  }
+
+  fileprivate static func partsBeyondMemory(_ size: Int, limit: Int) -> LocalError {
+    LocalError(
+      .payloadTooLarge,
+      "The arguments have \(size) bytes, and one user may have \(limit) in messages that have not ended (half of `limits.receive_bytes`); make them smaller, or raise that setting.",
       [.init("limit", .integer(limit)), .init("size", .integer(size))])
   }
 

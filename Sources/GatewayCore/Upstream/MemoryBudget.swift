@@ -42,6 +42,9 @@ final class SharedMemoryHold {
 
   deinit { clear() }
 
+  /// Bytes that one user may have.
+  var share: Int { budget.limit.share }
+
   /// Whether a user may hold so many more bytes.
   func check(_ more: Int, for account: Account) throws(SharedBounds.Overrun) {
     try budget.limit.check(more, for: account)

@@ -120,6 +120,14 @@ import Testing
     #expect(harness.gateway.receiveMemory.used == 0)
   }
 
+  @Test func aMessageThatCanNeverFitIsNotToldToTryAgain() {
+    let client = connected()
+    client.say(Self.call("[", at: 0, of: (32 << 10) + 1))
+    client.say(Self.call("]", at: 32 << 10, of: (32 << 10) + 1, id: 2))
+    #expect(Self.error(client.read()) == ["PayloadTooLarge"])
+    #expect(harness.gateway.receiveMemory.used == 0)
+  }
+
   @Test func halfAMessageIsNotWaitedForWithoutEnd() {
     let client = connected()
     client.say(Self.call("[1,", at: 0, of: 5))

@@ -154,6 +154,24 @@ import Testing
     #expect(error?["retry"] == .bool(true))
   }
 
+  @Test func aSendThatCanNeverFitIsNotToldToTryAgain() {
+    let send = #"{"upstream":"chat","event":"e","args":["\#(String(repeating: "x", count: 4_096))"]}"#
+    func check(_ setting: String, _ configure: (inout Configuration) -> Void) {
+      let harness = GatewayHarness(configure)
+      let client = harness.client()
+      client.call("send", Self.send)
+      for _ in 0..<2 {
+        let error = HarnessClient.values(client.call("send", send)).last?["error"]
+        #expect(error?["data"]?["type"]?.stringValue == "PayloadTooLarge" && error?["data"]?["retry"] == .bool(false))
+        #expect(error?["message"]?.stringValue?.contains("`\(setting)`") == true)
+        // And likewise on a link.
+        harness.upstream.channel.accept()
+      }
+    }
+    check("limits.send_queue_bytes") { $0.limits.sendQueueBytes = 4_096 }
+    check("limits.send_bytes") { $0.limits.sendBytes = 8_192 }
+  }
+
   @Test func oneUsersQueuedSendsLeaveAnotherRoomOnTheSameConnection() {
     let harness = GatewayHarness { $0.limits.sendQueue = 2 }
     let (first, second, third) = (harness.client(uid: 1), harness.client(uid: 2), harness.client(uid: 3))

@@ -55,10 +55,18 @@ enum SubmissionProblem: Error, Equatable {
   /// The link holds too many bytes that the server has not taken.
   case linkFull(SharedBounds.Overrun)
   case outboxFull(SharedBounds.Overrun, unit: String)
+  /// It has more bytes than this setting leaves one user, also where nothing else waits.
+  case neverFits(size: Int, limit: Int, setting: String)
   /// The outbox cannot keep it.
   case notStored(StorageProblem)
   /// It may not wait for a connection, and there is none.
   case down(UpstreamFailure)
   case impossible(MessageProblem)
   case released
+
+  /// Refuses what is more than the queue, or the memory for what waits, leaves one user, also where nothing else waits.
+  static func checkFits(_ size: Int, queue: Int, memory: Int?) throws(Self) {
+    if size > queue { throw .neverFits(size: size, limit: queue, setting: "limits.send_queue_bytes") }
+    if let memory, size > memory { throw .neverFits(size: size, limit: memory, setting: "limits.send_bytes") }
+  }
 }

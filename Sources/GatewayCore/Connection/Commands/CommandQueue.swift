@@ -88,7 +88,11 @@ struct CommandQueue {
     do {
       try bytes.check(cost, for: account)
       try memory?.check(cost, for: account)
-    } catch { throw .queueFull(error, unit: "bytes") }
+    } catch {
+      // Without its overhead, which does not count where it is written at once.
+      try SubmissionProblem.checkFits(command.message.byteCount, queue: bytes.share, memory: memory?.share)
+      throw .queueFull(error, unit: "bytes")
+    }
     let replaced = older.flatMap { remove($0) }
     insert(command, makePlace())
     return replaced

@@ -137,10 +137,14 @@ final class Delivery {
   func checkRoom(_ bytes: Int, of account: Account, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let unsent = channel.unsentBytes
     let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
+    let (queue, memory) = (SharedBounds(share: context.limits.sendQueueBytes), context.memory.send.limit)
     do {
-      try SharedBounds(share: context.limits.sendQueueBytes).check(bytes, own: own, all: unsent)
-      try context.memory.send.limit.check(bytes, for: account)
-    } catch { throw .linkFull(error) }
+      try queue.check(bytes, own: own, all: unsent)
+      try memory.check(bytes, for: account)
+    } catch {
+      try SubmissionProblem.checkFits(bytes, queue: queue.share, memory: memory.share)
+      throw .linkFull(error)
+    }
   }
 
   private func unsentSends(_ channel: any UpstreamChannel) -> UnsentSends { channel.unsentSends ?? unsent }

@@ -88,9 +88,10 @@ final class Outbox {
     let more = max(0, cost - (older?.entry.cost ?? 0))
     guard let overrun = usage.overrun(adding: more, to: target, of: owner, count: older == nil ? 1 : 0, settings)
     else { return }
-    guard settings.whenFull == .dropOldest, usage.victim(of: overrun, target: target, owner: owner) != nil,
-      cost <= min(settings.bytes, settings.totalBytes / 2)
-    else { throw .outboxFull(overrun.limit, unit: overrun.unit) }
+    try settings.checkFits(cost)
+    guard settings.whenFull == .dropOldest, usage.victim(of: overrun, target: target, owner: owner) != nil else {
+      throw .outboxFull(overrun.limit, unit: overrun.unit)
+    }
   }
 
   /// Whether a failed entry would be taken once more. Nothing gives way to it.
@@ -98,6 +99,7 @@ final class Outbox {
     if case .unavailable(let problem) = rows.condition { throw .notStored(problem) }
     let entry = record.entry
     guard let overrun = usage.overrun(adding: entry.cost, to: entry.target, of: entry.owner, settings) else { return }
+    try settings.checkFits(entry.cost)
     throw .outboxFull(overrun.limit, unit: overrun.unit)
   }
 

@@ -154,3 +154,16 @@ extension OutboxUsage {
     overrun.isTotal ? oldest(of: owner) { !$0.isWritten } : oldest(to: target, of: owner) { !$0.isWritten }
   }
 }
+
+extension OutboxSettings {
+  /// Refuses an entry of that size where it is more than a user may have, also in an empty outbox.
+  func checkFits(_ cost: Int) throws(SubmissionProblem) {
+    let shares = [
+      (bytes: SharedBounds(share: bytes).share, setting: "outbox.bytes"),
+      (bytes: SharedBounds(total: totalBytes).share, setting: "outbox.total_bytes"),
+    ]
+    for share in shares where cost > share.bytes {
+      throw .neverFits(size: cost, limit: share.bytes, setting: share.setting)
+    }
+  }
+}

@@ -33,14 +33,35 @@ import Testing
   }
 
   @Test func aLongURLCountsInTheOutbox() {
-    let tests = OutboxShareTests { $0.outbox.bytes = 4_096 }
+    let tests = OutboxShareTests { $0.outbox.totalBytes = 8_192 }
     func send(to path: String) -> String? {
       let answer = tests.client.call("send", #"{"url":"http://a.example/\#(path)","event":"e","delivery":"durable"}"#)
       tests.store.settle()
       return Self.error(answer + tests.client.read())
     }
     #expect(send(to: "short") == nil)
-    #expect(send(to: String(repeating: "x", count: 4_000)) == "QueueFull")
+    #expect(send(to: String(repeating: "x", count: 1_700)) == "QueueFull")
+  }
+
+  /// What the last send that the client made was refused with.
+  private static func refusal(_ answer: [String]) -> [String?] {
+    let error = HarnessClient.values(answer).last?["error"]
+    let message = error?["message"]?.stringValue
+    let setting = message?.split(separator: "`").dropFirst().first.map(String.init)
+    return [
+      error?["data"]?["type"]?.stringValue, setting, error?["data"]?["retry"] == .bool(false) ? "never" : "again",
+    ]
+  }
+
+  @Test func aDurableSendThatCanNeverFitIsNotToldToTryAgain() {
+    let send =
+      #"{"upstream":"chat","event":"e","delivery":"durable","args":["\#(String(repeating: "x", count: 4_096))"]}"#
+    for whenFull in [OutboxFullPolicy.reject, .dropOldest] {
+      let here = OutboxShareTests { ($0.outbox.bytes, $0.outbox.whenFull) = (4_096, whenFull) }
+      #expect(Self.refusal(here.client.call("send", send)) == ["PayloadTooLarge", "outbox.bytes", "never"])
+      let all = OutboxShareTests { ($0.outbox.totalBytes, $0.outbox.whenFull) = (8_192, whenFull) }
+      #expect(Self.refusal(all.client.call("send", send)) == ["PayloadTooLarge", "outbox.total_bytes", "never"])
+    }
   }
 
   @Test func aTryUnderWayDoesNotGiveWay() {
