@@ -19,6 +19,8 @@ struct ConnectionContext {
   let work: MatchingCost
   /// One for all connections.
   let sliced: SlicedWork
+  /// One for all connections.
+  let filters: FilterShares
   /// With which events the configuration in force lets a user do something at a place.
   let permit: (AccessVerb, AccessPlace, AccessIdentity) -> EventPermit
   var limits: Limits

@@ -38,6 +38,15 @@ final class FilterShares {
     return FilterHold(part, in: self)
   }
 
+  /// Counts one of these messages for a user for as long as the hold lives, whatever the limits say: it outlives the
+  /// subscription that brought it, which had room for it.
+  func hold(leftBehind message: EnterMessage, by user: UInt32) -> FilterHold {
+    let part = FilterHold.Part(
+      place: Place(connection: "", uid: user), bytes: message.byteCount + Self.overhead, globs: [], messages: [])
+    count(part)
+    return FilterHold(part, in: self)
+  }
+
   private func check(_ part: FilterHold.Part) throws(LocalError) {
     let account = Account.user(part.place.uid)
     do throws(SharedBounds.Overrun) { try taken.check(part.bytes, for: account) } catch {

@@ -49,7 +49,7 @@ public final class Gateway {
     quotas = UserQuotas(configuration.quotas, seams.time)
     shares = UserShares(seams.timers)
     upstreams = Upstreams(
-      configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, work: shares.work)
+      configuration, daemonUser: identity.uid, seams: seams, outputs: outputs, shares: shares)
     relay = OutboxRelay(
       seams.outbox, settings: configuration.outbox, upstreams: upstreams, instance: instance, seams: seams)
     ending = GatewayStop(upstreams, relay, seams)

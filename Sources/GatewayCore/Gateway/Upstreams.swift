@@ -26,13 +26,15 @@ final class Upstreams {
   private let seams: GatewaySeams
   private let outputs: ClientOutputs
   private let work: SlicedWork
+  private let filters: FilterShares
   /// The uid that the daemon runs as.
   private let daemonUser: UInt32
 
   init(
-    _ configuration: Configuration, daemonUser: UInt32, seams: GatewaySeams, outputs: ClientOutputs, work: SlicedWork
+    _ configuration: Configuration, daemonUser: UInt32, seams: GatewaySeams, outputs: ClientOutputs,
+    shares: UserShares
   ) {
-    self.work = work
+    (work, filters) = (shares.work, shares.filters)
     self.daemonUser = daemonUser
     self.seams = seams
     self.outputs = outputs
@@ -73,7 +75,8 @@ final class Upstreams {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
       budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
-      sliced: work, permit: { [weak self] in self?.access.answer($0, at: $1, for: $2).permit ?? .none },
+      sliced: work, filters: filters,
+      permit: { [weak self] in self?.access.answer($0, at: $1, for: $2).permit ?? .none },
       limits: configuration.limits)
   }
 

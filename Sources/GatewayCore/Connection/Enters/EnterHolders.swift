@@ -7,6 +7,8 @@ struct EnterHolders {
   private(set) var undoing: EnterUndoing?
   /// Who was the last to hold it, where nobody does.
   private(set) var last: AccessIdentity?
+  /// Counts the message for the user who was the last to hold it, as long as it is known without a holder.
+  private var leftBehind: FilterHold?
 
   var isEmpty: Bool { users.isEmpty }
 
@@ -26,7 +28,7 @@ struct EnterHolders {
     }
     if held.enter.wantsAck { ackCount += 1 }
     name(held.leave, user)
-    last = nil
+    (last, leftBehind) = (nil, nil)
   }
 
   /// One of them has gone.
@@ -41,9 +43,18 @@ struct EnterHolders {
     if users.isEmpty { last = user }
   }
 
+  /// What one of them who has gone leaves behind counts for its user: what undoes the message, and, unless others need it, the
+  /// message.
+  mutating func keep(_ held: HeldEnter, of user: AccessIdentity, isNeeded: Bool, in shares: FilterShares) {
+    if let leave = held.leave { undoing?.leftBehind = shares.hold(leftBehind: leave.message, by: user.uid) }
+    if !isNeeded { leftBehind = shares.hold(leftBehind: held.enter.message, by: user.uid) }
+  }
+
   private mutating func name(_ leave: EnterRequest?, _ user: AccessIdentity) {
     guard let leave else { return }
     if undoing?.leave == leave { undoing?.add(user) } else { undoing = EnterUndoing(leave, named: user) }
+    // It is a subscription's again.
+    undoing?.leftBehind = nil
   }
 
   /// What is to be said now that there is no holder any more.
@@ -59,6 +70,8 @@ struct EnterUndoing {
   /// Of each user the identity of the program that named it last; those that were the last to do so, at most
   /// `namerLimit`.
   private var namers: [AccessIdentity]
+  /// Counts it for the user who named it last, whose subscription has gone; nil before that.
+  fileprivate(set) var leftBehind: FilterHold?
   static let namerLimit = 8
 
   init(_ leave: EnterRequest, named user: AccessIdentity) {

@@ -102,15 +102,21 @@ struct EnterTable {
   }
 
   /// A subscription of a user has gone. Returns what undoes what it was the last to hold, as far as the server was told
-  /// of that.
-  mutating func giveBack(_ held: [HeldEnter], of user: AccessIdentity, at now: MonotonicInstant) -> [Ended] {
+  /// of that. What stays of it counts in the user's share.
+  mutating func giveBack(
+    _ held: [HeldEnter], of user: AccessIdentity, at now: MonotonicInstant, in shares: FilterShares
+  ) -> [Ended] {
     held.compactMap { one in
-      guard var entry = entries[one.enter.message] else { return nil }
+      let message = one.enter.message
+      guard var entry = entries[message] else { return nil }
       entry.holders.remove(one, of: user)
-      put(entry, for: one.enter.message)
-      guard !entry.isHeld, var ended = end(one.enter.message, entry, at: now) else { return nil }
-      ended.isNamedByLast = one.leave != nil
-      return ended
+      put(entry, for: message)
+      if !entry.isHeld, var ended = end(message, entry, at: now) {
+        ended.isNamedByLast = one.leave != nil
+        return ended
+      }
+      change(message) { $0.holders.keep(one, of: user, isNeeded: $0.isHeld, in: shares) }
+      return nil
     }
   }
 

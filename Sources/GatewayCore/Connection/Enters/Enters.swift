@@ -112,7 +112,7 @@ final class Enters {
   func giveBack(_ held: [HeldEnter], of user: AccessIdentity) {
     guard !held.isEmpty else { return }
     connection.channel?.checkHeartbeat()
-    for ended in table.giveBack(held, of: user, at: context.time.now) {
+    for ended in table.giveBack(held, of: user, at: context.time.now, in: context.filters) {
       context.timers.cancel(ended.timer)
       if let ack = ended.forgotten { connection.channel?.forget(ack: ack) }
       let leave = ended.isNamedByLast ? ended.undone?.undoing.leave : ended.undone?.leave(where: may)

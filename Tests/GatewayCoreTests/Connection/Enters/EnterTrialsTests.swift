@@ -6,6 +6,7 @@ import Testing
 @Suite struct EnterTrialsTests {
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
   private let user = AccessIdentity(uid: 2, groups: [])
+  private let shares = FilterShares()
 
   @Test func whatBrokeTheLinkIsRememberedWithoutItsText() {
     let message = EnterMessage("what-was-entered", args: Array(#"["a"]"#.utf8))
@@ -17,7 +18,7 @@ import Testing
       _ = table.said(message, MessageSize(body: 1, attachment: 0), ack: nil, timer: nil, at: now)
       _ = table.blame(at: now)
       _ = table.endOfLink()
-      _ = table.giveBack(held, of: user, at: now)
+      _ = table.giveBack(held, of: user, at: now, in: shares)
     }
     _ = table.open(isRecovered: false, at: now)
     var text = ""
@@ -42,7 +43,7 @@ import Testing
       _ = table.blame(at: now)
       _ = table.endOfLink()
     }
-    _ = table.giveBack(held, of: user, at: now)
+    _ = table.giveBack(held, of: user, at: now, in: shares)
     _ = table.open(isRecovered: false, at: now)
     table.hold(held, of: user, at: now)
     // The others have to be tried first: those that were entered last.
