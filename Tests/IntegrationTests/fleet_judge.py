@@ -98,19 +98,19 @@ class Judge:
         self.counts[send.level, "doubled"] += 1
         if send.level in ONCE:
             self.fault("more than once", str(send))
-        elif not all(self.is_excused(first, second, send.host, happenings)
+        elif not all(self.is_excused(send, first, second, happenings)
                      for first, second in zip(send.arrivals, send.arrivals[1:])):
             self.fault("twice without need", str(send))
 
-    def is_excused(self, first, second, host, happenings):
-        """Whether the holder or the host itself died between, Redis forgot everything, or the host was without it for too
-        long: it takes a moment until that is found again."""
+    def is_excused(self, send, first, second, happenings):
+        """Whether since the send was made the holder or the host itself died, Redis forgot everything, or the host was
+        without it for too long: it takes a moment until that is found again, and the first arrival may be later."""
         if first["link"] != second["link"]:
             return True
         for one in happenings:
-            if one.began > second["at"] or (one.ended or one.began) < first["at"] - 1:
+            if one.began > second["at"] or (one.ended or one.began) < send.made - 1:
                 continue
-            is_own = one.number in (None, host)
+            is_own = one.number in (None, send.host)
             if is_own and (one.fault.act in self.ENDS or one.seconds >= self.silence - 1.5):
                 return True
         return False

@@ -1,0 +1,38 @@
+"""What the judge of the fleet's loop lets pass, and what not."""
+
+import pytest
+
+from fleet_judge import Judge
+from fleet_loop import ALONE, Happening
+from fleet_programs import Send
+
+
+def verdict(kind, began, ended, made=10.0, arrivals=(20.0, 21.0), link=1):
+    """What is said of a durable send of h0 that was made and arrived then, beside a fault of these times."""
+    send = Send("mixed0-0", "durable", 0)
+    send.made, send.outcome = made, "done"
+    send.arrivals = [{"at": at, "link": link} for at in arrivals]
+    happening = Happening(kind, ALONE[kind], None, ended - began, True)
+    happening.began, happening.ended = began, ended
+    judge = Judge([], [], 7.5)
+    judge.judge(send, [happening])
+    return [fault.partition(":")[0] for fault in judge.faults]
+
+
+@pytest.mark.parametrize(("began", "ended"), [
+    # It was made, its host was without Redis for long, and only then it arrived for the first time.
+    (10.5, 18.5),
+    (19.5, 30.0),
+])
+def test_a_durable_send_may_come_twice_where_redis_was_away_since_it_was_made(began, ended):
+    assert verdict("Redis killed", began, ended) == []
+
+
+@pytest.mark.parametrize(("began", "ended"), [
+    # Over before it was made, begun behind the second arrival, and too short.
+    (0.5, 8.5),
+    (21.5, 30.0),
+    (12.0, 14.0),
+])
+def test_a_durable_send_may_not_come_twice_for_any_other_outage(began, ended):
+    assert verdict("Redis killed", began, ended) == ["twice without need"]
