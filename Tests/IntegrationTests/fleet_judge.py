@@ -104,11 +104,13 @@ class Judge:
 
     def is_excused(self, send, first, second, happenings):
         """Whether since the send was made the holder or the host itself died, Redis forgot everything, or the host was
-        without it for too long: it takes a moment until that is found again, and the first arrival may be later."""
+        without it for too long: it takes a moment until that is found again, and the first arrival may be later. A host
+        that Redis has forgotten hears so when it says the next time that it lives."""
+        earliest = send.made - 1 - self.silence / 3
         if first["link"] != second["link"]:
             return True
         for one in happenings:
-            if one.began > second["at"] or (one.ended or one.began) < send.made - 1:
+            if one.began > second["at"] or (one.ended or one.began) < earliest:
                 continue
             is_own = one.number in (None, send.host)
             if is_own and (one.fault.act in self.ENDS or one.seconds >= self.silence - 1.5):

@@ -29,10 +29,14 @@ def test_a_durable_send_may_come_twice_where_redis_was_away_since_it_was_made(be
 
 
 @pytest.mark.parametrize(("began", "ended"), [
-    # Over before it was made, begun behind the second arrival, and too short.
-    (0.5, 8.5),
+    # Long over before it was made, begun behind the second arrival, and too short.
+    (-2.0, 6.0),
     (21.5, 30.0),
     (12.0, 14.0),
 ])
 def test_a_durable_send_may_not_come_twice_for_any_other_outage(began, ended):
     assert verdict("Redis killed", began, ended) == ["twice without need"]
+
+
+def test_a_durable_send_may_come_twice_from_a_host_that_does_not_know_yet_that_redis_has_forgotten_it():
+    assert verdict("Redis emptied", 7.5, 7.5, arrivals=(10.1, 10.2)) == []
