@@ -26,6 +26,8 @@ from patience import FACTOR, end, within
 
 PAUSES = (0.3, 0.9 * LEASE, 1.5 * LEASE, 2.5 * LEASE, 6.0)
 ABSENCES = (0.0, 0.5, 2.0, 4.5)
+# Longer than any host waits for Redis.
+OUTAGES = (9.0, 12.0)
 
 
 class Fault:
@@ -44,16 +46,16 @@ ALONE = {
     "other host killed": Fault("other", Place.kill_host, ABSENCES),
     "other host stopped in order": Fault("other", Place.stop_host, ABSENCES),
     "other host paused": Fault("other", Place.pause_host, PAUSES),
-    "Redis killed": Fault("redis", Place.kill_redis, ABSENCES),
+    "Redis killed": Fault("redis", Place.kill_redis, ABSENCES + OUTAGES),
     "all hosts killed": Fault("all", Place.kill_all, ABSENCES),
     "Redis emptied": Fault("redis", Place.empty_redis, (0.0,)),
-    "Redis paused": Fault("redis", Place.pause_redis, (0.3, LEASE, 2.5 * LEASE, 4.5)),
+    "Redis paused": Fault("redis", Place.pause_redis, (0.3, LEASE, 2.5 * LEASE, 4.5) + OUTAGES),
 }
 """What can go wrong anywhere."""
 
 CABLES = {
-    "holder without Redis": Fault("holder", Place.cut_redis, PAUSES, 1.5 * LEASE),
-    "other host without Redis": Fault("other", Place.cut_redis, PAUSES),
+    "holder without Redis": Fault("holder", Place.cut_redis, PAUSES + OUTAGES, 1.5 * LEASE),
+    "other host without Redis": Fault("other", Place.cut_redis, PAUSES + OUTAGES),
     "holder without Redis and server": Fault("holder", Place.cut_both, PAUSES, 1.5 * LEASE),
     # Nobody takes over then: the link outlives it, or is opened again.
     "holder without server": Fault("holder", Place.cut_server, PAUSES),
@@ -251,6 +253,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--only", action="append", choices=sorted(ALONE | CABLES), help="a fault; may be repeated")
+    parser.add_argument("--longest", type=float, default=12, help="how many seconds a fault may last")
     parser.add_argument("--rate", type=float, default=50, help="events a second")
     parser.add_argument("--transport", default="websocket", choices=("websocket", "polling"))
     parser.add_argument("--keep", action="store_true", help="leave the folder with logs and ledger")
@@ -259,7 +262,7 @@ def main():
     folder.chmod(0o755)
     try:
         result = asyncio.run(rounds(folder, options.rounds, options.seed, lambda text: print(text, flush=True),
-                                    options.only, rate=options.rate, transport=options.transport))
+                                    options.only, options.longest, rate=options.rate, transport=options.transport))
         print(result)
         result.check()
     finally:
