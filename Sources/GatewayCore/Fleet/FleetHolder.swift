@@ -323,6 +323,7 @@ final class FleetHolder {
       guard let self, lease.own == own else { return }
       switch outcome {
       case .done(let adopted?):
+        silence.note(host, adoptedBehind: adopted.life)
         writer?.noteLife(adopted.life, of: host)
         carryAdopted { writer?.resume() }
       case .fenced: tell(.fenced)

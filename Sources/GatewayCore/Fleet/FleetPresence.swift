@@ -106,14 +106,18 @@ struct FleetSilence: Equatable, Sendable {
 
   let adopt: Duration
   private var sights: [String: Sight] = [:]
+  /// Hosts that were adopted, and the life behind which they would have to join.
+  private var adopted: [String: UInt64] = [:]
 
   init(adopt: Duration) { self.adopt = adopt }
 
-  /// Takes a look at all hosts; returns those whose beat has not changed for `adopt`, in the order of their names.
+  /// Takes a look at all hosts; returns those whose beat has not changed for `adopt`, in the order of their names. One
+  /// that was adopted is none of them before it has another life: it has nothing that could be adopted.
   mutating func look(_ hosts: [String: FleetHostRow], at now: MonotonicInstant) -> [String] {
     sights = sights.filter { hosts[$0.key] != nil }
+    adopted = adopted.filter { hosts[$0.key]?.life == $0.value }
     var silent: [String] = []
-    for (host, row) in hosts.sorted(by: { $0.key < $1.key }) {
+    for (host, row) in hosts.sorted(by: { $0.key < $1.key }) where adopted[host] == nil {
       if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
         if sight.since + adopt <= now { silent.append(host) }
       } else {
@@ -123,8 +127,11 @@ struct FleetSilence: Equatable, Sendable {
     return silent
   }
 
-  /// A host was adopted: it is looked at anew.
+  /// A host is being adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
+
+  /// A host was adopted.
+  mutating func note(_ host: String, adoptedBehind life: UInt64) { adopted[host] = life }
 
   /// The engine was away: none of them could be heard.
   mutating func forgetAll() { sights = [:] }

@@ -72,4 +72,22 @@ import Testing
     #expect(silence.look(hosts, at: now + .seconds(40)) == [])
     #expect(silence.look(hosts, at: now + .seconds(70)) == ["b"])
   }
+
+  @Test func aDeadHostIsAdoptedOnceUntilItComesBack() throws {
+    let scene = FleetScene()
+    let holder = FleetHolder(
+      scene.settings, FleetSink(), engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    var life: UInt64? { scene.store.hostRow(scene.place.key(.hosts), "b")?.life }
+    let rest = scene.settings.adopt + scene.settings.adopt / 2
+    let join = FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails())
+    scene.run(join)
+    scene.turn(by: rest)
+    #expect(holder.holds && life == 2)
+    scene.turn(by: rest * 5)
+    #expect(life == 2)
+    scene.run(join)
+    scene.turn(by: rest * 5)
+    #expect(life == 4)
+  }
 }
