@@ -143,10 +143,7 @@ class SharedAccount(Account):
 
 
 class Follower(Subscriber):
-    """A program that subscribes behind what it was given last. One of several hosts changes them as long as it `may_move`.
-
-    A host that is behind what the program has seen elsewhere, because it has just started or does not reach Redis, would
-    tell it a gap, and then everything that it keeps. So the program waits."""
+    """A program that subscribes behind what it was given last. One of several hosts changes them as long as it `may_move`."""
 
     def __init__(self, account, hosts, patience, may_move):
         super().__init__(account, hosts[0], "chat", patience)
@@ -155,22 +152,7 @@ class Follower(Subscriber):
     async def once(self):
         if self.may_move.is_set():
             self.daemon = random.choice(self.hosts)
-        client = await LocalClient.connect(self.daemon.socket)
-        try:
-            while not await self.has_what_was_seen(client):
-                await asyncio.sleep(0.01)
-        except CallError:
-            return
-        finally:
-            await client.close()
         await super().once()
-
-    async def has_what_was_seen(self, client):
-        await client.call("wait", upstream="chat", state="connected", timeout=60_000, seconds=90)
-        for one in (await client.call("status", upstream="chat", seconds=90))["connections"]:
-            if one["fleet"]["role"] == "follower" and (position := self.account.position):
-                return one["epoch"] != position["epoch"] or one["seq"] >= position["seq"]
-        return True
 
     def take(self, message):
         self.account.recent.append(f"{self.daemon.folder.name} {json.dumps(message)[:200]}")

@@ -28,6 +28,10 @@ extension Connection: UpstreamChannelOwner {
     if channel === self.channel { stream.place(place) }
   }
 
+  func channelToldPast(_ channel: any UpstreamChannel) {
+    if channel === self.channel { toldPast.wasTold(by: channel) }
+  }
+
   var lineLimit: Int { stream.lineLimit }
   var doubtsLink: Bool { !enters.areProven }
 

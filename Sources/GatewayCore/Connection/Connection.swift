@@ -23,6 +23,8 @@ final class Connection {
   /// What is said to the server at every connect.
   let enters: Enters
   let history: ConnectionHistory
+  /// The calls that wait for what its link tells of the past.
+  let toldPast: ToldPast
   /// What waited for it in great number and has its end.
   let endings: Endings
   /// The calls that wait for its state.
@@ -50,6 +52,7 @@ final class Connection {
     stream.history.memory = MemoryHold(context.memory.history, for: specification.account)
     endings = Endings(context.sliced, for: identity.account)
     delivery = Delivery(specification, endings: endings, context: context)
+    toldPast = ToldPast(endings: endings, context.timers)
     history = ConnectionHistory(of: stream, connector: connector, context: context)
     upkeep = ConnectionUpkeep(specification, context: context)
     enters = Enters(specification, context: context)
@@ -283,6 +286,7 @@ final class Connection {
     upkeep.notes.isDraining = true
     let failure = UpstreamFailure(onPurpose: .draining)
     restart(failure)
+    toldPast.attemptFailed()
     endings.finish()
     stream.finishTelling()
     delivery.shutDown(failure)
@@ -334,6 +338,7 @@ final class Connection {
       upkeep.attemptStarted()
       channel = connector.dial(owner: self)
       interests.askForAll()
+      toldPast.ask(channel)
     case .closeChannel:
       delivery.linkEnded()
       if isDraining, history.outlivesDaemon { channel?.suspend() } else { channel?.close() }
@@ -355,6 +360,7 @@ final class Connection {
 
   private func forgetChannel() {
     channel = nil
+    if stream.continuity == .conversing { toldPast.conversationEnded() } else { toldPast.attemptFailed() }
     stream.conversationEnded()
     stream.log?.noteResumption()
     enters.endOfLink()

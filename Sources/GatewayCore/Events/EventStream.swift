@@ -328,6 +328,12 @@ final class EventStream {
     tellAll(Backlog.Gap(epoch: epoch, range: first...sequence, count: missing, reason: .expired))
   }
 
+  /// Whether that place was not reached here: the present epoch has not come so far, or it is of one that is not known.
+  func isBehind(_ sequence: UInt64, of epoch: String) -> Bool {
+    if epoch == self.epoch { return sequence > self.sequence }
+    return !history.past.contains { $0.epoch == epoch }
+  }
+
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
   private static let missingLimit: UInt64 = 4_096
 

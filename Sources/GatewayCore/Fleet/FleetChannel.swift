@@ -69,6 +69,7 @@ final class FleetChannel {
   func reachedEnd() {
     isCurrent = true
     advance()
+    owner?.channelToldPast(self)
   }
 
   func lifeBegan() { advance() }
@@ -236,6 +237,10 @@ extension FleetChannel: UpstreamChannel {
   /// The fleet has time-outs of its own.
   func checkHeartbeat() {}
   func verify() {}
+
+  func tellPast() {
+    if state != .ended { link.readToPresent() }
+  }
 
   func close() {
     if state != .ended { finish() }

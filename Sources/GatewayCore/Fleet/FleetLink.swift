@@ -65,6 +65,11 @@ final class FleetLink {
     return channel
   }
 
+  /// Reads the events up to now, and is told when that is done; not reached, with all else as soon as it is.
+  func readToPresent() {
+    if engine.server != nil { engine.readOn(place.key(.events), after: read, for: self) }
+  }
+
   /// The channel has ended: nothing is read until the next one.
   func ended(_ channel: FleetChannel) {
     guard channel === self.channel else { return }

@@ -43,6 +43,10 @@ protocol UpstreamConnector: AnyObject {
   /// A kind looks at it before it puts anything into words.
   var observer: (any UpstreamObserver)? { get set }
 
+  /// How long a program may wait for what the link tells of the past, where it tells some and the program was told of more
+  /// elsewhere; nil: it tells none.
+  var pastLimit: Duration? { get }
+
   /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To
   /// be set before anything is dialled.
   var resumption: Resumption? { get set }
@@ -52,6 +56,9 @@ protocol UpstreamConnector: AnyObject {
 }
 
 extension UpstreamConnector {
+  /// A server that is spoken to by this daemon alone has told no program of more.
+  var pastLimit: Duration? { nil }
+
   /// A kind that knows no recovery always begins afresh.
   var resumption: Resumption? {
     get { nil }
@@ -134,6 +141,9 @@ protocol UpstreamChannel: AnyObject {
   func close()
   /// The same, but so that the server keeps what it knows of us for a later channel, where it can.
   func suspend()
+  /// Asks for what there is of the past by now: the owner hears of it, and then `channelToldPast`, unless the channel ends
+  /// before. From the dialling on; only where the connector has a `pastLimit`.
+  func tellPast()
   /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
   /// `channelOpened` on; what was missed follows as ordinary events.
   var isRecovered: Bool { get }
@@ -169,6 +179,8 @@ extension UpstreamChannel {
   func want(_ interest: Interest) {}
   func drop(_ interest: Interest) {}
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
+  /// For links that have no past.
+  func tellPast() {}
   /// For links that belong to this host alone.
   func mayWrite(until limit: MonotonicInstant) {}
 }
@@ -201,6 +213,8 @@ protocol UpstreamChannelOwner: AnyObject {
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?)
   /// The event that is told next has this place, which the link gives it. Also of the past: before `channelOpened`.
   func channel(_ channel: any UpstreamChannel, at place: EventPlace)
+  /// All that there was when `tellPast` was called last has been told.
+  func channelToldPast(_ channel: any UpstreamChannel)
   /// Longest line of a local program, in bytes. What a server sends need not be read to its end, nor be put into the
   /// local form, where it certainly is longer: it is told by the two below.
   var lineLimit: Int { get }
@@ -244,6 +258,8 @@ extension UpstreamChannelOwner {
   }
   /// For owners that number events themselves.
   func channel(_ channel: any UpstreamChannel, at place: EventPlace) {}
+  /// For owners that ask for no past.
+  func channelToldPast(_ channel: any UpstreamChannel) {}
   /// For owners that take everything.
   var lineLimit: Int { .max }
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}

@@ -170,6 +170,31 @@ import Testing
     #expect(dial().state == .open(conversation))
   }
 
+  @Test func aChannelThatIsAskedReadsUpToNowOnceMore() {
+    let conversation = scene.open(scene.take("b"))
+    let channel = dial()
+    #expect(owner.pasts == 1)
+    scene.say(FleetPosition(conversation, 1), "1")
+    channel.tellPast()
+    #expect(owner.pasts == 1)
+    scene.settle()
+    #expect(owner.pasts == 2)
+    #expect(owner.takeAll() == ["opened", "e1/1 1"])
+  }
+
+  @Test func aChannelThatIsAskedWhileTheEngineIsAwayReadsWhenItIsBack() {
+    scene.open(scene.take("b"))
+    let channel = dial()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    channel.tellPast()
+    scene.turn(by: .seconds(1))
+    #expect(owner.pasts == 1)
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    #expect(owner.pasts == 2)
+  }
+
   @Test func anAnswerOfAnEarlierConversationCountsForNothing() {
     let own = scene.take("b")
     let conversation = scene.open(own)

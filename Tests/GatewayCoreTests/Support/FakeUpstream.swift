@@ -13,6 +13,8 @@ final class FakeUpstream: UpstreamKind {
   var messageLimit = 1 << 20
   /// The server sends only what it was asked for.
   var confirmedInterests = ConfirmedInterests.none
+  /// The link tells of the past.
+  var pastLimit: Duration?
   /// What is wrong with a message that waited, beyond its size.
   var checking: ((PreparedMessage, Bool) -> MessageProblem?)?
 
@@ -74,6 +76,7 @@ final class FakeConnector: UpstreamConnector {
   }
 
   var confirmedInterests: ConfirmedInterests { upstream.confirmedInterests }
+  var pastLimit: Duration? { upstream.pastLimit }
 
   func problem(with interest: Interest) -> MessageProblem? {
     upstream.confirmedInterests == .all && interest == Interest(.all, answers: true)
@@ -140,6 +143,9 @@ final class FakeChannel: UpstreamChannel {
   private(set) var asked: [String] = []
   func want(_ interest: Interest) { asked.append("+\(interest.answers ? "!" : "")\(interest)") }
   func drop(_ interest: Interest) { asked.append("-\(interest.answers ? "!" : "")\(interest)") }
+  /// How often it was asked for the past.
+  private(set) var pastRequests = 0
+  func tellPast() { pastRequests += 1 }
   func close() { isClosed = true }
   /// The server keeps what it knows of the gateway.
   private(set) var isSuspended = false
@@ -168,6 +174,9 @@ final class FakeChannel: UpstreamChannel {
     owner?.channelEnded(self, failure)
   }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
+
+  /// All that there is of the past was told.
+  func toldPast() { owner?.channelToldPast(self) }
 
   /// The next event has this place.
   func place(_ place: EventPlace) { owner?.channel(self, at: place) }

@@ -8,6 +8,8 @@ final class OpenSubscribe: OpenCall {
   let interests: Set<Interest>
   let hold: FilterHold
   var wait: InterestWait?
+  /// For a place that was not reached here.
+  var pastWait: PastWait?
   /// On its way through the past; nil where nothing of that is asked for.
   private var walk: ReplayWalk?
   /// What it found counts among what waits for the client.
@@ -72,7 +74,8 @@ final class OpenSubscribe: OpenCall {
   /// It will not be made: gives back what it holds.
   func cancel(in session: LocalSession) {
     if let wait { target.interests.cancel(wait) }
-    wait = nil
+    if let pastWait { target.toldPast.cancel(pastWait) }
+    (wait, pastWait) = (nil, nil)
     forget(in: session)
     target.interests.giveBack(interests)
     target.enters.giveBack(call.enters, of: session.caller.identity)
@@ -92,9 +95,10 @@ final class OpenSubscribe: OpenCall {
 
   /// The server has agreed, or says why not; or it cannot be asked now, which keeps no subscription from being made.
   static func answered(_ number: UInt64, _ failure: UpstreamFailure?, in session: LocalSession) {
-    guard let pending = session.close(number) as? OpenSubscribe else { return }
+    guard let pending = session.openCall(number) as? OpenSubscribe else { return }
     pending.wait = nil
-    guard !session.isClosing else { return pending.cancel(in: session) }
+    if failure == nil, pending.pastWait != nil { return }
+    guard session.close(number) != nil, !session.isClosing else { return pending.cancel(in: session) }
     do throws(LocalError) {
       // The past that was being read, if there is one, is not known.
       if pending.target.isDraining { throw .draining }
@@ -108,6 +112,13 @@ final class OpenSubscribe: OpenCall {
       pending.cancel(in: session)
       session.reply(pending.id, error)
     }
+  }
+
+  /// The link has told what it has of the past, or what is known here has to do.
+  static func pastIsTold(_ number: UInt64, in session: LocalSession) {
+    guard let pending = session.openCall(number) as? OpenSubscribe else { return }
+    pending.pastWait = nil
+    if pending.wait == nil { answered(number, nil, in: session) }
   }
 
   /// Makes the subscription now, or once the past has been looked through in turns of its own.

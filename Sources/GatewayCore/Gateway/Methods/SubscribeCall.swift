@@ -81,16 +81,26 @@ struct SubscribeCall: LocalCall {
       }
       return session.open(pending, number: number)
     }
-    guard !awaited.isEmpty else {
+    let pastLimit = connection.pastLimit(for: resume)
+    guard !awaited.isEmpty || pastLimit != nil else {
       do throws(LocalError) { return try pending.begin(in: session) } catch {
         pending.cancel(in: session)
         throw error
       }
     }
     let number = session.makeCallNumber()
-    pending.wait = connection.interests.await(awaited, cost: pending.cost) { [weak session] failure in
-      guard let session else { return }
-      OpenSubscribe.answered(number, failure, in: session)
+    if !awaited.isEmpty {
+      pending.wait = connection.interests.await(awaited, cost: pending.cost) { [weak session] failure in
+        guard let session else { return }
+        OpenSubscribe.answered(number, failure, in: session)
+      }
+    }
+    if let pastLimit {
+      pending.pastWait = connection.toldPast.wait(for: connection.channel, limit: pastLimit, cost: pending.cost) {
+        [weak session] in
+        guard let session else { return }
+        OpenSubscribe.pastIsTold(number, in: session)
+      }
     }
     session.open(pending, number: number)
   }

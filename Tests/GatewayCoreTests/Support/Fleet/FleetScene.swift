@@ -81,6 +81,8 @@ final class FleetScene {
 final class FleetOwner: UpstreamChannelOwner {
   private(set) var heard: [String] = []
   private var place: EventPlace?
+  /// How often all that there was had been told.
+  private(set) var pasts = 0
   /// Kept for as long as another is not dialled.
   var channel: (any UpstreamChannel)?
 
@@ -94,6 +96,7 @@ final class FleetOwner: UpstreamChannelOwner {
     heard.append("ended: \(failure.reason.rawValue), \(failure.detail)")
   }
   func channel(_ channel: any UpstreamChannel, at place: EventPlace) { self.place = place }
+  func channelToldPast(_ channel: any UpstreamChannel) { pasts += 1 }
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
