@@ -770,16 +770,18 @@ async def test_a_script_that_subscribes_to_a_wrong_port_is_told_why_once(daemons
     assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, outcome
 
 
-async def test_serve_for_a_wrong_port_is_told_why_once(daemons, closed_port, start_ctl):
-    daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "20ms"}}})
-    url = f"http://127.0.0.1:{closed_port}"
+@pytest.mark.parametrize("wrong, reason", [("port", "unreachable"), ("namespace", "refused")])
+async def test_serve_for_a_wrong_port_or_namespace_is_told_why_once(daemons, chat, closed_port, start_ctl, wrong, reason):
+    quick = {"base": "10ms", "cap": "20ms", "refused_base": "10ms", "refused_cap": "20ms"}
+    daemon = await daemons({"defaults": {"reconnect": quick}})
+    url = f"http://127.0.0.1:{closed_port}" if wrong == "port" else f"{chat.url}/nowhere"
     command = await start_ctl(daemon, "serve", url, "ask", "--", "cat")
     line = await command.error_line()
-    assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, line
+    assert line.startswith(f"gatewayctl: {url} is ") and reason in line, line
     await daemon.until(lambda status: status["connections"][0]["attempt"] > 5, "more attempts")
     command.process.terminate()
     outcome = await command.outcome()
-    assert outcome.out == "" and "unreachable" not in outcome.err, outcome
+    assert outcome.out == "" and reason not in outcome.err, outcome
 
 
 async def test_a_script_that_subscribes_to_a_wrong_namespace_is_told_why_once(daemons, chat, ctl):

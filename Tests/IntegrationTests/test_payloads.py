@@ -160,6 +160,19 @@ async def test_placeholders_may_come_in_any_order(daemons, peer):
     assert (await client.event())["args"] == [b64(b"one"), b64(b"zero")]
 
 
+async def test_a_link_lives_on_when_one_attachment_stands_in_several_places(daemons, peer):
+    daemon = await daemons()
+    client = await daemon.client()
+    await client.call("subscribe", url=peer.url)
+    link = await peer.session()
+    await link.text('451-["e",{"_placeholder":true,"num":0},[{"_placeholder":true,"num":0}]]')
+    await link.binary(b"both")
+    await link.text('42["e","after"]')
+    assert (await client.event())["args"] == [b64(b"both"), [b64(b"both")]]
+    assert (await client.event())["args"] == ["after"]
+    assert (await daemon.status())["connections"][0]["reconnects"] == 0
+
+
 @pytest.mark.parametrize("local, wire", [
     ('{"$$bin":"AAAA"}', '{"$bin":"AAAA"}'),
     ('{"$$$bin":1}', '{"$$bin":1}'),

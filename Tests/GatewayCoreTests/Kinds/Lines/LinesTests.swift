@@ -388,6 +388,10 @@ import Testing
     #expect(
       observer.facts.map(\.text) == ["LOGIN accepted (8 bytes)", "EVENT chat (32 bytes)"])
     #expect(observer.facts.last?.payload == #"{"type":"chat","body":"***"}"#)
+    // Combining marks are one character, however many they are.
+    let type = "a" + String(repeating: "\u{301}", count: 10_000)
+    rig.transport.receive(#"{"type":"\#(type)"}"#)
+    #expect(observer.facts.last.map { $0.text.utf8.count < 256 } == true)
   }
 
   private final class Watcher: UpstreamObserver {
