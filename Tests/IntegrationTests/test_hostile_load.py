@@ -31,6 +31,7 @@ def check(report):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300 * FACTOR)
 async def test_hostile_servers_and_programs_all_at_once_cost_ordinary_ones_nothing(folder):
     report = await hostile_load.run(folder, 6, SHORT, longer=0, large=LARGE)
     check(report)

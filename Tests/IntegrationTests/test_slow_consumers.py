@@ -14,6 +14,14 @@ async def held_back(daemon, url, **more):
     return client
 
 
+async def tick(daemon, url, link, numbers):
+    """The server says so many events, and the daemon has taken all of them."""
+    witness = await daemon.client()
+    await witness.call("subscribe", url=url)
+    await link.text(*[f'42["tick",{number}]' for number in numbers])
+    await witness.events(len(numbers))
+
+
 async def lost_until_event(client):
     """The gaps up to the next event, which must follow one another, as (first, last, count); and that event."""
     gaps = []
@@ -31,7 +39,7 @@ async def test_drop_oldest_keeps_the_newest_and_names_the_gap(daemons, peer):
     daemon = await daemons()
     client = await held_back(daemon, peer.url)
     link = await peer.session()
-    await link.text(*[f'42["tick",{number}]' for number in range(10)])
+    await tick(daemon, peer.url, link, range(10))
     first = await client.event()
     assert first["args"] == [0]
     await client.call("credit", subscription="s", n=10)
@@ -45,7 +53,7 @@ async def test_pause_keeps_the_oldest_and_names_the_gap_behind_them(daemons, pee
     daemon = await daemons()
     client = await held_back(daemon, peer.url, on_slow="pause")
     link = await peer.session()
-    await link.text(*[f'42["tick",{number}]' for number in range(10)])
+    await tick(daemon, peer.url, link, range(10))
     first = await client.event()
     await client.silence()
     await client.call("credit", subscription="s", n=10)
