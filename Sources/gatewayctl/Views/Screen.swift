@@ -3,8 +3,13 @@ import Glibc
 /// The whole terminal for a view that is drawn again and again: its other screen, keys without a line feed and without
 /// an echo, and back again, also from a handler of a signal.
 enum Screen {
-  /// What the terminal was like before; nil where standard input is no terminal, which then has no keys.
-  nonisolated(unsafe) private static var before = termios()
+  /// What the terminal was like before; means nothing where standard input is no terminal, which then has no keys. Of a
+  /// global variable the compiler leaves the last bytes out, which the C library writes: so it stands on the heap.
+  nonisolated(unsafe) private static let before: UnsafeMutablePointer<termios> = {
+    let before = UnsafeMutablePointer<termios>.allocate(capacity: 1)
+    before.initialize(to: termios())
+    return before
+  }()
   nonisolated(unsafe) private static var hasKeys = false
   nonisolated(unsafe) private static var isEntered = false
   nonisolated(unsafe) private static var isPrepared = false
@@ -26,7 +31,7 @@ enum Screen {
   static func enter() {
     if !isPrepared {
       _ = leaving
-      hasKeys = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, &before) == 0
+      hasKeys = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, before) == 0
       isPrepared = true
     }
     takeKeys()
@@ -37,7 +42,7 @@ enum Screen {
   /// Keys come one by one; the keys that make signals still do.
   private static func takeKeys() {
     guard hasKeys else { return }
-    var raw = before
+    var raw = before.pointee
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &raw)
   }
@@ -53,7 +58,7 @@ enum Screen {
   static func restore() {
     guard isPrepared else { return }
     leave()
-    if hasKeys { tcsetattr(STDIN_FILENO, TCSANOW, &before) }
+    if hasKeys { tcsetattr(STDIN_FILENO, TCSANOW, before) }
   }
 
   /// No more keys will come.
