@@ -33,7 +33,7 @@ final class Outbox {
     }
     known[entry.id] = record
     // On the disk as well, before the clock's next step moves everything there.
-    if early != 0 { rows.note(.update(.init(record.entry))) }
+    if early != 0 { rows.note(.update(record.snapshot)) }
     if entry.state.isFinal { archive.add(record) } else { usage.add(record) }
   }
 
@@ -112,8 +112,8 @@ final class Outbox {
     _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void
   ) {
     guard rows.canBeKept else { return }
-    let snapshot = OutboxChange.Snapshot(copy entry)
     let record = OutboxRecord(entry, isCommitted: false)
+    let snapshot = record.snapshot
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
     known[record.entry.id] = record
     usage.add(record)
@@ -145,14 +145,14 @@ final class Outbox {
     guard let record = record(of: command), record.isCommitted else { return }
     let reason = command.isSuspected ? OutboxEntry.suspected : nil
     guard record.entry.attempts != record.attempts || record.entry.reason != reason else { return }
-    (record.entry.attempts, record.entry.reason) = (record.attempts, reason)
-    rows.note(.update(.init(record.entry)))
+    record.change { ($0.attempts, $0.reason) = (record.attempts, reason) }
+    rows.note(.update(record.snapshot))
   }
 
   /// The entry is sent in the name of a program with other groups from now on.
   func setGroups(of record: OutboxRecord, _ groups: [UInt32]) {
-    record.entry.groups = groups
-    rows.note(.update(.init(record.entry)))
+    record.change { $0.groups = groups }
+    rows.note(.update(record.snapshot))
   }
 
   /// The entry has its outcome; false if it had one before. With `done` the caller waits until the disk knows. Unless
@@ -165,17 +165,15 @@ final class Outbox {
     guard record.line != nil else { return false }
     let now = wallMilliseconds()
     usage.remove(record)
+    let attempts = attempts ?? record.attempts
     record.detach()
-    record.entry.state = state
-    record.entry.reason = reason
-    record.entry.ended = now
-    record.entry.attempts = attempts ?? record.entry.attempts
-    if let result, result.count <= OutboxEntry.resultLimit { record.entry.result = result }
-    if !record.entry.isRepeatable {
-      record.entry.message = PreparedMessage(event: record.entry.message.event, body: [])
+    record.change { entry in
+      (entry.state, entry.reason, entry.ended, entry.attempts) = (state, reason, now, attempts)
+      if let result, result.count <= OutboxEntry.resultLimit { entry.result = result }
+      if !entry.isRepeatable { entry.message = PreparedMessage(event: entry.message.event, body: []) }
     }
     archive.add(record)
-    commit(.update(.init(record.entry)), done)
+    commit(.update(record.snapshot), done)
     trimArchive(at: now)
     return true
   }
@@ -204,7 +202,7 @@ final class Outbox {
     known[old.entry.id] = old
     archive.add(old)
     // What was owed to its row while it was out may have been to remove it.
-    rows.note(.update(.init(old.entry)))
+    rows.note(.update(old.snapshot))
   }
 
   /// Forgets a finished entry, and its key with it; `done` hears when the disk has.
@@ -242,7 +240,7 @@ final class Outbox {
   /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and
   /// for the next daemon.
   private func move(by step: Int64) {
-    for record in known.values { record.entry.move(by: step) }
+    for record in known.values { record.change { $0.move(by: step) } }
     rows.move(by: step)
   }
 

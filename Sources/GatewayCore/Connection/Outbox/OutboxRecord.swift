@@ -11,7 +11,8 @@ final class OutboxRecord {
     case carried(Command, by: Connection)
   }
 
-  var entry: OutboxEntry
+  /// What the disk is told, as it is at the moment: handed on and never copied.
+  private(set) var snapshot: OutboxChange.Snapshot
   /// Which connection carries it.
   private(set) var carriage = Carriage.none
   /// The disk has it.
@@ -24,9 +25,18 @@ final class OutboxRecord {
   /// A timer ends it at the end of its time-to-live, unless a connection carries it then.
   var isWatched = false
 
-  init(_ entry: OutboxEntry, isCommitted: Bool) {
-    self.entry = entry
+  init(_ entry: consuming OutboxEntry, isCommitted: Bool) {
+    snapshot = OutboxChange.Snapshot(entry)
     self.isCommitted = isCommitted
+  }
+
+  var entry: OutboxEntry { _read { yield snapshot.entry } }
+
+  /// Changes the entry. What the disk was given before stays as it was.
+  func change(_ body: (inout OutboxEntry) -> Void) {
+    var entry = snapshot.entry
+    body(&entry)
+    snapshot = OutboxChange.Snapshot(entry)
   }
 
   /// The outbox has it.
@@ -75,7 +85,8 @@ final class OutboxRecord {
   /// No connection carries it any more; how often it was written is kept.
   func detach() {
     guard case .carried = carriage else { return }
-    entry.attempts = attempts
+    let attempts = attempts
+    if entry.attempts != attempts { change { $0.attempts = attempts } }
     carriage = .none
   }
 }

@@ -32,7 +32,7 @@ public enum OutboxChange: Sendable {
   public final class Snapshot: Sendable {
     public let entry: OutboxEntry
 
-    public init(_ entry: OutboxEntry) { self.entry = entry }
+    public init(_ entry: consuming OutboxEntry) { self.entry = entry }
   }
 }
 
