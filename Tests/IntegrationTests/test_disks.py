@@ -108,7 +108,7 @@ async def test_a_read_only_folder_leaves_its_files_alone(daemons, disk, peer):
     await (await peer.session()).expect('42["kept0"]', '42["kept1"]', '42["kept2"]')
 
 
-SPOIL = "UPDATE outbox SET body = zeroblob(3) WHERE number = (SELECT min(number) FROM outbox)"
+SPOIL = "UPDATE sends SET entry = zeroblob(3) WHERE number = (SELECT min(number) FROM sends)"
 
 
 @pytest.mark.root

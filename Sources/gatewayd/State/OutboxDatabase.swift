@@ -7,10 +7,12 @@ import Glibc
 final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
-  /// The layout of the tables. A higher number is a later version's, which this one leaves alone; 1 has no checksum in
-  /// `OutboxClock`'s table, if it has that at all, 2 has no groups of the senders, and 3 no options of targets; all
-  /// become 4 when they are opened.
-  private static let version: Int64 = 4
+  /// The layout of the tables. A higher number is a later version's, which this one leaves alone. 1 has no checksum in
+  /// `OutboxClock`'s table, if it has that at all; up to 4 each member of an entry is a column. All become 5 when they are
+  /// opened.
+  private static let version: Int64 = 5
+  /// The last layout with a column for each member.
+  private static let lastOfColumns: Int64 = 4
 
   let path: String
   private let database: SQLiteDatabase
@@ -19,6 +21,8 @@ final class OutboxDatabase {
   private let insert: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
+  /// The last entry as it was written.
+  private var memory: [UInt8] = []
   /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
   /// has to be written for it.
   private(set) var offset: Int64
@@ -66,10 +70,8 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
-      let names = OutboxRow.columns.joined(separator: ",")
-      let places = OutboxRow.columns.map { _ in "?" }.joined(separator: ",")
-      insert = try database.prepare("INSERT OR REPLACE INTO outbox (\(names)) VALUES (\(places))")
-      delete = try database.prepare("DELETE FROM outbox WHERE number = ?")
+      insert = try database.prepare(OutboxRow.insertion)
+      delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
     } catch {
       throw Refusal(error, path)
@@ -85,12 +87,27 @@ final class OutboxDatabase {
       """)
   }
 
-  /// Gives a file of an earlier layout the present one, in one step.
+  /// Gives a file of an earlier layout the present one, in one step; a row that cannot be read is damage.
   private static func takeOver(_ database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
     let clock = old < 2 ? "DROP TABLE IF EXISTS clock; \(OutboxClock.making(try OutboxClock.readBare(database)));" : ""
-    try database.run(
-      "BEGIN IMMEDIATE; \(clock) \(OutboxRow.addition(to: old)) PRAGMA user_version=\(version); COMMIT")
+    try database.run("BEGIN IMMEDIATE; \(clock) \(OutboxRow.table)")
+    try moveRows(of: database, old)
+    try database.run("DROP TABLE outbox; PRAGMA user_version=\(version); COMMIT")
   }
+
+  private static func moveRows(of database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
+    let rows = try database.prepare(OutboxColumns.selection(old))
+    let insert = try database.prepare(OutboxRow.insertion)
+    var memory: [UInt8] = []
+    var target: OutboxTarget?
+    while try rows.step() {
+      guard let entry = OutboxColumns.read(rows, last: &target) else { throw .damage(spoiledRow) }
+      OutboxRow.bind(entry, to: insert, &memory)
+      _ = try insert.step()
+    }
+  }
+
+  private static let spoiledRow = "a row is not what was written"
 
   /// The entries of every row that can be read, by number, and what prevented the others from being read; nil if
   /// nothing did.
@@ -115,15 +132,16 @@ final class OutboxDatabase {
   private static func load(
     _ database: SQLiteDatabase, layout: Int64, _ offset: Int64
   ) -> (entries: [OutboxEntry], damage: String?) {
-    let lacking = OutboxRow.additions.filter { $0.layout > layout }.map(\.column)
-    let columns = OutboxRow.columns.map { lacking.contains($0) ? "NULL" : $0 }.joined(separator: ",")
-    let selection = "SELECT \(columns) FROM outbox ORDER BY number"
+    let hasColumns = layout <= lastOfColumns
+    let selection = hasColumns ? OutboxColumns.selection(layout) : OutboxRow.selection
+    let readRow = hasColumns ? OutboxColumns.read : OutboxRow.read
     var entries: [OutboxEntry] = []
     var isWhole = true
-    let damage = read(database, selection, into: &entries, isWhole: &isWhole)
+    let damage = read(database, selection, readRow, into: &entries, isWhole: &isWhole)
     if !isWhole {
       var rest: [OutboxEntry] = []
-      _ = read(database, selection + " DESC", until: entries.last?.number, into: &rest, isWhole: &isWhole)
+      _ = read(
+        database, selection + " DESC", readRow, until: entries.last?.number, into: &rest, isWhole: &isWhole)
       entries += rest.reversed()
     }
     for index in entries.indices { entries[index].move(by: offset) }
@@ -133,16 +151,17 @@ final class OutboxDatabase {
   /// Appends the rows up to the first one that cannot be read, and says why not; rows whose checksum is wrong are left
   /// out and count as damage too.
   private static func read(
-    _ database: SQLiteDatabase, _ selection: String, until last: UInt64? = nil, into entries: inout [OutboxEntry],
-    isWhole: inout Bool
+    _ database: SQLiteDatabase, _ selection: String,
+    _ readRow: (SQLiteDatabase.Statement, inout OutboxTarget?) -> OutboxEntry?, until last: UInt64? = nil,
+    into entries: inout [OutboxEntry], isWhole: inout Bool
   ) -> String? {
     var damage: String?
     do throws(SQLiteDatabase.Failure) {
       let rows = try database.prepare(selection)
       var target: OutboxTarget?
       while try rows.step() {
-        guard let entry = OutboxRow.read(rows, last: &target) else {
-          damage = damage ?? "a row is not what was written"
+        guard let entry = readRow(rows, &target) else {
+          damage = damage ?? spoiledRow
           continue
         }
         if let last, entry.number <= last { break }
@@ -186,7 +205,7 @@ final class OutboxDatabase {
   }
 
   private func write(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) {
-    OutboxRow.bind(snapshot, to: insert)
+    OutboxRow.bind(snapshot.entry, to: insert, &memory)
     _ = try insert.step()
   }
 

@@ -85,7 +85,7 @@ import Testing
       // The disk is full for entry 6.
       let database = try SQLiteDatabase(path: folder / OutboxFile.name)
       try database.run(
-        "CREATE TRIGGER full BEFORE INSERT ON outbox WHEN new.number = 6 BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        "CREATE TRIGGER full BEFORE INSERT ON sends WHEN new.number = 6 BEGIN SELECT RAISE(ABORT, 'disk full'); END")
     }
     let outbox = try DiskOutbox(loop: loop, database: OutboxFile(in: folder.path, now: 1).open().database)
     var problems: [StorageProblem?] = []

@@ -89,7 +89,7 @@ import Testing
     try open().database.apply([.adding(OutboxSamples.plain(1))])
     do {
       let later = try SQLiteDatabase(path: file)
-      try later.run("PRAGMA user_version=5; ALTER TABLE outbox ADD COLUMN surprise")
+      try later.run("PRAGMA user_version=6; ALTER TABLE sends ADD COLUMN surprise")
     }
     let before = OutboxSamples.read(file)
     #expect {
@@ -102,11 +102,15 @@ import Testing
     #expect(folder.names.allSatisfy { [OutboxFile.name, OutboxFile.name + "-wal"].contains($0) })
   }
 
-  @Test func rowThatIsNotWhatWasWrittenIsLeftOut() throws {
+  @Test(arguments: [
+    "entry = zeroblob(length(entry))", "entry = substr(entry, 1, length(entry) - 1)", "entry = x''",
+    "checksum = checksum + 1", "number = 20",
+  ])
+  func rowThatIsNotWhatWasWrittenIsLeftOut(_ accident: String) throws {
     try open().database.apply((1...3).map { .adding(OutboxSamples.plain($0)) })
     do {
       let database = try SQLiteDatabase(path: file)
-      try database.run("UPDATE outbox SET body = zeroblob(200) WHERE number = 2")
+      try database.run("UPDATE sends SET \(accident) WHERE number = 2")
     }
     do {
       let contents = try open()

@@ -44,9 +44,13 @@ import Testing
         == .init(path: file + ".damaged-77", damage: "by how much the clock was set \(damage)", saved: 2))
   }
 
+  private func makeColumns(offset: Int64) throws {
+    try OutboxOfColumns.make(file, [OutboxSamples.plain(1), OutboxSamples.plain(2)], offset: offset)
+  }
+
   /// What a daemon of that time left.
   private func makeLayout1(_ clock: String) throws {
-    try make(offset: 0)
+    try makeColumns(offset: 0)
     try change(
       "ALTER TABLE outbox DROP COLUMN options; ALTER TABLE outbox DROP COLUMN gids; DROP TABLE clock; \(clock); PRAGMA user_version=1"
     )
@@ -69,11 +73,11 @@ import Testing
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: offset) })
       #expect(contents.repair == nil)
     }
-    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 4)
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 5)
   }
 
   @Test func aFileOfLayout2IsTakenOverWithItsOffset() throws {
-    try make(offset: 7_000)
+    try makeColumns(offset: 7_000)
     try change("ALTER TABLE outbox DROP COLUMN options; ALTER TABLE outbox DROP COLUMN gids; PRAGMA user_version=2")
     for _ in 0..<2 {
       let contents = try open()
@@ -82,14 +86,48 @@ import Testing
     }
   }
 
-  @Test func aFileOfLayout3IsTakenOver() throws {
-    try make(offset: 7_000)
-    try change("ALTER TABLE outbox DROP COLUMN options; PRAGMA user_version=3")
+  @Test(arguments: [3, 4])
+  func aFileWithAColumnForEachMemberIsTakenOver(_ layout: Int) throws {
+    try makeColumns(offset: 7_000)
+    if layout == 3 { try change("ALTER TABLE outbox DROP COLUMN options; PRAGMA user_version=3") }
     for _ in 0..<2 {
       let contents = try open()
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
       #expect(contents.repair == nil)
     }
+  }
+
+  @Test func whatVersion110LeftComesBackMemberByMember() throws {
+    try OutboxOfColumns.makeFileOf110(file)
+    let contents = try open()
+    #expect(contents.repair == nil)
+    let entries = contents.entries
+    #expect(entries.map(\.id) == (1...4).map { "156e2cff-e26e-\($0)" })
+    #expect(entries.map(\.groups) == [[0], [0], [0], [0]])
+    #expect(entries.map(\.state) == [.queued, .queued, .cancelled, .queued])
+    #expect(entries.map(\.created) == [1_795_692_678_102, 1_795_692_678_109, 1_795_692_678_150, 1_795_692_694_084])
+    #expect(entries[0].message == PreparedMessage(event: "news", body: Array(#"["news",{"a":1.0,"b":"é"},7]"#.utf8)))
+    #expect(entries[0].target == OutboxTarget(name: .upstream("chat"), namespace: "/"))
+    let keyed = entries[1]
+    #expect((keyed.retries, keyed.ackTimeout, keyed.coalesce, keyed.key) == (3, 2_000, "c1", "k1"))
+    #expect(keyed.fingerprint == UInt64(bitPattern: -8_093_472_534_061_594_100))
+    #expect(!keyed.message.compress && keyed.expires == 1_795_696_278_108 && keyed.target.namespace == "/room")
+    #expect(entries[2].ended == 1_795_692_678_662)
+    let options = try TargetOptions.read(Array(#"{"path":"/chat/","tls":{"verify":false}}"#.utf8))
+    #expect(entries[3].message.attachments == [[0, 255, 7]])
+    #expect(entries[3].target == OutboxTarget(name: .url("https://127.0.0.1:9/n"), namespace: "/n", options: options))
+  }
+
+  @Test func aFileWithColumnsAndASpoiledRowIsSetAsideAndTheOtherRowsComeOver() throws {
+    try makeColumns(offset: 0)
+    try change("UPDATE outbox SET body = zeroblob(200) WHERE number = 1")
+    do {
+      let contents = try open()
+      #expect(contents.entries == [OutboxSamples.plain(2)])
+      #expect(contents.repair == .init(path: file + ".damaged-77", damage: "a row is not what was written", saved: 1))
+    }
+    // One at a time has the file.
+    #expect(try open().entries == [OutboxSamples.plain(2)])
   }
 
   @Test func optionsOfATargetComeBack() throws {

@@ -1,0 +1,189 @@
+/// An entry as one MessagePack array, which is what the disk keeps of it beside its number. A later version adds members
+/// at the end.
+extension OutboxEntry {
+  private static let memberCount = 24
+
+  /// Appends the array to bytes.
+  public func encode(into bytes: inout [UInt8]) {
+    bytes.append(addingCapacity: encodedLimit) { output in
+      output.withUnsafeMutableBufferPointer { memory, count in
+        var writer = MsgpackRawWriter(UnsafeMutableRawBufferPointer(memory), at: count)
+        encode(into: &writer)
+        count = writer.end
+      }
+    }
+  }
+
+  /// More bytes than it takes.
+  private var encodedLimit: Int {
+    let texts =
+      id.utf8.count + target.textCount + (target.options?.text.count ?? 0) + (coalesce?.utf8.count ?? 0)
+      + (key?.utf8.count ?? 0) + (reason?.utf8.count ?? 0) + delivery.rawValue.utf8.count + state.rawValue.utf8.count
+    let heads = Self.memberCount + groups.count + message.attachments.count + 2
+    return texts + message.byteCount + (result?.count ?? 0) + heads * MsgpackRawWriter.headLimit
+  }
+
+  private func encode(into writer: inout MsgpackRawWriter) {
+    writer.array(Self.memberCount)
+    writer.text(id)
+    writer.unsigned(UInt64(owner))
+    writer.array(groups.count)
+    for group in groups { writer.unsigned(UInt64(group)) }
+    writer.text(target.upstream)
+    if case .url(let url) = target.name { writer.text(url) } else { writer.null() }
+    writer.text(target.namespace)
+    writer.binary(target.options?.text)
+    writer.text(message.event)
+    writer.binary(message.body)
+    writer.array(message.attachments.count)
+    for attachment in message.attachments { writer.binary(attachment) }
+    writer.bool(message.compress)
+    writer.text(delivery.rawValue)
+    writer.integer(retries.map(Int64.init))
+    writer.integer(ackTimeout)
+    writer.text(coalesce)
+    writer.text(key)
+    writer.unsigned(fingerprint)
+    writer.integer(created)
+    writer.integer(expires)
+    writer.integer(Int64(attempts))
+    writer.text(state.rawValue)
+    writer.text(reason)
+    writer.integer(ended)
+    writer.binary(result)
+  }
+
+  /// The entry of a number; nil if the bytes are not what `encode` writes.
+  public init?(number: UInt64, encoded bytes: [UInt8]) {
+    do {
+      var members = try MsgpackMembers(bytes)
+      let id = try members.text()
+      let owner = try members.unsigned(UInt32.self)
+      var groups: [UInt32] = []
+      for _ in 0..<(try members.array()) { groups.append(try members.unsigned(UInt32.self)) }
+      let target = try Self.target(&members)
+      var message = PreparedMessage(event: try members.text(), body: try members.binary())
+      for _ in 0..<(try members.array()) { message.attachments.append(try members.binary()) }
+      message.compress = try members.bool()
+      guard let delivery = DeliveryLevel(rawValue: try members.text()) else { return nil }
+      let (retries, ackTimeout) = (try members.optionalInteger(), try members.optionalInteger())
+      let (coalesce, key) = (try members.optionalText(), try members.optionalText())
+      self.init(
+        number: number, id: id, owner: owner, target: target, message: message, delivery: delivery,
+        fingerprint: try members.unsigned(UInt64.self), created: try members.integer(),
+        expires: try members.optionalInteger())
+      (self.groups, self.retries, self.ackTimeout) = (groups, retries.map { Int($0) }, ackTimeout)
+      (self.coalesce, self.key) = (coalesce, key)
+      attempts = Int(try members.integer())
+      guard let state = OutboxState(rawValue: try members.text()) else { return nil }
+      self.state = state
+      reason = try members.optionalText()
+      ended = try members.optionalInteger()
+      result = try members.optionalBinary()
+    } catch {
+      return nil
+    }
+  }
+
+  private static func target(_ members: inout MsgpackMembers) throws(MsgpackProblem) -> OutboxTarget {
+    let (upstream, url) = (try members.optionalText(), try members.optionalText())
+    let (namespace, options) = (try members.text(), try members.optionalBinary())
+    switch (upstream, url) {
+    case (let name?, nil): return OutboxTarget(name: .upstream(name), namespace: namespace)
+    case (nil, let url?):
+      guard let options else { return OutboxTarget(name: .url(url), namespace: namespace) }
+      guard let known = try? TargetOptions.read(options) else { throw .malformed }
+      return OutboxTarget(name: .url(url), namespace: namespace, options: known)
+    case (nil, nil), (_?, _?): throw .malformed
+    }
+  }
+}
+
+extension OutboxTarget {
+  /// Bytes of its names.
+  fileprivate var textCount: Int {
+    switch name {
+    case .upstream(let name): name.utf8.count + namespace.utf8.count
+    case .url(let url): url.utf8.count + namespace.utf8.count
+    }
+  }
+}
+
+/// Takes the members of a MessagePack array one after another, each as what it has to be.
+private struct MsgpackMembers {
+  private let bytes: [UInt8]
+  private var at = 0
+
+  init(_ bytes: [UInt8]) throws(MsgpackProblem) {
+    self.bytes = bytes
+    _ = try array()
+  }
+
+  private mutating func next() throws(MsgpackProblem) -> MsgpackScanner.Item {
+    var place = at
+    let item = try MsgpackScanner.next(bytes.span.bytes, &place)
+    at = place
+    return item
+  }
+
+  mutating func array() throws(MsgpackProblem) -> Int {
+    guard case .array(let count) = try next() else { throw .malformed }
+    return count
+  }
+
+  mutating func text() throws(MsgpackProblem) -> String {
+    guard let text = try optionalText() else { throw .malformed }
+    return text
+  }
+
+  mutating func optionalText() throws(MsgpackProblem) -> String? {
+    switch try next() {
+    case .null: return nil
+    case .string(let range):
+      return String(decoding: bytes[range], as: UTF8.self)
+    default: throw .malformed
+    }
+  }
+
+  mutating func binary() throws(MsgpackProblem) -> [UInt8] {
+    guard let data = try optionalBinary() else { throw .malformed }
+    return data
+  }
+
+  mutating func optionalBinary() throws(MsgpackProblem) -> [UInt8]? {
+    switch try next() {
+    case .null: return nil
+    case .binary(let range): return Array(bytes[range])
+    default: throw .malformed
+    }
+  }
+
+  mutating func bool() throws(MsgpackProblem) -> Bool {
+    guard case .bool(let value) = try next() else { throw .malformed }
+    return value
+  }
+
+  mutating func integer() throws(MsgpackProblem) -> Int64 {
+    guard let value = try optionalInteger() else { throw .malformed }
+    return value
+  }
+
+  mutating func optionalInteger() throws(MsgpackProblem) -> Int64? {
+    switch try next() {
+    case .null: return nil
+    case .integer(let value): return value
+    default: throw .malformed
+    }
+  }
+
+  mutating func unsigned<Number: FixedWidthInteger>(_: Number.Type) throws(MsgpackProblem) -> Number {
+    let value: Number? =
+      switch try next() {
+      case .integer(let value): Number(exactly: value)
+      case .unsigned(let value): Number(exactly: value)
+      default: nil
+      }
+    guard let value else { throw .malformed }
+    return value
+  }
+}
