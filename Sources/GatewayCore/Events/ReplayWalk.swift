@@ -82,8 +82,9 @@ struct ReplayWalk {
   ) {
     let spans = history.spans
     guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
+      let comparable = stream.comparableEnd(for: sequence)
       return beginBefore(
-        above: min(sequence, stream.inherited), stream.inherited, history,
+        above: min(sequence, comparable), comparable, history,
         because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, history) || named < spans.count - 1 else {
@@ -97,8 +98,8 @@ struct ReplayWalk {
     begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])
   }
 
-  /// For a client that was in another epoch: all that came since the daemon's start, and of the numbers up to
-  /// `inherited`, which an earlier daemon received, those above the client's. The first gap says why.
+  /// For a client that was in another epoch: all behind `inherited`, and of the numbers up to there, which an earlier
+  /// daemon received or all hosts have in common, those above the client's. The first gap says why.
   private mutating func beginBefore(
     above sequence: UInt64, _ inherited: UInt64, _ history: EventHistory, because detail: String
   ) {

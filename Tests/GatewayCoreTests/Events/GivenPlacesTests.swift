@@ -58,6 +58,18 @@ import Testing
     for missing in 6...7 { #expect(lines.contains { $0.contains(#""from":\#(missing),"to":\#(missing)"#) }) }
   }
 
+  @Test func whoComesFromAnEpochThatThisHostHasMissedIsToldNothingTwice() {
+    emit("e1", 5)
+    emit("e1", 6)
+    emit("e3", 9)
+    let late = harness.client()
+    let lines = late.call("subscribe", #"{"upstream":"chat","subscription":"t","since":{"epoch":"e2","seq":7}}"#)
+    let sequences = HarnessClient.values(lines).filter { $0["method"] == .string("event") }
+      .map { $0["params"]?["seq"]?.integerValue ?? 0 }
+    #expect(sequences == [9])
+    #expect(lines.contains { $0.contains("the epoch 'e2' is not known") })
+  }
+
   @Test func aNewSubscriberBeginsNoEpochOfItsOwn() {
     emit("e1", 5)
     client.call("unsubscribe", #"{"subscription":"s"}"#)
