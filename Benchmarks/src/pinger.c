@@ -18,6 +18,7 @@
 #include "options.h"
 #include "samples.h"
 #include "sockets.h"
+#include "target.h"
 #include "websocket.h"
 
 struct pinger {
@@ -71,9 +72,9 @@ static void ask(struct pinger *p, unsigned long id) {
     buffer_free(&packet);
   } else {
     buffer_print(&p->out,
-                 "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"request\",\"params\":{\"url\":\"%s\",\"event\":\"echo\","
+                 "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"request\",\"params\":{\"%s\":\"%s\",\"event\":\"echo\","
                  "\"args\":[%s]}}\n",
-                 id, p->url, p->payload);
+                 id, target_member(p->url), p->url, p->payload);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "failure.h"
+#include "target.h"
 
 /* Up to and with the next line feed. */
 static size_t line(const char *bytes, size_t count) {
@@ -28,9 +29,9 @@ static int gatewayd_greet(struct buffer *out, const struct wish *wish, int clien
   }
   for (int i = 0; i < wish->subscriptions; i++)
     buffer_print(out,
-                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscribe\",\"params\":{\"url\":\"%s\","
+                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"subscribe\",\"params\":{\"%s\":\"%s\","
                  "\"events\":[\"blast\"]}}\n",
-                 i + 1, wish->url);
+                 i + 1, target_member(wish->url), wish->url);
   return wish->subscriptions;
 }
 

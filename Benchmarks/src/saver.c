@@ -18,6 +18,7 @@
 #include "options.h"
 #include "samples.h"
 #include "sockets.h"
+#include "target.h"
 
 enum { CLIENT_LIMIT = 1024 };
 
@@ -36,9 +37,9 @@ static void ask(struct saver *s, unsigned long id) {
     buffer_print(&s->out, "*5\r\n$4\r\nXADD\r\n$1\r\ns\r\n$1\r\n*\r\n$1\r\nf\r\n$%zu\r\n%s\r\n", strlen(payload), payload);
   } else {
     buffer_print(&s->out,
-                 "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"send\",\"params\":{\"url\":\"%s\",\"event\":\"save\","
+                 "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"send\",\"params\":{\"%s\":\"%s\",\"event\":\"save\","
                  "\"delivery\":\"durable\",\"args\":[\"%s\"]}}\n",
-                 id, url, payload);
+                 id, target_member(url), url, payload);
   }
   s->asked = clock_now();
   if (!buffer_write(&s->out, s->fd)) fail("the peer is gone");
