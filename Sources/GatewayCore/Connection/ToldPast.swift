@@ -7,22 +7,27 @@ final class ToldPast {
   private var waits = TombstoneQueue<PastWait>()
   /// Those before this place wait for what the present channel was asked for; nil: it was not asked.
   private var askedBefore: UInt64?
+  /// Questions so far.
+  private var questions: UInt64 = 0
+  /// The one up to which an answer is wanted, whether a call waits for it or not.
+  private var wanted: UInt64 = 0
+  private let tellings = PastTellings()
 
   init(endings: Endings, _ timers: Timers) {
     self.endings = endings
     self.timers = timers
   }
 
-  /// Calls back once, later. `channel`: the present one; a later one is asked when it is dialled. `cost`: what the end
-  /// counts among `Endings`.
+  /// Calls back once, later, and says whether all was told. `channel`: the present one; a later one is asked when it is
+  /// dialled. `cost`: what the end counts among `Endings`.
   func wait(
-    for channel: (any UpstreamChannel)?, limit: Duration, cost: Int, _ done: @escaping () -> Void
+    for channel: (any UpstreamChannel)?, limit: Duration, cost: Int, _ done: @escaping (Bool) -> Void
   ) -> PastWait {
     let wait = PastWait(cost: cost, done)
     wait.place = waits.append(wait)
     wait.timer = timers.after(limit) { [weak self, weak wait] in
       guard let self, let wait else { return }
-      endings.end { [self] in waits[wait.place] === wait ? end(wait) : nil }
+      endings.end { [self] in waits[wait.place] === wait ? end(wait, wasTold: false) : nil }
     }
     if askedBefore == nil { ask(channel) }
     return wait
@@ -35,18 +40,27 @@ final class ToldPast {
     timers.cancel(wait.timer)
   }
 
+  /// This moment; the link is asked for all that there is by now, for as long as it does not tell it. `channel` as above.
+  func mark(on channel: (any UpstreamChannel)?) -> PastMark {
+    wanted = questions + 1
+    if askedBefore == nil { ask(channel) }
+    return PastMark(wanted, of: tellings)
+  }
+
   /// Asks a channel for all that wait now. Those that come meanwhile are asked for behind them: together, however many.
   func ask(_ channel: (any UpstreamChannel)?) {
-    guard let channel, !waits.isEmpty else { return }
+    guard let channel, !waits.isEmpty || wanted > tellings.last else { return }
     askedBefore = waits.endPlace
+    questions += 1
     channel.tellPast()
   }
 
   func wasTold(by channel: any UpstreamChannel) {
     guard let askedBefore else { return }
     self.askedBefore = nil
-    let hasMore = waits.endPlace > askedBefore
-    end(before: askedBefore)
+    tellings.last = questions
+    let hasMore = waits.endPlace > askedBefore || wanted > questions
+    end(before: askedBefore, wasTold: true)
     if hasMore { ask(channel) }
   }
 
@@ -56,20 +70,20 @@ final class ToldPast {
   /// What is known here has to do.
   func attemptFailed() {
     askedBefore = nil
-    if !waits.isEmpty { end(before: waits.endPlace) }
+    if !waits.isEmpty { end(before: waits.endPlace, wasTold: false) }
   }
 
-  private func end(before place: UInt64) {
+  private func end(before place: UInt64, wasTold: Bool) {
     endings.end { [self] in
       guard let first = waits.firstPlace, first < place, let wait = waits.first else { return nil }
-      return end(wait)
+      return end(wait, wasTold: wasTold)
     }
   }
 
   /// Returns what that counts.
-  private func end(_ wait: PastWait) -> Int {
+  private func end(_ wait: PastWait, wasTold: Bool) -> Int {
     cancel(wait)
-    wait.done()
+    wait.done(wasTold)
     return wait.cost
   }
 }
@@ -77,22 +91,31 @@ final class ToldPast {
 /// A call that waits for what the link tells of the past.
 final class PastWait {
   fileprivate let cost: Int
-  fileprivate let done: () -> Void
+  fileprivate let done: (Bool) -> Void
   fileprivate var place: UInt64 = 0
   fileprivate var timer: Timers.ID?
 
-  fileprivate init(cost: Int, _ done: @escaping () -> Void) {
+  fileprivate init(cost: Int, _ done: @escaping (Bool) -> Void) {
     self.cost = cost
     self.done = done
   }
 }
 
 extension Connection {
-  /// How long a call that goes on behind a place has to wait for what the link tells of the past; nil: not at all.
-  func pastLimit(for resume: ResumePoint?) -> Duration? {
+  /// Lets a call that goes on behind a place wait for what the link tells of the past, where it was not reached here; nil
+  /// where it has not to wait. `cost` and `done` as in `ToldPast`.
+  func awaitPast(behind resume: ResumePoint?, cost: Int, _ done: @escaping (Bool) -> Void) -> PastWait? {
     guard let limit = connector.pastLimit, case .since(let epoch, let sequence)? = resume,
       stream.isBehind(sequence, of: epoch), channel != nil || expectsAttempt
     else { return nil }
-    return limit
+    return toldPast.wait(for: channel, limit: limit, cost: cost, done)
+  }
+
+  /// The place behind which a call goes on, where the link has not told of it here yet and may.
+  func placeAhead(in resume: ResumePoint?) -> (epoch: String, sequence: UInt64)? {
+    guard connector.pastLimit != nil, case .since(let epoch, let sequence)? = resume,
+      stream.expects(sequence, of: epoch)
+    else { return nil }
+    return (epoch, sequence)
   }
 }

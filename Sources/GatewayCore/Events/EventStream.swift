@@ -328,18 +328,8 @@ final class EventStream {
     tellAll(Backlog.Gap(epoch: epoch, range: first...sequence, count: missing, reason: .expired))
   }
 
-  /// Up to this number a client that was in an unknown epoch has seen those up to its own, or was told of a gap: what an
-  /// earlier daemon numbered, and what a link numbers, which goes on rising over epochs. A number of the client beyond all
-  /// of the link's is of another history.
-  func comparableEnd(for sequence: UInt64) -> UInt64 {
-    given != nil && sequence <= self.sequence ? self.sequence : inherited
-  }
-
-  /// Whether that place was not reached here: the present epoch has not come so far, or it is of one that is not known.
-  func isBehind(_ sequence: UInt64, of epoch: String) -> Bool {
-    if epoch == self.epoch { return sequence > self.sequence }
-    return !history.past.contains { $0.epoch == epoch }
-  }
+  /// Whether the link has given a place, so that the numbers are those of other hosts.
+  var hasGivenPlaces: Bool { given != nil }
 
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
   private static let missingLimit: UInt64 = 4_096

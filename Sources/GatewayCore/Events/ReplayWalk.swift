@@ -205,6 +205,13 @@ struct ReplayWalk {
 }
 
 extension EventStream {
+  /// Up to this number a client that was in an unknown epoch has seen those up to its own, or was told of a gap: what an
+  /// earlier daemon numbered, and what a link numbers, which goes on rising over epochs. A number of the client beyond all
+  /// of the link's is of another history.
+  func comparableEnd(for sequence: UInt64) -> UInt64 {
+    hasGivenPlaces && sequence <= self.sequence ? self.sequence : inherited
+  }
+
   /// What is kept of the events that a client asks for, in one go.
   func replay(_ resume: ResumePoint, _ filter: EventFilter) -> EventReplay {
     var walk = ReplayWalk(resume, filter, portion: .max)

@@ -1,18 +1,3 @@
-/// The part of a subscription that the fan-out touches for every event: plain memory, no object.
-struct SubscriptionFeed {
-  typealias Pointer = UnsafeMutablePointer<SubscriptionFeed>
-  /// The client's output.
-  let output: ClientOutputs.Pointer
-  /// The beginning of every event notification of this subscription, shared with others of the same id.
-  let head: UnsafeRawBufferPointer
-  /// Events may be appended to the output directly: nothing is queued before them and no credit is counted.
-  var flows = true
-  /// Receives acknowledgement tokens.
-  let answers: Bool
-  /// Not retained: the feed never outlives its subscription.
-  let subscription: Unmanaged<Subscription>
-}
-
 /// One subscription of one local client on one connection: which events it wants, what it could not be given yet, and
 /// what happens when it does not keep up.
 final class Subscription {
@@ -40,6 +25,8 @@ final class Subscription {
   /// `pause`: newer events are not taken until the backlog is read.
   private var isPaused = false
   private var isMuted = false
+  /// What comes up to there was told to the client elsewhere; nil as soon as something behind it has come.
+  var passedOver: PassedOver?
   /// What waited and was let go of when the right to it was taken away, by the name of the event: missing as soon as the
   /// right is back.
   private var withheld: [String: Backlog.Gap] = [:]
@@ -106,6 +93,11 @@ final class Subscription {
   func tell(_ gap: Backlog.Gap, as shared: SharedNotification? = nil) {
     catchUp()
     guard !isMuted else { return }
+    if let passedOver { follow(passedOver.verdict(on: gap)) } else { put(gap, as: shared) }
+  }
+
+  /// The same where it is to be told.
+  func put(_ gap: Backlog.Gap, as shared: SharedNotification? = nil) {
     if backlog.isEmpty, hasDirectRoom {
       write(encode(gap, shared))
     } else {
@@ -188,8 +180,8 @@ final class Subscription {
 
   /// An event that could not be appended directly. `tail` is shared by all subscriptions that need it.
   func take(sequence: UInt64, tail: [UInt8], epoch: String) {
-    guard !isMuted, !accept(sequence, tail, epoch) else { return }
-    lose(tail)
+    guard !isMuted else { return }
+    if isPassedOver(sequence, epoch) || !accept(sequence, tail, epoch) { lose(tail) }
   }
 
   /// It ends: what waits here is never delivered.
@@ -276,14 +268,15 @@ final class Subscription {
       case nil: break
       }
     }
-    if backlog.isEmpty {
-      isPaused = false
-      feed.pointee.flows = credit == nil
-    }
+    if backlog.isEmpty { isPaused = false }
+    letFlow()
     onQueued?(backlog.byteCount - before)
   }
 
   var hasBacklog: Bool { !backlog.isEmpty }
+
+  /// Events go directly from now on, where nothing stands against it.
+  func letFlow() { feed.pointee.flows = !isMuted && backlog.isEmpty && credit == nil && passedOver == nil }
 
   /// For a hand-over: writes what waits up to the first event that has no room or credit, whatever room there is for
   /// what is no event. Returns behind which event everything is left; nil where nothing is.
@@ -299,7 +292,7 @@ final class Subscription {
       }
     }
     onQueued?(backlog.byteCount - before)
-    return backlog.startOfEvents
+    return backlog.startOfEvents ?? passedOver.map { ($0.epoch, $0.sequence) }
   }
 
   /// As its call asked for it, with the credit that is left.

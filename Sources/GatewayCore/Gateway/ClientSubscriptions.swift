@@ -12,11 +12,12 @@ struct HeldSubscription {
   /// For a hand-over: the call that goes on with it in another daemon, as soon as what waits and is no event is written.
   func continuation() -> SubscribeCall {
     let stream = connection.stream
-    let left = subscription.writeNotices() ?? (stream.epoch, stream.sequence)
+    let behind = subscription.writeNotices()
+    let left = behind ?? (stream.epoch, stream.sequence)
     return SubscribeCall(
       target: target, events: subscription.filter.events,
       // An epoch without a beginning has nothing that could be missed, and the next daemon does not know it.
-      resume: stream.isUnbegun ? nil : .since(epoch: left.epoch, sequence: left.sequence),
+      resume: behind == nil && stream.isUnbegun ? nil : .since(epoch: left.epoch, sequence: left.sequence),
       options: subscription.options, subscription: subscription.id, enters: subscription.enters)
   }
 }

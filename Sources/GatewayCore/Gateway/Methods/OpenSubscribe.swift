@@ -10,6 +10,8 @@ final class OpenSubscribe: OpenCall {
   var wait: InterestWait?
   /// For a place that was not reached here.
   var pastWait: PastWait?
+  /// All that the link has of the past was told while it waited.
+  private var pastIsKnown = false
   /// On its way through the past; nil where nothing of that is asked for.
   private var walk: ReplayWalk?
   /// What it found counts among what waits for the client.
@@ -115,14 +117,19 @@ final class OpenSubscribe: OpenCall {
   }
 
   /// The link has told what it has of the past, or what is known here has to do.
-  static func pastIsTold(_ number: UInt64, in session: LocalSession) {
+  static func pastIsOver(_ number: UInt64, isKnown: Bool, in session: LocalSession) {
     guard let pending = session.openCall(number) as? OpenSubscribe else { return }
     pending.pastWait = nil
+    pending.pastIsKnown = isKnown
     if pending.wait == nil { answered(number, nil, in: session) }
   }
 
   /// Makes the subscription now, or once the past has been looked through in turns of its own.
   func begin(in session: LocalSession) throws(LocalError) {
+    if let place = placeAhead {
+      walk = nil
+      return try makeSubscription(in: session, passingOver: place)
+    }
     guard !look(in: session) else { return try makeSubscription(in: session) }
     let number = session.makeCallNumber()
     session.open(self, number: number)
@@ -150,7 +157,13 @@ final class OpenSubscribe: OpenCall {
     return true
   }
 
-  private func makeSubscription(in session: LocalSession) throws(LocalError) {
+  /// What the client was told elsewhere, where the link has not told it here yet and may.
+  private var placeAhead: PassedOver? {
+    guard !pastIsKnown, !call.strict, let place = target.placeAhead(in: call.resume) else { return nil }
+    return PassedOver(place.sequence, of: place.epoch, until: target.toldPast.mark(on: target.channel))
+  }
+
+  private func makeSubscription(in session: LocalSession, passingOver ahead: PassedOver? = nil) throws(LocalError) {
     let (gateway, subscriptions) = (session.gateway, session.subscriptions)
     if call.resume == nil { target.prepareForFreshSubscriber() }
     // Gaps are never dropped: a client that would let them pile up beyond its limit is let go instead.
@@ -170,6 +183,7 @@ final class OpenSubscribe: OpenCall {
       id: call.subscription ?? subscriptions.makeID(), serial: gateway.makeSerial(), options: call.options,
       filter: filter, interests: interests, enters: call.enters,
       output: session.output, outputs: gateway.outputs, limits: gateway.configuration.limits)
+    if let ahead { subscription.passOver(ahead) }
     subscriptions.add(
       HeldSubscription(
         subscription: subscription, connection: target, lease: lease, filter: hold, target: call.target)
@@ -179,8 +193,8 @@ final class OpenSubscribe: OpenCall {
       out.member("subscription", subscription.id)
       out.member("connection", target.id)
       out.member("state", target.state.rawValue)
-      out.member("epoch", target.stream.epoch)
-      out.member("seq", Int(target.stream.sequence))
+      out.member("epoch", ahead?.epoch ?? target.stream.epoch)
+      out.member("seq", Int(ahead?.sequence ?? target.stream.sequence))
       out.key("recovered")
       out.bool(replay.isComplete)
       out.member("replayed", replay.eventCount)

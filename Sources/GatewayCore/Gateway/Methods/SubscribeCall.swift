@@ -81,25 +81,21 @@ struct SubscribeCall: LocalCall {
       }
       return session.open(pending, number: number)
     }
-    let pastLimit = connection.pastLimit(for: resume)
-    guard !awaited.isEmpty || pastLimit != nil else {
+    let number = session.makeCallNumber()
+    pending.pastWait = connection.awaitPast(behind: resume, cost: pending.cost) { [weak session] wasTold in
+      guard let session else { return }
+      OpenSubscribe.pastIsOver(number, isKnown: wasTold, in: session)
+    }
+    guard !awaited.isEmpty || pending.pastWait != nil else {
       do throws(LocalError) { return try pending.begin(in: session) } catch {
         pending.cancel(in: session)
         throw error
       }
     }
-    let number = session.makeCallNumber()
     if !awaited.isEmpty {
       pending.wait = connection.interests.await(awaited, cost: pending.cost) { [weak session] failure in
         guard let session else { return }
         OpenSubscribe.answered(number, failure, in: session)
-      }
-    }
-    if let pastLimit {
-      pending.pastWait = connection.toldPast.wait(for: connection.channel, limit: pastLimit, cost: pending.cost) {
-        [weak session] in
-        guard let session else { return }
-        OpenSubscribe.pastIsTold(number, in: session)
       }
     }
     session.open(pending, number: number)
