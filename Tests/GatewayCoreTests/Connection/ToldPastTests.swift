@@ -234,6 +234,45 @@ import Testing
     #expect(told(client.read()) == ["error"])
   }
 
+  private func history(_ client: HarnessClient, _ epoch: String, _ sequence: Int) -> [String] {
+    client.call("history", #"{"upstream":"chat","since":{"epoch":"\#(epoch)","seq":\#(sequence)}}"#)
+  }
+
+  @Test func historyOfAHostThatIsBehindIsAnsweredWhenThePastIsTold() {
+    let other = harness.client()
+    other.call("subscribe", #"{"upstream":"chat"}"#)
+    let client = harness.client()
+    #expect(history(client, "e1", 2) == [])
+    emit("e1", 1...3)
+    channel.accept()
+    channel.toldPast()
+    harness.pass(.milliseconds(10))
+    let lines = client.read()
+    #expect(lines.count == 1 && lines.first?.contains(#""seq":3,"complete":true"#) == true)
+    #expect(lines.first?.contains(#"[{"seq":3,"#) == true)
+  }
+
+  @Test func historyThatWaitsInVainLeavesItsCallerAtTheSamePlace() {
+    let other = harness.client()
+    other.call("subscribe", #"{"upstream":"chat"}"#)
+    let client = harness.client()
+    #expect(history(client, "e1", 2) == [])
+    harness.pass(.seconds(11))
+    let lines = client.read()
+    let answer = #""events":[],"epoch":"e1","seq":2,"complete":false,"missing":["upstream"],"more":false"#
+    #expect(lines.count == 1 && lines.first?.contains(answer) == true)
+  }
+
+  @Test func historyThatIsCancelledWaitsNoLonger() {
+    let other = harness.client()
+    other.call("subscribe", #"{"upstream":"chat"}"#)
+    let client = harness.client()
+    client.call("history", #"{"upstream":"chat","since":{"epoch":"e1","seq":2}}"#, id: 7)
+    #expect(told(client.call("rpc.cancel", #"{"id":7}"#, id: 8)).sorted() == ["answer", "error"])
+    channel.toldPast()
+    #expect(client.read() == [])
+  }
+
   /// Whatever a host has missed, and wherever its program was before.
   @Test(arguments: 0..<400) func whatIsToldIsAllThatCameLaterAndNothingTwice(_ seed: UInt64) {
     let random = FakeRandom(seed: seed)

@@ -34,13 +34,24 @@ struct HistoryCall: LocalCall {
       id, self, filter, of: connection, byteLimit: gateway.configuration.limits.line - Self.envelopeAllowance,
       memory: MemoryHold(gateway.seams.memory.send, for: .user(session.peer.uid)))
     let isReading = connection.history.isReadingPast
-    guard isReading || !pending.look() else { return pending.answer(in: session) }
-    try session.checkRoom()
-    pending.hold = try gateway.shares.filters.hold(filter, on: connection.id, for: session.peer.uid)
     let number = session.makeCallNumber()
+    pending.pastWait = connection.awaitPast(behind: since, cost: Endings.portion) { [weak session] wasTold in
+      guard let session else { return }
+      OpenHistory.pastIsOver(number, isKnown: wasTold, in: session)
+    }
+    let waits = isReading || pending.pastWait != nil
+    guard waits || !pending.look() else { return pending.answer(in: session) }
+    do throws(LocalError) {
+      try session.checkRoom()
+      pending.hold = try gateway.shares.filters.hold(filter, on: connection.id, for: session.peer.uid)
+    } catch {
+      pending.cancel(in: session)
+      throw error
+    }
     session.open(pending, number: number)
-    guard isReading else { return OpenHistory.lookOn(number, in: session) }
+    guard waits else { return OpenHistory.lookOn(number, in: session) }
     pending.lease = connection.lease(.call)
+    guard isReading else { return }
     connection.history.afterReadingPast { [weak session] in
       // A question makes no user: nothing is dialled for it.
       pending.giveBackLease()
@@ -66,6 +77,10 @@ private final class OpenHistory: OpenCall {
   let target: Connection
   /// As long as the past is being read, after which the connection may have no other use.
   var lease: Lease?
+  /// For a place that was not reached here.
+  var pastWait: PastWait?
+  /// All that the link has of the past was told while it waited.
+  private var pastIsKnown = false
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
   private var filter: EventFilter
@@ -107,6 +122,15 @@ private final class OpenHistory: OpenCall {
     memory.set(0)
   }
 
+  /// The link has told what it has of the past, or what is known here has to do.
+  static func pastIsOver(_ number: UInt64, isKnown: Bool, in session: LocalSession) {
+    guard let pending = session.openCall(number) as? OpenHistory else { return }
+    pending.pastWait = nil
+    pending.pastIsKnown = isKnown
+    lookOn(number, in: session)
+    pending.giveBackLease()
+  }
+
   /// What was asked for is looked for in turns of its own.
   static func lookOn(_ number: UInt64, in session: LocalSession) {
     let account = Account.user(session.peer.uid)
@@ -125,6 +149,7 @@ private final class OpenHistory: OpenCall {
 
   /// Answers with what is kept of it.
   func answer(in session: LocalSession) {
+    if !pastIsKnown, let place = target.placeAhead(in: call.since) { return answer(place, in: session) }
     let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit)
     session.reply(id) { out in
       out.key("events")
@@ -146,12 +171,36 @@ private final class OpenHistory: OpenCall {
     target.review()
   }
 
+  /// Nothing is known of what came behind the caller's place, from which it goes on the next time.
+  private func answer(_ place: (epoch: String, sequence: UInt64), in session: LocalSession) {
+    session.reply(id) { out in
+      out.key("events")
+      out.beginArray()
+      out.endArray()
+      out.member("epoch", place.epoch)
+      out.member("seq", Int(place.sequence))
+      out.key("complete")
+      out.bool(false)
+      out.key("missing")
+      out.beginArray()
+      out.string(GapReason.upstream.rawValue)
+      out.endArray()
+      out.key("more")
+      out.bool(false)
+    }
+    target.review()
+  }
+
   func giveBackLease() {
     if let lease { target.giveBack(lease) }
     lease = nil
   }
 
-  func cancel(in session: LocalSession) { giveBackLease() }
+  func cancel(in session: LocalSession) {
+    if let pastWait { target.toldPast.cancel(pastWait) }
+    pastWait = nil
+    giveBackLease()
+  }
 
   func demandRights(in session: LocalSession) throws(LocalError) {
     let permit = try session.caller.permit(.subscribe, on: target)
