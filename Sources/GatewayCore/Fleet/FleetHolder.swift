@@ -224,7 +224,7 @@ final class FleetHolder {
     let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
     publisher.opened(
       newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
-      connector.resumption, hosts: max(1, hosts.count))
+      connector.resumption, hosts: max(1, hosts.values.count { !$0.isAdopted }))
   }
 
   /// The conversation has its number.
@@ -313,17 +313,16 @@ final class FleetHolder {
   }
 
   private func adopt(_ host: String) {
-    guard let own = lease.own, let row = hosts[host], case .holding = lease.state else { return }
+    guard let own = lease.own, let row = hosts[host], let beat = row.beat, case .holding = lease.state else { return }
     silence.forget(host)
     let writer = writer
     // Nothing that its next life says goes before what is adopted.
     writer?.pause()
-    let step = FleetAdopt(place: place, own: own, host: host, life: row.life, beat: row.beat)
+    let step = FleetAdopt(place: place, own: own, host: host, life: row.life, beat: beat)
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {
       case .done(let adopted?):
-        silence.note(host, adoptedBehind: adopted.life)
         writer?.noteLife(adopted.life, of: host)
         carryAdopted { writer?.resume() }
       case .fenced: tell(.fenced)

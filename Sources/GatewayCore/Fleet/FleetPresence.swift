@@ -100,24 +100,21 @@ struct FleetPresence: Equatable, Sendable {
 struct FleetSilence: Equatable, Sendable {
   private struct Sight: Equatable {
     var life: UInt64
-    var beat: UInt64
+    var beat: UInt64?
     var since: MonotonicInstant
   }
 
   let adopt: Duration
   private var sights: [String: Sight] = [:]
-  /// Hosts that were adopted, and the life behind which they would have to join.
-  private var adopted: [String: UInt64] = [:]
 
   init(adopt: Duration) { self.adopt = adopt }
 
   /// Takes a look at all hosts; returns those whose beat has not changed for `adopt`, in the order of their names. One
-  /// that was adopted is none of them before it has another life: it has nothing that could be adopted.
+  /// that was adopted, by whichever holder, is none of them before it has come back: it has nothing to be adopted.
   mutating func look(_ hosts: [String: FleetHostRow], at now: MonotonicInstant) -> [String] {
     sights = sights.filter { hosts[$0.key] != nil }
-    adopted = adopted.filter { hosts[$0.key]?.life == $0.value }
     var silent: [String] = []
-    for (host, row) in hosts.sorted(by: { $0.key < $1.key }) where adopted[host] == nil {
+    for (host, row) in hosts.sorted(by: { $0.key < $1.key }) where !row.isAdopted {
       if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
         if sight.since + adopt <= now { silent.append(host) }
       } else {
@@ -129,9 +126,6 @@ struct FleetSilence: Equatable, Sendable {
 
   /// A host is being adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
-
-  /// A host was adopted.
-  mutating func note(_ host: String, adoptedBehind life: UInt64) { adopted[host] = life }
 
   /// The engine was away: none of them could be heard.
   mutating func forgetAll() { sights = [:] }

@@ -50,6 +50,25 @@ import Testing
     run(options, "failover")
   }
 
+  @Test func aConversationThatOpensCountsTheHostsThatLive() {
+    var options = FleetRig.Options()
+    options.faults = []
+    let rig = FleetRig(options, seed: Self.first)
+    rig.turn(by: .seconds(4))
+    rig.hosts.first { !$0.holder.holds }?.kill()
+    rig.turn(by: .seconds(8))
+    rig.server.hangUp()
+    rig.turn(by: .seconds(1))
+    let place = FleetPlace(fleet: "f", upstream: "u")
+    let opened = rig.store.records(of: place.key(.events), after: .start).compactMap { record -> Int? in
+      guard case .marker(let marker)? = FleetEntry(record.fields), case .open(let hosts) = marker.kind else {
+        return nil
+      }
+      return hosts
+    }
+    #expect(opened.count > 1 && opened.last == 2)
+  }
+
   @Test func anEmptiedEngineIsFilledAgain() {
     var options = FleetRig.Options()
     options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]

@@ -73,6 +73,28 @@ import Testing
     #expect(silence.look(hosts, at: now + .seconds(70)) == ["b"])
   }
 
+  @Test func aNewHolderAdoptsNoHostThatAnotherOneHasAdopted() throws {
+    let scene = FleetScene()
+    func holder(_ host: String) -> FleetHolder {
+      var settings = scene.settings
+      settings.host = host
+      return FleetHolder(settings, FleetSink(), engine: scene.engine, timers: scene.timers, random: FakeRandom()) {
+        FleetTops()
+      }
+    }
+    var row: FleetHostRow? { scene.store.hostRow(scene.place.key(.hosts), "b") }
+    let rest = scene.settings.adopt + scene.settings.adopt / 2
+    let first = holder("a")
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
+    scene.turn(by: rest)
+    #expect(first.holds && row?.life == 2 && row?.isAdopted == true)
+    first.leave()
+    scene.turn(by: .seconds(2))
+    let second = holder("c")
+    scene.turn(by: rest * 5)
+    #expect(second.holds && row?.life == 2)
+  }
+
   @Test func aDeadHostIsAdoptedOnceUntilItComesBack() throws {
     let scene = FleetScene()
     let holder = FleetHolder(

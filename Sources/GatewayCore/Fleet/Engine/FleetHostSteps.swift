@@ -168,16 +168,23 @@ struct FleetHostDetails: Equatable, Sendable {
 /// A row of `hosts`.
 struct FleetHostRow: Equatable, Sendable {
   var life: UInt64
-  var beat: UInt64
+  /// How often it has said that it lives; nil for a host that was adopted and has not come back.
+  var beat: UInt64?
   var details: FleetHostDetails
+
+  /// What stands in place of the beat of an adopted host.
+  static let adopted = "-"
 
   /// From `LIFE:BEAT:DETAILS`.
   init?(_ bytes: [UInt8]) {
     let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let life = UInt64(String(decoding: parts[0], as: UTF8.self)),
-      let beat = UInt64(String(decoding: parts[1], as: UTF8.self)), let fields = FleetFields(packed: parts[2]),
-      let details = FleetHostDetails(fields)
+      let fields = FleetFields(packed: parts[2]), let details = FleetHostDetails(fields)
     else { return nil }
-    (self.life, self.beat, self.details) = (life, beat, details)
+    let beat = String(decoding: parts[1], as: UTF8.self)
+    guard UInt64(beat) != nil || beat == Self.adopted else { return nil }
+    (self.life, self.beat, self.details) = (life, UInt64(beat), details)
   }
+
+  var isAdopted: Bool { beat == nil }
 }

@@ -23,7 +23,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
 /// | `down` | L ev | own, epoch, seq, offset, reason, detail | next `c`, `open` = 0, marker | c |
 /// | `done` | L re box | own, position or nothing, packed fields, then number and row of each outcome | rows that are there become their outcomes; the reply is added, unless it is there | 1 |
-/// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows move as `HOST/NUMBER`, the life is raised, the beat 0 | null, or life, rows |
+/// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows move as `HOST/NUMBER`, the life is raised, the beat `-` until the host joins again, without which it is not adopted once more | null, or life, rows |
 /// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then number and row of each |
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |
 /// | `put` | hosts box | host, life, number, row | sets the row | 1 |

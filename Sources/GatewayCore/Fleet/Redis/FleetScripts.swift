@@ -134,7 +134,7 @@ enum FleetScripts {
     for i = 1, #rows, 2 do redis.call('HSET', KEYS[3], ARGV[2] .. '/' .. rows[i], rows[i + 1]) end
     redis.call('DEL', KEYS[2])
     life = string.format('%.0f', life + 1)
-    redis.call('HSET', KEYS[4], ARGV[2], life .. ':0:' .. details)
+    redis.call('HSET', KEYS[4], ARGV[2], life .. ':-:' .. details)
     return {life, #rows / 2}
     """
 

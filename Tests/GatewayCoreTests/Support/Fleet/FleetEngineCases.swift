@@ -98,6 +98,9 @@ extension FleetEngineCase {
       #expect(try bench.rows(.adopted) == ["b/7": row.bytes])
       #expect(try bench.rows(.box(host: "b")) == [:])
       #expect(try bench.rows(.hosts)["b"].flatMap { FleetHostRow($0) }?.details == details)
+      // The next holder has nothing to adopt of it.
+      #expect(try bench.rows(.hosts)["b"].flatMap { FleetHostRow($0) }?.isAdopted == true)
+      #expect(try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 2, beat: 0)) == .done(nil))
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
       #expect(try bench.step(again) == .done(FleetJoined(life: 3, rows: [:])))
     },

@@ -13,8 +13,9 @@ extension FleetStore {
         set(keys[1], texts[2], arguments[3])
         return .reply(.integer(1))
       }
-      setHost(keys[0], texts[0], life: row.life, beat: row.beat + 1, details: arguments[2])
-      return .reply(.integer(Int64(row.beat + 1)))
+      guard let beat = row.beat else { return .fenced }
+      setHost(keys[0], texts[0], life: row.life, beat: beat + 1, details: arguments[2])
+      return .reply(.integer(Int64(beat + 1)))
     case .beat, .release, .open, .down, .done, .adopt:
       guard text(keys[0], "own") == texts[0] else { return .fenced }
     }
@@ -104,13 +105,15 @@ extension FleetStore {
   }
 
   private func adopt(_ keys: [FleetKey], _ texts: [String]) -> Answer {
-    guard let row = hostRow(keys[3], texts[1]), String(row.life) == texts[2], String(row.beat) == texts[3] else {
+    guard let row = hostRow(keys[3], texts[1]), String(row.life) == texts[2],
+      row.beat.map({ String($0) }) == texts[3]
+    else {
       return .reply(.null)
     }
     let box = rows(of: keys[1])
     for (number, value) in box { set(keys[2], "\(texts[1])/\(number)", value) }
     content.tables[keys[1]] = nil
-    setHost(keys[3], texts[1], life: row.life + 1, beat: 0, details: row.details.fields.packed)
+    setHost(keys[3], texts[1], life: row.life + 1, beat: nil, details: row.details.fields.packed)
     return .reply(.array([.integer(Int64(row.life + 1)), .integer(Int64(box.count))]))
   }
 
@@ -123,7 +126,7 @@ extension FleetStore {
 
   func hostRow(_ key: FleetKey, _ host: String) -> FleetHostRow? { rows(of: key)[host].flatMap { FleetHostRow($0) } }
 
-  private func setHost(_ key: FleetKey, _ host: String, life: UInt64, beat: UInt64, details: [UInt8]) {
-    set(key, host, Array("\(life):\(beat):".utf8) + details)
+  private func setHost(_ key: FleetKey, _ host: String, life: UInt64, beat: UInt64?, details: [UInt8]) {
+    set(key, host, Array("\(life):\(beat.map { String($0) } ?? FleetHostRow.adopted):".utf8) + details)
   }
 }
