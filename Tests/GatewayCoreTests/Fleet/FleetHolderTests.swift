@@ -50,6 +50,17 @@ import Testing
     run(options, "failover")
   }
 
+  @Test func whoIsStoppedBetweenTheLookAtTheClockAndTheCallWritesThatOneCallLate() {
+    var options = FleetRig.Options()
+    options.faults = []
+    options.stop = .seconds(3)
+    for seed in Self.first..<(Self.first + Self.count) {
+      let rig = FleetRig(options, seed: seed)
+      rig.run()
+      #expect(rig.problems == [] && rig.late.count == 1, "seed \(seed): \(rig.problems), \(rig.late)")
+    }
+  }
+
   @Test func aConversationThatOpensCountsTheHostsThatLive() {
     var options = FleetRig.Options()
     options.faults = []

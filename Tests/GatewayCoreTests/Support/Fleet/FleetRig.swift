@@ -21,6 +21,8 @@ final class FleetRig {
     var sendPause: UInt64 = 90
     var eventPause: UInt64 = 60
     var duration: Duration = .seconds(8)
+    /// The holder is stopped for so long in the middle, between a look at the clock and the call.
+    var stop: Duration?
     /// Clocks run so much faster or slower, in per mille.
     var drift: Int64 = 40
   }
@@ -111,7 +113,9 @@ final class FleetRig {
   func run() {
     talk()
     disturb()
-    turn(by: options.duration)
+    turn(by: options.duration / 2)
+    if let stop = options.stop { hosts.first { $0.holder.holds }?.stop = stop }
+    turn(by: options.duration / 2)
     isBusy = false
     turn(by: .seconds(6))
     for _ in 0..<60 where !isSettled { turn(by: .seconds(1)) }

@@ -60,6 +60,9 @@ final class FleetRigHost {
   var isPaused = false {
     didSet { if !isPaused { goOn() } }
   }
+  /// It is stopped for so long at its next call that writes to the server, behind its look at the clock and before the call
+  /// itself.
+  var stop: Duration?
   private var inbox: [() -> Void] = []
   private var isWanted = false
   private var tap: (any UpstreamChannel)?
@@ -96,6 +99,13 @@ final class FleetRigHost {
   func deliver(_ body: @escaping () -> Void) {
     guard !isDead else { return }
     if isPaused { inbox.append(body) } else { body() }
+  }
+
+  /// For how long it stands still from now on, between a look at the clock and the call; nil: not at all.
+  func takeStop() -> Duration? {
+    defer { stop = nil }
+    if stop != nil { isPaused = true }
+    return stop
   }
 
   /// Its timers ring when it goes on, and what came meanwhile is read.

@@ -55,28 +55,37 @@ extension FleetRig {
     }
   }
 
-  /// No message was decided upon while a later term was sending, and none arrived behind one of a later term.
+  /// No message was decided upon while a later term was sending, and none arrived behind one of a later term, but for a
+  /// process that was stopped between the two.
   private func checkSenders() {
     var top: UInt64 = 0
     for arrival in server.arrivals.sorted(by: { $0.decided < $1.decided }) {
       if arrival.term < top { problems.append("\(arrival.message) was written in term \(arrival.term) after \(top)") }
       top = max(top, arrival.term)
     }
-    top = 0
+    if options.stop == nil { problems += late.map { "\($0.message) of term \($0.term) arrived after a later one" } }
+  }
+
+  /// What arrived behind a message of a later term.
+  var late: [FleetRigServer.Arrival] {
+    var top: UInt64 = 0
+    var late: [FleetRigServer.Arrival] = []
     for arrival in server.arrivals {
-      if arrival.term < top { problems.append("\(arrival.message) of term \(arrival.term) arrived after \(top)") }
+      if arrival.term < top { late.append(arrival) }
       top = max(top, arrival.term)
     }
+    return late
   }
 
   /// Of one host, first copies, in the order of acceptance. What was adopted overtakes what waited for its turn at a host
-  /// that was taken for dead.
+  /// that was taken for dead, and what was written late is late.
   private func checkOrder() {
+    let late = Set(late.map(\.message))
     var seen: Set<FleetRigMessage> = []
     var top: [String: UInt64] = [:]
     for arrival in server.arrivals where seen.insert(arrival.message).inserted {
       let message = arrival.message
-      if adopted.contains(message) { continue }
+      if adopted.contains(message) || late.contains(message) { continue }
       if message.number < top[message.host] ?? 0 {
         problems.append("\(message) arrived after \(top[message.host] ?? 0)")
       }

@@ -144,6 +144,9 @@ final class FleetRigChannel: UpstreamChannel {
   /// What the kernel has and the server's machine has not acknowledged.
   private var kernel: [Written] = []
   private var givenUp = 0
+  /// What waits for a process that is stopped between its look at the clock and the call: that call, and what comes behind
+  /// it; empty while it is not.
+  private var stopped: [Written] = []
   /// What the server has said to it and is not on its way yet.
   private var unheard: [UInt64] = []
   private var isPumping = false
@@ -248,9 +251,23 @@ final class FleetRigChannel: UpstreamChannel {
   /// The system call, with the look at the clock before it.
   private func give(_ item: Written) {
     guard !isDead else { return }
+    guard stopped.isEmpty else { return stopped.append(item) }
     guard held.isEmpty, limit.map({ host.clock.now < $0 }) ?? true else { return held.append(item) }
     var item = item
     (item.term, item.decided) = (host.holder.lease.own?.term ?? 0, network.now)
+    guard let stop = host.takeStop() else { return hand(item) }
+    stopped = [item]
+    network.after(stop) { [self] in
+      let rest = stopped.dropFirst()
+      stopped = []
+      // It is on its way before the process does anything else.
+      network.after(ways.delay(server.random)) { [self] in arrive(item) }
+      for item in rest { give(item) }
+      host.isPaused = false
+    }
+  }
+
+  private func hand(_ item: Written) {
     kernel.append(item)
     let sent = item.decided
     network.after(timeout) { [weak self] in
@@ -311,7 +328,7 @@ final class FleetRigChannel: UpstreamChannel {
   func forget(ack: UInt64) {}
   func checkHeartbeat() {}
   func verify() {}
-  var unsentBytes: Int { givenUp + held.reduce(0) { $0 + $1.bytes } + kernel.reduce(0) { $0 + $1.bytes } }
+  var unsentBytes: Int { givenUp + (held + stopped + kernel).reduce(0) { $0 + $1.bytes } }
   var isCongested: Bool { false }
   var facts: ChannelFacts { ChannelFacts(link: "rig") }
 }
