@@ -8,7 +8,7 @@ BINARIES ?= .build/release
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
 KILLS ?= 500
-FAULTS ?= 200
+FAULTS ?= 500
 ROUNDS ?= 100000
 SENDS ?= 1000000
 HOSTILE ?= 30
@@ -129,7 +129,7 @@ kill-loop: build environments ## kills the daemon KILLS times while it promises 
 		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done
 
-fleet-loop: build environments ## FAULTS=200 rounds of random faults under three hosts that share a link by Redis: what was promised against what the server has
+fleet-loop: build environments ## FAULTS=500 rounds of random faults under three hosts that share a link by Redis: what was promised against what the server has
 	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python fleet_loop.py --rounds $(FAULTS) $(if $(SEED),--seed $(SEED))
 

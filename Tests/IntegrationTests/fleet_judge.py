@@ -12,8 +12,12 @@ class Judge:
     # After these a durable send may be written once more.
     ENDS = (Place.kill_host, Place.stop_host, Place.kill_all, Place.empty_redis)
 
-    def __init__(self, senders, accounts, silence):
-        self.senders, self.accounts, self.silence = senders, accounts, silence
+    def __init__(self, senders, accounts, silence, handlers=()):
+        self.senders, self.accounts, self.silence, self.handlers = senders, accounts, silence, handlers
+        # Which hosts were asked each question, and which one answered it.
+        self.asked = collections.defaultdict(list)
+        self.answered = {}
+        self.questions = self.answers = 0
         self.sends = {}
         self.looked = dict.fromkeys(senders, 0)
         # What came once more after it had been judged.
@@ -35,6 +39,10 @@ class Judge:
             if "open" in note:
                 self.owners[note["link"]] = note["open"]
                 self.opens.append(note)
+            if "asked" in note:
+                self.questions += 1
+            if "answered" in note:
+                self.answered[note["answered"]] = note["by"]
             if "key" not in note:
                 continue
             self.look_at_link(note, happenings)
@@ -77,10 +85,25 @@ class Judge:
         for send in self.again:
             self.judge_copies(send, happenings)
         self.again = []
+        self.settle_questions()
         for account in self.accounts:
             for fault in account.faults:
                 self.fault("events", fault)
             account.faults = []
+
+    def settle_questions(self):
+        """Each was asked of one host at most, and no other one has answered it."""
+        for handler in self.handlers:
+            for number in handler.asked:
+                self.asked[number].append(handler.name)
+                if len(self.asked[number]) > 1:
+                    self.fault("asked twice", f"question {number} of {', '.join(self.asked[number])}")
+            handler.asked = []
+        for number, answer in self.answered.items():
+            if answer != [number, *self.asked[number]]:
+                self.fault("wrong answer", f"question {number} of {self.asked[number]} was answered with {answer}")
+        self.answers += len(self.answered)
+        self.answered = {}
 
     def judge(self, send, happenings):
         send.is_judged = True

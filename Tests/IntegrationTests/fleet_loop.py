@@ -1,11 +1,11 @@
 """Makes the life of a fleet hard and looks at what it promised.
 
-Three hosts share one link over one Redis. Programs on each send durably, plainly with `sent`, and ask; others subscribe, and
-one of these changes hosts. In each round one fault or two befall the host that holds the link, another one, or Redis: kill
--9, a stop in order, a pause, and, as root, cables that are cut. When all is up again, what `docs/fleet.md` promises has to
-be true of everything until then.
+Three hosts share one link over one Redis. Programs on each send durably, plainly with `sent`, and ask; others answer what the
+server asks; others subscribe, and one of these changes hosts. In each round one fault or two befall the host that holds the
+link, another one, or Redis: kill -9, a stop in order, a pause, a clock that is set, and, as root, cables that are cut. When
+all is up again, what `docs/fleet.md` promises has to be true of everything until then.
 
-`python fleet_loop.py --rounds 200` is the long form, `make fleet-loop` runs it; the test suite runs a short one.
+`python fleet_loop.py --rounds 500` is the long form, `make fleet-loop` runs it; the test suite runs a short one.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import fleet_place
 import redis_server
 from fleet_judge import Judge, some_of_each
 from fleet_place import LEASE, Place
-from fleet_programs import Follower, Sender, SharedAccount
+from fleet_programs import Follower, Handler, Sender, SharedAccount
 from patience import FACTOR, end, within
 
 PAUSES = (0.3, 0.9 * LEASE, 1.5 * LEASE, 2.5 * LEASE, 6.0)
@@ -63,6 +63,12 @@ CABLES = {
 """And what needs cables."""
 
 
+CLOCKS = {"clocks set": Fault("clocks", Place.turn_clocks, (0.0, 2.0))}
+"""And what needs clocks of their own."""
+
+KINDS = ALONE | CABLES | CLOCKS
+
+
 class Happening:
     """A fault that befell one host, or Redis, for a time."""
 
@@ -89,12 +95,12 @@ class Result:
         self.accounts = [program.account for program in programs]
         self.moves = sum(program.restarts for program in programs)
         self.links = len(judge.opens)
-        self.without_network = place.without_network
+        self.without = {"cable was cut": place.without_network, "clock was set": place.without_clocks}
+        self.questions, self.answers = judge.questions, judge.answers
 
     def __str__(self):
         lines = [f"{self.rounds} rounds, {self.links} links, {self.seconds:.0f} s; {len(self.faults)} broken promises"]
-        if self.without_network:
-            lines.append(f"no cable was cut: {self.without_network}")
+        lines += [f"no {what}: {reason}" for what, reason in self.without.items() if reason]
         lines += ["", "| fault | times | take-overs | median | p99 |", "|---|---|---|---|---|"]
         for kind, number in sorted(self.kinds.items()):
             took = sorted(self.took.get(kind, []))
@@ -113,13 +119,15 @@ class Result:
         said = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
         lines += ["", "| events | lost | doubled | inside gaps | gaps | subscribers' restarts |", "|---|---|---|---|---|---|",
                   f"| {events:,} | {lost} | {doubled} | {missed:,} | {gaps} ({said}) | {self.moves} |",
-                  "", f"messages on an older link behind a newer one: {self.judge.overlaps}, of these in the one window "
+                  "", f"{self.answers} of {self.questions} questions answered",
+                  f"messages on an older link behind a newer one: {self.judge.overlaps}, of these in the one window "
                   f"that is named: {self.judge.in_window}"]
         return "\n".join(lines)
 
     def check(self):
         assert not self.faults, "\n".join([str(self), *some_of_each(self.faults)])
         assert all(account.events for account in self.accounts), str(self)
+        assert self.answers, str(self)
         assert sum(number for (_, what), number in self.judge.counts.items() if what == "promised"), str(self)
 
 
@@ -130,7 +138,7 @@ class Rounds:
         self.place, self.judge, self.longest, self.together = place, judge, longest, together
         # All is up: a program may change hosts.
         self.calm = calm
-        self.faults = ALONE | (CABLES if place.network else {})
+        self.faults = ALONE | (CABLES if place.network else {}) | (CLOCKS if place.clocks else {})
         if not shutil.which(redis_server.CLIENT):
             del self.faults["Redis emptied"]
         if kinds is not None:
@@ -192,10 +200,16 @@ class Rounds:
 
         behind = ", ".join(f"{account.name} has {account.last}" for account in self.judge.accounts)
         await within(told(), f"all subscribers to have event {last}: {behind}", patience)
+        await within(self.answered(), "a question to be answered", patience)
         self.judge.hear(self.place.server.news(), self.happenings)
         self.judge.settle(self.happenings)
         for sender in self.judge.senders:
             sender.go_on()
+
+    async def answered(self):
+        """Until the server has an answer: what it asks before all hosts have said what they answer is declined."""
+        while not await self.place.server.answer():
+            pass
 
     def note_takeover(self, happening):
         """How long it took from the fault until the server was connected again."""
@@ -228,8 +242,9 @@ async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, l
         programs = [Follower(SharedAccount(f"on h{number}", meanings), [host], 1_000_000, calm)
                     for number, host in enumerate(place.hosts)]
         programs.append(Follower(SharedAccount("everywhere", meanings), place.hosts, 60, calm))
-        judge = Judge(senders, [program.account for program in programs], silence)
-        tasks = [asyncio.ensure_future(program.run()) for program in senders + programs]
+        handlers = [Handler(host) for host in place.hosts]
+        judge = Judge(senders, [program.account for program in programs], silence, handlers)
+        tasks = [asyncio.ensure_future(program.run()) for program in senders + programs + handlers]
         life = Rounds(place, judge, calm, kinds, longest, together)
         await life.recover()
         for number in range(count):
@@ -250,9 +265,9 @@ async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, l
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--only", action="append", choices=sorted(ALONE | CABLES), help="a fault; may be repeated")
+    parser.add_argument("--only", action="append", choices=sorted(KINDS), help="a fault; may be repeated")
     parser.add_argument("--longest", type=float, default=12, help="how many seconds a fault may last")
     parser.add_argument("--rate", type=float, default=50, help="events a second")
     parser.add_argument("--transport", default="websocket", choices=("websocket", "polling"))

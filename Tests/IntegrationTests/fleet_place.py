@@ -9,8 +9,11 @@ import itertools
 import json
 import os
 import pathlib
+import random
+import shutil
 import signal
 import subprocess
+import sys
 
 import processes
 from chat import VENVS
@@ -90,19 +93,52 @@ def network():
     return one, None
 
 
+class Clocks:
+    """The wall clocks of programs, which are set and show another time from then on; the monotonic ones go on."""
+
+    SOURCE = ROOT / "Tests" / "servers" / "wall_clock.c"
+    MISSING = "there is no C compiler"
+
+    def __init__(self, folder, compiler):
+        self.folder, self.library = folder, folder / "wall_clock.so"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", self.library, self.SOURCE], check=True, timeout=60)
+        self.library.chmod(0o755)
+        self.files = []
+
+    def environment(self, name):
+        """That of a program with a clock of its own."""
+        file = self.folder / f"{name}.clock"
+        file.write_bytes(bytes(8))
+        file.chmod(0o644)
+        self.files.append(file)
+        return {"LD_PRELOAD": str(self.library), "WALL_CLOCK": str(file)}
+
+    def turn(self):
+        for file in self.files:
+            # In place: the programs look into this very file.
+            with open(file, "r+b") as clock:
+                clock.write(int(random.uniform(-3600e9, 3600e9)).to_bytes(8, sys.byteorder, signed=True))
+
+
+def clocks(folder):
+    """Clocks, or None where they cannot be made."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    return Clocks(folder, compiler) if compiler else None
+
+
 class NotingServer:
     """The server, and its ledger so far."""
 
-    def __init__(self, folder, rate, host="127.0.0.1", wrapper=()):
+    def __init__(self, folder, rate, host="127.0.0.1", wrapper=(), questions=0):
         self.ledger = folder / "ledger"
-        self.rate, self.host, self.wrapper = rate, host, list(wrapper)
+        self.rate, self.host, self.wrapper, self.questions = rate, host, list(wrapper), questions
         self.rest = b""
         self.read = 0
 
     async def start(self):
         self.process = await processes.spawn(
             *self.wrapper, VENVS / "eio4" / "bin" / "python", ROOT / "Tests" / "servers" / "noting_server.py", "--host",
-            self.host, "--ledger", self.ledger, "--rate", self.rate, stdin=asyncio.subprocess.PIPE,
+            self.host, "--ledger", self.ledger, "--rate", self.rate, "--questions", self.questions, stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE)
         self.url = f"http://{self.host}:{(await self._line())['port']}"
 
@@ -113,6 +149,11 @@ class NotingServer:
         """The number that was told last."""
         self.process.stdin.write(b"last\n")
         return (await self._line())["last"]
+
+    async def answer(self):
+        """Who answered one question more, with its number; None where nobody did."""
+        self.process.stdin.write(b"ask\n")
+        return (await self._line())["answer"]
 
     def news(self):
         """What was noted since it was asked last."""
@@ -132,12 +173,16 @@ class Place:
         self.silence, self.transport = silence, transport
         self.network, self.without_network = network()
         self.redis = RedisServer(folder / "redis", ["--appendonly", "yes", "--protected-mode", "no"])
+        self.clocks = clocks(folder)
+        self.without_clocks = None if self.clocks else Clocks.MISSING
+        if self.clocks:
+            self.redis.environment = self.clocks.environment("redis")
         where = {}
         if self.network:
             hub = self.network.wrapper(self.network.hub)
             self.redis.wrapper, self.redis.host = hub, self.network.address("redis")
             where = {"host": self.network.address("server"), "wrapper": hub}
-        self.server = NotingServer(folder, rate, **where)
+        self.server = NotingServer(folder, rate, questions=4, **where)
         self.folder: pathlib.Path = folder
         self.hosts = []
 
@@ -152,7 +197,7 @@ class Place:
                           "grace": f"{self.silence:g}s", "adopt": f"{self.silence:g}s"},
                 "upstream": {"chat": {"url": self.server.url, "fleet": True, "keep": "always",
                                       "transports": [self.transport], "headers": {"X-Host": f"h{number}"}}},
-            }, wrapper=self.network.wrapper(self.network.hosts[number]) if self.network else ()))
+            }, environment=self.clocks and self.clocks.environment(f"h{number}"), wrapper=self.network.wrapper(self.network.hosts[number]) if self.network else ()))
         for host in self.hosts:
             await host.start()
 
@@ -221,6 +266,11 @@ class Place:
     async def empty_redis(self, _, seconds):
         """It forgets everything, as a server without a file does at a restart."""
         await self.redis.command("FLUSHALL")
+        await asyncio.sleep(seconds)
+
+    async def turn_clocks(self, _, seconds):
+        """The wall clock of each host, and of Redis, shows a time of its own from now on, up to an hour off."""
+        self.clocks.turn()
         await asyncio.sleep(seconds)
 
     async def kill_all(self, _, seconds):

@@ -8,7 +8,7 @@ import json
 import random
 import time
 
-from local_client import CallError, LocalClient
+from local_client import CallError, LocalClient, connected_socket
 from subscriber_loop import Account, Subscriber
 
 ONCE = ("sent", "accepted", "request")
@@ -117,6 +117,41 @@ class Sender:
 
     def go_on(self):
         self.going.set()
+
+
+class Handler:
+    """A program of one host that answers the server's questions, each with its number and the host."""
+
+    def __init__(self, host):
+        self.host, self.name = host, host.folder.name
+        self.asked = []
+
+    async def run(self):
+        """Until it is cancelled."""
+        while True:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await self.once()
+            await asyncio.sleep(0.01)
+
+    async def once(self):
+        reader, writer = await asyncio.open_unix_connection(sock=connected_socket(self.host.socket), limit=1 << 24)
+
+        def call(number, method, params):
+            writer.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
+
+        try:
+            call(0, "subscribe", {"upstream": "chat", "events": ["ask"], "answer": True})
+            while True:
+                message = json.loads(await reader.readuntil(b"\n"))
+                if "error" in message and message["id"] == 0:
+                    raise ConnectionError(f"there is no subscription: {message}")
+                params = message.get("params", {})
+                if "ack" in params:
+                    (number,) = params["args"]
+                    self.asked.append(number)
+                    call(number, "respond", {"ack": params["ack"], "args": [[number, self.name]]})
+        finally:
+            writer.close()
 
 
 class SharedAccount(Account):

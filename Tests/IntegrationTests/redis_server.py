@@ -34,6 +34,7 @@ class RedisServer:
         self.name.symlink_to(pathlib.Path(program()).resolve())
         self.arguments = list(arguments)
         self.wrapper = []
+        self.environment = {}
         self.host = "127.0.0.1"
         self.port = 0
         self.process = None
@@ -51,7 +52,8 @@ class RedisServer:
         """False where somebody else has taken the port."""
         self.process = await processes.spawn(
             *self.wrapper, self.name, "--bind", self.host, "--port", str(self.port), "--dir", str(self.folder), "--save", "",
-            *self.arguments, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
+            *self.arguments, env=os.environ | self.environment, stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE)
 
         async def ready():
             while line := await self.process.stdout.readline():

@@ -38,5 +38,27 @@ def test_a_durable_send_may_not_come_twice_for_any_other_outage(began, ended):
     assert verdict("Redis killed", began, ended) == ["twice without need"]
 
 
+class Answering:
+    """A program that was asked these questions."""
+
+    def __init__(self, name, *asked):
+        self.name, self.asked = name, list(asked)
+
+
+@pytest.mark.parametrize(("first", "second", "answers", "faults"), [
+    ((1, 2), (3,), {1: [1, "h0"], 3: [3, "h1"]}, []),
+    # Of two hosts, twice of one, and an answer of a host that was not asked.
+    ((1,), (1,), {}, ["asked twice"]),
+    ((1, 1), (), {}, ["asked twice"]),
+    ((1,), (), {1: [1, "h1"]}, ["wrong answer"]),
+    ((), (), {1: [1, "h0"]}, ["wrong answer"]),
+])
+def test_a_question_goes_to_one_host_at_most_which_answers_it(first, second, answers, faults):
+    judge = Judge([], [], 7.5, [Answering("h0", *first), Answering("h1", *second)])
+    judge.hear([{"at": 1.0, "link": 1, "answered": number, "by": by} for number, by in answers.items()], [])
+    judge.settle([])
+    assert [fault.partition(":")[0] for fault in judge.faults] == faults
+
+
 def test_a_durable_send_may_come_twice_from_a_host_that_does_not_know_yet_that_redis_has_forgotten_it():
     assert verdict("Redis emptied", 7.5, 7.5, arrivals=(10.1, 10.2)) == []

@@ -5,7 +5,11 @@ A note is a line of JSON in the ledger: `at` is the time on CLOCK_MONOTONIC, `li
 order in which they came; then `open` with the value of the header X-Host, `shut`, or `event` and its first argument as
 `key`. It is written before the event is acknowledged, with the same argument.
 
-Each line on its standard input is answered with one that has the last number. It ends when its standard input does.
+With `--questions` it asks so many a second of the link that came last, notes each as `asked`, and what answered it as
+`answered` and `by`.
+
+Each line `last` on its standard input is answered with one that has the last number, and `ask` with the answer to one
+question more, or null. It ends when its standard input does.
 """
 
 import argparse
@@ -47,6 +51,44 @@ async def count(server, numbers, rate):
         await asyncio.sleep(1 / rate)
 
 
+class Questions:
+    """What it wants to know of whoever came last."""
+
+    def __init__(self, server, notes):
+        self.server, self.notes = server, notes
+        self.count = 0
+
+    async def ask(self, limit):
+        """One question; returns the answer, or None."""
+        sid = max(self.notes.links, key=self.notes.links.get, default=None)
+        if sid is None:
+            return None
+        self.count += 1
+        number, link = self.count, self.notes.links[sid]
+        self.notes.note(link, asked=number)
+        answered = asyncio.get_running_loop().create_future()
+
+        def take(answer):
+            self.notes.note(link, answered=number, by=answer)
+            if not answered.done():
+                answered.set_result(answer)
+
+        await self.server.emit("ask", number, to=sid, callback=take)
+        try:
+            return await asyncio.wait_for(answered, limit)
+        except TimeoutError:
+            return None
+
+    async def go_on(self, rate):
+        """Asks evenly, whether the one before was answered or not."""
+        asking = set()
+        while True:
+            await asyncio.sleep(1 / rate)
+            task = asyncio.ensure_future(self.ask(5))
+            asking.add(task)
+            task.add_done_callback(asking.discard)
+
+
 async def serve(options):
     notes = Notes(options.ledger)
     # In the order in which they come.
@@ -74,11 +116,18 @@ async def serve(options):
     print(json.dumps({"port": site._server.sockets[0].getsockname()[1]}), flush=True)
     numbers = [0]
     counting = asyncio.ensure_future(count(server, numbers, options.rate))
+    questions = Questions(server, notes)
+    asking = asyncio.ensure_future(questions.go_on(options.questions)) if options.questions else None
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while await reader.readline():
-        print(json.dumps({"last": numbers[-1]}), flush=True)
-    counting.cancel()
+    while line := await reader.readline():
+        if line == b"ask\n":
+            print(json.dumps({"answer": await questions.ask(1)}), flush=True)
+        else:
+            print(json.dumps({"last": numbers[-1]}), flush=True)
+    for task in (counting, asking):
+        if task:
+            task.cancel()
 
 
 if __name__ == "__main__":
@@ -87,4 +136,5 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ledger", required=True)
     parser.add_argument("--rate", type=float, required=True, help="ticks a second")
+    parser.add_argument("--questions", type=float, default=0, help="questions a second")
     asyncio.run(serve(parser.parse_args()))
